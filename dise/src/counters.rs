@@ -1,0 +1,258 @@
+//! DISE counters, their flags, and the journal that repairs them after a wrong path.
+
+use hps_sim_core::inst::reg;
+
+use crate::config::MAX_COUNTERS;
+use crate::pattern::{overflow_bit, zero_bit};
+use crate::tables::Micro;
+
+/// What a journal entry restores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Counter(u8),
+    /// Latched counter `.1` of production `.0`.
+    Latch(u8, u8),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    seq: u64,
+    slot: Slot,
+    old: u32,
+}
+
+/// Old values in the order in which they were overwritten, in a ring that is allocated once.
+///
+/// When it is full the oldest entry goes: a machine that never commits (because it never squashes)
+/// costs no memory, and one that does squash must only reach back less far than the capacity.
+#[derive(Clone, Debug)]
+struct Journal {
+    ring: Vec<Undo>,
+    /// Position of the oldest entry.
+    head: usize,
+    len: usize,
+}
+
+impl Journal {
+    fn new(capacity: usize) -> Self {
+        let empty = Undo { seq: 0, slot: Slot::Counter(0), old: 0 };
+        Journal { ring: vec![empty; capacity.next_power_of_two()], head: 0, len: 0 }
+    }
+
+    fn index(&self, position: usize) -> usize {
+        (self.head + position) & (self.ring.len() - 1)
+    }
+
+    fn push(&mut self, undo: Undo) {
+        if self.len == self.ring.len() {
+            self.head = self.index(1);
+            self.len -= 1;
+        }
+        let index = self.index(self.len);
+        self.ring[index] = undo;
+        self.len += 1;
+    }
+
+    /// Takes the youngest entry if it is `seq` or younger.
+    fn pop_from(&mut self, seq: u64) -> Option<Undo> {
+        let last = self.ring[self.index(self.len.checked_sub(1)?)];
+        if last.seq < seq {
+            return None;
+        }
+        self.len -= 1;
+        Some(last)
+    }
+
+    fn trim(&mut self, seq: u64) {
+        while self.len > 0 && self.ring[self.head].seq <= seq {
+            self.head = self.index(1);
+            self.len -= 1;
+        }
+    }
+}
+
+/// The counters with their flags, and the values that expansions latched (`T.COUNT_N`).
+#[derive(Clone, Debug)]
+pub struct Counters {
+    values: [u32; MAX_COUNTERS],
+    flags: u32,
+    count: usize,
+    /// `count` values for each production.
+    latched: Vec<u32>,
+    journal: Journal,
+    repair: bool,
+}
+
+/// Decisions with effects that can be in flight at once, at least: more than any machine's
+/// decode-to-commit window.
+const WINDOW: usize = 4096;
+
+impl Counters {
+    /// `count` counters, all zero. `writes` is the most values that one decision can overwrite.
+    #[must_use]
+    pub fn new(count: usize, productions: usize, writes: usize, repair: bool) -> Self {
+        let mut counters = Counters {
+            values: [0; MAX_COUNTERS],
+            flags: 0,
+            count,
+            latched: vec![0; count * productions],
+            journal: Journal::new(WINDOW * writes.clamp(1, 8)),
+            repair,
+        };
+        for counter in 0..count {
+            counters.update_flags(counter as u8);
+        }
+        counters
+    }
+
+    /// The flags of all counters ([`crate::pattern::FlagCondition`]).
+    #[inline]
+    #[must_use]
+    pub const fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// The values of all counters.
+    #[must_use]
+    pub fn values(&self) -> &[u32] {
+        &self.values[..self.count]
+    }
+
+    /// The counters as production `production` latched them.
+    #[must_use]
+    pub fn latched(&self, production: u8) -> &[u32] {
+        let start = usize::from(production) * self.count;
+        self.latched.get(start..start + self.count).unwrap_or(&[])
+    }
+
+    /// Clears the journal and sets a counter without leaving a trace.
+    pub fn reset(&mut self, initial: impl Iterator<Item = (u8, u32)>) {
+        self.journal.len = 0;
+        self.latched.fill(0);
+        for counter in 0..self.count as u8 {
+            self.store(counter, 0);
+        }
+        for (counter, value) in initial {
+            self.store(counter, value);
+        }
+    }
+
+    /// Runs a microinstruction of the decision `seq`.
+    #[inline]
+    pub fn run(&mut self, seq: u64, micro: Micro, regs: &[u64; reg::COUNT]) {
+        let counter = micro.counter();
+        let old = self.values[usize::from(counter)];
+        let new = match micro {
+            Micro::Inc(_) => old.saturating_add(1),
+            Micro::Dec(_) => old.saturating_sub(1),
+            Micro::Set { register, .. } => regs[usize::from(register)] as u32,
+        };
+        if new != old {
+            if self.repair {
+                self.journal.push(Undo { seq, slot: Slot::Counter(counter), old });
+            }
+            self.store(counter, new);
+        }
+    }
+
+    /// Keeps counter `counter` for `T.COUNT_N` of an expansion of `production`. Latches are part
+    /// of the instantiation logic and always repaired.
+    pub fn latch(&mut self, seq: u64, production: u8, counter: u8) {
+        let index = usize::from(production) * self.count + usize::from(counter);
+        let old = self.latched[index];
+        self.journal.push(Undo { seq, slot: Slot::Latch(production, counter), old });
+        self.latched[index] = self.values[usize::from(counter)];
+    }
+
+    /// Undoes everything that decisions of age `seq` or younger did, youngest first.
+    pub fn squash(&mut self, seq: u64) {
+        while let Some(undo) = self.journal.pop_from(seq) {
+            match undo.slot {
+                Slot::Counter(counter) => self.store(counter, undo.old),
+                Slot::Latch(production, counter) => {
+                    self.latched[usize::from(production) * self.count + usize::from(counter)] = undo.old;
+                }
+            }
+        }
+    }
+
+    /// Forgets how to undo `seq` and older.
+    pub fn commit(&mut self, seq: u64) {
+        self.journal.trim(seq);
+    }
+
+    fn store(&mut self, counter: u8, value: u32) {
+        self.values[usize::from(counter)] = value;
+        self.update_flags(counter);
+    }
+
+    fn update_flags(&mut self, counter: u8) {
+        let value = self.values[usize::from(counter)];
+        let (overflow, zero) = (overflow_bit(counter), zero_bit(counter));
+        self.flags &= !(overflow | zero);
+        if value == u32::MAX {
+            self.flags |= overflow;
+        } else if value == 0 {
+            self.flags |= zero;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_REGS: [u64; reg::COUNT] = [0; reg::COUNT];
+
+    #[test]
+    fn counters_saturate_and_flags_follow() {
+        let mut c = Counters::new(2, 0, 1, true);
+        assert_eq!(c.flags(), zero_bit(0) | zero_bit(1));
+        c.run(1, Micro::Dec(0), &NO_REGS);
+        assert_eq!(c.values(), [0, 0]);
+        let mut regs = NO_REGS;
+        regs[64] = 0xdead_0000_ffff_fffe;
+        c.run(2, Micro::Set { counter: 1, register: 64 }, &regs);
+        assert_eq!((c.values()[1], c.flags()), (u32::MAX - 1, zero_bit(0)));
+        c.run(3, Micro::Inc(1), &NO_REGS);
+        assert_eq!(c.flags(), zero_bit(0) | overflow_bit(1));
+        c.run(4, Micro::Inc(1), &NO_REGS);
+        assert_eq!(c.values()[1], u32::MAX);
+        c.squash(3);
+        assert_eq!(c.values()[1], u32::MAX - 1);
+        c.squash(0);
+        assert_eq!(c.values(), [0, 0]);
+    }
+
+    #[test]
+    fn a_full_journal_drops_the_oldest() {
+        let mut c = Counters::new(1, 0, 1, true);
+        for seq in 0..WINDOW as u64 + 10 {
+            c.run(seq, Micro::Inc(0), &NO_REGS);
+        }
+        c.squash(0);
+        assert_eq!(c.values()[0], 10, "the ten oldest updates cannot be undone any more");
+    }
+
+    #[test]
+    fn committed_decisions_are_not_undone() {
+        let mut c = Counters::new(1, 0, 1, true);
+        for seq in 1..=5 {
+            c.run(seq, Micro::Inc(0), &NO_REGS);
+        }
+        c.commit(3);
+        c.squash(0);
+        assert_eq!(c.values()[0], 3);
+    }
+
+    #[test]
+    fn without_repair_only_latches_are_undone() {
+        let mut c = Counters::new(1, 1, 2, false);
+        c.run(1, Micro::Inc(0), &NO_REGS);
+        c.latch(2, 0, 0);
+        c.run(2, Micro::Inc(0), &NO_REGS);
+        assert_eq!(c.latched(0), [1]);
+        c.squash(1);
+        assert_eq!((c.values()[0], c.latched(0)[0]), (2, 0));
+    }
+}

@@ -1,0 +1,398 @@
+//! The engine in the decode stage.
+
+use std::fmt;
+
+use hps_sim_core::editor::{Decision, DecodeEditor, Replacement};
+use hps_sim_core::inst::{Inst, reg};
+
+use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
+use crate::counters::Counters;
+use crate::error::DiseError;
+use crate::pattern::{FlagCondition, StaticPattern};
+use crate::residency::Residency;
+use crate::stats::{DiseStats, ProductionStats};
+use crate::tables::{Micro, Sequence, Tables, Template};
+
+/// Reads guest memory for a [`Drain`]: `read(addr, buf)` is false if `addr` cannot be read.
+pub type GuestRead<'a> = dyn FnMut(u64, &mut [u8]) -> bool + 'a;
+
+/// The consumer of a profile buffer, called when a handler executes `d_drain`.
+pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool)>;
+
+/// A production in the form that the hot path wants.
+#[derive(Clone, Debug)]
+struct Rule {
+    control: Vec<Micro>,
+    sequence: Option<Sequence>,
+    /// Counters that `T.COUNT_N` reads in the sequence.
+    latches: Vec<u8>,
+    inserted: u64,
+}
+
+/// Pattern table, replacement table, conditionals table, instantiation logic and counters.
+///
+/// A decision has these steps:
+/// 1. the conditionals of all statically matching entries are evaluated on the flags as they are;
+/// 2. among the productions that match and have a replacement, the one with the most specific
+///    entry wins ([`crate::pattern::PatternEntry::specificity`], ties by order in the file);
+/// 3. the microinstructions of every matching null production and of the winner run, in the
+///    order of the file. Those of productions that lost do not.
+///
+/// Statistics, and what is resident in tables that are too small, follow decode and are not
+/// undone by a squash.
+pub struct DiseEngine {
+    /// Static pattern, condition and production of each table entry, by priority.
+    patterns: Vec<StaticPattern>,
+    conditions: [FlagCondition; MAX_PATTERNS],
+    owner: [u8; MAX_PATTERNS],
+    /// Entries whose production has a replacement.
+    replacing: u32,
+    rules: Vec<Rule>,
+    initial: Vec<(u8, u8)>,
+    counters: Counters,
+    pattern_table: Residency,
+    replacement_table: Residency,
+    config: DiseConfig,
+    /// Bit `n`: some `set_N` reads DISE register `n`.
+    registers_read: u32,
+    stats: DiseStats,
+    drain: Option<Drain>,
+}
+
+impl fmt::Debug for DiseEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiseEngine")
+            .field("patterns", &self.patterns.len())
+            .field("counters", &self.counters.values())
+            .field("stats", &self.stats)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DiseEngine {
+    /// Loads tables into an engine of the given size. Counters start at zero: call
+    /// [`DiseEngine::reset`] once the DISE registers have their initial values.
+    ///
+    /// # Errors
+    /// If the configuration is impossible, or the tables do not fit it: more than 32 pattern
+    /// entries, a counter that does not exist, a sequence that is empty, longer than 255
+    /// instructions or larger than the replacement table, a branch to outside of its sequence.
+    pub fn from_tables(tables: &Tables, config: &DiseConfig) -> Result<Self, DiseError> {
+        config.validate()?;
+        validate_tables(tables, config)?;
+        let entries = tables.priority_entries();
+        let mut conditions = [FlagCondition::default(); MAX_PATTERNS];
+        let mut owner = [0; MAX_PATTERNS];
+        let mut replacing = 0;
+        for (bit, entry) in entries.iter().enumerate() {
+            conditions[bit] = entry.pattern.condition;
+            owner[bit] = entry.production;
+            if tables.productions[usize::from(entry.production)].replacement.is_some() {
+                replacing |= 1 << bit;
+            }
+        }
+        let rules: Vec<Rule> = tables.productions.iter().map(rule).collect();
+        let sizes = rules.iter().map(|r| r.sequence.as_ref().map_or(0, |s| s.templates.len())).collect();
+        let writes = tables.microinstructions() + rules.iter().map(|r| r.latches.len()).sum::<usize>();
+        Ok(DiseEngine {
+            conditions,
+            owner,
+            replacing,
+            counters: Counters::new(config.counters, rules.len(), writes, config.repair_counters),
+            pattern_table: Residency::new(vec![1; entries.len()], config.pt_entries),
+            replacement_table: Residency::new(sizes, config.rt_entries),
+            patterns: entries.into_iter().map(|entry| entry.pattern.pattern).collect(),
+            registers_read: registers_read(tables),
+            stats: empty_stats(tables),
+            rules,
+            initial: tables.initial.clone(),
+            config: config.clone(),
+            drain: None,
+        })
+    }
+
+    /// Loads the counters from their registers, empties tables that are too small for the set,
+    /// and clears journal and statistics. The drain consumer stays.
+    pub fn reset(&mut self, regs: &[u64; reg::COUNT]) {
+        let values = self.initial.iter().map(|&(counter, r)| (counter, regs[usize::from(r)] as u32));
+        self.counters.reset(values);
+        self.pattern_table.reset();
+        self.replacement_table.reset();
+        let mut stats = DiseStats::default();
+        stats.productions = std::mem::take(&mut self.stats.productions);
+        for production in &mut stats.productions {
+            *production = ProductionStats { name: std::mem::take(&mut production.name), ..Default::default() };
+        }
+        self.stats = stats;
+    }
+
+    /// Which counter a reset loads from which register, in the machine's numbering.
+    #[must_use]
+    pub fn initial_assignments(&self) -> &[(u8, u8)] {
+        &self.initial
+    }
+
+    /// The counters as they are now (on the predicted path).
+    #[must_use]
+    pub fn counters(&self) -> &[u32] {
+        self.counters.values()
+    }
+
+    /// What happened since the last reset.
+    #[must_use]
+    pub const fn stats(&self) -> &DiseStats {
+        &self.stats
+    }
+
+    /// The configuration it was made with.
+    #[must_use]
+    pub const fn config(&self) -> &DiseConfig {
+        &self.config
+    }
+
+    /// Attaches the consumer that `d_drain` calls. Without one a drain does nothing.
+    pub fn set_drain(&mut self, drain: Drain) {
+        self.drain = Some(drain);
+    }
+
+    /// Decode stall for table misses on the way to a decision on `mask`, in cycles.
+    fn pattern_misses(&mut self, mask: u32) -> u32 {
+        if self.pattern_table.all_fit() {
+            return 0;
+        }
+        let mut missed = false;
+        for bit in bits(mask) {
+            missed |= self.pattern_table.touch(bit);
+        }
+        if !missed {
+            return 0;
+        }
+        self.stats.pt_miss_events += 1;
+        self.config.rt_miss_cycles
+    }
+
+    /// Latches counters and accounts for an expansion by `production`; its decode stall.
+    fn expand(&mut self, seq: u64, production: u8) -> u32 {
+        let rule = &self.rules[usize::from(production)];
+        for &counter in &rule.latches {
+            self.counters.latch(seq, production, counter);
+        }
+        self.stats.expansion_events += 1;
+        self.stats.inserted_instructions += rule.inserted;
+        self.stats.productions[usize::from(production)].expansion_events += 1;
+        let stall = u32::from(self.config.expansion_cost == ExpansionCost::Stall);
+        self.stats.expansion_stall_cycles += u64::from(stall);
+        let mut miss = 0;
+        if self.replacement_table.touch(usize::from(production)) {
+            self.stats.rt_miss_events += 1;
+            let composed = rule.sequence.as_ref().is_some_and(|s| s.composed);
+            miss = if composed { self.config.composed_miss_cycles } else { self.config.rt_miss_cycles };
+            self.stats.miss_stall_cycles += u64::from(miss);
+        }
+        stall + miss
+    }
+
+    fn run_control(&mut self, seq: u64, productions: u32, regs: &[u64; reg::COUNT]) {
+        for production in bits(productions) {
+            let rule = &self.rules[production];
+            for &micro in &rule.control {
+                self.counters.run(seq, micro, regs);
+            }
+            self.stats.productions[production].control_events += u64::from(!rule.control.is_empty());
+        }
+    }
+}
+
+impl DecodeEditor for DiseEngine {
+    const ENABLED: bool = true;
+
+    /// Tables are loaded once, so that masks never go stale.
+    fn generation(&self) -> u32 {
+        1
+    }
+
+    fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {
+        let mut mask = 0;
+        for (bit, pattern) in self.patterns.iter().enumerate() {
+            mask |= u32::from(pattern.matches(pc, inst)) << bit;
+        }
+        mask
+    }
+
+    fn decide(&mut self, seq: u64, mask: u32, _pc: u64, _inst: &Inst, regs: &[u64; reg::COUNT]) -> Decision {
+        self.stats.decide_events += 1;
+        let miss = self.pattern_misses(mask);
+        self.stats.miss_stall_cycles += u64::from(miss);
+        let flags = self.counters.flags();
+        let mut matched = 0_u32;
+        for bit in bits(mask) {
+            matched |= u32::from(self.conditions[bit].holds(flags)) << bit;
+        }
+        let mut decision = Decision { production: None, stall_cycles: miss };
+        if matched == 0 {
+            return decision;
+        }
+        let mut productions = 0_u32;
+        let mut nulls = 0_u32;
+        for bit in bits(matched) {
+            let production = 1 << self.owner[bit];
+            productions |= production;
+            if self.replacing >> bit & 1 == 0 {
+                nulls |= production;
+            }
+        }
+        for production in bits(productions) {
+            self.stats.productions[production].match_events += 1;
+        }
+        self.stats.null_match_events += u64::from(nulls.count_ones());
+        let mut active = nulls;
+        let candidates = matched & self.replacing;
+        if candidates != 0 {
+            let winner = self.owner[candidates.trailing_zeros() as usize];
+            active |= 1 << winner;
+            decision.production = Some(winner);
+            decision.stall_cycles += self.expand(seq, winner);
+        }
+        self.run_control(seq, active, regs);
+        decision
+    }
+
+    fn replacement(&self, production: u8, index: u8, pc: u64, trigger: &Inst) -> Option<Replacement> {
+        let sequence = self.rules.get(usize::from(production))?.sequence.as_ref()?;
+        sequence.instantiate(index, pc, trigger, self.counters.latched(production))
+    }
+
+    fn extra_decode_stages(&self) -> u32 {
+        u32::from(self.config.expansion_cost == ExpansionCost::ExtraStage)
+    }
+
+    fn reads_register(&self, r: u8) -> bool {
+        r.checked_sub(reg::DISE).is_some_and(|n| n < reg::DISE_COUNT && self.registers_read >> n & 1 != 0)
+    }
+
+    fn squash(&mut self, seq: u64) {
+        self.counters.squash(seq);
+    }
+
+    fn commit(&mut self, seq: u64) {
+        self.counters.commit(seq);
+    }
+
+    fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool) {
+        if let Some(consumer) = &mut self.drain {
+            consumer(read);
+        }
+    }
+}
+
+/// Positions of the bits that are set, lowest first.
+fn bits(mut word: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (word != 0).then(|| {
+            let bit = word.trailing_zeros() as usize;
+            word &= word - 1;
+            bit
+        })
+    })
+}
+
+fn rule(production: &crate::tables::Production) -> Rule {
+    let mut latches: Vec<u8> = Vec::new();
+    if let Some(sequence) = &production.replacement {
+        latches = sequence.templates.iter().filter_map(Template::count).collect();
+        latches.sort_unstable();
+        latches.dedup();
+    }
+    Rule {
+        control: production.control.clone(),
+        inserted: production.replacement.as_ref().map_or(0, |s| s.inserted() as u64),
+        sequence: production.replacement.clone(),
+        latches,
+    }
+}
+
+fn registers_read(tables: &Tables) -> u32 {
+    tables
+        .productions
+        .iter()
+        .flat_map(|p| &p.control)
+        .filter_map(|micro| match micro {
+            Micro::Set { register, .. } => Some(1 << (register - reg::DISE)),
+            _ => None,
+        })
+        .fold(0, |all, bit: u32| all | bit)
+}
+
+fn empty_stats(tables: &Tables) -> DiseStats {
+    let productions = tables
+        .productions
+        .iter()
+        .map(|p| ProductionStats { name: p.name.clone(), ..ProductionStats::default() })
+        .collect();
+    DiseStats { productions, ..DiseStats::default() }
+}
+
+fn validate_tables(tables: &Tables, config: &DiseConfig) -> Result<(), DiseError> {
+    let entries: usize = tables.productions.iter().map(|p| p.entries.len()).sum();
+    if entries > MAX_PATTERNS || tables.productions.len() > MAX_PATTERNS {
+        let needed = entries.max(tables.productions.len());
+        return Err(DiseError::TooManyPatterns { needed, most: MAX_PATTERNS });
+    }
+    for production in &tables.productions {
+        let name = || production.name.clone();
+        let mut counters: Vec<u8> = production.control.iter().map(|m| m.counter()).collect();
+        for entry in &production.entries {
+            counters.extend((0..32_u8).filter(|bit| entry.condition.care >> bit & 1 != 0).map(|bit| bit / 2));
+        }
+        if let Some(sequence) = &production.replacement {
+            validate_sequence(&production.name, sequence, config)?;
+            counters.extend(sequence.templates.iter().filter_map(Template::count));
+        }
+        if let Some(&counter) = counters.iter().find(|c| usize::from(**c) >= config.counters) {
+            return Err(DiseError::NoSuchCounter { production: name(), counter, counters: config.counters });
+        }
+        for micro in &production.control {
+            if let Micro::Set { register, .. } = micro {
+                validate_register(&production.name, *register)?;
+            }
+        }
+    }
+    for &(counter, register) in &tables.initial {
+        if usize::from(counter) >= config.counters {
+            let production = format!("initial value of counter {counter}");
+            return Err(DiseError::NoSuchCounter { production, counter, counters: config.counters });
+        }
+        validate_register("initial counter values", register)?;
+    }
+    Ok(())
+}
+
+fn validate_register(place: &str, register: u8) -> Result<(), DiseError> {
+    if (reg::DISE..reg::DISE + reg::DISE_COUNT).contains(&register) {
+        return Ok(());
+    }
+    Err(DiseError::NotADiseRegister { place: place.to_owned(), register })
+}
+
+fn validate_sequence(name: &str, sequence: &Sequence, config: &DiseConfig) -> Result<(), DiseError> {
+    use hps_sim_core::inst::OpClass;
+    let len = sequence.templates.len();
+    let most = MAX_SEQUENCE.min(config.rt_entries);
+    if len == 0 || len > most {
+        return Err(DiseError::SequenceLength { production: name.to_owned(), len, most });
+    }
+    for (index, template) in sequence.templates.iter().enumerate() {
+        if let Template::Inst { inst, .. } = template
+            && inst.class == OpClass::DiseBranch
+            && !(0..len as i64).contains(&inst.imm)
+        {
+            return Err(DiseError::BranchTarget {
+                production: name.to_owned(),
+                index,
+                target: inst.imm,
+                len,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,507 @@
+//! Patterns: the static part, decided once per static instruction, and the conditional part,
+//! decided on the counters' flags for each dynamic one.
+
+use std::fmt;
+
+use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+
+use crate::names;
+
+/// A set of [`OpClass`]es, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClassSet(pub u32);
+
+impl ClassSet {
+    /// Every class.
+    pub const ANY: ClassSet = ClassSet((1 << OpClass::COUNT) - 1);
+
+    /// The classes listed.
+    #[must_use]
+    pub const fn of(classes: &[OpClass]) -> Self {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < classes.len() {
+            bits |= 1 << classes[i] as u32;
+            i += 1;
+        }
+        ClassSet(bits)
+    }
+
+    /// Whether `class` is in the set.
+    #[must_use]
+    pub const fn contains(self, class: OpClass) -> bool {
+        self.0 >> class as u32 & 1 != 0
+    }
+
+    /// Whether every class of `other` is in the set.
+    #[must_use]
+    pub const fn contains_all(self, other: ClassSet) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// Classes in both sets.
+    #[must_use]
+    pub const fn intersect(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 & other.0)
+    }
+
+    /// Classes not in this set.
+    #[must_use]
+    pub const fn complement(self) -> ClassSet {
+        ClassSet(!self.0 & Self::ANY.0)
+    }
+
+    /// Whether no class is left.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Bits of a 5-bit class number that the set fixes: 5 for one class, 4 for two, 0 for any.
+    #[must_use]
+    pub const fn fixed_bits(self) -> u32 {
+        match self.0.count_ones() {
+            0 | 1 => 5,
+            n => 5_u32.saturating_sub((n - 1).ilog2() + 1),
+        }
+    }
+}
+
+impl fmt::Debug for ClassSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&names::class_set_name(*self))
+    }
+}
+
+/// Classes whose target is in the instruction, the only ones that have a `T.Target` in decode.
+pub const DIRECT: ClassSet = ClassSet::of(&[OpClass::Branch, OpClass::Jump, OpClass::Call]);
+
+/// A field of the trigger that a pattern can compare (`T.OPCLASS` is a [`ClassSet`] instead).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// `T.OPCODE`: the operation.
+    Opcode,
+    /// `T.RS`: the first source register.
+    Rs,
+    /// `T.RT`: the second source register.
+    Rt,
+    /// `T.RD`: the destination register.
+    Rd,
+    /// `T.IMM`: the immediate, signed.
+    Imm,
+    /// `T.PC`: the address of the instruction.
+    Pc,
+    /// `T.Target`: the target of a direct control transfer. Absent in all other instructions.
+    Target,
+}
+
+impl Field {
+    /// As written in a pattern.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Field::Opcode => "T.OPCODE",
+            Field::Rs => "T.RS",
+            Field::Rt => "T.RT",
+            Field::Rd => "T.RD",
+            Field::Imm => "T.IMM",
+            Field::Pc => "T.PC",
+            Field::Target => "T.Target",
+        }
+    }
+
+    /// Bits that an equality on the field fixes.
+    #[must_use]
+    pub const fn width(self) -> u32 {
+        match self {
+            Field::Opcode => 16,
+            Field::Rs | Field::Rt | Field::Rd => 7,
+            Field::Imm | Field::Pc | Field::Target => 64,
+        }
+    }
+
+    /// The value in `inst` at `pc`. A destination of the zero register, or none, reads as the
+    /// zero register.
+    #[must_use]
+    pub fn value(self, pc: u64, inst: &Inst) -> Option<i128> {
+        Some(match self {
+            Field::Opcode => i128::from(inst.op as u16),
+            Field::Rs => i128::from(inst.rs1),
+            Field::Rt => i128::from(inst.rs2),
+            Field::Rd if inst.rd == reg::SINK => i128::from(reg::ZERO),
+            Field::Rd => i128::from(inst.rd),
+            Field::Imm => i128::from(inst.imm),
+            Field::Pc => i128::from(pc),
+            Field::Target if inst.class.is_direct() => i128::from(inst.direct_target(pc)),
+            Field::Target => return None,
+        })
+    }
+}
+
+/// What a field is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// Another field.
+    Field(Field),
+    /// A number: an operation, a register, an immediate or an address.
+    Number(i128),
+}
+
+/// Outcomes of a comparison, one bit each; a test lists those that it accepts.
+pub mod outcome {
+    /// Left is less than right.
+    pub const LESS: u8 = 1;
+    /// Both are equal.
+    pub const EQUAL: u8 = 2;
+    /// Left is greater than right.
+    pub const GREATER: u8 = 4;
+    /// One of the two fields does not exist in the instruction.
+    pub const ABSENT: u8 = 8;
+    /// Every outcome.
+    pub const ALL: u8 = 15;
+}
+
+/// One comparison of a static pattern. A comparison on a field that the instruction does not
+/// have is false, and so its negation is true: hence a set of accepted outcomes and not a
+/// relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Test {
+    /// The left side.
+    pub left: Field,
+    /// The right side. If it is a field, it is greater than `left` in the order of [`Field`].
+    pub right: Operand,
+    /// Accepted outcomes ([`outcome`]).
+    pub accepts: u8,
+}
+
+impl Test {
+    /// A test in canonical form: two fields are put in the order of [`Field`].
+    #[must_use]
+    pub fn new(left: Field, right: Operand, accepts: u8) -> Self {
+        match right {
+            Operand::Field(other) if other < left => Test {
+                left: other,
+                right: Operand::Field(left),
+                accepts: mirror(accepts),
+            },
+            _ => Test { left, right, accepts },
+        }
+    }
+
+    /// The test that accepts exactly what this one does not.
+    #[must_use]
+    pub const fn negated(self) -> Self {
+        Test { accepts: !self.accepts & outcome::ALL, ..self }
+    }
+
+    /// Whether the instruction passes.
+    #[must_use]
+    pub fn accepts(&self, pc: u64, inst: &Inst) -> bool {
+        let right = match self.right {
+            Operand::Field(field) => field.value(pc, inst),
+            Operand::Number(number) => Some(number),
+        };
+        self.accepts & compare(self.left.value(pc, inst), right) != 0
+    }
+
+    /// Bits that the test fixes: the width of a field compared for equality, one for any other
+    /// relation, none if it excludes nothing.
+    #[must_use]
+    pub const fn fixed_bits(&self) -> u32 {
+        match self.accepts {
+            outcome::EQUAL => self.left.width(),
+            outcome::ALL => 0,
+            _ => 1,
+        }
+    }
+}
+
+const fn mirror(accepts: u8) -> u8 {
+    let kept = accepts & (outcome::EQUAL | outcome::ABSENT);
+    let less = if accepts & outcome::GREATER != 0 { outcome::LESS } else { 0 };
+    let greater = if accepts & outcome::LESS != 0 { outcome::GREATER } else { 0 };
+    kept | less | greater
+}
+
+/// The outcome of comparing two values.
+#[must_use]
+pub fn compare(left: Option<i128>, right: Option<i128>) -> u8 {
+    match (left, right) {
+        (Some(a), Some(b)) => match a.cmp(&b) {
+            std::cmp::Ordering::Less => outcome::LESS,
+            std::cmp::Ordering::Equal => outcome::EQUAL,
+            std::cmp::Ordering::Greater => outcome::GREATER,
+        },
+        _ => outcome::ABSENT,
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (negated, positive) = match self.accepts & outcome::ABSENT {
+            0 => (false, self.accepts),
+            _ => (true, !self.accepts & outcome::ALL),
+        };
+        let relation = match positive {
+            outcome::LESS => "<",
+            outcome::EQUAL => "==",
+            outcome::GREATER => ">",
+            0 => "never",
+            3 => "<=",
+            6 => ">=",
+            5 => "!=",
+            _ => "any",
+        };
+        let right = match self.right {
+            Operand::Field(field) => field.name().to_owned(),
+            Operand::Number(number) => names::number_name(self.left, number),
+        };
+        if negated {
+            write!(f, "!({} {relation} {right})", self.left.name())
+        } else {
+            write!(f, "{} {relation} {right}", self.left.name())
+        }
+    }
+}
+
+/// The part of a pattern that looks at one static instruction: a conjunction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaticPattern {
+    /// Classes that the instruction may have.
+    pub classes: ClassSet,
+    /// Further comparisons, all of which must pass.
+    pub tests: Vec<Test>,
+}
+
+impl Default for StaticPattern {
+    fn default() -> Self {
+        StaticPattern { classes: ClassSet::ANY, tests: Vec::new() }
+    }
+}
+
+impl StaticPattern {
+    /// Whether the instruction at `pc` matches.
+    #[must_use]
+    pub fn matches(&self, pc: u64, inst: &Inst) -> bool {
+        self.classes.contains(inst.class) && self.tests.iter().all(|test| test.accepts(pc, inst))
+    }
+
+    /// Fixed bits: those of the classes plus those of each test. This is what "most specific"
+    /// means for two patterns.
+    #[must_use]
+    pub fn fixed_bits(&self) -> u32 {
+        self.classes.fixed_bits() + self.tests.iter().map(Test::fixed_bits).sum::<u32>()
+    }
+
+    /// Both patterns at once.
+    #[must_use]
+    pub fn and(&self, other: &StaticPattern) -> StaticPattern {
+        let mut both = self.clone();
+        both.classes = both.classes.intersect(other.classes);
+        for test in &other.tests {
+            both.add(*test);
+        }
+        both
+    }
+
+    /// Adds a test; two tests on the same pair of operands become one.
+    pub fn add(&mut self, test: Test) {
+        match self.tests.iter_mut().find(|t| t.left == test.left && t.right == test.right) {
+            Some(same) => same.accepts &= test.accepts,
+            None => self.tests.push(test),
+        }
+    }
+
+    /// Whether some instruction can match. Exact for classes and for comparisons of one field
+    /// with numbers; comparisons of two fields are only checked against each other, so "yes" may
+    /// be wrong, "no" never is.
+    #[must_use]
+    pub fn is_satisfiable(&self) -> bool {
+        let mut classes = self.classes;
+        if self.tests.iter().any(|t| t.needs_target()) {
+            classes = classes.intersect(DIRECT);
+        }
+        !classes.is_empty()
+            && self.tests.iter().all(|test| test.accepts != 0)
+            && self.tests.iter().all(|test| self.field_is_satisfiable(test.left))
+    }
+
+    /// Some value of `field` passes all its comparisons with numbers. Between two neighbouring
+    /// numbers nothing changes, so that the numbers and their neighbours are all that has to be
+    /// tried.
+    fn field_is_satisfiable(&self, field: Field) -> bool {
+        let against: Vec<(i128, u8)> = self
+            .tests
+            .iter()
+            .filter(|test| test.left == field)
+            .filter_map(|test| match test.right {
+                Operand::Number(number) => Some((number, test.accepts)),
+                Operand::Field(_) => None,
+            })
+            .collect();
+        let passes = |value: Option<i128>| {
+            against.iter().all(|(number, accepts)| compare(value, Some(*number)) & accepts != 0)
+        };
+        against.is_empty()
+            || (field == Field::Target && passes(None))
+            || against.iter().any(|(n, _)| passes(Some(*n)) || passes(Some(n - 1)) || passes(Some(n + 1)))
+    }
+
+    /// Whether every instruction that matches `other` certainly matches this pattern.
+    #[must_use]
+    pub fn covers(&self, other: &StaticPattern) -> bool {
+        self.classes.contains_all(other.classes)
+            && self.tests.iter().all(|test| {
+                other
+                    .tests
+                    .iter()
+                    .any(|t| t.left == test.left && t.right == test.right && t.accepts & !test.accepts == 0)
+            })
+    }
+}
+
+impl Test {
+    fn needs_target(&self) -> bool {
+        let on_target = self.left == Field::Target || self.right == Operand::Field(Field::Target);
+        on_target && self.accepts & outcome::ABSENT == 0
+    }
+}
+
+impl fmt::Display for StaticPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        if self.classes != ClassSet::ANY || self.tests.is_empty() {
+            write!(f, "T.OPCLASS == {:?}", self.classes)?;
+            separator = " && ";
+        }
+        for test in &self.tests {
+            write!(f, "{separator}{test}")?;
+            separator = " && ";
+        }
+        Ok(())
+    }
+}
+
+/// A conjunction of flags and negated flags. Bit `2 N` stands for `overflow_N`, bit `2 N + 1`
+/// for `zero_N`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FlagCondition {
+    /// Flags that are looked at.
+    pub care: u32,
+    /// The value that each of those must have.
+    pub want: u32,
+}
+
+/// Flag bit of `overflow_N`.
+#[must_use]
+pub const fn overflow_bit(counter: u8) -> u32 {
+    1 << (2 * counter as u32)
+}
+
+/// Flag bit of `zero_N`.
+#[must_use]
+pub const fn zero_bit(counter: u8) -> u32 {
+    2 << (2 * counter as u32)
+}
+
+/// `overflow_N` or `zero_N` for one flag bit.
+#[must_use]
+pub fn flag_name(bit: u32) -> String {
+    let kind = if bit.is_multiple_of(2) { "overflow" } else { "zero" };
+    format!("{kind}_{}", bit / 2)
+}
+
+impl FlagCondition {
+    /// Whether the flags meet it.
+    #[inline]
+    #[must_use]
+    pub const fn holds(self, flags: u32) -> bool {
+        (flags ^ self.want) & self.care == 0
+    }
+
+    /// Both conditions, or `None` if no state of the counters meets both. A counter cannot be
+    /// zero and at its maximum at once.
+    #[must_use]
+    pub const fn and(self, other: FlagCondition) -> Option<FlagCondition> {
+        if (self.want ^ other.want) & self.care & other.care != 0 {
+            return None;
+        }
+        let care = self.care | other.care;
+        let want = self.want | other.want;
+        let overflow = want & 0x5555_5555;
+        if overflow & (want >> 1) != 0 {
+            return None;
+        }
+        Some(FlagCondition { care, want })
+    }
+
+    /// Whether every state that meets `other` meets this one.
+    #[must_use]
+    pub const fn covers(self, other: FlagCondition) -> bool {
+        self.care & !other.care == 0 && (self.want ^ other.want) & self.care == 0
+    }
+
+    /// Number of flags looked at.
+    #[must_use]
+    pub const fn fixed_bits(self) -> u32 {
+        self.care.count_ones()
+    }
+}
+
+impl fmt::Display for FlagCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for bit in (0..32).filter(|bit| self.care >> bit & 1 != 0) {
+            let not = if self.want >> bit & 1 == 0 { "!" } else { "" };
+            write!(f, "{separator}{not}{}", flag_name(bit))?;
+            separator = " && ";
+        }
+        Ok(())
+    }
+}
+
+/// One entry of the pattern table with its masking layer: a static pattern and a condition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PatternEntry {
+    /// What the instruction must look like.
+    pub pattern: StaticPattern,
+    /// What the flags must be.
+    pub condition: FlagCondition,
+}
+
+impl PatternEntry {
+    /// Specificity, compared left to right: fixed bits of the instruction, then flags looked at.
+    #[must_use]
+    pub fn specificity(&self) -> (u32, u32) {
+        (self.pattern.fixed_bits(), self.condition.fixed_bits())
+    }
+
+    /// Whether some instruction and some state of the flags may match both entries (see
+    /// [`StaticPattern::is_satisfiable`] for how exact this is).
+    #[must_use]
+    pub fn overlaps(&self, other: &PatternEntry) -> bool {
+        self.condition.and(other.condition).is_some() && self.pattern.and(&other.pattern).is_satisfiable()
+    }
+
+    /// Whether this entry certainly matches whenever `other` does.
+    #[must_use]
+    pub fn covers(&self, other: &PatternEntry) -> bool {
+        self.condition.covers(other.condition) && self.pattern.covers(&other.pattern)
+    }
+}
+
+impl fmt::Display for PatternEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.pattern)?;
+        if self.condition.care != 0 {
+            write!(f, " && {}", self.condition)?;
+        }
+        Ok(())
+    }
+}
+
+/// A pattern that one operation alone matches.
+#[must_use]
+pub fn opcode_test(op: Op) -> Test {
+    Test::new(Field::Opcode, Operand::Number(i128::from(op as u16)), outcome::EQUAL)
+}

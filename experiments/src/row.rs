@@ -1,0 +1,110 @@
+//! One point of a sweep as it is stored: one JSON object a line.
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of profile of the HPS paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileKind {
+    /// Hot methods: calls and back-edges by method.
+    Method,
+    /// Hot call pairs: call site and target.
+    CallPair,
+    /// Hot data streams: repeated sequences of data addresses.
+    DataStream,
+}
+
+impl ProfileKind {
+    /// All kinds, in the order of the paper's figures.
+    pub const ALL: [ProfileKind; 3] =
+        [ProfileKind::DataStream, ProfileKind::CallPair, ProfileKind::Method];
+
+    /// The name used in files and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ProfileKind::Method => "method",
+            ProfileKind::CallPair => "call_pair",
+            ProfileKind::DataStream => "data_stream",
+        }
+    }
+
+    /// The name used in titles.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            ProfileKind::Method => "hot method",
+            ProfileKind::CallPair => "hot call pair",
+            ProfileKind::DataStream => "hot data stream",
+        }
+    }
+}
+
+/// How well the sampled profile overlaps with the exhaustive one. Shares in `0..=1`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccuracyResult {
+    /// Overlap of the members that make up 90% of each profile, shares within the cut set.
+    pub renormalized: f64,
+    /// The same with shares of the whole profile; at most about 0.9.
+    pub capped: f64,
+    /// Members of the exhaustive profile after the cut.
+    pub members_exact: u64,
+    /// Members of the sampled profile after the cut.
+    pub members_sampled: u64,
+    /// Events sampled.
+    pub samples: u64,
+    /// Events (or references) of the exhaustive profile.
+    pub population: u64,
+}
+
+/// What the sampled run cost on the simulated machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimingResult {
+    /// Cycles of the program without DISE.
+    pub baseline_cycles: u64,
+    /// Cycles with the profile collected.
+    pub cycles: u64,
+    /// `cycles / baseline_cycles - 1`.
+    pub overhead: f64,
+    /// Instructions of the program.
+    pub instructions: u64,
+    /// Replacement instructions inserted, the trigger not counted.
+    pub inserted_instructions: u64,
+    /// Instructions of handlers.
+    pub handler_instructions: u64,
+}
+
+/// One point: a program, a profile, a burst, a frequency, a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Made from everything that determines the point (SHA-256, hexadecimal).
+    pub id: String,
+    /// Version of the lab that made it.
+    pub version: String,
+    /// Program.
+    pub program: String,
+    /// SHA-256 of its image.
+    pub program_hash: String,
+    /// Its input (`small`, `large`, or the arguments).
+    pub input: String,
+    /// Instruction set.
+    pub isa: String,
+    /// Kind of profile.
+    pub profile: ProfileKind,
+    /// Burst length in events.
+    pub burst: u64,
+    /// Events between bursts.
+    pub sparsity: u64,
+    /// `burst / (burst + sparsity)` is 1 in this many.
+    pub one_in: u64,
+    /// Machine that timed it (also named where only accuracy was asked for).
+    pub machine: String,
+    /// Fingerprint of the machine's resolved configuration.
+    pub machine_fingerprint: String,
+    /// Accuracy, if the point succeeded.
+    pub accuracy: Option<AccuracyResult>,
+    /// Cost, if the point was timed.
+    pub timing: Option<TimingResult>,
+    /// Why the point failed, if it did.
+    pub failure: Option<String>,
+}

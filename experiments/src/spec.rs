@@ -1,0 +1,201 @@
+//! What to sweep: programs × profiles × bursts × frequencies × machines, as a RON file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::row::ProfileKind;
+
+/// Which points are timed besides the accuracy that every point gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Timing {
+    /// None: accuracy only.
+    Off,
+    /// The points of the paper's Figure 8: burst 100 for data streams, 1 for the others.
+    PaperPoints,
+    /// The whole grid.
+    All,
+}
+
+/// Input size of the programs that come with the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InputSize {
+    /// 5 to 30 million instructions.
+    Small,
+    /// 300 million instructions and more.
+    Large,
+}
+
+impl InputSize {
+    /// The argument that selects it, which is also its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            InputSize::Small => "small",
+            InputSize::Large => "large",
+        }
+    }
+}
+
+/// A program that does not come with the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnProgram {
+    /// Path of a static RISC-V executable.
+    pub path: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// The host folder that it sees as `/`.
+    #[serde(default)]
+    pub root: Option<String>,
+}
+
+/// A sweep. Every key has a default; the default of all is the paper's grid over all programs that
+/// come with the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SweepSpec {
+    /// Names of programs that come with the project; empty: all, unless `own_programs` are given.
+    pub programs: Vec<String>,
+    /// Other programs.
+    pub own_programs: Vec<OwnProgram>,
+    /// Input of the programs that come with the project.
+    pub size: InputSize,
+    /// Kinds of profile.
+    pub profiles: Vec<ProfileKind>,
+    /// Burst lengths, in events.
+    pub bursts: Vec<u64>,
+    /// Frequencies as 1 in n.
+    pub one_in: Vec<u64>,
+    /// Machines: names of presets, or files.
+    pub machines: Vec<String>,
+    /// What is timed.
+    pub timing: Timing,
+}
+
+impl Default for SweepSpec {
+    fn default() -> Self {
+        SweepSpec {
+            programs: Vec::new(),
+            own_programs: Vec::new(),
+            size: InputSize::Small,
+            profiles: ProfileKind::ALL.to_vec(),
+            bursts: vec![1, 10, 50, 100],
+            one_in: vec![100, 500, 1000, 5000, 10000],
+            machines: vec!["hps-4wide".to_string()],
+            timing: Timing::PaperPoints,
+        }
+    }
+}
+
+/// A sweep definition that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// The text is not a sweep definition.
+    #[error("{file}:{line}:{column}: {message}; the keys are programs, own_programs, size, profiles, bursts, one_in, machines, timing")]
+    Syntax {
+        /// File.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// A value is impossible.
+    #[error("{file}: {key}: {message}")]
+    Value {
+        /// File.
+        file: String,
+        /// Key.
+        key: &'static str,
+        /// What is wrong and what would be allowed.
+        message: String,
+    },
+}
+
+impl SweepSpec {
+    /// Reads a definition.
+    ///
+    /// # Errors
+    /// [`SpecError`] with the place.
+    pub fn from_ron(text: &str, file: &str) -> Result<Self, SpecError> {
+        let options =
+            ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+        let spec: SweepSpec = options.from_str(text).map_err(|e| SpecError::Syntax {
+            file: file.to_string(),
+            line: e.span.start.line,
+            column: e.span.start.col,
+            message: e.code.to_string(),
+        })?;
+        spec.check(file)?;
+        Ok(spec)
+    }
+
+    /// Refuses impossible values.
+    ///
+    /// # Errors
+    /// [`SpecError::Value`] with the key.
+    pub fn check(&self, file: &str) -> Result<(), SpecError> {
+        let bad = |key, message: &str| {
+            Err(SpecError::Value { file: file.to_string(), key, message: message.to_string() })
+        };
+        if self.profiles.is_empty() {
+            return bad("profiles", "name at least one of method, call_pair, data_stream");
+        }
+        if self.machines.is_empty() {
+            return bad("machines", "name at least one machine (hps machine list)");
+        }
+        if self.bursts.is_empty() || self.bursts.iter().any(|&b| b == 0 || b > 1 << 30) {
+            return bad("bursts", "name at least one burst length, each from 1 to 2^30");
+        }
+        if self.one_in.is_empty() || self.one_in.iter().any(|&n| n == 0 || n > 1 << 30) {
+            return bad("one_in", "name at least one frequency 1/n, each n from 1 to 2^30");
+        }
+        let longest = self.bursts.iter().max().unwrap_or(&1);
+        let rarest = self.one_in.iter().max().unwrap_or(&1);
+        if longest.saturating_mul(rarest - 1) >= u64::from(u32::MAX) {
+            return bad("one_in", "burst * (n - 1) must stay below 2^32, the range of a DISE counter");
+        }
+        if self.bursts.len() * self.one_in.len() > 64 {
+            return bad("bursts", "one pass feeds at most 64 points (bursts × frequencies)");
+        }
+        Ok(())
+    }
+
+    /// Whether a point is to be timed.
+    #[must_use]
+    pub fn is_timed(&self, profile: ProfileKind, burst: u64) -> bool {
+        match self.timing {
+            Timing::Off => false,
+            Timing::All => true,
+            Timing::PaperPoints => burst == paper_burst(profile),
+        }
+    }
+}
+
+/// The burst length at which the paper's Figure 8 shows a kind of profile.
+#[must_use]
+pub fn paper_burst(profile: ProfileKind) -> u64 {
+    if profile == ProfileKind::DataStream { 100 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_definition_is_the_papers_grid() {
+        let spec = SweepSpec::from_ron("()", "x.ron").expect("defaults are valid");
+        assert_eq!(spec, SweepSpec::default());
+        assert_eq!(spec.bursts.len() * spec.one_in.len(), 20);
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        let e = SweepSpec::from_ron("(\n  burts: [1],\n)", "x.ron").expect_err("unknown key");
+        assert!(e.to_string().starts_with("x.ron:2:"), "{e}");
+        let e = SweepSpec::from_ron("(bursts: [0])", "x.ron").expect_err("zero burst");
+        assert!(e.to_string().contains("bursts"), "{e}");
+    }
+}

@@ -1,0 +1,258 @@
+//! One functional run feeds every burst × sparsity × profile.
+//!
+//! What a sampler decides depends only on the retired stream: calls, back-edges, memory references.
+//! [`GridProbe`] watches that stream once and keeps the exhaustive profiles and those of all
+//! points, which are, count for count, what the DISE engine collects with
+//! [`Collector`](crate::Collector).
+//!
+//! The state of all points is one bit mask that changes only when the number of completed events
+//! reaches the next toggle, so that an event costs a comparison beside its exhaustive count, and a
+//! memory reference a test of the mask beside its exhaustive analysis.
+
+mod events;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
+use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::probe::Probe;
+
+use crate::counts::{AddressCounts, MethodMap};
+use crate::point::{SamplePoint, SamplePointError};
+use crate::statistics::ProgramStatistics;
+use crate::stream::StreamRecorder;
+use events::{EventKind, EventTable};
+use schedule::Schedule;
+
+pub use schedule::MAX_POINTS;
+
+/// Why there is no such grid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GridError {
+    /// Too many points for one pass.
+    #[error("{0} sampling points are too many for one pass: use at most {MAX_POINTS}, and several passes for more")]
+    TooManyPoints(usize),
+    /// A point that the counters cannot count.
+    #[error(transparent)]
+    Point(#[from] SamplePointError),
+    /// Impossible settings of the analysis of data streams.
+    #[error(transparent)]
+    Streams(#[from] StreamConfigError),
+}
+
+/// Feeds the exhaustive profiles and those of every point from one run; see the [module](self).
+///
+/// `MEMORY` switches data references on: a probe without them costs nothing per reference.
+#[derive(Clone, Debug)]
+pub struct GridProbe<const MEMORY: bool> {
+    schedule: Schedule,
+    events: EventTable,
+    branches: u64,
+    references: u64,
+    recorders: Vec<StreamRecorder>,
+    exhaustive: StreamRecorder,
+    /// Points whose burst has ended since their last reference.
+    ended: u64,
+    points: Vec<SamplePoint>,
+}
+
+impl GridProbe<false> {
+    /// A probe for methods and call pairs.
+    ///
+    /// # Errors
+    /// Too many points, or an impossible one.
+    pub fn new(points: &[SamplePoint]) -> Result<Self, GridError> {
+        Self::build(points, None)
+    }
+}
+
+impl GridProbe<true> {
+    /// A probe for methods, call pairs and data references. With a configuration the references
+    /// are analyzed for hot data streams, the exhaustive trace as well as that of each point;
+    /// without one only their numbers and digests are kept.
+    ///
+    /// # Errors
+    /// Too many points, or an impossible one; impossible settings.
+    pub fn with_memory(points: &[SamplePoint], streams: Option<&StreamConfig>) -> Result<Self, GridError> {
+        Self::build(points, streams)
+    }
+}
+
+impl<const MEMORY: bool> GridProbe<MEMORY> {
+    fn build(points: &[SamplePoint], streams: Option<&StreamConfig>) -> Result<Self, GridError> {
+        if points.len() > MAX_POINTS {
+            return Err(GridError::TooManyPoints(points.len()));
+        }
+        points.iter().try_for_each(SamplePoint::validate)?;
+        let recorders = points.iter().map(|_| StreamRecorder::new(streams)).collect::<Result<_, _>>()?;
+        Ok(GridProbe {
+            schedule: Schedule::new(points),
+            events: EventTable::new(points.len()),
+            branches: 0,
+            references: 0,
+            recorders,
+            exhaustive: StreamRecorder::new(streams)?,
+            ended: 0,
+            points: points.to_vec(),
+        })
+    }
+
+    /// Events completed so far.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.schedule.completed()
+    }
+
+    #[inline]
+    fn event(&mut self, site: u64, target: u64, is_call: bool) {
+        let id = self.events.count(site, target, is_call);
+        let mask = self.schedule.mask();
+        if mask != 0 {
+            self.events.count_sampled(id, mask);
+        }
+        if let Some(toggle) = self.schedule.complete_event() {
+            self.ended |= toggle.ended;
+        }
+    }
+
+    #[inline]
+    fn sampled_reference(&mut self, addr: u64) {
+        let mut mask = self.schedule.mask();
+        while mask != 0 {
+            let point = mask.trailing_zeros() as usize;
+            let recorder = &mut self.recorders[point];
+            if self.ended >> point & 1 != 0 {
+                self.ended &= !(1 << point);
+                recorder.next_burst();
+            }
+            recorder.push(addr);
+            mask &= mask - 1;
+        }
+    }
+
+    /// The profiles.
+    #[must_use]
+    pub fn finish(self) -> GridResult {
+        let events = &self.events;
+        let all = events.kinds().iter().map(|kind| (kind, kind.count));
+        let exhaustive = PointProfiles::new(SamplePoint::EXHAUSTIVE, all, MEMORY.then_some(self.exhaustive));
+        let points = self.points.iter().zip(self.recorders).enumerate();
+        let points = points
+            .map(|(i, (&point, recorder))| {
+                PointProfiles::new(point, events.at_point(i), MEMORY.then_some(recorder))
+            })
+            .collect();
+        GridResult {
+            exhaustive,
+            points,
+            branches: self.branches,
+            memory_references: MEMORY.then_some(self.references),
+        }
+    }
+}
+
+impl<const MEMORY: bool> Probe for GridProbe<MEMORY> {
+    const WANTS_CONTROL: bool = true;
+    const WANTS_MEMORY: bool = MEMORY;
+
+    #[inline]
+    fn control(&mut self, pc: u64, inst: &Inst, target: u64, _taken: bool) {
+        if inst.class.is_call() {
+            self.event(pc, target, true);
+            return;
+        }
+        self.branches += u64::from(inst.class != OpClass::Return);
+        if inst.is_back_edge() {
+            self.event(pc, inst.direct_target(pc), false);
+        }
+    }
+
+    #[inline]
+    fn memory(&mut self, _pc: u64, _inst: &Inst, addr: u64) {
+        self.references += 1;
+        self.exhaustive.push(addr);
+        if self.schedule.mask() != 0 {
+            self.sampled_reference(addr);
+        }
+    }
+}
+
+/// The profiles of one point.
+#[derive(Clone, Debug)]
+pub struct PointProfiles {
+    /// The point.
+    pub point: SamplePoint,
+    /// Events by address (hot method, before addresses become methods).
+    pub addresses: AddressCounts,
+    /// Calls by call site and target.
+    pub call_pairs: Profile<CallPair>,
+    /// Data references, if the probe was asked for them.
+    pub stream: Option<StreamRecorder>,
+}
+
+impl PointProfiles {
+    fn new<'a>(
+        point: SamplePoint,
+        counts: impl Iterator<Item = (&'a EventKind, u64)>,
+        stream: Option<StreamRecorder>,
+    ) -> Self {
+        let mut addresses = AddressCounts::default();
+        let mut call_pairs = Profile::new();
+        for (kind, count) in counts {
+            addresses.add(kind.target, count);
+            if kind.is_call {
+                call_pairs.add(CallPair { site: kind.site, target: kind.target }, count);
+            }
+        }
+        PointProfiles { point, addresses, call_pairs, stream }
+    }
+
+    /// Events that were sampled.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.addresses.total()
+    }
+}
+
+/// Everything that one pass found.
+#[derive(Clone, Debug)]
+pub struct GridResult {
+    /// The exhaustive profiles.
+    pub exhaustive: PointProfiles,
+    /// The profiles of each point, in the order in which the points were given.
+    pub points: Vec<PointProfiles>,
+    /// Branches and jumps executed, see [`ProgramStatistics::branches`].
+    pub branches: u64,
+    /// Loads, stores and atomics executed, if the probe was asked for them.
+    pub memory_references: Option<u64>,
+}
+
+impl GridResult {
+    /// Which method an address belongs to, by the program's symbols and the calls that were seen.
+    #[must_use]
+    pub fn method_map(&self, symbols: &hps_sim_core::symbols::SymbolTable) -> MethodMap {
+        MethodMap::new(symbols, self.exhaustive.call_pairs.iter().map(|(pair, _)| pair.target))
+    }
+
+    /// The statistics of Figure 6. `instructions` and `unique_addresses` come from the machine and
+    /// from a [`UniqueAddresses`](crate::UniqueAddresses) probe beside this one.
+    #[must_use]
+    pub fn statistics(&self, methods: &MethodMap, instructions: u64, unique_addresses: Option<u64>) -> ProgramStatistics {
+        let pairs = &self.exhaustive.call_pairs;
+        let mut sites: Vec<u64> = pairs.iter().map(|(pair, _)| pair.site).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        ProgramStatistics {
+            methods: self.exhaustive.addresses.methods(|address| methods.entry(address)).len() as u64,
+            call_sites: sites.len() as u64,
+            call_pairs: pairs.len() as u64,
+            calls: pairs.total(),
+            branches: self.branches,
+            back_edges: self.exhaustive.events() - pairs.total(),
+            memory_references: self.memory_references,
+            instructions,
+            unique_addresses,
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Which configurations are refused, each by the name of its key and with what is allowed.
+
+use super::branch::{BranchConfig, Predictor};
+use super::error::Violation;
+use super::memory::{CacheConfig, MemoryConfig, Replacement};
+use super::sections::{MachineConfig, MemDep};
+use super::units::UnitsConfig;
+
+/// Collects violations.
+struct Checks {
+    found: Vec<Violation>,
+}
+
+impl Checks {
+    fn refuse(&mut self, path: &str, message: String) {
+        self.found.push(Violation {
+            path: path.to_string(),
+            message,
+        });
+    }
+
+    /// `value` must lie in `low..=high`. Says whether it does.
+    fn range(&mut self, path: &str, value: impl Into<u64>, low: u64, high: u64) -> bool {
+        let value = value.into();
+        let inside = (low..=high).contains(&value);
+        if !inside {
+            self.refuse(path, format!("is {value}; allowed: {low} to {high}"));
+        }
+        inside
+    }
+
+    /// `value` must be a power of two in `low..=high`. Says whether it is.
+    fn power(&mut self, path: &str, value: u32, low: u32, high: u32) -> bool {
+        let good = value.is_power_of_two() && (low..=high).contains(&value);
+        if !good {
+            let near = nearest_power(value).clamp(low, high);
+            self.refuse(
+                path,
+                format!("is {value}; allowed: powers of two from {low} to {high}, e.g. {near}"),
+            );
+        }
+        good
+    }
+
+    /// `entries` in sets of `ways`, a power of two of them.
+    fn sets(&mut self, path: &str, entries: u32, ways: u32) {
+        let (entries_path, ways_path) = (format!("{path}.entries"), format!("{path}.ways"));
+        let fine = self.range(&entries_path, entries, 1, 1 << 20)
+            & self.range(&ways_path, ways, 1, u64::from(entries.clamp(1, 256)));
+        if fine && (entries % ways != 0 || !(entries / ways).is_power_of_two()) {
+            let sets = nearest_power(entries.div_ceil(ways));
+            self.refuse(
+                &entries_path,
+                format!(
+                    "is {entries}, which does not make a power of two of sets of {ways} ways; \
+                     allowed: {ways} times a power of two, e.g. {}",
+                    sets * ways
+                ),
+            );
+        }
+    }
+}
+
+fn nearest_power(value: u32) -> u32 {
+    let above = value.checked_next_power_of_two().unwrap_or(1 << 31);
+    let below = (above / 2).max(1);
+    if value - below.min(value) < above - value.min(above) {
+        below
+    } else {
+        above
+    }
+}
+
+impl MachineConfig {
+    /// Everything that makes this machine impossible; empty for a good one.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut checks = Checks { found: Vec::new() };
+        checks.range("clock_mhz", self.clock_mhz, 1, 100_000);
+        check_front(self, &mut checks);
+        check_window(self, &mut checks);
+        check_speculation(self, &mut checks);
+        check_units(&self.units, &mut checks);
+        check_branch(&self.branch, &mut checks);
+        check_memory(&self.memory, &mut checks);
+        check_dise(self, &mut checks);
+        checks.found
+    }
+}
+
+fn check_front(machine: &MachineConfig, c: &mut Checks) {
+    let fetch = &machine.fetch;
+    c.range("fetch.fetch_width_insts", fetch.fetch_width_insts, 1, 64);
+    c.range(
+        "fetch.fetch_buffer_insts",
+        fetch.fetch_buffer_insts,
+        u64::from(fetch.fetch_width_insts.max(1)),
+        1024,
+    );
+    if c.power("fetch.fetch_block_bytes", fetch.fetch_block_bytes, 4, 256)
+        && fetch.fetch_block_bytes > machine.memory.l1i.line_bytes
+    {
+        c.refuse(
+            "fetch.fetch_block_bytes",
+            format!(
+                "is {}, more than a line of the instruction cache; allowed: up to \
+                 `memory.l1i.line_bytes`, which is {}",
+                fetch.fetch_block_bytes, machine.memory.l1i.line_bytes
+            ),
+        );
+    }
+    c.range(
+        "fetch.taken_branches_per_cycle",
+        fetch.taken_branches_per_cycle,
+        1,
+        8,
+    );
+    let to_decode = "fetch.fetch_to_decode_cycles";
+    if c.range(to_decode, fetch.fetch_to_decode_cycles, 1, 64)
+        && fetch.fetch_to_decode_cycles < machine.memory.l1i.hit_cycles
+    {
+        c.refuse(
+            to_decode,
+            format!(
+                "is {}, less than a hit of the instruction cache takes; allowed: at least \
+                 `memory.l1i.hit_cycles`, which is {}",
+                fetch.fetch_to_decode_cycles, machine.memory.l1i.hit_cycles
+            ),
+        );
+    }
+    c.range("decode.decode_width", machine.decode.decode_width, 1, 64);
+    c.range(
+        "decode.decode_to_dispatch_cycles",
+        machine.decode.decode_to_dispatch_cycles,
+        1,
+        64,
+    );
+}
+
+fn check_window(machine: &MachineConfig, c: &mut Checks) {
+    let window = &machine.window;
+    c.range("window.dispatch_width", window.dispatch_width, 1, 64);
+    c.range("window.commit_width", window.commit_width, 1, 64);
+    c.range("window.rob_entries", window.rob_entries, 2, 4096);
+    let rob = u64::from(window.rob_entries.clamp(2, 4096));
+    for (path, value) in [
+        ("window.reservation_stations", window.reservation_stations),
+        ("window.load_queue_entries", window.load_queue_entries),
+        ("window.store_queue_entries", window.store_queue_entries),
+    ] {
+        if !(1..=rob).contains(&u64::from(value)) {
+            c.refuse(
+                path,
+                format!(
+                    "is {value}; allowed: 1 to {rob}, the reorder buffer (`window.rob_entries`)"
+                ),
+            );
+        }
+    }
+    c.range(
+        "window.complete_to_commit_cycles",
+        window.complete_to_commit_cycles,
+        0,
+        64,
+    );
+    let issue = &machine.issue;
+    c.range("issue.issue_width", issue.issue_width, 1, 64);
+    c.range(
+        "issue.dispatch_to_issue_cycles",
+        issue.dispatch_to_issue_cycles,
+        1,
+        64,
+    );
+    c.range(
+        "issue.issue_to_execute_cycles",
+        issue.issue_to_execute_cycles,
+        0,
+        64,
+    );
+}
+
+fn check_speculation(machine: &MachineConfig, c: &mut Checks) {
+    let speculation = &machine.speculation;
+    c.range(
+        "speculation.store_forward_latency_cycles",
+        speculation.store_forward_latency_cycles,
+        1,
+        64,
+    );
+    if let MemDep::StoreSets(sets) = &speculation.memory_dependence {
+        let path = "speculation.memory_dependence.StoreSets";
+        c.power(
+            &format!("{path}.ssit_entries"),
+            sets.ssit_entries,
+            16,
+            1 << 20,
+        );
+        c.power(&format!("{path}.lfst_entries"), sets.lfst_entries, 1, 4096);
+        c.range(
+            &format!("{path}.clear_interval_cycles"),
+            sets.clear_interval_cycles,
+            1000,
+            u64::MAX,
+        );
+    }
+}
+
+fn check_units(units: &UnitsConfig, c: &mut Checks) {
+    let names: Vec<&str> = units.pools.0.keys().map(String::as_str).collect();
+    for (name, &count) in &units.pools.0 {
+        c.range(&format!("units.pools.{name}"), count, 1, 64);
+    }
+    c.range("units.pools", names.len() as u64, 1, 64);
+    for (class, unit) in units.classes() {
+        if !units.pools.0.contains_key(&unit.pool) {
+            c.refuse(
+                &format!("units.{class}.pool"),
+                format!(
+                    "is \"{}\", which is no pool; allowed: {}",
+                    unit.pool,
+                    names.join(", ")
+                ),
+            );
+        }
+        let latency = format!("units.{class}.latency_cycles");
+        c.range(&latency, unit.latency_cycles, 1, 1000);
+        let interval = format!("units.{class}.interval_cycles");
+        c.range(
+            &interval,
+            unit.interval_cycles,
+            1,
+            u64::from(unit.latency_cycles.clamp(1, 1000)),
+        );
+    }
+}
+
+fn check_branch(branch: &BranchConfig, c: &mut Checks) {
+    c.sets("branch.btb", branch.btb.entries, branch.btb.ways);
+    c.range("branch.btb.tag_bits", branch.btb.tag_bits, 1, 31);
+    c.range("branch.ras_entries", branch.ras_entries, 0, 1024);
+    let indirect = &branch.indirect;
+    if indirect.entries != 0 {
+        c.power("branch.indirect.entries", indirect.entries, 2, 1 << 16);
+        c.range(
+            "branch.indirect.history_bits",
+            indirect.history_bits,
+            0,
+            32,
+        );
+        c.range("branch.indirect.tag_bits", indirect.tag_bits, 1, 16);
+    }
+    check_predictor(&branch.predictor, c);
+}
+
+fn check_predictor(predictor: &Predictor, c: &mut Checks) {
+    let key = |name: &str| format!("branch.predictor.{name}");
+    let most = 1 << 24;
+    match predictor {
+        Predictor::Perfect | Predictor::AlwaysTaken | Predictor::AlwaysNotTaken => {}
+        Predictor::Bimodal(p) => {
+            c.power(&key("Bimodal.entries"), p.entries, 2, most);
+        }
+        Predictor::Gshare(p) => {
+            if c.power(&key("Gshare.entries"), p.entries, 2, most) {
+                let bits = u64::from(p.entries.trailing_zeros());
+                c.range(&key("Gshare.history_bits"), p.history_bits, 0, bits);
+            }
+        }
+        Predictor::Tournament(p) => {
+            let local = p.local_history_entries;
+            c.power(&key("Tournament.local_history_entries"), local, 2, 1 << 16);
+            let bits = p.local_history_bits;
+            c.range(&key("Tournament.local_history_bits"), bits, 1, 16);
+            let width = p.local_counter_bits;
+            c.range(&key("Tournament.local_counter_bits"), width, 2, 7);
+            c.power(&key("Tournament.global_entries"), p.global_entries, 2, most);
+            let choosers = p.chooser_entries;
+            c.power(&key("Tournament.chooser_entries"), choosers, 2, most);
+        }
+        Predictor::Tage(p) => {
+            c.power(&key("Tage.base_entries"), p.base_entries, 2, most);
+            c.range(&key("Tage.tables"), p.tables, 1, 8);
+            c.power(&key("Tage.table_entries"), p.table_entries, 16, 1 << 16);
+            c.range(&key("Tage.tag_bits"), p.tag_bits, 4, 15);
+            if c.range(&key("Tage.min_history_bits"), p.min_history_bits, 1, 64) {
+                let least = u64::from(p.min_history_bits + p.tables.min(8));
+                c.range(
+                    &key("Tage.max_history_bits"),
+                    p.max_history_bits,
+                    least,
+                    1024,
+                );
+            }
+            let interval = p.useful_reset_interval_branches;
+            let path = key("Tage.useful_reset_interval_branches");
+            c.range(&path, interval, 1024, u64::MAX);
+        }
+    }
+}
+
+fn check_memory(memory: &MemoryConfig, c: &mut Checks) {
+    check_cache("memory.l1i", &memory.l1i, c);
+    check_cache("memory.l1d", &memory.l1d, c);
+    check_cache("memory.l2", &memory.l2, c);
+    for (path, line) in [
+        ("memory.l1i.line_bytes", memory.l1i.line_bytes),
+        ("memory.l1d.line_bytes", memory.l1d.line_bytes),
+    ] {
+        if line > memory.l2.line_bytes {
+            c.refuse(
+                path,
+                format!(
+                    "is {line}, more than a line of the level 2 cache; allowed: up to \
+                     `memory.l2.line_bytes`, which is {}",
+                    memory.l2.line_bytes
+                ),
+            );
+        }
+    }
+    let bus = &memory.l1_l2_bus;
+    let width = "memory.l1_l2_bus.bytes_per_cycle";
+    c.power(width, bus.bytes_per_cycle, 1, 1024);
+    let latency = "memory.l1_l2_bus.latency_cycles";
+    c.range(latency, bus.latency_cycles, 0, 1000);
+    let beat = "memory.memory_bus.bytes_per_beat";
+    c.power(beat, memory.memory_bus.bytes_per_beat, 1, 1024);
+    c.range(
+        "memory.memory_bus.cycles_per_beat",
+        memory.memory_bus.cycles_per_beat,
+        1,
+        1000,
+    );
+    c.range("memory.latency_cycles", memory.latency_cycles, 1, 100_000);
+    c.power("memory.page_bytes", memory.page_bytes, 4096, 1 << 30);
+    for (path, tlb) in [("memory.itlb", &memory.itlb), ("memory.dtlb", &memory.dtlb)] {
+        c.sets(path, tlb.entries, tlb.ways);
+        c.range(&format!("{path}.miss_cycles"), tlb.miss_cycles, 0, 10_000);
+    }
+    if memory.l2_tlb.entries != 0 {
+        c.sets("memory.l2_tlb", memory.l2_tlb.entries, memory.l2_tlb.ways);
+        let hit = "memory.l2_tlb.hit_cycles";
+        c.range(hit, memory.l2_tlb.hit_cycles, 0, 10_000);
+    }
+    let buffer = "memory.store_buffer_entries";
+    c.range(buffer, memory.store_buffer_entries, 1, 1024);
+    let drain = "memory.store_drain_width";
+    c.range(drain, memory.store_drain_width, 1, 64);
+}
+
+fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {
+    let key = |name: &str| format!("{path}.{name}");
+    let shape = c.power(&key("line_bytes"), cache.line_bytes, 16, 1024)
+        & c.range(&key("ways"), cache.ways, 1, 64);
+    if shape {
+        let set_bytes = u64::from(cache.ways) * u64::from(cache.line_bytes);
+        let size = u64::from(cache.size_bytes);
+        if size == 0 || size % set_bytes != 0 || !(size / set_bytes).is_power_of_two() {
+            let sets = nearest_power((size / set_bytes).clamp(1, 1 << 20) as u32);
+            c.refuse(
+                &key("size_bytes"),
+                format!(
+                    "is {size}, which does not make a power of two of sets of {} ways of {} \
+                     bytes; allowed: {set_bytes} times a power of two, e.g. {}",
+                    cache.ways,
+                    cache.line_bytes,
+                    u64::from(sets) * set_bytes
+                ),
+            );
+        }
+        c.range(&key("size_bytes"), cache.size_bytes, set_bytes, 1 << 28);
+    }
+    c.range(&key("hit_cycles"), cache.hit_cycles, 1, 1000);
+    c.range(&key("mshrs"), cache.mshrs, 1, 64);
+    c.range(&key("ports"), cache.ports, 1, 16);
+    if cache.replacement == Replacement::Plru && !cache.ways.is_power_of_two() {
+        c.refuse(
+            &key("replacement"),
+            format!(
+                "is Plru, which needs a power of two of ways, not {}; allowed: Lru, Random, or \
+                 `{}` of {}",
+                cache.ways,
+                key("ways"),
+                nearest_power(cache.ways)
+            ),
+        );
+    }
+}
+
+fn check_dise(machine: &MachineConfig, c: &mut Checks) {
+    let dise = &machine.dise;
+    c.range("dise.pt_entries", dise.pt_entries, 1, 32);
+    c.range("dise.rt_entries", dise.rt_entries, 1, 65_536);
+    c.power("dise.rt_entry_bytes", dise.rt_entry_bytes, 4, 16);
+    c.range("dise.ct_entries", dise.ct_entries, 0, 32);
+    c.range("dise.stall_cycles", dise.stall_cycles, 0, 64);
+    c.range("dise.rt_miss_cycles", dise.rt_miss_cycles, 0, 100_000);
+    c.range(
+        "dise.composed_miss_cycles",
+        dise.composed_miss_cycles,
+        0,
+        100_000,
+    );
+}

@@ -1,0 +1,192 @@
+//! What can be wrong with a machine description, said with its place and the remedy.
+
+use super::locate::{LineColumn, line_column, locate};
+use super::sections::MachineConfig;
+use std::fmt;
+use thiserror::Error;
+
+/// A value that no machine can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Path of the key, e.g. `window.rob_entries`.
+    pub path: String,
+    /// What is wrong and what would be allowed.
+    pub message: String,
+}
+
+/// A [`Violation`] with its place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// File, or preset.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub violation: Violation,
+    /// The file does not give the key; it has it from its base, and the place is that of the
+    /// section around it.
+    pub inherited: bool,
+}
+
+impl fmt::Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Located {
+            file, line, column, ..
+        } = self;
+        let Violation { path, message } = &self.violation;
+        write!(f, "{file}:{line}:{column}: `{path}` {message}")?;
+        if self.inherited {
+            write!(f, " (the value comes from the base)")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a machine description was refused.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    /// Not RON, not a key, or not a value of the key's type.
+    #[error("{file}:{line}:{column}: {message}")]
+    Syntax {
+        /// File, or preset.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong, and the remedy.
+        message: String,
+    },
+    /// Values that no machine can have.
+    #[error("{}", lines(.0))]
+    Impossible(Vec<Located>),
+    /// There is no preset of this name.
+    #[error("there is no machine `{name}`; there are: {known}")]
+    UnknownPreset {
+        /// The name asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the machine description `{file}`: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+fn lines(all: &[Located]) -> String {
+    let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
+    texts.join("\n")
+}
+
+/// Gives violations their places in `text`.
+pub(super) fn place_in(text: &str, file: &str, violations: Vec<Violation>) -> ConfigError {
+    let located = violations
+        .into_iter()
+        .map(|violation| {
+            let (LineColumn { line, column }, exact) = locate(text, &violation.path);
+            Located {
+                file: file.to_string(),
+                line,
+                column,
+                violation,
+                inherited: !exact,
+            }
+        })
+        .collect();
+    ConfigError::Impossible(located)
+}
+
+/// Turns a parser's error into ours: the place of the key and the nearest valid one.
+pub(super) fn syntax(text: &str, file: &str, error: &ron::error::SpannedError) -> ConfigError {
+    let end = &error.span.end;
+    let mut place = LineColumn {
+        line: end.line,
+        column: end.col,
+    };
+    let message = match &error.code {
+        ron::Error::NoSuchStructField {
+            expected, found, ..
+        } => {
+            place = word_before(text, place, found);
+            unknown("key", found, expected) + &elsewhere(found)
+        }
+        ron::Error::NoSuchEnumVariant {
+            expected, found, ..
+        } => {
+            place = word_before(text, place, found);
+            unknown("value", found, expected)
+        }
+        other => other.to_string(),
+    };
+    ConfigError::Syntax {
+        file: file.to_string(),
+        line: place.line,
+        column: place.column,
+        message,
+    }
+}
+
+/// The parser stops behind the word it does not know: the place of that word.
+fn word_before(text: &str, end: LineColumn, word: &str) -> LineColumn {
+    let line_start: usize = text
+        .split_inclusive('\n')
+        .take(end.line - 1)
+        .map(str::len)
+        .sum();
+    let line_end = text[line_start..]
+        .char_indices()
+        .nth(end.column + word.chars().count())
+        .map_or(text.len(), |(offset, _)| line_start + offset);
+    text[..line_end]
+        .rfind(word)
+        .map_or(end, |offset| line_column(text, offset))
+}
+
+fn unknown(what: &str, found: &str, expected: &[&str]) -> String {
+    let nearest = expected
+        .iter()
+        .min_by_key(|name| edit_distance(name, found))
+        .map_or(String::new(), |name| format!(" did you mean `{name}`?"));
+    format!(
+        "there is no {what} `{found}` here;{nearest} Allowed: {}",
+        expected.join(", ")
+    )
+}
+
+/// Names the sections that do have the key.
+fn elsewhere(found: &str) -> String {
+    let homes: Vec<String> = MachineConfig::keys()
+        .into_iter()
+        .filter(|key| key.path.rsplit('.').next() == Some(found))
+        .map(|key| format!("`{}`", key.path))
+        .collect();
+    if homes.is_empty() {
+        String::new()
+    } else {
+        format!(" (there is {})", homes.join(", "))
+    }
+}
+
+/// Levenshtein distance in bytes.
+pub(super) fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (diagonal + usize::from(x != y))
+                .min(above + 1)
+                .min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}

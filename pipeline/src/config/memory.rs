@@ -1,0 +1,118 @@
+//! Caches, TLBs, buses, memory. The rules that turn these numbers into cycles stand in
+//! [`crate::memsys`].
+
+use super::node::{config_enum, config_section};
+
+const KIB: u32 = 1024;
+
+config_section! {
+    /// The memory system. Caches are write-back and write-allocate.
+    MemoryConfig patched by MemoryPatch {
+        /// Level 1 instruction cache.
+        l1i: CacheConfig = CacheConfig::default(), "section";
+        /// Level 1 data cache.
+        l1d: CacheConfig = CacheConfig { hit_cycles: 2, mshrs: 8, ports: 2, ..CacheConfig::default() }, "section";
+        /// Unified level 2 cache.
+        l2: CacheConfig = CacheConfig {
+            size_bytes: 1024 * KIB, ways: 8, hit_cycles: 10, mshrs: 16, ..CacheConfig::default()
+        }, "section";
+        /// Between the level 1 caches and the level 2 cache.
+        l1_l2_bus: BusConfig = BusConfig::default(), "section";
+        /// Between the level 2 cache and memory.
+        memory_bus: MemoryBusConfig = MemoryBusConfig::default(), "section";
+        /// From the arrival of a request at the memory to its first data.
+        latency_cycles: u32 = 100, "cycles";
+        /// The word that was asked for comes first, and the access ends with it; otherwise an
+        /// access ends with its whole line.
+        critical_word_first: bool = true, "true or false";
+        /// TLB for instructions.
+        itlb: TlbConfig = TlbConfig::default(), "section";
+        /// TLB for data.
+        dtlb: TlbConfig = TlbConfig { entries: 128, ..TlbConfig::default() }, "section";
+        /// Second-level TLB for both.
+        l2_tlb: L2TlbConfig = L2TlbConfig::default(), "section";
+        /// Pages, as the TLBs see them.
+        page_bytes: u32 = 4096, "bytes";
+        /// Committed stores that wait to be written into the cache.
+        store_buffer_entries: u32 = 8, "entries";
+        /// Committed stores that begin their write in a cycle.
+        store_drain_width: u32 = 1, "stores";
+    }
+}
+
+config_section! {
+    /// One cache.
+    CacheConfig patched by CachePatch {
+        /// Capacity; size / (ways × line) is a power of two.
+        size_bytes: u32 = 32 * KIB, "bytes";
+        /// Associativity.
+        ways: u32 = 2, "ways";
+        /// Line, a power of two.
+        line_bytes: u32 = 64, "bytes";
+        /// From the access to the data if the line is there; also the time a miss takes to be
+        /// known.
+        hit_cycles: u32 = 1, "cycles";
+        /// Lines that may be on their way at once.
+        mshrs: u32 = 4, "entries";
+        /// Accesses that may begin in a cycle.
+        ports: u32 = 1, "ports";
+        /// Which line of a set makes room.
+        replacement: Replacement = Replacement::Lru, "policy";
+    }
+}
+
+config_enum! {
+    /// Which line of a set makes room.
+    Replacement {
+        /// The least recently used.
+        Lru,
+        /// A random one, from a generator with a fixed seed.
+        Random,
+        /// Tree pseudo-LRU; the ways must be a power of two.
+        Plru,
+    }
+}
+
+config_section! {
+    /// The bus between two caches. Requests have wires of their own; data compete.
+    BusConfig patched by BusPatch {
+        /// Data moved in a cycle.
+        bytes_per_cycle: u32 = 32, "bytes";
+        /// From the sender to the receiver of a request.
+        latency_cycles: u32 = 1, "cycles";
+    }
+}
+
+config_section! {
+    /// The bus to memory.
+    MemoryBusConfig patched by MemoryBusPatch {
+        /// Data moved in one beat.
+        bytes_per_beat: u32 = 16, "bytes";
+        /// Length of a beat.
+        cycles_per_beat: u32 = 4, "cycles";
+    }
+}
+
+config_section! {
+    /// One TLB.
+    TlbConfig patched by TlbPatch {
+        /// All entries; entries / ways is a power of two.
+        entries: u32 = 64, "entries";
+        /// Associativity; the same as the entries makes it fully associative.
+        ways: u32 = 4, "ways";
+        /// A miss of every level: the page table walk.
+        miss_cycles: u32 = 30, "cycles";
+    }
+}
+
+config_section! {
+    /// The second-level TLB.
+    L2TlbConfig patched by L2TlbPatch {
+        /// All entries; entries / ways is a power of two. 0 has none.
+        entries: u32 = 0, "entries";
+        /// Associativity.
+        ways: u32 = 4, "ways";
+        /// What a miss of the first level costs if the second level hits.
+        hit_cycles: u32 = 7, "cycles";
+    }
+}

@@ -1,0 +1,34 @@
+//! Machine descriptions: every size and every cycle count of a machine, read from a RON file.
+//!
+//! A section is declared once (see `node`), with unit, default and meaning of each key; the
+//! struct, the reader of partial files, the writer and the documentation at run time
+//! ([`MachineConfig::keys`]) follow from that. A file gives only what differs from its `base`;
+//! impossible values are refused with file, line, column and what would be allowed.
+
+mod branch;
+mod check;
+mod error;
+mod load;
+mod locate;
+mod memory;
+mod node;
+mod sections;
+mod stages;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub use branch::{
+    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
+    TageConfig, TournamentConfig,
+};
+pub use error::{ConfigError, Located, Violation};
+pub use memory::{
+    BusConfig, CacheConfig, L2TlbConfig, MemoryBusConfig, MemoryConfig, Replacement, TlbConfig,
+};
+pub use node::{KeyDoc, Source};
+pub use sections::{
+    DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, IssueConfig, MachineConfig, MemDep,
+    SpeculationConfig, StoreSetsConfig, WindowConfig,
+};
+pub use units::{Pools, UnitConfig, UnitTable, UnitTiming, UnitsConfig};

@@ -1,0 +1,170 @@
+//! The sections of a machine description outside branch prediction, units and memory.
+
+use super::branch::BranchConfig;
+use super::memory::MemoryConfig;
+use super::node::{config_enum, config_section};
+use super::units::UnitsConfig;
+
+config_section! {
+    /// A whole machine. The defaults are those of the preset `hps-4wide`.
+    MachineConfig patched by MachinePatch {
+        /// Name of the machine in reports.
+        name: String = "hps-4wide".to_string(), "text";
+        /// What the machine is for.
+        description: String = "The machine of the HPS paper (section 5): 4-wide, 12 stages, out of order.".to_string(), "text";
+        /// Preset whose values hold where this file says nothing; empty for hps-4wide.
+        base: String = String::new(), "preset name";
+        /// Clock; turns cycles into the guest's time.
+        clock_mhz: u32 = 1000, "MHz";
+        /// Instruction fetch.
+        fetch: FetchConfig = FetchConfig::default(), "section";
+        /// Decode and rename.
+        decode: DecodeConfig = DecodeConfig::default(), "section";
+        /// Dispatch, reorder buffer, reservation stations, load and store queues, commit.
+        window: WindowConfig = WindowConfig::default(), "section";
+        /// Issue.
+        issue: IssueConfig = IssueConfig::default(), "section";
+        /// Functional units.
+        units: UnitsConfig = UnitsConfig::default(), "section";
+        /// Speculation on memory dependences.
+        speculation: SpeculationConfig = SpeculationConfig::default(), "section";
+        /// Branch prediction.
+        branch: BranchConfig = BranchConfig::default(), "section";
+        /// Caches, TLBs, buses, memory.
+        memory: MemoryConfig = MemoryConfig::default(), "section";
+        /// The DISE engine.
+        dise: DiseConfig = DiseConfig::default(), "section";
+    }
+}
+
+config_section! {
+    /// Instruction fetch.
+    FetchConfig patched by FetchPatch {
+        /// Instructions fetched in a cycle.
+        fetch_width_insts: u32 = 4, "instructions";
+        /// Instructions between fetch and decode, those in the fetch stages included.
+        fetch_buffer_insts: u32 = 16, "instructions";
+        /// A cycle's fetch ends where a block of this size ends.
+        fetch_block_bytes: u32 = 32, "bytes";
+        /// A cycle's fetch ends at this many predicted-taken branches.
+        taken_branches_per_cycle: u32 = 1, "branches";
+        /// From fetch to decode when the L1 instruction cache hits (its hit time is part of it).
+        fetch_to_decode_cycles: u32 = 3, "cycles";
+    }
+}
+
+config_section! {
+    /// Decode and rename.
+    DecodeConfig patched by DecodePatch {
+        /// Instructions decoded (and renamed) in a cycle, replacement sequences included.
+        decode_width: u32 = 4, "instructions";
+        /// From decode through rename to dispatch.
+        decode_to_dispatch_cycles: u32 = 3, "cycles";
+    }
+}
+
+config_section! {
+    /// What an instruction occupies from dispatch to commit. Physical registers are not a limit:
+    /// there are as many as the reorder buffer has entries, beside the architectural ones.
+    WindowConfig patched by WindowPatch {
+        /// Instructions dispatched in a cycle.
+        dispatch_width: u32 = 4, "instructions";
+        /// Reorder buffer.
+        rob_entries: u32 = 128, "entries";
+        /// Instructions that are dispatched and not yet issued.
+        reservation_stations: u32 = 80, "entries";
+        /// Loads between dispatch and commit.
+        load_queue_entries: u32 = 48, "entries";
+        /// Stores between dispatch and commit.
+        store_queue_entries: u32 = 32, "entries";
+        /// Instructions committed in a cycle.
+        commit_width: u32 = 4, "instructions";
+        /// From the end of execution (writeback) to the first cycle in which it may commit.
+        complete_to_commit_cycles: u32 = 1, "cycles";
+    }
+}
+
+config_section! {
+    /// Issue.
+    IssueConfig patched by IssuePatch {
+        /// Instructions issued to the units in a cycle.
+        issue_width: u32 = 4, "instructions";
+        /// From dispatch to the first cycle in which it may issue.
+        dispatch_to_issue_cycles: u32 = 1, "cycles";
+        /// From issue through register read to execution. Dependent instructions issue so that
+        /// they execute back to back.
+        issue_to_execute_cycles: u32 = 2, "cycles";
+    }
+}
+
+config_section! {
+    /// Speculation on memory dependences. Wrong paths are always executed.
+    SpeculationConfig patched by SpeculationPatch {
+        /// When a load may pass older stores whose addresses are not known yet.
+        memory_dependence: MemDep = MemDep::Aggressive, "policy";
+        /// A load that gets its data from an older store in the store queue: from its address to
+        /// the data.
+        store_forward_latency_cycles: u32 = 1, "cycles";
+    }
+}
+
+config_enum! {
+    /// When a load may pass older stores whose addresses are not known yet.
+    MemDep {
+        /// A load waits until the addresses of all older stores are known.
+        Conservative,
+        /// A load never waits; a store that finds a younger load of its address done squashes it.
+        Aggressive,
+        /// A load waits for the stores that it conflicted with before (Chrysos and Emer, 1998).
+        StoreSets(StoreSetsConfig),
+    }
+}
+
+config_section! {
+    /// Sizes of the store-set predictor.
+    StoreSetsConfig patched by StoreSetsPatch {
+        /// Store set identifier table, a power of two.
+        ssit_entries: u32 = 1024, "entries";
+        /// Last fetched store table.
+        lfst_entries: u32 = 128, "entries";
+        /// The tables are cleared this often, so that sets which merged by chance come apart.
+        clear_interval_cycles: u64 = 1_000_000, "cycles";
+    }
+}
+
+config_section! {
+    /// The DISE engine in decode. Plain data: the engine itself is in its own crate.
+    DiseConfig patched by DisePatch {
+        /// Pattern table.
+        pt_entries: u32 = 32, "entries";
+        /// Replacement table.
+        rt_entries: u32 = 2048, "entries";
+        /// One entry of the replacement table.
+        rt_entry_bytes: u32 = 8, "bytes";
+        /// Conditionals table.
+        ct_entries: u32 = 16, "entries";
+        /// What a replaced instruction costs beside the instructions of its replacement.
+        expansion_cost: ExpansionCost = ExpansionCost::Stall, "policy";
+        /// Cycles in which decode stands still for each replacement if `expansion_cost` is `Stall`.
+        stall_cycles: u32 = 1, "cycles";
+        /// Fill of a pattern or replacement table entry by the controller, with a flush.
+        rt_miss_cycles: u32 = 30, "cycles";
+        /// The same when the controller composes productions.
+        composed_miss_cycles: u32 = 150, "cycles";
+        /// A squash restores counters and flags to their values at the squashed branch. Without
+        /// it, what wrong paths counted stays.
+        repair_counters: bool = true, "true or false";
+    }
+}
+
+config_enum! {
+    /// What a replaced instruction costs beside the instructions of its replacement.
+    ExpansionCost {
+        /// Nothing.
+        Free,
+        /// Decode stands still for `dise.stall_cycles`.
+        Stall,
+        /// One more decode stage for every instruction, replaced or not.
+        ExtraStage,
+    }
+}

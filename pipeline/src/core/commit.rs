@@ -1,0 +1,231 @@
+//! Commit: in order, up to the commit width, and the account of every slot.
+
+use hps_sim_core::bus::Bus;
+use hps_sim_core::code::trap_at;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::machine::{Stop, report};
+use hps_sim_core::trap::TrapCause;
+
+use super::cpi::Cause;
+use super::fetch::branch_kind;
+use super::uop::{MicroOp, NONE, flag};
+use super::{Core, PipelineProbe};
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
+        self.drain_store();
+        while self.committed_in_cycle < self.params.commit_width {
+            let Some(head) = self.rob.head() else { break };
+            if head.complete_cycle.saturating_add(self.params.complete_to_commit) > self.now {
+                break;
+            }
+            let u = *head;
+            self.progressed = true;
+            if u.has(flag::TRAP) {
+                if let Some(stop) = self.take_trap(&u) {
+                    self.account_rest_of_cycle();
+                    return Some(stop);
+                }
+                break;
+            }
+            self.retire(&u);
+            if let Some(code) = self.halted {
+                self.account_rest_of_cycle();
+                return Some(Stop::Exit(code));
+            }
+            if self.stats.commit_program_instructions >= end && u.has(flag::PROGRAM) {
+                self.paused = true;
+                return Some(Stop::Limit);
+            }
+        }
+        self.wake_head();
+        self.account_rest_of_cycle();
+        None
+    }
+
+    fn account_rest_of_cycle(&mut self) {
+        let lost = self.params.commit_width - self.committed_in_cycle;
+        if lost > 0 {
+            self.account_lost_slots(lost);
+        }
+    }
+
+    #[inline]
+    fn retire(&mut self, u: &MicroOp) {
+        let slot_owner = if u.has(flag::PROGRAM) {
+            self.stats.commit_program_instructions += 1;
+            Cause::Base
+        } else if u.has(flag::HANDLER) {
+            self.stats.commit_handler_instructions += 1;
+            Cause::DiseInserted
+        } else {
+            self.stats.commit_inserted_instructions += 1;
+            Cause::DiseInserted
+        };
+        self.cpi.add(slot_owner, 1);
+        if P::WANTS_SLOTS {
+            self.probe.slots(u.pc, slot_owner, 1);
+        }
+        self.committed_in_cycle += 1;
+        self.last_commit = self.now;
+        match u.inst.class {
+            OpClass::Load => {
+                self.loads_used -= 1;
+                self.stats.load_committed_events += 1;
+            }
+            OpClass::Store => {
+                self.stats.store_committed_events += 1;
+                self.commit_store();
+            }
+            OpClass::Atomic => {
+                self.loads_used -= 1;
+                self.stats.atomic_committed_events += 1;
+                self.commit_store();
+            }
+            class if u.checkpoint != NONE => self.commit_branch(u, class),
+            _ => {}
+        }
+        if E::ENABLED {
+            self.editor.commit(u.seq);
+        }
+        self.rob.head += 1;
+        if P::ENABLED {
+            self.observe(u);
+        }
+    }
+
+    #[inline]
+    fn observe(&mut self, u: &MicroOp) {
+        let taken = u.has(flag::TAKEN);
+        let target =
+            if taken { u.next_pc } else { u.pc.wrapping_add(u64::from(u.inst.len)) };
+        report(
+            &mut self.probe,
+            u.pc,
+            u.disepc,
+            &u.inst,
+            u.has(flag::PROGRAM),
+            u.addr,
+            target,
+            taken,
+        );
+        if P::WANTS_STAGES {
+            self.probe.finished(&u.record(self.now, false));
+        }
+    }
+
+    /// The oldest store reaches guest memory; the cache takes it later.
+    #[inline]
+    fn commit_store(&mut self) {
+        let e = self.stores.get_mut(self.stores.commit);
+        e.committed = true;
+        let (addr, data, size) = (e.addr, e.data, e.size);
+        self.stores.commit += 1;
+        let mem = &mut self.process.mem;
+        // Permissions were checked at dispatch, and only a serializing system call changes them.
+        let stored = match size {
+            1 => mem.store::<1>(addr, data),
+            2 => mem.store::<2>(addr, data),
+            4 => mem.store::<4>(addr, data),
+            8 => mem.store::<8>(addr, data),
+            _ => Ok(()),
+        };
+        debug_assert!(stored.is_ok(), "a store that was allowed at dispatch must be at commit");
+    }
+
+    #[inline]
+    fn commit_branch(&mut self, u: &MicroOp, class: OpClass) {
+        let Some(kind) = branch_kind(class) else { return };
+        let s = &mut self.stats;
+        s.branch_committed_events += 1;
+        s.branch_conditional_events += u64::from(class == OpClass::Branch);
+        if u.has(flag::MISPREDICTED) {
+            s.branch_mispredicted_events += 1;
+            match class {
+                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
+                OpClass::Return => s.branch_return_mispredicted_events += 1,
+                _ => s.branch_indirect_mispredicted_events += 1,
+            }
+        }
+        let at = u.checkpoint as usize & (self.checkpoints.len() - 1);
+        let taken = u.has(flag::TAKEN);
+        self.branches.train(&self.checkpoints[at], u.pc, kind, taken, u.next_pc);
+    }
+
+    /// The instruction at the head faults: precise state, then the guest's handler or the end.
+    #[cold]
+    fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
+        let cause = self.traps[self.rob.slot_of(self.rob.head) as usize];
+        self.restart_from(self.rob.head, Cause::Serialize);
+        let trap = trap_at(&self.process.mem, u.pc, cause);
+        self.process.hart.pc = u.pc;
+        self.process.hart.disepc = self.resume;
+        // Stores that have committed are in memory; the fault is precise.
+        let in_handler = u.has(flag::HANDLER);
+        let p = &mut self.process;
+        let may_handle = !in_handler && cause != TrapCause::Stopped;
+        if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
+            self.resume = self.process.hart.disepc;
+            self.fetch.redirect(self.process.hart.pc, Cause::Serialize, self.now);
+            return None;
+        }
+        Some(Stop::Fault(trap))
+    }
+
+    /// Gives lost commit slots to their owner.
+    pub(super) fn account_lost_slots(&mut self, slots: u64) {
+        let (pc, cause) = self.blame();
+        self.cpi.add(cause, slots);
+        if P::WANTS_SLOTS {
+            self.probe.slots(pc, cause, slots);
+        }
+    }
+
+    /// What keeps the next instruction from committing, and its address.
+    fn blame(&self) -> (u64, Cause) {
+        if let Some(head) = self.rob.head() {
+            return (head.pc, self.blame_head(head));
+        }
+        if let Some(d) = self.decoded.front() {
+            let waits = d.ready_cycle <= self.now;
+            return (d.pc, if waits { Cause::Serialize } else { d.gap });
+        }
+        if let Some(x) = &self.expansion {
+            return (x.trigger_pc(), Cause::DiseStall);
+        }
+        if self.now < self.decode_stall_until {
+            return (self.fetched.front().map_or(self.fetch.pc, |f| f.pc), Cause::DiseStall);
+        }
+        match self.fetched.front() {
+            Some(f) => (f.pc, self.decode_gap.unwrap_or(f.gap)),
+            None => (self.fetch.pc, self.fetch.gap),
+        }
+    }
+
+    fn blame_head(&self, head: &MicroOp) -> Cause {
+        let p = &self.params;
+        // The first instruction behind a bubble still has to pass the stages of the window.
+        let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
+        if self.now < head.dispatch_cycle + fill {
+            return head.gap;
+        }
+        if head.has(flag::PARKED) {
+            return Cause::StoreWait;
+        }
+        match head.inst.class {
+            OpClass::Load if head.has(flag::ISSUED) => head.level,
+            OpClass::Load => Cause::LoadL1,
+            OpClass::IntMul
+            | OpClass::IntDiv
+            | OpClass::FpAdd
+            | OpClass::FpMul
+            | OpClass::FpFma
+            | OpClass::FpDiv
+            | OpClass::FpSqrt
+            | OpClass::FpCvt => Cause::LongLatency,
+            OpClass::Atomic | OpClass::Syscall | OpClass::FenceI | OpClass::Csr => Cause::Serialize,
+            _ => Cause::Execute,
+        }
+    }
+}

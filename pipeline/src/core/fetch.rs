@@ -1,0 +1,190 @@
+//! Fetch: follows the predicted path, one block a cycle.
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::{Inst, OpClass};
+
+use super::cpi::Cause;
+use super::uop::{Fetched, NONE};
+use super::{Core, PipelineProbe};
+use crate::memsys::AccessResult;
+use crate::predict::BranchKind;
+
+/// No line has been read since fetch was turned.
+const NO_LINE: u64 = u64::MAX;
+/// Where fetch went if it could not know: no instruction lies at an odd address.
+pub(super) const UNKNOWN_TARGET: u64 = 1;
+
+/// Where fetch stands.
+pub(super) struct FetchState {
+    pub pc: u64,
+    pub stall_until: u64,
+    /// Fetch does not know where to go on until decode or execute turns it.
+    pub waiting: bool,
+    line: u64,
+    /// Why the next instruction comes late.
+    pub gap: Cause,
+}
+
+impl FetchState {
+    pub fn at(pc: u64) -> Self {
+        FetchState { pc, stall_until: 0, waiting: false, line: NO_LINE, gap: Cause::Frontend }
+    }
+
+    /// Turns fetch to `pc`.
+    pub fn redirect(&mut self, pc: u64, gap: Cause, from_cycle: u64) {
+        *self = FetchState { pc, stall_until: from_cycle, waiting: false, line: NO_LINE, gap };
+    }
+}
+
+impl FetchState {
+    /// The next instruction comes late for this reason, unless there is an earlier one.
+    fn late(&mut self, cause: Cause) {
+        if self.gap == Cause::Frontend {
+            self.gap = cause;
+        }
+    }
+}
+
+/// What kind of transfer the branch unit is asked about; none for anything else.
+#[inline]
+pub(super) fn branch_kind(class: OpClass) -> Option<BranchKind> {
+    Some(match class {
+        OpClass::Branch => BranchKind::Conditional,
+        OpClass::Jump => BranchKind::Jump,
+        OpClass::Call => BranchKind::Call,
+        OpClass::JumpIndirect => BranchKind::IndirectJump,
+        OpClass::CallIndirect => BranchKind::IndirectCall,
+        OpClass::Return => BranchKind::Return,
+        _ => return None,
+    })
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    pub(super) fn fetch(&mut self) {
+        let now = self.now;
+        if self.fetch.waiting || now < self.fetch.stall_until || self.fetched.len() >= self.params.fetch_buffer {
+            return;
+        }
+        if !self.read_line(self.fetch.pc) {
+            return;
+        }
+        self.progressed = true;
+        let block = self.params.fetch_block_bytes;
+        let mut block_end = (self.fetch.pc & !(block - 1)) + block;
+        let mut taken = 0;
+        for _ in 0..self.params.fetch_width {
+            let pc = self.fetch.pc;
+            if pc >= block_end || self.fetched.len() >= self.params.fetch_buffer {
+                break;
+            }
+            let (inst, mask) = match self.code.lookup(pc, &self.process.mem, &self.editor) {
+                Ok(slot) => (slot.inst, slot.mask),
+                Err(cause) => {
+                    self.push_fetched(pc, Inst::illegal(0), 0, NONE, UNKNOWN_TARGET);
+                    if let Some(f) = self.fetched.back_mut() {
+                        f.fault = Some(cause);
+                    }
+                    self.fetch.waiting = true;
+                    return;
+                }
+            };
+            let fallthrough = pc.wrapping_add(u64::from(inst.len));
+            self.stats.fetch_instructions += 1;
+            let Some(kind) = branch_kind(inst.class) else {
+                self.push_fetched(pc, inst, mask, NONE, fallthrough);
+                self.fetch.pc = fallthrough;
+                if inst.class == OpClass::DiseReturn {
+                    self.fetch.waiting = true;
+                    return;
+                }
+                continue;
+            };
+            let next = self.predict_transfer(pc, &inst, mask, kind, fallthrough);
+            if self.fetch.waiting || now < self.fetch.stall_until {
+                return;
+            }
+            if next != fallthrough {
+                taken += 1;
+                if taken >= self.params.taken_branches_per_cycle || !self.same_line(pc, next) {
+                    return;
+                }
+                block_end = (next & !(block - 1)) + block;
+            }
+        }
+    }
+
+    fn same_line(&self, a: u64, b: u64) -> bool {
+        a / self.params.line_bytes == b / self.params.line_bytes
+    }
+
+    /// Reads the instruction cache if fetch has come to another line. False: fetch has to wait.
+    #[inline]
+    fn read_line(&mut self, pc: u64) -> bool {
+        let line = pc / self.params.line_bytes;
+        if line == self.fetch.line {
+            return true;
+        }
+        match self.memory.fetch(self.now, pc) {
+            AccessResult::Retry { at_cycle } => {
+                self.fetch.stall_until = at_cycle;
+                self.fetch.late(Cause::ICache);
+                false
+            }
+            AccessResult::Done(access) => {
+                self.fetch.line = line;
+                let hit = self.now + self.params.l1i_hit;
+                if access.ready_cycle <= hit {
+                    return true;
+                }
+                // The stages behind fetch cover a hit; what is beyond it stalls fetch.
+                self.fetch.stall_until = self.now + (access.ready_cycle - hit);
+                self.fetch.late(if access.tlb_miss { Cause::ITlb } else { Cause::ICache });
+                self.progressed = true;
+                false
+            }
+        }
+    }
+
+    /// Predicts a control transfer, pushes it, and turns fetch. Returns where fetch goes.
+    fn predict_transfer(&mut self, pc: u64, inst: &Inst, mask: u32, kind: BranchKind, fallthrough: u64) -> u64 {
+        let direct = if inst.class.is_direct() { inst.direct_target(pc) } else { 0 };
+        let index = self.checkpoint_tail;
+        self.checkpoint_tail = self.checkpoint_tail.wrapping_add(1);
+        let at = index as usize & (self.checkpoints.len() - 1);
+        let predicted = self.branches.predict(pc, kind, fallthrough, direct, &mut self.checkpoints[at]);
+        let next = match (predicted.taken, inst.class.is_direct()) {
+            (false, _) => fallthrough,
+            (true, true) => direct,
+            (true, false) if predicted.target != 0 => predicted.target,
+            (true, false) => UNKNOWN_TARGET,
+        };
+        self.push_fetched(pc, *inst, mask, index, next);
+        self.fetch.pc = next;
+        if next == UNKNOWN_TARGET {
+            self.fetch.waiting = true;
+            self.stats.btb_misfetch_events += 1;
+        } else if predicted.taken && inst.class.is_direct() && !predicted.btb_hit {
+            // Decode computes the target of a direct transfer that the BTB does not know.
+            self.fetch.stall_until = self.now + self.params.fetch_to_decode;
+            self.fetch.late(Cause::BtbMiss);
+            self.stats.btb_misfetch_events += 1;
+        }
+        next
+    }
+
+    #[inline]
+    fn push_fetched(&mut self, pc: u64, inst: Inst, mask: u32, checkpoint: u32, predicted_next: u64) {
+        let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
+        self.fetched.push_back(Fetched {
+            pc,
+            inst,
+            mask,
+            checkpoint,
+            predicted_next,
+            ready_cycle: self.now + self.params.fetch_to_decode,
+            fetch_cycle: self.now,
+            fault: None,
+            gap,
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! Memory dependence prediction.
+//!
+//! Store sets (Chrysos and Emer, ISCA 1998): a load that once read too early, and the store that
+//! it should have waited for, are put in one set; from then on the load waits for the youngest
+//! store of its set that is in flight.
+
+use crate::config::MemDep;
+
+const INVALID: u32 = u32::MAX;
+
+/// Which older stores a load waits for before it may read.
+pub enum MemoryDependence {
+    /// All those whose addresses are not known.
+    Conservative,
+    /// None.
+    Aggressive,
+    /// Those of its store set.
+    StoreSets(StoreSets),
+}
+
+impl MemoryDependence {
+    /// The predictor that a configuration asks for.
+    pub fn new(config: &MemDep) -> Self {
+        match config {
+            MemDep::Conservative => MemoryDependence::Conservative,
+            MemDep::Aggressive => MemoryDependence::Aggressive,
+            MemDep::StoreSets(c) => MemoryDependence::StoreSets(StoreSets {
+                ssit: vec![INVALID; c.ssit_entries.max(1) as usize],
+                lfst: vec![0; c.lfst_entries.max(1) as usize],
+                next_set: 0,
+                clear_interval: c.clear_interval_cycles.max(1),
+                next_clear: c.clear_interval_cycles.max(1),
+            }),
+        }
+    }
+}
+
+/// The two tables of the store set predictor.
+pub struct StoreSets {
+    /// Store set of an instruction, by a hash of its address.
+    ssit: Vec<u32>,
+    /// Store queue position plus one of the last store of a set, zero: none.
+    lfst: Vec<u64>,
+    next_set: u32,
+    clear_interval: u64,
+    next_clear: u64,
+}
+
+impl StoreSets {
+    #[inline]
+    fn index(&self, pc: u64) -> usize {
+        ((pc >> 1) as usize) % self.ssit.len()
+    }
+
+    /// A load is dispatched: the store queue position of the store to wait for.
+    #[inline]
+    pub fn load(&self, pc: u64) -> Option<u64> {
+        let set = self.ssit[self.index(pc)];
+        if set == INVALID {
+            return None;
+        }
+        self.lfst[set as usize].checked_sub(1)
+    }
+
+    /// A store is dispatched at this position of the store queue.
+    #[inline]
+    pub fn store(&mut self, pc: u64, position: u64) {
+        let set = self.ssit[self.index(pc)];
+        if set != INVALID {
+            self.lfst[set as usize] = position + 1;
+        }
+    }
+
+    /// A load read before a store that it should have waited for.
+    pub fn violation(&mut self, load_pc: u64, store_pc: u64) {
+        let (l, s) = (self.index(load_pc), self.index(store_pc));
+        let set = match (self.ssit[l], self.ssit[s]) {
+            (INVALID, INVALID) => {
+                let set = self.next_set;
+                self.next_set = (self.next_set + 1) % self.lfst.len() as u32;
+                set
+            }
+            (set, INVALID) | (INVALID, set) => set,
+            // The paper's rule: the smaller of two sets wins, so that merging ends.
+            (a, b) => a.min(b),
+        };
+        self.ssit[l] = set;
+        self.ssit[s] = set;
+    }
+
+    /// Forgets everything now and then, so that sets cannot only grow.
+    #[inline]
+    pub fn tick(&mut self, now: u64) {
+        if now >= self.next_clear {
+            self.ssit.fill(INVALID);
+            self.lfst.fill(0);
+            self.next_clear = now + self.clear_interval;
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The out-of-order core: stages over shared queues, one file a stage.
+//!
+//! An instruction executes functionally when it is dispatched, in program order of the predicted
+//! path; everything behind that is time. A mispredicted path is really executed: registers are
+//! brought back by the old values in the ROB, memory never sees a store before it commits.
+//!
+//! A cycle runs the stages from back to front, so that what a stage frees is seen by the stage
+//! before it in the next cycle only where hardware would see it then. Cycles in which nothing can
+//! happen are skipped: the core goes to the next cycle for which something is scheduled.
+
+mod calendar;
+mod commit;
+mod cpi;
+mod decode;
+mod dispatch;
+mod fetch;
+mod issue;
+mod lsu;
+mod memdep;
+mod probe;
+mod rob;
+mod squash;
+mod stats;
+mod store_queue;
+mod uop;
+
+pub use cpi::{Cause, CpiStack};
+pub use probe::{AtCommit, PipelineProbe, StageRecord};
+pub use stats::CoreStats;
+
+use std::collections::VecDeque;
+
+use hps_sim_core::code::{CodeCache, HandlerLink};
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+use hps_sim_core::trap::TrapCause;
+
+use crate::config::{MachineConfig, UnitTiming};
+use crate::memsys::MemorySystem;
+use crate::predict::{BranchUnit, Checkpoint};
+
+use calendar::{Calendar, Event};
+use decode::Expansion;
+use fetch::FetchState;
+use memdep::MemoryDependence;
+use rob::{ReadySet, Rob};
+use store_queue::StoreQueue;
+use uop::{Decoded, Fetched, NO_PRODUCER};
+
+/// A core that commits nothing for this many cycles is stuck, and says so.
+const DEADLOCK_CYCLES: u64 = 1_000_000;
+
+/// The numbers of a [`MachineConfig`] that the stages use, in the form in which they use them.
+pub(crate) struct Params {
+    pub fetch_width: usize,
+    pub fetch_buffer: usize,
+    pub fetch_block_bytes: u64,
+    pub taken_branches_per_cycle: u32,
+    pub fetch_to_decode: u64,
+    pub decode_width: usize,
+    pub decode_buffer: usize,
+    pub decode_to_dispatch: u64,
+    pub dispatch_width: usize,
+    pub rob_entries: u64,
+    pub reservation_stations: u32,
+    pub load_queue: u32,
+    pub commit_width: u64,
+    pub complete_to_commit: u64,
+    pub issue_width: usize,
+    pub dispatch_to_issue: u64,
+    pub issue_to_execute: u64,
+    pub store_forward: u64,
+    pub l1i_hit: u64,
+    pub line_bytes: u64,
+    pub clock_mhz: u64,
+    pub units: [UnitTiming; OpClass::COUNT],
+}
+
+/// One out-of-order core with one hardware context.
+///
+/// Context state is in `process`, the front-end and the window; core state in the units and
+/// predictors; chip state in `memory`.
+pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
+    /// The program: registers as of dispatch, memory as of commit, system calls.
+    pub process: Process,
+    /// The decode-stage editor.
+    pub editor: E,
+    /// The probe.
+    pub probe: P,
+    /// Counters of the core.
+    pub stats: CoreStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    pub(crate) params: Params,
+    memory: MemorySystem,
+    branches: BranchUnit,
+    code: CodeCache,
+    now: u64,
+    next_seq: u64,
+    // Front-end.
+    fetch: FetchState,
+    fetched: VecDeque<Fetched>,
+    decoded: VecDeque<Decoded>,
+    checkpoints: Vec<Checkpoint>,
+    checkpoint_tail: u32,
+    expansion: Option<Expansion>,
+    /// The handler that decode is in.
+    link: Option<HandlerLink>,
+    /// Decode goes on in the middle of the expansion of the next instruction.
+    resume: DisePc,
+    decode_stall_until: u64,
+    decode_gap: Option<Cause>,
+    /// Decode waits until this instruction has been dispatched (it writes what microinstructions
+    /// read).
+    decode_waits_for: u64,
+    // Window.
+    rob: Rob,
+    producers: [u64; reg::COUNT],
+    ready: ReadySet,
+    calendar: Calendar,
+    due: Vec<Event>,
+    reservations_used: u32,
+    loads_used: u32,
+    stores: StoreQueue,
+    memdep: MemoryDependence,
+    units: Vec<Vec<u64>>,
+    /// Cause of each trap, by ROB slot.
+    traps: Vec<TrapCause>,
+    /// Load reservation before an atomic, by ROB slot.
+    reservations_before: Vec<u64>,
+    drain_retry: u64,
+    last_commit: u64,
+    /// The program has ended with this exit code; what is in flight still commits.
+    halted: Option<i32>,
+    /// Something happened in this cycle.
+    progressed: bool,
+    /// The last run stopped at its limit in the middle of a cycle.
+    paused: bool,
+    /// Commit slots used in this cycle.
+    committed_in_cycle: u64,
+}
+
+impl Core<NoEditor, NoProbe> {
+    /// A core without editor and probe.
+    #[must_use]
+    pub fn new(config: &MachineConfig, process: Process) -> Self {
+        Core::with(config, process, NoEditor, NoProbe)
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    /// A core with a decode-stage editor and a probe.
+    #[must_use]
+    pub fn with(config: &MachineConfig, process: Process, editor: E, probe: P) -> Self {
+        let params = Params::new(config, editor.extra_decode_stages());
+        let rob = Rob::new(params.rob_entries as usize);
+        let slots = rob.slots();
+        let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
+        let table = config.unit_table();
+        let fetch = FetchState::at(process.hart.pc);
+        Core {
+            editor,
+            probe,
+            stats: CoreStats::default(),
+            cpi: CpiStack::default(),
+            memory: MemorySystem::new(&config.memory),
+            branches: BranchUnit::new(&config.branch),
+            code: CodeCache::new(),
+            now: 0,
+            next_seq: 1,
+            fetch,
+            fetched: VecDeque::with_capacity(params.fetch_buffer),
+            decoded: VecDeque::with_capacity(params.decode_buffer),
+            checkpoints: vec![Checkpoint::default(); in_flight.next_power_of_two()],
+            checkpoint_tail: 0,
+            expansion: None,
+            link: None,
+            resume: process.hart.disepc,
+            decode_stall_until: 0,
+            decode_gap: None,
+            decode_waits_for: 0,
+            producers: [NO_PRODUCER; reg::COUNT],
+            ready: ReadySet::new(slots),
+            calendar: Calendar::new(16),
+            due: Vec::with_capacity(64),
+            reservations_used: 0,
+            loads_used: 0,
+            stores: StoreQueue::new(config.window.store_queue_entries as usize),
+            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+            units: table.pool_units().iter().map(|&n| vec![0; n as usize]).collect(),
+            traps: vec![TrapCause::IllegalInstruction; slots],
+            reservations_before: vec![0; slots],
+            drain_retry: 0,
+            last_commit: 0,
+            halted: None,
+            progressed: false,
+            paused: false,
+            committed_in_cycle: 0,
+            rob,
+            params,
+            process,
+        }
+    }
+
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(u64::MAX)
+    }
+
+    /// Runs until `limit` further instructions of the program have committed, or until it ends.
+    ///
+    /// # Panics
+    /// If no instruction commits for a million cycles: a defect of the model, reported with the
+    /// state of the machine.
+    pub fn run(&mut self, limit: u64) -> Stop {
+        let end = self.stats.commit_program_instructions.saturating_add(limit);
+        if limit == 0 {
+            return Stop::Limit;
+        }
+        loop {
+            if let Some(stop) = self.cycle(end) {
+                return stop;
+            }
+        }
+    }
+
+    /// One cycle, and the idle ones behind it.
+    #[inline]
+    fn cycle(&mut self, end: u64) -> Option<Stop> {
+        if self.paused {
+            // The last run ended in the middle of a cycle, which goes on here.
+            self.paused = false;
+        } else {
+            self.now += 1;
+            self.committed_in_cycle = 0;
+        }
+        self.stats.cycles = self.now;
+        self.progressed = false;
+        let stop = self.commit(end);
+        if stop.is_some() {
+            return stop;
+        }
+        self.run_events();
+        self.issue();
+        self.dispatch();
+        self.decode();
+        self.fetch();
+        if !self.progressed {
+            self.skip_idle_cycles();
+        }
+        None
+    }
+
+    /// Nothing happened in this cycle: goes to just before the next one in which something can.
+    fn skip_idle_cycles(&mut self) {
+        let mut next = u64::MAX;
+        let now = self.now;
+        let mut at = |cycle: u64| {
+            if cycle > now {
+                next = next.min(cycle);
+            }
+        };
+        if let Some(cycle) = self.calendar.next_after(now) {
+            at(cycle);
+        }
+        if let Some(head) = self.rob.head() {
+            at(head.complete_cycle.saturating_add(self.params.complete_to_commit));
+        }
+        if let Some(f) = self.fetched.front() {
+            at(f.ready_cycle);
+        }
+        if let Some(d) = self.decoded.front() {
+            at(d.ready_cycle);
+        }
+        at(self.decode_stall_until);
+        at(self.fetch.stall_until);
+        at(self.drain_retry);
+        if self.ready.any() {
+            // Ready but not issued: its unit is busy.
+            for pool in &self.units {
+                pool.iter().for_each(|&free| at(free));
+            }
+        }
+        if next == u64::MAX {
+            next = now + DEADLOCK_CYCLES + 1;
+        }
+        assert!(
+            next - self.last_commit <= DEADLOCK_CYCLES,
+            "the pipeline is stuck: {}",
+            self.describe_state()
+        );
+        let skipped = next - 1 - now;
+        if skipped > 0 {
+            self.account_lost_slots(skipped * self.params.commit_width);
+            self.stats.idle_skipped_cycles += skipped;
+            self.now += skipped;
+        }
+    }
+
+    fn describe_state(&self) -> String {
+        let head = self.rob.head().map_or_else(
+            || "ROB empty".to_string(),
+            |h| format!("head pc {:#x} {:?} flags {:#b} complete {}", h.pc, h.inst, h.flags, h.complete_cycle),
+        );
+        format!(
+            "cycle {}, last commit in cycle {}, {head}; {} fetched, {} decoded, fetch at {:#x} stalled until {}",
+            self.now,
+            self.last_commit,
+            self.fetched.len(),
+            self.decoded.len(),
+            self.fetch.pc,
+            self.fetch.stall_until
+        )
+    }
+
+    /// Statistics of the memory hierarchy.
+    pub fn memory_stats(&self) -> crate::memsys::MemoryStats {
+        self.memory.stats()
+    }
+}
+
+impl Params {
+    fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
+        let table = config.unit_table();
+        let mut units = [table.timing(OpClass::IntAlu); OpClass::COUNT];
+        for class in hps_sim_core::inst::ALL_CLASSES {
+            units[class as usize] = table.timing(class);
+        }
+        let decode_to_dispatch =
+            u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);
+        let decode_width = config.decode.decode_width as usize;
+        Params {
+            fetch_width: config.fetch.fetch_width_insts as usize,
+            fetch_buffer: config.fetch.fetch_buffer_insts as usize,
+            fetch_block_bytes: u64::from(config.fetch.fetch_block_bytes),
+            taken_branches_per_cycle: config.fetch.taken_branches_per_cycle,
+            fetch_to_decode: u64::from(config.fetch.fetch_to_decode_cycles),
+            decode_width,
+            decode_buffer: decode_width * (decode_to_dispatch as usize + 1),
+            decode_to_dispatch,
+            dispatch_width: config.window.dispatch_width as usize,
+            rob_entries: u64::from(config.window.rob_entries),
+            reservation_stations: config.window.reservation_stations,
+            load_queue: config.window.load_queue_entries,
+            commit_width: u64::from(config.window.commit_width),
+            complete_to_commit: u64::from(config.window.complete_to_commit_cycles),
+            issue_width: config.issue.issue_width as usize,
+            dispatch_to_issue: u64::from(config.issue.dispatch_to_issue_cycles).max(1),
+            issue_to_execute: u64::from(config.issue.issue_to_execute_cycles),
+            store_forward: u64::from(config.speculation.store_forward_latency_cycles).max(1),
+            l1i_hit: u64::from(config.memory.l1i.hit_cycles),
+            line_bytes: u64::from(config.memory.l1i.line_bytes),
+            clock_mhz: u64::from(config.clock_mhz),
+            units,
+        }
+    }
+}

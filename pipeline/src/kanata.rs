@@ -1,0 +1,196 @@
+//! The pipeline log in the Kanata format (version 0004), which the Konata viewer opens.
+//!
+//! One row an instruction; lane 0 shows its stages, lane 1 what it waited for:
+//!
+//! | stage | from | to |
+//! | --- | --- | --- |
+//! | `F` | fetched | decoded |
+//! | `D` | decoded and renamed | dispatched |
+//! | `Q` | in a reservation station | issued |
+//! | `X` | issued: register read, execution | completed |
+//! | `C` | waits for older instructions | committed or squashed |
+//!
+//! Squashed instructions are flushed rows. Instructions that DISE inserted carry the production
+//! and their position in its sequence; those of a handler are marked so.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::probe::Probe;
+use hps_sim_core::riscv;
+
+use crate::core::{PipelineProbe, StageRecord};
+
+/// Collects the instructions that were in the pipeline during a window of cycles.
+#[derive(Debug)]
+pub struct KanataLog {
+    window: Range<u64>,
+    limit: usize,
+    records: VecDeque<StageRecord>,
+    dropped: u64,
+}
+
+impl KanataLog {
+    /// Logs instructions fetched in these cycles, at most `limit` of them.
+    #[must_use]
+    pub fn new(window: Range<u64>, limit: usize) -> Self {
+        KanataLog { window, limit, records: VecDeque::new(), dropped: 0 }
+    }
+
+    /// Instructions collected so far.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Nothing was in the pipeline during the window.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Instructions of the window that did not fit into the limit.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The records, in the order in which the instructions left the pipeline.
+    pub fn records(&self) -> impl Iterator<Item = &StageRecord> {
+        self.records.iter()
+    }
+
+    /// Writes the log. `production` names a production by its number, `symbol` an address.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(
+        &self,
+        out: &mut dyn Write,
+        production: &dyn Fn(u8) -> String,
+        symbol: &dyn Fn(u64) -> Option<String>,
+    ) -> io::Result<()> {
+        let mut rows: Vec<&StageRecord> = self.records.iter().collect();
+        rows.sort_by_key(|r| (r.fetch_cycle, if r.seq == 0 { u64::MAX } else { r.seq }));
+        let mut events: Vec<(u64, usize, u8, String)> = Vec::new();
+        let mut retired = 0;
+        let mut retire_order: Vec<usize> = (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
+        retire_order.sort_by_key(|&i| (rows[i].end_cycle, rows[i].seq));
+        let mut retire_id = vec![0u64; rows.len()];
+        for i in retire_order {
+            retire_id[i] = retired;
+            retired += 1;
+        }
+        for (id, r) in rows.iter().enumerate() {
+            let mut add = |cycle: u64, order: u8, text: String| events.push((cycle, id, order, text));
+            add(r.fetch_cycle, 0, format!("I\t{id}\t{}\t0", r.seq));
+            add(r.fetch_cycle, 1, format!("L\t{id}\t0\t{}", label(r, production, symbol)));
+            add(r.fetch_cycle, 1, format!("L\t{id}\t1\t{}", detail(r)));
+            let stages = stages(r);
+            for (i, (name, from)) in stages.iter().enumerate() {
+                let to = stages.get(i + 1).map_or(r.end_cycle, |s| s.1);
+                add(*from, 3, format!("S\t{id}\t0\t{name}"));
+                add(to, 2, format!("E\t{id}\t0\t{name}"));
+            }
+            if let Some((name, from, to)) = stall(r) {
+                add(from, 4, format!("S\t{id}\t1\t{name}"));
+                add(to, 2, format!("E\t{id}\t1\t{name}"));
+            }
+            let kind = u8::from(r.squashed);
+            add(r.end_cycle, 5, format!("R\t{id}\t{}\t{kind}", retire_id[id]));
+        }
+        // A row is introduced before anything is said of it, and a stage ends before the next begins.
+        events.sort_by_key(|e| (e.0, e.2, e.1));
+        writeln!(out, "Kanata\t0004")?;
+        let mut now = events.first().map_or(self.window.start, |e| e.0);
+        writeln!(out, "C=\t{now}")?;
+        for (cycle, _, _, text) in &events {
+            if *cycle > now {
+                writeln!(out, "C\t{}", cycle - now)?;
+                now = *cycle;
+            }
+            writeln!(out, "{text}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The stages that an instruction reached, with the cycle in which each began.
+fn stages(r: &StageRecord) -> Vec<(&'static str, u64)> {
+    [
+        ("F", r.fetch_cycle),
+        ("D", r.decode_cycle),
+        ("Q", r.dispatch_cycle),
+        ("X", r.issue_cycle),
+        ("C", r.complete_cycle),
+    ]
+    .into_iter()
+    .filter(|&(name, from)| from < r.end_cycle || (name == "F" && from <= r.end_cycle))
+    .collect()
+}
+
+/// What an instruction waited for, and when: a load for the level that served it, others for
+/// their operands.
+fn stall(r: &StageRecord) -> Option<(&'static str, u64, u64)> {
+    if r.inst.class == OpClass::Load && r.complete_cycle <= r.end_cycle && r.complete_cycle > r.issue_cycle + 4 {
+        return Some((r.cause.name(), r.issue_cycle, r.complete_cycle));
+    }
+    let waited_until = r.issue_cycle.min(r.end_cycle);
+    (r.dispatch_cycle < r.end_cycle && waited_until > r.dispatch_cycle + 1)
+        .then_some(("operands", r.dispatch_cycle + 1, waited_until))
+}
+
+fn label(r: &StageRecord, production: &dyn Fn(u8) -> String, symbol: &dyn Fn(u64) -> Option<String>) -> String {
+    let text = if r.inst.len == 0 {
+        "(nothing executable)".to_string()
+    } else {
+        riscv::disassemble(&r.inst, r.pc)
+    };
+    let origin = match r.disepc.production() {
+        Some(p) if r.is_program => format!("[DISE {} {}, trigger] ", production(p), r.disepc.index()),
+        Some(p) => format!("[DISE {} {}] ", production(p), r.disepc.index()),
+        None if r.is_handler => "[handler] ".to_string(),
+        None => String::new(),
+    };
+    let place = symbol(r.pc).map(|s| format!(" <{s}>")).unwrap_or_default();
+    format!("{:x}{place}: {origin}{text}", r.pc).replace('\t', " ")
+}
+
+fn detail(r: &StageRecord) -> String {
+    let mut text = format!("fetch {}", r.fetch_cycle);
+    for (name, cycle) in [
+        ("decode", r.decode_cycle),
+        ("dispatch", r.dispatch_cycle),
+        ("issue", r.issue_cycle),
+        ("complete", r.complete_cycle),
+    ] {
+        if cycle <= r.end_cycle {
+            text.push_str(&format!(", {name} {cycle}"));
+        }
+    }
+    let end = if r.squashed { "squashed" } else { "commit" };
+    text.push_str(&format!(", {end} {}", r.end_cycle));
+    if r.mispredicted {
+        text.push_str("; mispredicted");
+    }
+    text
+}
+
+impl Probe for KanataLog {}
+
+impl PipelineProbe for KanataLog {
+    const WANTS_STAGES: bool = true;
+
+    fn finished(&mut self, record: &StageRecord) {
+        if !self.window.contains(&record.fetch_cycle) {
+            return;
+        }
+        if self.records.len() >= self.limit {
+            self.dropped += 1;
+            return;
+        }
+        self.records.push_back(*record);
+    }
+}

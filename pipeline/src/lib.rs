@@ -1,0 +1,3 @@
+//! pipeline
+
+pub mod config;

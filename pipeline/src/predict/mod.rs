@@ -1,0 +1,284 @@
+//! Branch prediction: directions, targets, returns.
+//!
+//! One [`BranchUnit`] belongs to a hardware context. It is asked at fetch ([`BranchUnit::predict`],
+//! which moves histories and the return address stack along the predicted path), told of a squash
+//! ([`BranchUnit::restore`], [`BranchUnit::rewind`]) and taught at commit ([`BranchUnit::train`]).
+//! What a wrong path moved is brought back from the [`Checkpoint`] of the squashed branch; tables
+//! change only in `train`, so that a wrong path leaves nothing in them. After construction nothing
+//! is allocated.
+
+mod counters;
+mod history;
+mod ras;
+mod simple;
+mod tage;
+mod targets;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::config::{BranchConfig, Predictor};
+use history::{History, HistoryState};
+use ras::{Ras, RasState};
+use simple::{Bimodal, Gshare, Tournament};
+use tage::{Tage, TagePrediction};
+use targets::{Btb, TargetCache};
+
+/// What a control transfer is to the predictor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchKind {
+    /// Conditional and direct.
+    Conditional,
+    /// Unconditional and direct.
+    Jump,
+    /// Direct call.
+    Call,
+    /// Indirect, neither call nor return.
+    IndirectJump,
+    /// Indirect call.
+    IndirectCall,
+    /// Procedure return.
+    Return,
+}
+
+/// A prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Predicted {
+    /// Whether the branch leaves the straight line.
+    pub taken: bool,
+    /// Address of the next instruction; 0 if nobody knows (an indirect branch seen for the first
+    /// time).
+    pub target: u64,
+    /// The branch target buffer knew the branch: fetch could turn at once. For a direct branch its
+    /// target must be right too (short tags alias).
+    pub btb_hit: bool,
+}
+
+/// Everything `restore`, `rewind` and `train` need of the state before a branch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    history: HistoryState,
+    ras: RasState,
+    tage: TagePrediction,
+    local_history: u16,
+}
+
+const _: () = assert!(size_of::<Checkpoint>() <= 96);
+
+/// The direction predictor in use.
+#[derive(Clone, Debug)]
+enum Direction {
+    Always(bool),
+    Bimodal(Bimodal),
+    Gshare(Gshare),
+    Tournament(Tournament),
+    Tage(Box<Tage>),
+}
+
+/// Branch predictor, branch target buffer, return address stack and target cache.
+#[derive(Clone, Debug)]
+pub struct BranchUnit {
+    direction: Direction,
+    history: History,
+    btb: Btb,
+    ras: Ras,
+    indirect: Option<TargetCache>,
+    perfect: bool,
+}
+
+impl BranchUnit {
+    /// An untaught unit of a configuration that passed its check.
+    #[must_use]
+    pub fn new(config: &BranchConfig) -> Self {
+        let mut history = History::short();
+        let direction = match &config.predictor {
+            Predictor::Perfect | Predictor::AlwaysNotTaken => Direction::Always(false),
+            Predictor::AlwaysTaken => Direction::Always(true),
+            Predictor::Bimodal(p) => Direction::Bimodal(Bimodal::new(p.entries)),
+            Predictor::Gshare(p) => Direction::Gshare(Gshare::new(p)),
+            Predictor::Tournament(p) => Direction::Tournament(Tournament::new(p)),
+            Predictor::Tage(p) => {
+                history = Tage::history(p);
+                Direction::Tage(Box::new(Tage::new(p)))
+            }
+        };
+        BranchUnit {
+            direction,
+            history,
+            btb: Btb::new(&config.btb),
+            ras: Ras::new(config.ras_entries, config.ras_repair.clone()),
+            indirect: (config.indirect.entries > 0).then(|| TargetCache::new(&config.indirect)),
+            perfect: config.predictor == Predictor::Perfect,
+        }
+    }
+
+    /// Every direction and target must be right: the core has to ask with
+    /// [`predict_known`](Self::predict_known).
+    #[inline]
+    #[must_use]
+    pub fn is_perfect(&self) -> bool {
+        self.perfect
+    }
+
+    /// Predicts the branch at `pc`, fills `cp` with the state before it, and moves histories and
+    /// return address stack along the prediction. `fallthrough` is the address behind the branch,
+    /// `direct_target` that of a direct branch (0 for an indirect one).
+    #[inline]
+    pub fn predict(
+        &mut self,
+        pc: u64,
+        kind: BranchKind,
+        fallthrough: u64,
+        direct_target: u64,
+        cp: &mut Checkpoint,
+    ) -> Predicted {
+        self.checkpoint(cp);
+        let in_btb = self.btb.lookup(pc);
+        let predicted = match kind {
+            BranchKind::Conditional => {
+                let taken = self.predict_direction(pc, cp);
+                Predicted {
+                    taken,
+                    target: if taken { direct_target } else { fallthrough },
+                    btb_hit: in_btb == Some(direct_target),
+                }
+            }
+            BranchKind::Jump | BranchKind::Call => Predicted {
+                taken: true,
+                target: direct_target,
+                btb_hit: in_btb == Some(direct_target),
+            },
+            BranchKind::Return if self.ras.exists() => Predicted {
+                taken: true,
+                target: self.ras.peek(),
+                btb_hit: in_btb.is_some(),
+            },
+            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => Predicted {
+                taken: true,
+                target: self.predict_indirect(pc).or(in_btb).unwrap_or(0),
+                btb_hit: in_btb.is_some(),
+            },
+        };
+        self.advance(kind, predicted.taken, predicted.target, fallthrough);
+        predicted
+    }
+
+    /// The prediction of a perfect predictor: the outcome itself. Fills `cp` and moves the state
+    /// as [`predict`](Self::predict) does.
+    pub fn predict_known(
+        &mut self,
+        kind: BranchKind,
+        taken: bool,
+        target: u64,
+        fallthrough: u64,
+        cp: &mut Checkpoint,
+    ) -> Predicted {
+        self.checkpoint(cp);
+        self.advance(kind, taken, target, fallthrough);
+        Predicted {
+            taken,
+            target,
+            btb_hit: true,
+        }
+    }
+
+    /// A squash behind this branch: brings the state before it back and applies what it did.
+    /// `target` is the address it went to, `fallthrough` the one behind it.
+    pub fn restore(
+        &mut self,
+        cp: &Checkpoint,
+        kind: BranchKind,
+        taken: bool,
+        target: u64,
+        fallthrough: u64,
+    ) {
+        self.rewind(cp);
+        self.advance(kind, taken, target, fallthrough);
+    }
+
+    /// Brings the state before the branch back and applies nothing: the branch will be fetched
+    /// again. A squash at another instruction uses the checkpoint of the oldest squashed branch.
+    pub fn rewind(&mut self, cp: &Checkpoint) {
+        self.history.state = cp.history;
+        self.ras.restore(&cp.ras);
+    }
+
+    /// Teaches the outcome of a branch at its commit: in program order, right path only. `target`
+    /// is the address of the next instruction.
+    pub fn train(&mut self, cp: &Checkpoint, pc: u64, kind: BranchKind, taken: bool, target: u64) {
+        match kind {
+            BranchKind::Conditional => self.train_direction(cp, pc, taken),
+            BranchKind::IndirectJump | BranchKind::IndirectCall => {
+                if let Some(cache) = &mut self.indirect {
+                    cache.train(pc, cp.history.path, target);
+                }
+            }
+            BranchKind::Return if !self.ras.exists() => {
+                if let Some(cache) = &mut self.indirect {
+                    cache.train(pc, cp.history.path, target);
+                }
+            }
+            BranchKind::Jump | BranchKind::Call | BranchKind::Return => {}
+        }
+        if taken {
+            self.btb.train(pc, target);
+        }
+    }
+
+    #[inline]
+    fn checkpoint(&self, cp: &mut Checkpoint) {
+        cp.history = self.history.state;
+        cp.ras = self.ras.checkpoint();
+    }
+
+    #[inline]
+    fn predict_direction(&self, pc: u64, cp: &mut Checkpoint) -> bool {
+        let history = &self.history.state;
+        match &self.direction {
+            Direction::Always(taken) => *taken,
+            Direction::Bimodal(p) => p.predict(pc),
+            Direction::Gshare(p) => p.predict(pc, history.global),
+            Direction::Tournament(p) => {
+                let prediction = p.predict(pc, history.global);
+                cp.local_history = prediction.local_history;
+                prediction.taken
+            }
+            Direction::Tage(p) => {
+                cp.tage = p.predict(pc, history);
+                cp.tage.taken
+            }
+        }
+    }
+
+    fn train_direction(&mut self, cp: &Checkpoint, pc: u64, taken: bool) {
+        match &mut self.direction {
+            Direction::Always(_) => {}
+            Direction::Bimodal(p) => p.train(pc, taken),
+            Direction::Gshare(p) => p.train(pc, cp.history.global, taken),
+            Direction::Tournament(p) => p.train(pc, cp.history.global, cp.local_history, taken),
+            Direction::Tage(p) => p.train(pc, &cp.history, &cp.tage, taken),
+        }
+    }
+
+    #[inline]
+    fn predict_indirect(&self, pc: u64) -> Option<u64> {
+        self.indirect
+            .as_ref()?
+            .lookup(pc, self.history.state.path)
+    }
+
+    /// Moves histories and return address stack past a branch.
+    #[inline]
+    fn advance(&mut self, kind: BranchKind, taken: bool, target: u64, fallthrough: u64) {
+        match kind {
+            BranchKind::Conditional => self.history.push_direction(taken),
+            BranchKind::Jump => {}
+            BranchKind::Call => self.ras.push(fallthrough),
+            BranchKind::IndirectJump => self.history.push_target(target),
+            BranchKind::IndirectCall => {
+                self.history.push_target(target);
+                self.ras.push(fallthrough);
+            }
+            BranchKind::Return => self.ras.pop(),
+        }
+    }
+}

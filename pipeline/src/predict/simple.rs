@@ -1,0 +1,129 @@
+//! Bimodal, gshare and tournament predictors.
+
+use super::counters::{Counters, pc_index};
+use crate::config::{GshareConfig, TournamentConfig};
+
+/// Two-bit counters by address.
+#[derive(Clone, Debug)]
+pub(super) struct Bimodal {
+    counters: Counters,
+    bits: u32,
+}
+
+impl Bimodal {
+    pub fn new(entries: u32) -> Self {
+        Bimodal {
+            counters: Counters::new(entries as usize, 2),
+            bits: entries.trailing_zeros(),
+        }
+    }
+
+    #[inline]
+    pub fn predict(&self, pc: u64) -> bool {
+        self.counters.taken(pc_index(pc, self.bits))
+    }
+
+    #[inline]
+    pub fn train(&mut self, pc: u64, taken: bool) {
+        self.counters.train(pc_index(pc, self.bits), taken);
+    }
+}
+
+/// Two-bit counters by address xor global history (McFarling, "Combining Branch Predictors",
+/// 1993). A history shorter than the index meets its upper bits.
+#[derive(Clone, Debug)]
+pub(super) struct Gshare {
+    counters: Counters,
+    index_bits: u32,
+    history_bits: u32,
+}
+
+impl Gshare {
+    pub fn new(config: &GshareConfig) -> Self {
+        Gshare {
+            counters: Counters::new(config.entries as usize, 2),
+            index_bits: config.entries.trailing_zeros(),
+            history_bits: config.history_bits,
+        }
+    }
+
+    #[inline]
+    fn index(&self, pc: u64, global: u64) -> usize {
+        let history = global & ((1 << self.history_bits) - 1);
+        let shift = self.index_bits - self.history_bits;
+        pc_index(pc, self.index_bits) ^ (history << shift) as usize
+    }
+
+    #[inline]
+    pub fn predict(&self, pc: u64, global: u64) -> bool {
+        self.counters.taken(self.index(pc, global))
+    }
+
+    #[inline]
+    pub fn train(&mut self, pc: u64, global: u64, taken: bool) {
+        let index = self.index(pc, global);
+        self.counters.train(index, taken);
+    }
+}
+
+/// Local and global predictor with a chooser, as in the Alpha 21264 (Kessler, "The Alpha 21264
+/// Microprocessor", 1999). The global history is speculative; local histories move when a branch
+/// trains them, so they need no repair.
+#[derive(Clone, Debug)]
+pub(super) struct Tournament {
+    local_histories: Box<[u16]>,
+    local_index_bits: u32,
+    local_mask: u16,
+    local: Counters,
+    global: Counters,
+    chooser: Counters,
+}
+
+/// The parts of a tournament prediction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TournamentPrediction {
+    pub taken: bool,
+    /// The local history that was used; training needs it again.
+    pub local_history: u16,
+}
+
+impl Tournament {
+    pub fn new(config: &TournamentConfig) -> Self {
+        Tournament {
+            local_histories: vec![0; config.local_history_entries as usize].into_boxed_slice(),
+            local_index_bits: config.local_history_entries.trailing_zeros(),
+            local_mask: ((1_u32 << config.local_history_bits) - 1) as u16,
+            local: Counters::new(1 << config.local_history_bits, config.local_counter_bits),
+            global: Counters::new(config.global_entries as usize, 2),
+            chooser: Counters::new(config.chooser_entries as usize, 2),
+        }
+    }
+
+    #[inline]
+    pub fn predict(&self, pc: u64, global: u64) -> TournamentPrediction {
+        let local_history = self.local_histories[pc_index(pc, self.local_index_bits)];
+        let history = global as usize;
+        let taken = if self.chooser.taken(history) {
+            self.global.taken(history)
+        } else {
+            self.local.taken(usize::from(local_history))
+        };
+        TournamentPrediction {
+            taken,
+            local_history,
+        }
+    }
+
+    pub fn train(&mut self, pc: u64, global: u64, local_history: u16, taken: bool) {
+        let history = global as usize;
+        let local_taken = self.local.taken(usize::from(local_history));
+        let global_taken = self.global.taken(history);
+        if local_taken != global_taken {
+            self.chooser.train(history, global_taken == taken);
+        }
+        self.local.train(usize::from(local_history), taken);
+        self.global.train(history, taken);
+        let slot = &mut self.local_histories[pc_index(pc, self.local_index_bits)];
+        *slot = ((*slot << 1) | u16::from(taken)) & self.local_mask;
+    }
+}

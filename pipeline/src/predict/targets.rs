@@ -1,0 +1,169 @@
+//! Where branches go: branch target buffer and target cache.
+
+use super::counters::pc_index;
+use crate::config::{BtbConfig, IndirectConfig};
+
+const VALID: u32 = 1 << 31;
+
+/// Set-associative branch target buffer with LRU. Replacement moves when a branch trains it, so a
+/// wrong path leaves no trace.
+#[derive(Clone, Debug)]
+pub(super) struct Btb {
+    tags: Box<[u32]>,
+    targets: Box<[u64]>,
+    ages: Box<[u8]>,
+    ways: usize,
+    set_bits: u32,
+    tag_mask: u32,
+}
+
+impl Btb {
+    pub fn new(config: &BtbConfig) -> Self {
+        let entries = config.entries as usize;
+        let ways = config.ways as usize;
+        Btb {
+            tags: vec![0; entries].into_boxed_slice(),
+            targets: vec![0; entries].into_boxed_slice(),
+            ages: (0..entries).map(|at| (at % ways) as u8).collect(),
+            ways,
+            set_bits: (config.entries / config.ways).trailing_zeros(),
+            tag_mask: (1 << config.tag_bits) - 1,
+        }
+    }
+
+    /// First slot of the set, and the tag.
+    #[inline]
+    fn place(&self, pc: u64) -> (usize, u32) {
+        let set = if self.set_bits == 0 {
+            0
+        } else {
+            pc_index(pc, self.set_bits)
+        };
+        // Both bits below the word number take part: bit 1 stays in the tag.
+        let above = ((pc >> 2) >> self.set_bits) << 1 | ((pc >> 1) & 1);
+        (set * self.ways, (above as u32 & self.tag_mask) | VALID)
+    }
+
+    /// The last target of the branch at `pc`.
+    #[inline]
+    pub fn lookup(&self, pc: u64) -> Option<u64> {
+        let (first, tag) = self.place(pc);
+        let way = self.tags[first..first + self.ways]
+            .iter()
+            .position(|known| *known == tag)?;
+        Some(self.targets[first + way])
+    }
+
+    /// The branch at `pc` went to `target`.
+    pub fn train(&mut self, pc: u64, target: u64) {
+        let (first, tag) = self.place(pc);
+        let set = first..first + self.ways;
+        let known = self.tags[set.clone()].iter().position(|k| *k == tag);
+        let oldest = |ages: &[u8]| ages.iter().position(|age| usize::from(*age) == self.ways - 1);
+        let way = known
+            .or_else(|| oldest(&self.ages[set.clone()]))
+            .unwrap_or(0);
+        self.tags[first + way] = tag;
+        self.targets[first + way] = target;
+        let age = self.ages[first + way];
+        for other in &mut self.ages[set] {
+            *other += u8::from(*other < age);
+        }
+        self.ages[first + way] = 0;
+    }
+}
+
+/// Direct-mapped cache of indirect targets, indexed and tagged with address and history.
+#[derive(Clone, Debug)]
+pub(super) struct TargetCache {
+    tags: Box<[u32]>,
+    targets: Box<[u64]>,
+    index_bits: u32,
+    history_mask: u32,
+    tag_bits: u32,
+}
+
+impl TargetCache {
+    pub fn new(config: &IndirectConfig) -> Self {
+        let entries = config.entries as usize;
+        TargetCache {
+            tags: vec![0; entries].into_boxed_slice(),
+            targets: vec![0; entries].into_boxed_slice(),
+            index_bits: config.entries.trailing_zeros(),
+            history_mask: ((1_u64 << config.history_bits) - 1) as u32,
+            tag_bits: config.tag_bits,
+        }
+    }
+
+    #[inline]
+    fn place(&self, pc: u64, path: u32) -> (usize, u32) {
+        let history = path & self.history_mask;
+        let folded = history ^ (history >> self.index_bits);
+        let mask = (1_usize << self.index_bits) - 1;
+        let index = (pc_index(pc, self.index_bits) ^ folded as usize) & mask;
+        let mixed = (pc >> 1) ^ (pc >> (1 + self.tag_bits)) ^ (u64::from(history) << 2);
+        let tag = mixed as u32 & ((1 << self.tag_bits) - 1);
+        (index, tag | VALID)
+    }
+
+    #[inline]
+    pub fn lookup(&self, pc: u64, path: u32) -> Option<u64> {
+        let (index, tag) = self.place(pc, path);
+        (self.tags[index] == tag).then(|| self.targets[index])
+    }
+
+    pub fn train(&mut self, pc: u64, path: u32, target: u64) {
+        let (index, tag) = self.place(pc, path);
+        self.tags[index] = tag;
+        self.targets[index] = target;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::Random;
+
+    #[test]
+    fn btb_is_a_set_associative_lru_cache() {
+        let config = BtbConfig {
+            entries: 16,
+            ways: 4,
+            tag_bits: 31,
+        };
+        let mut btb = Btb::new(&config);
+        // The model: for each set a list of (pc, target), the newest last.
+        let mut sets: Vec<Vec<(u64, u64)>> = vec![Vec::new(); 4];
+        let mut random = Random::new(3);
+        for _ in 0..20_000 {
+            let pc = 0x1_0000 + random.below(64) * 2;
+            let word = pc / 4;
+            let set = &mut sets[((word % 4) ^ if pc % 4 == 2 { 2 } else { 0 }) as usize];
+            let known = set.iter().find(|(known, _)| *known == pc).map(|(_, t)| *t);
+            assert_eq!(btb.lookup(pc), known);
+            if random.below(2) == 0 {
+                let target = random.next();
+                set.retain(|(known, _)| *known != pc);
+                if set.len() == 4 {
+                    set.remove(0);
+                }
+                set.push((pc, target));
+                btb.train(pc, target);
+            }
+        }
+    }
+
+    #[test]
+    fn short_tags_alias() {
+        let config = BtbConfig {
+            entries: 4,
+            ways: 1,
+            tag_bits: 2,
+        };
+        let mut btb = Btb::new(&config);
+        btb.train(0x1000, 5);
+        assert_eq!(btb.lookup(0x1000), Some(5));
+        assert_eq!(btb.lookup(0x1000 + 4 * 4), None);
+        assert_eq!(btb.lookup(0x1000 + 4 * 4 * 2), Some(5));
+    }
+}

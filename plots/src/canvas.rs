@@ -1,0 +1,223 @@
+//! A sheet to draw on: plotters' SVG backend with text measured in an embedded font.
+
+use std::sync::Once;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters_backend::DrawingBackend;
+
+use crate::style::{self, Marker, Rgb};
+
+/// The generic family every viewer has; measured here as DejaVu Sans, which is as wide as the
+/// widest of the usual ones.
+const FAMILY: &str = "sans-serif";
+/// plotters divides a font's size by this before it writes it as `font-size`.
+const PLOTTERS_FONT_FACTOR: f64 = 1.24;
+
+/// How a text is set.
+#[derive(Clone, Copy)]
+pub(crate) struct Type {
+    pub size: f64,
+    pub color: Rgb,
+    pub bold: bool,
+    pub h: HPos,
+    pub v: VPos,
+    pub upwards: bool,
+}
+
+impl Type {
+    pub(crate) fn new(size: f64) -> Self {
+        Self {
+            size,
+            color: style::INK,
+            bold: false,
+            h: HPos::Left,
+            v: VPos::Center,
+            upwards: false,
+        }
+    }
+    pub(crate) fn color(mut self, color: Rgb) -> Self {
+        self.color = color;
+        self
+    }
+    pub(crate) fn bold(mut self) -> Self {
+        self.bold = true;
+        self
+    }
+    pub(crate) fn centered(mut self) -> Self {
+        self.h = HPos::Center;
+        self
+    }
+    pub(crate) fn right(mut self) -> Self {
+        self.h = HPos::Right;
+        self
+    }
+    pub(crate) fn top(mut self) -> Self {
+        self.v = VPos::Top;
+        self
+    }
+    pub(crate) fn upwards(mut self) -> Self {
+        self.upwards = true;
+        self
+    }
+
+    fn plotters(self) -> TextStyle<'static> {
+        register_fonts();
+        let weight = if self.bold { FontStyle::Bold } else { FontStyle::Normal };
+        let font =
+            FontDesc::new(FontFamily::Name(FAMILY), self.size * PLOTTERS_FONT_FACTOR, weight);
+        let font = if self.upwards { font.transform(FontTransform::Rotate270) } else { font };
+        let (r, g, b) = self.color;
+        font.color(&RGBColor(r, g, b)).pos(Pos::new(self.h, self.v))
+    }
+}
+
+/// Draws onto an SVG; the first fault is kept and reported at the end.
+pub(crate) struct Canvas<'a> {
+    backend: SVGBackend<'a>,
+    fault: Option<String>,
+}
+
+impl<'a> Canvas<'a> {
+    /// A white sheet of the given size in units.
+    pub(crate) fn new(buffer: &'a mut String, width: u32, height: u32) -> Self {
+        let mut canvas =
+            Self { backend: SVGBackend::with_string(buffer, (width, height)), fault: None };
+        canvas.rect((0.0, 0.0), (f64::from(width), f64::from(height)), style::PAPER);
+        canvas
+    }
+
+    /// Ends the drawing; `Err` with what went wrong, if anything did.
+    pub(crate) fn finish(mut self) -> Result<(), String> {
+        let end = self.backend.present();
+        self.note(end);
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
+    fn note<E: std::fmt::Display>(&mut self, outcome: Result<(), E>) {
+        if let Err(e) = outcome {
+            self.fault.get_or_insert_with(|| e.to_string());
+        }
+    }
+
+    /// A line through points.
+    pub(crate) fn path(&mut self, points: &[(f64, f64)], color: Rgb, width: u32) {
+        let end = self.backend.draw_path(points.iter().map(unit), &stroke(color, width));
+        self.note(end.map_err(|e| e.to_string()));
+    }
+
+    /// A straight line.
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb, width: u32) {
+        let end = self.backend.draw_line(unit(&from), unit(&to), &stroke(color, width));
+        self.note(end.map_err(|e| e.to_string()));
+    }
+
+    /// A filled rectangle.
+    pub(crate) fn rect(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb) {
+        let end = self.backend.draw_rect(unit(&from), unit(&to), &fill(color), true);
+        self.note(end.map_err(|e| e.to_string()));
+    }
+
+    /// A filled polygon.
+    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], color: Rgb) {
+        let end = self.backend.fill_polygon(points.iter().map(unit), &fill(color));
+        self.note(end.map_err(|e| e.to_string()));
+    }
+
+    /// A data point of about `radius` units.
+    pub(crate) fn marker(&mut self, shape: Marker, at: (f64, f64), radius: f64, color: Rgb) {
+        let (x, y) = at;
+        let r = radius;
+        match shape {
+            Marker::Circle => {
+                let end = self.backend.draw_circle(
+                    unit(&at),
+                    radius.round().max(1.0) as u32,
+                    &fill(color),
+                    true,
+                );
+                self.note(end.map_err(|e| e.to_string()));
+            }
+            Marker::Square => {
+                let r = r * 0.9;
+                self.polygon(&[(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)], color);
+            }
+            Marker::Triangle => self.polygon(
+                &[(x, y - 1.25 * r), (x + 1.15 * r, y + 0.8 * r), (x - 1.15 * r, y + 0.8 * r)],
+                color,
+            ),
+            Marker::TriangleDown => self.polygon(
+                &[(x, y + 1.25 * r), (x + 1.15 * r, y - 0.8 * r), (x - 1.15 * r, y - 0.8 * r)],
+                color,
+            ),
+            Marker::Diamond => {
+                let r = r * 1.3;
+                self.polygon(&[(x, y - r), (x + r, y), (x, y + r), (x - r, y)], color);
+            }
+        }
+    }
+
+    /// Text at a point, anchored as `set` says. Characters XML cannot hold are replaced.
+    pub(crate) fn text(&mut self, text: &str, at: (f64, f64), set: Type) {
+        let text = printable(text);
+        let end = self.backend.draw_text(&text, &set.plotters(), unit(&at));
+        self.note(end.map_err(|e| e.to_string()));
+    }
+}
+
+/// Width in units of a text in the embedded font: at least what common sans-serif fonts take.
+pub(crate) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
+    let set = Type { bold, ..Type::new(size) };
+    set.plotters()
+        .font
+        .box_size(&printable(text))
+        // Without a font only the number of characters is known; 0.7 em is a wide letter.
+        .map_or(text.chars().count() as f64 * size * 0.7, |(w, _)| f64::from(w))
+}
+
+/// The text, shortened with an ellipsis if it is wider than `room` units.
+pub(crate) fn fit(text: &str, size: f64, bold: bool, room: f64) -> String {
+    if text_width(text, size, bold) <= room {
+        return text.to_string();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    for keep in (1..letters.len()).rev() {
+        let short: String = letters[..keep].iter().collect::<String>().trim_end().to_string() + "…";
+        if text_width(&short, size, bold) <= room {
+            return short;
+        }
+    }
+    "…".to_string()
+}
+
+/// The text without characters that XML 1.0 forbids.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\t' | '\n' | '\r' => ' ',
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+fn register_fonts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // A refusal leaves texts unmeasured, for which `text_width` has an estimate.
+        let _ = plotters::style::register_font(FAMILY, FontStyle::Normal, dejavu::sans::regular());
+        let _ = plotters::style::register_font(FAMILY, FontStyle::Bold, dejavu::sans::bold());
+    });
+}
+
+fn unit(p: &(f64, f64)) -> (i32, i32) {
+    (p.0.round() as i32, p.1.round() as i32)
+}
+
+fn fill((r, g, b): Rgb) -> ShapeStyle {
+    RGBColor(r, g, b).filled()
+}
+
+fn stroke((r, g, b): Rgb, width: u32) -> ShapeStyle {
+    RGBColor(r, g, b).stroke_width(width)
+}

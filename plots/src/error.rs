@@ -1,0 +1,70 @@
+//! What can go wrong between result rows and a report.
+
+use std::path::{Path, PathBuf};
+
+/// Why rows could not be read or a figure or report could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// There is nothing to draw.
+    #[error("no result rows: run a sweep first, or name a results file that holds at least one row")]
+    NoRows,
+    /// A file of rows could not be read.
+    #[error("cannot read results from {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// A line of a results file is not a row.
+    #[error("{path}, line {line}: not a result row ({reason}); remove or repair this line")]
+    DamagedLine {
+        /// The file.
+        path: PathBuf,
+        /// Line number, from 1.
+        line: usize,
+        /// What the reader found.
+        reason: String,
+    },
+    /// A file or folder of the report could not be written.
+    #[error("cannot write {path}: {source}; check that its folder exists, is writable and has room")]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// What a figure was asked to show cannot be drawn.
+    #[error("figure `{figure}`: {reason}")]
+    BadFigure {
+        /// Title of the figure.
+        figure: String,
+        /// What is wrong with its values.
+        reason: String,
+    },
+    /// A drawing could not be rendered.
+    #[error("figure `{figure}` could not be rendered: {reason}")]
+    Render {
+        /// Title of the figure.
+        figure: String,
+        /// What the renderer said.
+        reason: String,
+    },
+    /// The rows could not be encoded as CSV.
+    #[error("cannot encode the rows as CSV: {0}")]
+    Csv(String),
+}
+
+impl PlotError {
+    pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::Read { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::Write { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn bad(figure: &str, reason: impl Into<String>) -> Self {
+        Self::BadFigure { figure: figure.to_string(), reason: reason.into() }
+    }
+}

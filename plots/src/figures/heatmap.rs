@@ -1,0 +1,127 @@
+//! Burst × frequency as coloured cells with their numbers.
+
+use super::layout;
+use crate::PlotError;
+use crate::axis::{Rect, plain};
+use crate::canvas::{Canvas, Type, text_width};
+use crate::figure::Figure;
+use crate::style::{self, Rgb};
+
+/// A table drawn as colours and numbers.
+pub(crate) struct HeatMap {
+    pub title: String,
+    pub subtitle: String,
+    pub row_label: String,
+    pub column_label: String,
+    pub rows: Vec<String>,
+    pub columns: Vec<String>,
+    /// `values[row][column]`.
+    pub values: Vec<Vec<Option<f64>>>,
+    pub colors: [Rgb; 5],
+    /// What the numbers are, beside the colour bar.
+    pub unit: String,
+    pub decimals: usize,
+}
+
+const CELL_HEIGHT: f64 = 108.0;
+
+pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
+    let known: Vec<f64> = map.values.iter().flatten().flatten().copied().collect();
+    if known.is_empty() {
+        return Err(PlotError::bad(&map.title, "no cell has a value"));
+    }
+    let low = known.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let width = style::WIDTH;
+    let top = layout::header_height(&map.subtitle) + 24.0;
+    let height = top + map.rows.len() as f64 * CELL_HEIGHT + 120.0;
+    Figure::draw(&map.title, width, height, |canvas| {
+        layout::header(canvas, width, &map.title, &map.subtitle);
+        let names = map.rows.iter().map(|r| text_width(r, style::TICK, false)).fold(0.0, f64::max);
+        let area = Rect {
+            left: style::MARGIN + style::LABEL * 1.8 + names + 16.0,
+            top,
+            right: width - style::MARGIN - 190.0,
+            bottom: top + map.rows.len() as f64 * CELL_HEIGHT,
+        };
+        draw_cells(canvas, map, area, low, high);
+        draw_names(canvas, map, area);
+        draw_bar(canvas, map, area, low, high);
+    })
+}
+
+fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high: f64) {
+    let wide = area.width() / map.columns.len().max(1) as f64;
+    for (r, row) in map.values.iter().enumerate() {
+        for (c, value) in row.iter().enumerate() {
+            let from = (area.left + c as f64 * wide + 2.0, area.top + r as f64 * CELL_HEIGHT + 2.0);
+            let to = (from.0 + wide - 4.0, from.1 + CELL_HEIGHT - 4.0);
+            let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+            let (color, text) = match value {
+                Some(v) => {
+                    let part = if high > low { (v - low) / (high - low) } else { 0.5 };
+                    (style::ramp(&map.colors, part), number(*v, map.decimals))
+                }
+                None => (style::GRID, "–".to_string()),
+            };
+            canvas.rect(from, to, color);
+            let size = if text_width(&text, 32.0, false) < wide - 16.0 { 32.0 } else { 20.0 };
+            canvas.text(&text, middle, Type::new(size).color(style::text_on(color)).centered());
+        }
+    }
+}
+
+fn draw_names(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect) {
+    let wide = area.width() / map.columns.len().max(1) as f64;
+    for (r, name) in map.rows.iter().enumerate() {
+        let y = area.top + (r as f64 + 0.5) * CELL_HEIGHT;
+        canvas.text(name, (area.left - 14.0, y), Type::new(style::TICK).right());
+    }
+    for (c, name) in map.columns.iter().enumerate() {
+        let x = area.left + (c as f64 + 0.5) * wide;
+        canvas.text(name, (x, area.bottom + 12.0), Type::new(style::TICK).centered().top());
+    }
+    let middle = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+    canvas.text(
+        &map.column_label,
+        (middle.0, area.bottom + 74.0),
+        Type::new(style::LABEL).centered(),
+    );
+    canvas.text(
+        &map.row_label,
+        (style::MARGIN + style::LABEL * 0.5, middle.1),
+        Type::new(style::LABEL).centered().upwards(),
+    );
+}
+
+fn draw_bar(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high: f64) {
+    const STEPS: usize = 64;
+    let left = area.right + 36.0;
+    let tall = area.bottom - area.top - 4.0;
+    for step in 0..STEPS {
+        let part = (step as f64 + 0.5) / STEPS as f64;
+        let bottom = area.bottom - 2.0 - step as f64 / STEPS as f64 * tall;
+        let top = area.bottom - 2.0 - (step + 1) as f64 / STEPS as f64 * tall;
+        canvas.rect((left, top.floor()), (left + 30.0, bottom), style::ramp(&map.colors, part));
+    }
+    let marks: &[f64] = if high > low { &[0.0, 0.5, 1.0] } else { &[0.5] };
+    for &part in marks {
+        let y = area.bottom - 2.0 - part * tall;
+        // The end labels stay within the bar's height.
+        let y = y.clamp(area.top + 12.0, area.bottom - 12.0);
+        let text = number(low + part * (high - low), map.decimals);
+        canvas.text(&text, (left + 40.0, y), Type::new(style::TICK));
+    }
+    canvas.text(
+        &map.unit,
+        (left + 138.0, (area.top + area.bottom) / 2.0),
+        Type::new(style::LABEL).centered().upwards(),
+    );
+}
+
+/// Fixed decimals; more of them where these would show a value as zero.
+fn number(value: f64, decimals: usize) -> String {
+    let fixed = format!("{value:.decimals$}");
+    let shows_zero = fixed.chars().all(|c| matches!(c, '0' | '.' | '-'));
+    if shows_zero { plain(value) } else { fixed }
+}

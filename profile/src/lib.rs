@@ -1,0 +1,36 @@
+//! Profiles and what is computed from them: accuracy, hot data streams, files.
+//!
+//! The crate knows no simulator and no native counter. A profile collected by handlers in a
+//! simulated pipeline, by a functional pass or by hardware is the same [`Profile`] here, so that
+//! all of them are compared by the same code.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`fraction`] | [`Fraction`], an exact share in parts per million |
+//! | [`key`] | the members: [`Method`], [`CallPair`], [`DataStream`] |
+//! | [`profile`] | [`Profile`]: member to weight, listing, cut |
+//! | [`mod@accuracy`] | overlap (renormalized and capped), overlap without cut, weight matching |
+//! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
+//! | [`streams`] | [`HotStreamAnalyzer`], hot data streams of a trace of any length |
+//! | [`document`] | the JSON profile file |
+//! | [`text`] | flat and folded text for people and flame graph tools |
+#![warn(missing_docs)]
+
+pub mod accuracy;
+pub mod document;
+pub mod fraction;
+pub mod key;
+pub mod profile;
+pub mod sequitur;
+pub mod streams;
+pub mod text;
+
+pub use accuracy::{Accuracy, HotSet, accuracy, overlap_without_cut, weight_matching};
+pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHeader};
+pub use fraction::{Fraction, FractionError};
+pub use key::{CallPair, DataStream, Method, ProfileKey, ProfileKind};
+pub use profile::Profile;
+pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
+pub use streams::{
+    HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile, StreamSummary,
+};

@@ -1,0 +1,207 @@
+//! The candidates of all segments together, and which of them are hot.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::segment::SegmentStream;
+
+#[derive(Debug, Clone)]
+struct Candidate {
+    addresses: Arc<[u64]>,
+    /// Uses that lie in no other candidate.
+    top_uses: u64,
+    /// Shorter candidates directly inside this one, and how often each occurs in it.
+    children: Vec<(u32, u32)>,
+}
+
+impl Candidate {
+    fn length(&self) -> u64 {
+        self.addresses.len() as u64
+    }
+}
+
+/// Candidates as a graph in which every edge leads to a shorter stream.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    nodes: Vec<Candidate>,
+    ids: FxHashMap<Arc<[u64]>, u32>,
+    dropped: u64,
+}
+
+impl Candidates {
+    /// How many candidates were given up for lack of room.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Adds a segment's candidates, then shrinks to at most `capacity` of them.
+    pub fn merge(&mut self, segment: Vec<SegmentStream>, capacity: usize) {
+        let ids: Vec<u32> = segment
+            .iter()
+            .map(|stream| self.id(&stream.addresses))
+            .collect();
+        for (stream, &id) in segment.into_iter().zip(&ids) {
+            let children: Vec<_> = stream
+                .children
+                .iter()
+                .map(|&(child, times)| (ids[child as usize], times))
+                .collect();
+            // The same stream can be parsed differently in two segments. The parse that knows more
+            // of what is inside stands for both.
+            let finer = self.covered(&children) > self.covered(&self.nodes[id as usize].children);
+            let node = &mut self.nodes[id as usize];
+            node.top_uses += stream.top_uses;
+            if finer {
+                node.children = children;
+            }
+        }
+        if self.nodes.len() > capacity {
+            self.shrink(capacity / 2);
+        }
+    }
+
+    /// The hot streams and their heat, longest first: heat is length times cold uses, and a
+    /// stream's uses inside a longer hot stream are not cold.
+    pub fn hot(&self, threshold: u64) -> Vec<(&[u64], u64)> {
+        let mut cold_uses: Vec<u64> = self.nodes.iter().map(|node| node.top_uses).collect();
+        let mut hot = Vec::new();
+        for id in self.by_falling_length() {
+            let (node, cold) = (&self.nodes[id as usize], cold_uses[id as usize]);
+            let heat = node.length().saturating_mul(cold);
+            if heat >= threshold.max(1) {
+                hot.push((&*node.addresses, heat));
+            } else {
+                pass_on(&mut cold_uses, cold, &node.children);
+            }
+        }
+        hot
+    }
+
+    fn id(&mut self, addresses: &[u64]) -> u32 {
+        if let Some(&id) = self.ids.get(addresses) {
+            return id;
+        }
+        let addresses: Arc<[u64]> = addresses.into();
+        let id = self.nodes.len() as u32;
+        self.nodes.push(Candidate {
+            addresses: Arc::clone(&addresses),
+            top_uses: 0,
+            children: Vec::new(),
+        });
+        self.ids.insert(addresses, id);
+        id
+    }
+
+    /// References of a stream that lie in these children.
+    fn covered(&self, children: &[(u32, u32)]) -> u64 {
+        children
+            .iter()
+            .map(|&(id, times)| self.nodes[id as usize].length() * u64::from(times))
+            .sum()
+    }
+
+    /// Parents before children; equal lengths by content, so that the order is the same however
+    /// the candidates came in.
+    fn by_falling_length(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&self.nodes[a as usize], &self.nodes[b as usize]);
+            b.length()
+                .cmp(&a.length())
+                .then_with(|| a.addresses.cmp(&b.addresses))
+        });
+        order
+    }
+
+    /// Keeps the `count` candidates that could be hottest. What was used through one that goes is
+    /// used through its children from then on, so that no use of a kept candidate is lost.
+    fn shrink(&mut self, count: usize) {
+        let order = self.by_falling_length();
+        let mut uses: Vec<u64> = self.nodes.iter().map(|node| node.top_uses).collect();
+        for &id in &order {
+            let passed = uses[id as usize];
+            pass_on(&mut uses, passed, &self.nodes[id as usize].children);
+        }
+        let mut ranked = order.clone();
+        ranked.sort_by_key(|&id| {
+            std::cmp::Reverse(
+                self.nodes[id as usize]
+                    .length()
+                    .saturating_mul(uses[id as usize]),
+            )
+        });
+        let mut kept = vec![false; self.nodes.len()];
+        ranked
+            .iter()
+            .take(count)
+            .for_each(|&id| kept[id as usize] = true);
+        self.dropped += self.nodes.len().saturating_sub(count) as u64;
+
+        let mut top_uses: Vec<u64> = self.nodes.iter().map(|node| node.top_uses).collect();
+        for &id in order.iter().filter(|&&id| !kept[id as usize]) {
+            let passed = top_uses[id as usize];
+            pass_on(&mut top_uses, passed, &self.nodes[id as usize].children);
+        }
+        for &id in order.iter().rev() {
+            let children = self.kept_children(id, &kept);
+            self.nodes[id as usize].children = children;
+            self.nodes[id as usize].top_uses = top_uses[id as usize];
+        }
+        self.renumber(&kept);
+    }
+
+    /// The children of a node with each that is not kept replaced by its own children, which have
+    /// been replaced already.
+    fn kept_children(&self, id: u32, kept: &[bool]) -> Vec<(u32, u32)> {
+        let mut all = Vec::new();
+        for &(child, times) in &self.nodes[id as usize].children {
+            if kept[child as usize] {
+                all.push((child, times));
+            } else {
+                let inner = &self.nodes[child as usize].children;
+                all.extend(
+                    inner
+                        .iter()
+                        .map(|&(id, inner_times)| (id, times * inner_times)),
+                );
+            }
+        }
+        all.sort_unstable();
+        all.dedup_by(|next, first| {
+            let same = next.0 == first.0;
+            first.1 += if same { next.1 } else { 0 };
+            same
+        });
+        all
+    }
+
+    fn renumber(&mut self, kept: &[bool]) {
+        let mut next = 0;
+        let numbers: Vec<u32> = kept
+            .iter()
+            .map(|&keep| {
+                next += u32::from(keep);
+                // Unused for those that go.
+                next.saturating_sub(1)
+            })
+            .collect();
+        let mut place = kept.iter();
+        self.nodes
+            .retain(|_| place.next().copied().unwrap_or(false));
+        self.nodes.shrink_to_fit();
+        self.ids = FxHashMap::default();
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            node.children
+                .iter_mut()
+                .for_each(|child| child.0 = numbers[child.0 as usize]);
+            self.ids.insert(Arc::clone(&node.addresses), id as u32);
+        }
+    }
+}
+
+fn pass_on(uses: &mut [u64], passed: u64, children: &[(u32, u32)]) {
+    for &(child, times) in children {
+        uses[child as usize] += passed * u64::from(times);
+    }
+}

@@ -1,0 +1,19 @@
+//! How an executing instruction reaches memory.
+
+/// An access that memory refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemFault {
+    /// The first byte that cannot be accessed.
+    pub addr: u64,
+    /// Nothing is mapped there (as opposed to: mapped without the permission).
+    pub unmapped: bool,
+}
+
+/// Data memory as an instruction sees it. The functional machine passes guest memory itself; the
+/// pipeline passes a view through its stores in flight.
+pub trait Bus {
+    /// Reads `N` (1, 2, 4 or 8) bytes, little-endian, zero-extended. Any alignment.
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault>;
+    /// Writes the low `N` (1, 2, 4 or 8) bytes of `value`, little-endian. Any alignment.
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault>;
+}

@@ -1,0 +1,190 @@
+//! Predecoded code, shared by the functional machine and the pipeline.
+//!
+//! A page of guest code is an array of slots, one for each halfword at which an instruction may
+//! begin. A slot keeps the decoded instruction and the static part of the editor's match, so that
+//! both are decided once per address (design decision 3).
+
+use crate::editor::DecodeEditor;
+use crate::ids::DisePc;
+use crate::inst::{Inst, Op, OpClass};
+use crate::memory::Memory;
+use crate::process::layout;
+use crate::trap::{Trap, TrapCause};
+
+/// log2 of the bytes in a page.
+pub const PAGE_SHIFT: u32 = 12;
+/// Slots in a page: one per halfword.
+pub const SLOTS: usize = 1 << (PAGE_SHIFT - 1);
+
+/// One decoded instruction.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Slot {
+    /// The instruction. `len == 0` marks a slot that has not been decoded.
+    pub inst: Inst,
+    /// The editor's static mask.
+    pub mask: u32,
+    /// For the owner of the cache: any number it wants to keep beside the instruction.
+    pub note: u32,
+}
+
+const EMPTY: Slot = Slot {
+    inst: Inst::illegal(0),
+    mask: 0,
+    note: 0,
+};
+
+/// All decoded pages of one address space.
+pub struct CodeCache {
+    pages: Vec<Box<[Slot; SLOTS]>>,
+    /// Page number to index in `pages` plus one; zero: absent. Committed by the host page by page.
+    index: Vec<u32>,
+    epoch: u64,
+    generation: u32,
+}
+
+impl Default for CodeCache {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CodeCache {
+    /// An empty cache.
+    #[must_use]
+    pub fn new() -> Self {
+        CodeCache {
+            pages: Vec::new(),
+            index: vec![0; (Memory::LIMIT >> PAGE_SHIFT) as usize],
+            epoch: 0,
+            generation: 0,
+        }
+    }
+
+    /// Throws everything away.
+    pub fn clear(&mut self) {
+        self.pages.clear();
+        self.index.fill(0);
+    }
+
+    /// Throws everything away if executable memory or the editor's tables have changed. Returns
+    /// whether it did.
+    #[inline]
+    pub fn sync<E: DecodeEditor>(&mut self, mem: &Memory, editor: &E) -> bool {
+        let stale = self.epoch != mem.code_epoch() || self.generation != editor.generation();
+        if stale {
+            self.epoch = mem.code_epoch();
+            self.generation = editor.generation();
+            if !self.pages.is_empty() {
+                // Only the pages in use are reset: the index is large and mostly untouched.
+                self.pages.clear();
+                self.index.fill(0);
+            }
+        }
+        stale
+    }
+
+    /// The page that holds `pc`, made if absent.
+    ///
+    /// # Errors
+    /// A fetch fault if `pc` is outside the address space.
+    #[inline]
+    pub fn page(&mut self, pc: u64) -> Result<usize, TrapCause> {
+        match self.index.get((pc >> PAGE_SHIFT) as usize) {
+            Some(0) => Ok(self.add_page(pc)),
+            Some(&n) => Ok(n as usize - 1),
+            None => Err(TrapCause::FetchFault),
+        }
+    }
+
+    #[cold]
+    fn add_page(&mut self, pc: u64) -> usize {
+        let page = vec![EMPTY; SLOTS].into_boxed_slice();
+        let Ok(page) = page.try_into() else {
+            unreachable!("the length of the vector is SLOTS")
+        };
+        self.pages.push(page);
+        self.index[(pc >> PAGE_SHIFT) as usize] = self.pages.len() as u32;
+        self.pages.len() - 1
+    }
+
+    /// The slots of a page found with [`CodeCache::page`].
+    #[inline]
+    #[must_use]
+    pub fn slots(&self, page: usize) -> &[Slot; SLOTS] {
+        &self.pages[page]
+    }
+
+    /// Decodes the instruction at `pc` into its slot.
+    ///
+    /// # Errors
+    /// A fetch fault where nothing executable is mapped, or a misaligned address.
+    #[cold]
+    pub fn fill<E: DecodeEditor>(
+        &mut self,
+        page: usize,
+        pc: u64,
+        mem: &Memory,
+        editor: &E,
+    ) -> Result<(), TrapCause> {
+        if pc & 1 != 0 {
+            return Err(TrapCause::FetchMisaligned);
+        }
+        let word = mem.fetch_word(pc).map_err(|_| TrapCause::FetchFault)?;
+        let mut inst = crate::riscv::decode(word);
+        if needs_handler(&inst) && !(layout::HANDLER_BASE..layout::HANDLER_END).contains(&pc) {
+            inst = Inst::illegal(inst.len);
+        }
+        let slot = &mut self.pages[page][((pc >> 1) as usize) & (SLOTS - 1)];
+        slot.inst = inst;
+        slot.mask = editor.static_mask(pc, &inst);
+        slot.note = 0;
+        Ok(())
+    }
+
+    /// The slot of the instruction at `pc`, decoded.
+    ///
+    /// # Errors
+    /// A fetch fault where nothing executable is mapped, or a misaligned address.
+    #[inline]
+    pub fn lookup<E: DecodeEditor>(
+        &mut self,
+        pc: u64,
+        mem: &Memory,
+        editor: &E,
+    ) -> Result<&mut Slot, TrapCause> {
+        let page = self.page(pc)?;
+        let at = ((pc >> 1) as usize) & (SLOTS - 1);
+        if self.pages[page][at].inst.len == 0 || pc & 1 != 0 {
+            self.fill(page, pc, mem, editor)?;
+        }
+        Ok(&mut self.pages[page][at])
+    }
+}
+
+/// DISE operations exist in guest memory only inside handlers.
+fn needs_handler(inst: &Inst) -> bool {
+    matches!(
+        inst.class,
+        OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn | OpClass::DiseDrain
+    ) || inst.op == Op::DiseMove
+}
+
+/// A trap at `pc`, with the encoding found there.
+#[must_use]
+pub fn trap_at(mem: &Memory, pc: u64, cause: TrapCause) -> Trap {
+    Trap {
+        cause,
+        pc,
+        encoding: mem.fetch_word(pc).unwrap_or(0),
+    }
+}
+
+/// Where a handler returns to: the position behind the call in the sequence of a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandlerLink {
+    /// The trigger.
+    pub pc: u64,
+    /// The replacement instruction to go on with.
+    pub disepc: DisePc,
+}

@@ -1,0 +1,101 @@
+//! The place of a decode-stage editor (DISE) in both machines.
+//!
+//! A machine asks in program order of the predicted path:
+//! 1. once per static instruction and table generation: [`DecodeEditor::static_mask`], kept
+//!    beside the decoded instruction;
+//! 2. for each dynamic instruction whose mask is not empty while expansion is on:
+//!    [`DecodeEditor::decide`], which runs microinstructions and selects a production;
+//! 3. for each position of a selected sequence: [`DecodeEditor::replacement`].
+//!
+//! The machine owns `PC:DISEPC`, the handler link and the DISE registers
+//! (`Hart::r[reg::DISE..]`); the editor owns tables and counters.
+
+use crate::inst::{Inst, reg};
+
+/// What the editor decided for one dynamic instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Decision {
+    /// The production whose replacement sequence is to be used; none: the instruction passes.
+    pub production: Option<u8>,
+    /// Decode stall that the decision costs, in cycles (expansion cost, table misses).
+    pub stall_cycles: u32,
+}
+
+/// One replacement instruction, instantiated from its trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The instruction. Its `len` is that of the trigger.
+    pub inst: Inst,
+    /// It is the trigger itself (`T.INSN`): counts as an instruction of the program.
+    pub is_trigger: bool,
+    /// It is the last one of its sequence.
+    pub is_last: bool,
+}
+
+/// A table-driven editor in the decode stage.
+pub trait DecodeEditor {
+    /// False removes every trace of the editor from the machine at compile time.
+    const ENABLED: bool;
+
+    /// Changes whenever the tables change, so that masks kept elsewhere are thrown away.
+    fn generation(&self) -> u32;
+
+    /// Bit `i` is set if the static part of pattern `i` matches the instruction at `pc`.
+    fn static_mask(&self, pc: u64, inst: &Inst) -> u32;
+
+    /// Decides for one dynamic instruction in decode order; `seq` orders it for
+    /// [`DecodeEditor::squash`]. `regs` are the registers, of which microinstructions read the
+    /// DISE ones.
+    fn decide(&mut self, seq: u64, mask: u32, pc: u64, inst: &Inst, regs: &[u64; reg::COUNT]) -> Decision;
+
+    /// Instruction `index` of the sequence of `production` for this trigger, or `None` past its
+    /// end.
+    fn replacement(&self, production: u8, index: u8, pc: u64, trigger: &Inst) -> Option<Replacement>;
+
+    /// Stages that the editor adds to decode for every instruction.
+    fn extra_decode_stages(&self) -> u32 {
+        0
+    }
+
+    /// Microinstructions may read DISE register `r` (a number in [`reg`]'s space): decode waits
+    /// until a write to it has executed.
+    fn reads_register(&self, r: u8) -> bool;
+
+    /// Forgets the effects of every decision whose `seq` is `seq` or younger, if the editor
+    /// repairs wrong paths.
+    fn squash(&mut self, seq: u64);
+
+    /// No squash will ever reach `seq` or older.
+    fn commit(&mut self, seq: u64);
+
+    /// A handler executed a drain: the consumer reads what it needs from guest memory.
+    /// `read(addr, buf)` reads guest memory, `write(addr, buf)` is not offered: the guest resets
+    /// its own pointers.
+    fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool);
+}
+
+/// No editor.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoEditor;
+
+impl DecodeEditor for NoEditor {
+    const ENABLED: bool = false;
+    fn generation(&self) -> u32 {
+        0
+    }
+    fn static_mask(&self, _: u64, _: &Inst) -> u32 {
+        0
+    }
+    fn decide(&mut self, _: u64, _: u32, _: u64, _: &Inst, _: &[u64; reg::COUNT]) -> Decision {
+        Decision::default()
+    }
+    fn replacement(&self, _: u8, _: u8, _: u64, _: &Inst) -> Option<Replacement> {
+        None
+    }
+    fn reads_register(&self, _: u8) -> bool {
+        false
+    }
+    fn squash(&mut self, _: u64) {}
+    fn commit(&mut self, _: u64) {}
+    fn drain(&mut self, _: &mut dyn FnMut(u64, &mut [u8]) -> bool) {}
+}

@@ -1,0 +1,50 @@
+//! Architectural state of one hardware context.
+
+use crate::ids::DisePc;
+use crate::inst::reg;
+
+/// No load reservation is held.
+pub const NO_RESERVATION: u64 = u64::MAX;
+
+/// What the counter CSRs read. The machine fills it in before a CSR instruction executes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GuestCounters {
+    /// `cycle`: simulated cycles (in a functional run: retired instructions).
+    pub cycle: u64,
+    /// `time`: simulated nanoseconds.
+    pub time_ns: u64,
+    /// `instret`: retired instructions.
+    pub instret: u64,
+}
+
+/// Registers and control state of one hardware context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hart {
+    /// Integer, floating-point and DISE registers, numbered as in [`reg`].
+    /// `r[reg::ZERO]` is always zero; `r[reg::SINK]` is never read.
+    pub r: [u64; reg::COUNT],
+    /// The next instruction.
+    pub pc: u64,
+    /// Where inside the expansion of the instruction at `pc` execution goes on. Together with
+    /// `pc` it is the precise state that a signal frame has to save and restore.
+    pub disepc: DisePc,
+    /// RISC-V `fcsr`: rounding mode in bits 7..5, accrued flags in bits 4..0.
+    pub fcsr: u8,
+    /// Address of the load reservation, or [`NO_RESERVATION`].
+    pub reservation: u64,
+    /// What counter CSRs read.
+    pub counters: GuestCounters,
+}
+
+impl Default for Hart {
+    fn default() -> Self {
+        Hart {
+            r: [0; reg::COUNT],
+            pc: 0,
+            disepc: DisePc::NONE,
+            fcsr: 0,
+            reservation: NO_RESERVATION,
+            counters: GuestCounters::default(),
+        }
+    }
+}

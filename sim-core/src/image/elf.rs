@@ -1,0 +1,291 @@
+//! The checks of ELF headers. goblin decodes the structures, this file decides what they may say.
+
+use goblin::container::{Container, Ctx, Endian};
+use goblin::elf::Elf;
+use goblin::elf::header::{self, Header};
+use goblin::elf::program_header::{self, ProgramHeader};
+
+use super::{LoadError, ProgramHeaders, Segment};
+use crate::memory::{Memory, PAGE_SIZE, Perm, page_align_down};
+use crate::process::layout;
+
+const HEADER_BYTES: usize = header::header64::SIZEOF_EHDR;
+const PROGRAM_HEADER_BYTES: usize = program_header::program_header64::SIZEOF_PHDR;
+/// Real programs have about ten; the bound keeps the check of overlaps cheap.
+const MAX_PROGRAM_HEADERS: u16 = 512;
+
+const BUILD_STATIC: &str = "build the program for riscv64 Linux and link it statically (-static or -static-pie)";
+
+/// What the loader needs of a file.
+pub(super) struct Layout {
+    pub entry: u64,
+    pub segments: Vec<Segment>,
+    pub program_headers: ProgramHeaders,
+    pub is_pie: bool,
+    pub load_bias: u64,
+}
+
+/// Builds errors that name the file.
+struct Check<'a> {
+    file: &'a str,
+}
+
+impl Check<'_> {
+    fn wrong(&self, place: &str, problem: String) -> LoadError {
+        LoadError::WrongKind {
+            file: self.file.to_owned(),
+            place: place.to_owned(),
+            problem,
+            remedy: BUILD_STATIC,
+        }
+    }
+
+    fn damaged(&self, place: impl Into<String>, problem: impl Into<String>) -> LoadError {
+        LoadError::Damaged { file: self.file.to_owned(), place: place.into(), problem: problem.into() }
+    }
+
+    fn misfit(&self, place: impl Into<String>, problem: impl Into<String>) -> LoadError {
+        LoadError::DoesNotFit {
+            file: self.file.to_owned(),
+            place: place.into(),
+            problem: problem.into(),
+            remedy: "link the program for the usual addresses of Linux, and with smaller static data",
+        }
+    }
+}
+
+pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
+    let check = Check { file };
+    check_ident(bytes, &check)?;
+    let header = Elf::parse_header(bytes).map_err(|e| check.damaged("ELF header", e.to_string()))?;
+    let is_pie = check_header(&header, &check)?;
+    let headers = program_headers(bytes, &header, &check)?;
+    check_kinds(&headers, &check)?;
+    let load_bias = if is_pie { layout::PIE_BASE } else { 0 };
+    let segments = segments(bytes, &headers, load_bias, &check)?;
+    let entry = entry(&header, load_bias, &segments, &check)?;
+    let addr = table_address(&header, &headers, load_bias, &segments);
+    Ok(Layout {
+        entry,
+        segments,
+        program_headers: ProgramHeaders {
+            addr,
+            entry_bytes: PROGRAM_HEADER_BYTES as u64,
+            count: u64::from(header.e_phnum),
+        },
+        is_pie,
+        load_bias,
+    })
+}
+
+/// The identification bytes, which say how to read the rest.
+fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
+    if !bytes.starts_with(header::ELFMAG) {
+        return Err(check.wrong("first bytes", "not an ELF file".to_owned()));
+    }
+    if bytes.len() < HEADER_BYTES {
+        return Err(check.damaged("ELF header", format!("the file ends after {} bytes", bytes.len())));
+    }
+    match bytes[header::EI_CLASS] {
+        header::ELFCLASS64 => {}
+        header::ELFCLASS32 => {
+            return Err(check.wrong("ELF header, EI_CLASS", "a 32-bit program".to_owned()));
+        }
+        other => return Err(check.damaged("ELF header, EI_CLASS", format!("unknown class {other}"))),
+    }
+    match bytes[header::EI_DATA] {
+        header::ELFDATA2LSB => {}
+        header::ELFDATA2MSB => {
+            return Err(check.wrong("ELF header, EI_DATA", "a big-endian program".to_owned()));
+        }
+        other => return Err(check.damaged("ELF header, EI_DATA", format!("unknown encoding {other}"))),
+    }
+    if bytes[header::EI_VERSION] != header::EV_CURRENT {
+        let version = bytes[header::EI_VERSION];
+        return Err(check.damaged("ELF header, EI_VERSION", format!("unknown version {version}")));
+    }
+    Ok(())
+}
+
+/// The fields of the header. Returns whether the program is position-independent.
+fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
+    if header.e_machine != header::EM_RISCV {
+        let machine = header::machine_to_str(header.e_machine);
+        let problem = format!("a program for {machine} (machine {}), not for RISC-V", header.e_machine);
+        return Err(check.wrong("ELF header, e_machine", problem));
+    }
+    let is_pie = match header.e_type {
+        header::ET_EXEC => false,
+        header::ET_DYN => true,
+        header::ET_REL => {
+            return Err(check.wrong("ELF header, e_type", "an object file that is not linked".to_owned()));
+        }
+        header::ET_CORE => return Err(check.wrong("ELF header, e_type", "a core dump".to_owned())),
+        other => return Err(check.damaged("ELF header, e_type", format!("unknown type {other}"))),
+    };
+    if header.e_phnum == 0 {
+        return Err(check.wrong("ELF header, e_phnum", "no program headers, so nothing to load".to_owned()));
+    }
+    if header.e_phnum > MAX_PROGRAM_HEADERS {
+        let problem = format!("{} program headers, more than {MAX_PROGRAM_HEADERS}", header.e_phnum);
+        return Err(check.damaged("ELF header, e_phnum", problem));
+    }
+    if usize::from(header.e_phentsize) != PROGRAM_HEADER_BYTES {
+        let problem = format!("{} bytes, not {PROGRAM_HEADER_BYTES}", header.e_phentsize);
+        return Err(check.damaged("ELF header, e_phentsize", problem));
+    }
+    Ok(is_pie)
+}
+
+fn program_headers(bytes: &[u8], header: &Header, check: &Check<'_>) -> Result<Vec<ProgramHeader>, LoadError> {
+    let count = usize::from(header.e_phnum);
+    let end = header.e_phoff.checked_add((count * PROGRAM_HEADER_BYTES) as u64);
+    if end.is_none_or(|end| end > bytes.len() as u64) {
+        let problem =
+            format!("the table at offset {:#x} reaches behind the end of the file", header.e_phoff);
+        return Err(check.damaged("ELF header, e_phoff", problem));
+    }
+    let ctx = Ctx::new(Container::Big, Endian::Little);
+    ProgramHeader::parse(bytes, header.e_phoff as usize, count, ctx)
+        .map_err(|e| check.damaged("program headers", e.to_string()))
+}
+
+fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadError> {
+    if headers.iter().any(|h| h.p_type == program_header::PT_INTERP) {
+        let problem = "dynamically linked: it asks for an interpreter (ld.so)".to_owned();
+        return Err(check.wrong("program headers, PT_INTERP", problem));
+    }
+    if !headers.iter().any(|h| h.p_type == program_header::PT_LOAD) {
+        return Err(check.wrong("program headers", "no PT_LOAD segment, so nothing to load".to_owned()));
+    }
+    Ok(())
+}
+
+fn segments(
+    bytes: &[u8],
+    headers: &[ProgramHeader],
+    bias: u64,
+    check: &Check<'_>,
+) -> Result<Vec<Segment>, LoadError> {
+    let mut segments = Vec::new();
+    for (index, header) in headers.iter().enumerate() {
+        if header.p_type == program_header::PT_LOAD && header.p_memsz > 0 {
+            segments.push(segment(bytes, index, header, bias, check)?);
+        } else if header.p_type == program_header::PT_LOAD && header.p_filesz > 0 {
+            let place = format!("program header {index}, p_memsz");
+            return Err(check.damaged(place, "0, less than p_filesz"));
+        }
+    }
+    segments.sort_by_key(|s| s.addr);
+    for pair in segments.windows(2) {
+        if pair[0].end() > pair[1].addr {
+            let problem = format!(
+                "{:#x}..{:#x} overlaps {:#x}..{:#x}",
+                pair[0].addr,
+                pair[0].end(),
+                pair[1].addr,
+                pair[1].end()
+            );
+            return Err(check.damaged("PT_LOAD segments", problem));
+        }
+    }
+    if segments.is_empty() {
+        return Err(check.wrong("program headers", "every PT_LOAD segment is empty".to_owned()));
+    }
+    Ok(segments)
+}
+
+fn segment(
+    bytes: &[u8],
+    index: usize,
+    header: &ProgramHeader,
+    bias: u64,
+    check: &Check<'_>,
+) -> Result<Segment, LoadError> {
+    let place = |field: &str| format!("program header {index}, {field}");
+    if header.p_filesz > header.p_memsz {
+        let problem = format!("{:#x}, more than p_memsz {:#x}", header.p_filesz, header.p_memsz);
+        return Err(check.damaged(place("p_filesz"), problem));
+    }
+    let file_end = header.p_offset.checked_add(header.p_filesz);
+    if file_end.is_none_or(|end| end > bytes.len() as u64) {
+        let problem = format!(
+            "{:#x} + {:#x} bytes reach behind the end of the file ({:#x} bytes)",
+            header.p_offset,
+            header.p_filesz,
+            bytes.len()
+        );
+        return Err(check.damaged(place("p_offset"), problem));
+    }
+    let align = header.p_align;
+    if align > 1 && (!align.is_power_of_two() || (header.p_vaddr ^ header.p_offset) & (PAGE_SIZE - 1) & (align - 1) != 0)
+    {
+        let problem = format!("alignment {align:#x} contradicts the address or the offset");
+        return Err(check.damaged(place("p_align"), problem));
+    }
+    let addr = header.p_vaddr.checked_add(bias);
+    let end = addr.and_then(|a| a.checked_add(header.p_memsz));
+    let (Some(addr), Some(end)) = (addr, end) else {
+        return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
+    };
+    if addr < layout::LOWEST || end > layout::IMAGE_TOP {
+        let problem = format!(
+            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x}, where programs can be placed (guest memory ends at {:#x})",
+            layout::LOWEST,
+            layout::IMAGE_TOP,
+            Memory::LIMIT
+        );
+        return Err(check.misfit(place("p_vaddr"), problem));
+    }
+    let start = header.p_offset as usize;
+    Ok(Segment {
+        addr,
+        mem_bytes: header.p_memsz,
+        file_range: start..start + header.p_filesz as usize,
+        perm: permissions(header.p_flags),
+    })
+}
+
+fn permissions(flags: u32) -> Perm {
+    [
+        (program_header::PF_R, Perm::R),
+        // RISC-V has no page that is writable and not readable.
+        (program_header::PF_W, Perm::RW),
+        (program_header::PF_X, Perm::X),
+    ]
+    .into_iter()
+    .filter(|&(flag, _)| flags & flag != 0)
+    .fold(Perm::NONE, |perm, (_, bit)| perm.union(bit))
+}
+
+fn entry(header: &Header, bias: u64, segments: &[Segment], check: &Check<'_>) -> Result<u64, LoadError> {
+    let entry = header.e_entry.checked_add(bias);
+    let inside = |e: u64| segments.iter().any(|s| s.perm.contains(Perm::X) && s.addr <= e && e < s.end());
+    match entry {
+        Some(entry) if entry.is_multiple_of(2) && inside(entry) => Ok(entry),
+        _ => {
+            let problem = format!("{:#x} is no instruction in an executable segment", header.e_entry);
+            Err(check.damaged("ELF header, e_entry", problem))
+        }
+    }
+}
+
+/// The guest address of the program header table: from PT_PHDR, else from the segment that holds
+/// its bytes of the file, else 0.
+fn table_address(header: &Header, headers: &[ProgramHeader], bias: u64, segments: &[Segment]) -> u64 {
+    let in_image = |addr: u64| segments.iter().any(|s| page_align_down(s.addr) <= addr && addr < s.end());
+    let declared = headers
+        .iter()
+        .find(|h| h.p_type == program_header::PT_PHDR)
+        .and_then(|h| h.p_vaddr.checked_add(bias))
+        .filter(|&addr| in_image(addr));
+    let table = header.e_phoff as usize..header.e_phoff as usize + usize::from(header.e_phnum) * PROGRAM_HEADER_BYTES;
+    declared
+        .or_else(|| {
+            segments
+                .iter()
+                .find(|s| s.file_range.start <= table.start && table.end <= s.file_range.end)
+                .map(|s| s.addr + (table.start - s.file_range.start) as u64)
+        })
+        .unwrap_or(0)
+}

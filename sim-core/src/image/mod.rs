@@ -1,0 +1,236 @@
+//! Programs: ELF64 executables for RISC-V Linux, static or static-PIE, checked and taken apart.
+//!
+//! Everything a file says is checked against the file's own size and the guest's address space
+//! before it is used, so that a damaged or hostile file is refused with a message and costs no
+//! more memory than its own size. Addresses in a [`ProgramImage`] are those of the running
+//! program: a position-independent image is placed at [`layout::PIE_BASE`] once, here.
+
+mod elf;
+mod lines;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use self::lines::SourceLines;
+use crate::memory::Perm;
+use crate::process::layout;
+use crate::symbols::SymbolTable;
+
+/// Files larger than this are refused, in bytes.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Instruction set and system call interface of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Isa {
+    /// RV64GC under Linux.
+    Riscv64,
+}
+
+/// A program that cannot be loaded: which file, what place in it, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {cause}; check the path and its permissions")]
+    Read {
+        /// The file.
+        file: String,
+        /// The host's error.
+        cause: std::io::Error,
+    },
+    /// Not a file of the kind wanted (no ELF file, another machine, dynamically linked).
+    #[error("{file}: {place}: {problem}; {remedy}")]
+    WrongKind {
+        /// The file.
+        file: String,
+        /// The header and field that says so.
+        place: String,
+        /// What it says.
+        problem: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The file contradicts itself.
+    #[error("{file}: {place}: {problem}; the file is damaged: link or copy it again")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// The header and field.
+        place: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The program cannot be placed in guest memory.
+    #[error("{file}: {place}: {problem}; {remedy}")]
+    DoesNotFit {
+        /// The file.
+        file: String,
+        /// The segment or area.
+        place: String,
+        /// What is too large or out of reach.
+        problem: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Guest memory cannot be set up.
+    #[error("{file}: {source}")]
+    Memory {
+        /// The file.
+        file: String,
+        /// The reason.
+        source: crate::memory::MemoryError,
+    },
+    /// The process configuration cannot be used.
+    #[error("process configuration: {place}: {problem}; {remedy}")]
+    Config {
+        /// The field.
+        place: &'static str,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+}
+
+/// A loadable part of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// First guest address.
+    pub addr: u64,
+    /// Size in guest memory, in bytes; what exceeds the file's part is zero.
+    pub mem_bytes: u64,
+    /// The file's part, as a range of the file's bytes.
+    pub file_range: Range<usize>,
+    /// What the program may do with it.
+    pub perm: Perm,
+}
+
+impl Segment {
+    /// The end of the segment in guest memory.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.addr + self.mem_bytes
+    }
+}
+
+/// Where the program headers lie and what they are like (for the auxiliary vector).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramHeaders {
+    /// Guest address of the table, 0 if it is not in a loaded segment.
+    pub addr: u64,
+    /// Size of an entry, in bytes.
+    pub entry_bytes: u64,
+    /// Number of entries.
+    pub count: u64,
+}
+
+/// A checked program, ready to be placed in memory. Shared between all its runs.
+pub struct ProgramImage {
+    /// Name for messages: as it was given.
+    pub name: String,
+    /// Instruction set.
+    pub isa: Isa,
+    /// Address of the first instruction.
+    pub entry: u64,
+    /// Loadable segments in ascending order of address, without overlap.
+    pub segments: Vec<Segment>,
+    /// The program headers in guest memory.
+    pub program_headers: ProgramHeaders,
+    /// Position-independent (placed at [`layout::PIE_BASE`]).
+    pub is_pie: bool,
+    /// What was added to the addresses of the file.
+    pub load_bias: u64,
+    /// SHA-256 of the file, in hexadecimal.
+    pub hash: String,
+    /// Functions and named addresses.
+    pub symbols: SymbolTable,
+    bytes: Arc<[u8]>,
+    lines: SourceLines,
+}
+
+impl std::fmt::Debug for ProgramImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProgramImage")
+            .field("name", &self.name)
+            .field("isa", &self.isa)
+            .field("entry", &self.entry)
+            .field("segments", &self.segments)
+            .field("is_pie", &self.is_pie)
+            .field("hash", &self.hash)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProgramImage {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`LoadError`] if it cannot be read or is no program that can run.
+    pub fn load(path: &Path) -> Result<ProgramImage, LoadError> {
+        let name = path.display().to_string();
+        let read = |cause| LoadError::Read { file: name.clone(), cause };
+        let size = std::fs::metadata(path).map_err(read)?.len();
+        if size > MAX_FILE_BYTES {
+            return Err(LoadError::WrongKind {
+                file: name,
+                place: "file size".to_owned(),
+                problem: format!("{size} bytes, more than the {MAX_FILE_BYTES} that a program may have"),
+                remedy: "strip the debug information from the program",
+            });
+        }
+        let bytes = std::fs::read(path).map_err(read)?;
+        Self::parse(&bytes, &name)
+    }
+
+    /// Checks the bytes of a file. `name` is for messages.
+    ///
+    /// # Errors
+    /// [`LoadError`] if they are no program that can run.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
+        let layout = elf::parse(bytes, name)?;
+        let symbols = SymbolTable::from_elf(bytes, layout.load_bias, &layout.segments);
+        Ok(ProgramImage {
+            name: name.to_owned(),
+            isa: Isa::Riscv64,
+            entry: layout.entry,
+            segments: layout.segments,
+            program_headers: layout.program_headers,
+            is_pie: layout.is_pie,
+            load_bias: layout.load_bias,
+            hash: hex(&Sha256::digest(bytes)),
+            symbols,
+            bytes: bytes.into(),
+            lines: SourceLines::default(),
+        })
+    }
+
+    /// The file's bytes that begin a segment.
+    #[must_use]
+    pub fn segment_bytes(&self, segment: &Segment) -> &[u8] {
+        self.bytes.get(segment.file_range.clone()).unwrap_or(&[])
+    }
+
+    /// The first address behind the image.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.segments.iter().map(Segment::end).max().unwrap_or(layout::LOWEST)
+    }
+
+    /// Source position of an instruction as `file:line`, if the program has debug information
+    /// that says so. The information is read at the first question.
+    #[must_use]
+    pub fn source_line(&self, pc: u64) -> Option<String> {
+        self.lines.lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,25 @@
+//! The guest's world without time: instruction sets, memory, programs, system calls, and the
+//! functional machine.
+//!
+//! Nothing here knows of cycles, of profilers or of DISE's tables; the [`probe::Probe`] and
+//! [`editor::DecodeEditor`] traits are the places where those attach.
+
+mod access;
+pub mod bus;
+pub mod code;
+pub mod editor;
+pub mod exec;
+pub mod fp;
+pub mod hart;
+pub mod ids;
+pub mod image;
+pub mod inst;
+pub mod machine;
+pub mod memory;
+pub mod ops;
+pub mod os;
+pub mod probe;
+pub mod process;
+pub mod riscv;
+pub mod symbols;
+pub mod trap;

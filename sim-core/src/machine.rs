@@ -1,0 +1,383 @@
+//! The functional machine: every instruction in one step, no time.
+//!
+//! It is the oracle of the pipeline and the engine of one-pass sweeps. A [`DecodeEditor`] expands
+//! instructions here exactly as in the pipeline's decode stage, so that what DISE collects can be
+//! compared count for count.
+
+use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
+use crate::editor::{DecodeEditor, NoEditor};
+use crate::exec::Outcome;
+use crate::ids::DisePc;
+use crate::hart::GuestCounters;
+use crate::inst::{Inst, OpClass};
+use crate::os::{self, SyscallResult};
+use crate::probe::{NoProbe, Probe, Retired};
+use crate::process::Process;
+use crate::riscv;
+use crate::trap::{Trap, TrapCause};
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The program ended with this exit code.
+    Exit(i32),
+    /// The instruction limit was reached; the run can go on.
+    Limit,
+    /// The program faulted and had no handler for it.
+    Fault(Trap),
+}
+
+impl Stop {
+    /// The exit code of the command that ran the program: that of the program, or 128 plus the
+    /// number of the signal that would have killed it.
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Stop::Exit(code) => *code,
+            Stop::Limit => 0,
+            Stop::Fault(trap) => os::exit_code_of_fault(trap),
+        }
+    }
+}
+
+/// How many instructions a machine has retired, by origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RetiredCounts {
+    /// Instructions of the program.
+    pub program: u64,
+    /// Replacement instructions other than the trigger.
+    pub inserted: u64,
+    /// Instructions of handlers.
+    pub handler: u64,
+}
+
+impl RetiredCounts {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.program + self.inserted + self.handler
+    }
+}
+
+/// The functional machine.
+pub struct Machine<E: DecodeEditor = NoEditor> {
+    /// The program: registers, memory, system calls.
+    pub process: Process,
+    /// The decode-stage editor.
+    pub editor: E,
+    /// Instructions retired so far.
+    pub retired: RetiredCounts,
+    code: CodeCache,
+    link: Option<HandlerLink>,
+    seq: u64,
+}
+
+/// What the inner loop hands to the outer one.
+enum Event {
+    /// Go on at `hart.pc`.
+    Continue,
+    /// The outcome of the instruction at this address needs the outer loop.
+    Special(u64, Inst, Outcome),
+    /// Start or resume the expansion of the instruction at `hart.pc`.
+    Expand { pc: u64, trigger: Inst, at: DisePc },
+    /// The limit was reached.
+    Limit,
+}
+
+impl Machine<NoEditor> {
+    /// A machine without an editor.
+    #[must_use]
+    pub fn new(process: Process) -> Self {
+        Self::with_editor(process, NoEditor)
+    }
+}
+
+impl<E: DecodeEditor> Machine<E> {
+    /// A machine whose decode stage holds `editor`.
+    #[must_use]
+    pub fn with_editor(process: Process, editor: E) -> Self {
+        Machine {
+            process,
+            editor,
+            retired: RetiredCounts::default(),
+            code: CodeCache::new(),
+            link: None,
+            seq: 0,
+        }
+    }
+
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(&mut NoProbe, u64::MAX)
+    }
+
+    /// Runs until `limit` further instructions of the program have retired, or until it ends.
+    pub fn run<P: Probe>(&mut self, probe: &mut P, limit: u64) -> Stop {
+        let end = self.retired.program.saturating_add(limit);
+        loop {
+            self.code.sync(&self.process.mem, &self.editor);
+            let event = match self.run_block(probe, end) {
+                Ok(event) => event,
+                Err(cause) => Event::Special(
+                    self.process.hart.pc,
+                    Inst::illegal(0),
+                    Outcome::Trap(cause),
+                ),
+            };
+            let stop = match event {
+                Event::Continue => None,
+                Event::Limit => return Stop::Limit,
+                Event::Expand { pc, trigger, at } => self.expand(probe, pc, trigger, at),
+                Event::Special(pc, inst, outcome) => self.special(probe, pc, inst, outcome),
+            };
+            if let Some(stop) = stop {
+                return stop;
+            }
+        }
+    }
+
+    /// Straight through predecoded code until something needs the outer loop.
+    #[inline(never)]
+    fn run_block<P: Probe>(&mut self, probe: &mut P, end: u64) -> Result<Event, TrapCause> {
+        let hart = &mut self.process.hart;
+        let mem = &mut self.process.mem;
+        let mut pc = hart.pc;
+        if E::ENABLED && hart.disepc != DisePc::NONE {
+            let at = hart.disepc;
+            let trigger = self.code.lookup(pc, mem, &self.editor)?.inst;
+            return Ok(Event::Expand { pc, trigger, at });
+        }
+        let in_handler = E::ENABLED && self.link.is_some();
+        let start = if in_handler { self.retired.handler } else { self.retired.program };
+        let budget = if in_handler { u64::MAX } else { end - start };
+        let mut done: u64 = 0;
+        let mut page = self.code.page(pc)?;
+        let event = loop {
+            if done >= budget {
+                break Event::Limit;
+            }
+            let at = ((pc >> 1) as usize) & (SLOTS - 1);
+            let slot = &self.code.slots(page)[at];
+            if slot.inst.len == 0 || pc & 1 != 0 {
+                hart.pc = pc;
+                if let Err(cause) = self.code.fill(page, pc, mem, &self.editor) {
+                    break Event::Special(pc, Inst::illegal(0), Outcome::Trap(cause));
+                }
+                continue;
+            }
+            let inst = slot.inst;
+            if E::ENABLED && slot.mask != 0 && !in_handler {
+                self.seq += 1;
+                let decision = self.editor.decide(self.seq, slot.mask, pc, &inst, &hart.r);
+                self.editor.commit(self.seq);
+                if let Some(production) = decision.production {
+                    break Event::Expand {
+                        pc,
+                        trigger: inst,
+                        at: DisePc::new(production, 0),
+                    };
+                }
+            }
+            let addr = if P::WANTS_MEMORY || P::WANTS_RETIRED {
+                hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64)
+            } else {
+                0
+            };
+            if inst.class == OpClass::Csr {
+                let n = self.retired.program + if in_handler { 0 } else { done };
+                hart.counters = functional_counters(n);
+            }
+            let next = pc.wrapping_add(u64::from(inst.len));
+            let (target, taken) = match riscv::execute(hart, mem, &inst, pc) {
+                Outcome::Next => (next, false),
+                Outcome::Taken(target) => (target, true),
+                other => break Event::Special(pc, inst, other),
+            };
+            done += 1;
+            if P::ENABLED {
+                report(probe, pc, DisePc::NONE, &inst, !in_handler, addr, target, taken);
+            }
+            let crossed = (pc ^ target) >> PAGE_SHIFT != 0;
+            pc = target;
+            if crossed {
+                page = match self.code.page(pc) {
+                    Ok(page) => page,
+                    Err(cause) => {
+                        break Event::Special(pc, Inst::illegal(0), Outcome::Trap(cause));
+                    }
+                };
+            }
+        };
+        hart.pc = pc;
+        if in_handler {
+            self.retired.handler += done;
+        } else {
+            self.retired.program += done;
+        }
+        Ok(event)
+    }
+
+    /// Runs the replacement sequence of `trigger` from position `at` to its end, a handler call,
+    /// or a transfer out of it.
+    fn expand<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        pc: u64,
+        trigger: Inst,
+        at: DisePc,
+    ) -> Option<Stop> {
+        let production = at.production().unwrap_or(0);
+        let mut index = at.index();
+        let next = pc.wrapping_add(u64::from(trigger.len));
+        self.process.hart.disepc = DisePc::NONE;
+        while let Some(r) = self.editor.replacement(production, index, pc, &trigger) {
+            let here = DisePc::new(production, index);
+            let hart = &mut self.process.hart;
+            let addr = hart.r[r.inst.rs1 as usize].wrapping_add(r.inst.imm as u64);
+            let outcome = riscv::execute(hart, &mut self.process.mem, &r.inst, pc);
+            let (target, taken) = match outcome {
+                Outcome::Next => (next, false),
+                Outcome::Taken(target) => (target, true),
+                Outcome::DiseTaken(to) => {
+                    self.retired.inserted += 1;
+                    index = to;
+                    continue;
+                }
+                Outcome::DiseCall(handler) => {
+                    self.retired.inserted += 1;
+                    self.link = Some(HandlerLink { pc, disepc: DisePc::new(production, index + 1) });
+                    self.process.hart.pc = handler;
+                    return None;
+                }
+                other => {
+                    self.process.hart.disepc = here;
+                    let stop = self.special(probe, pc, r.inst, other);
+                    if stop.is_some() || self.process.hart.pc != next {
+                        return stop;
+                    }
+                    // A system call inside the sequence went through.
+                    self.process.hart.disepc = DisePc::NONE;
+                    index += 1;
+                    continue;
+                }
+            };
+            if r.is_trigger {
+                self.retired.program += 1;
+            } else {
+                self.retired.inserted += 1;
+            }
+            if P::ENABLED {
+                report(probe, pc, here, &r.inst, r.is_trigger, addr, target, taken);
+            }
+            if taken {
+                self.process.hart.pc = target;
+                return None;
+            }
+            index += 1;
+            if r.is_last {
+                break;
+            }
+        }
+        self.process.hart.pc = next;
+        None
+    }
+
+    /// System calls, faults and what handlers ask for. `hart.pc` is the instruction's on entry.
+    #[cold]
+    fn special<P: Probe>(&mut self, probe: &mut P, pc: u64, inst: Inst, outcome: Outcome) -> Option<Stop> {
+        let next = pc.wrapping_add(u64::from(inst.len));
+        let hart = &mut self.process.hart;
+        let in_handler = self.link.is_some();
+        match outcome {
+            Outcome::Syscall if !in_handler => {
+                hart.pc = next;
+                self.retired.program += 1;
+                hart.counters = functional_counters(self.retired.program);
+                if P::ENABLED {
+                    report(probe, pc, self.process.hart.disepc, &inst, true, 0, next, false);
+                }
+                let hart = &mut self.process.hart;
+                match self.process.os.syscall(hart, &mut self.process.mem) {
+                    SyscallResult::Continue => None,
+                    SyscallResult::Exit(code) => Some(Stop::Exit(code)),
+                    SyscallResult::Trap => {
+                        Some(Stop::Fault(code::trap_at(&self.process.mem, pc, TrapCause::Stopped)))
+                    }
+                }
+            }
+            Outcome::FenceI => {
+                hart.pc = next;
+                if in_handler {
+                    self.retired.handler += 1;
+                } else {
+                    self.retired.program += 1;
+                }
+                self.code.clear();
+                None
+            }
+            Outcome::DiseReturn if in_handler => {
+                self.retired.handler += 1;
+                if let Some(link) = self.link.take() {
+                    hart.pc = link.pc;
+                    hart.disepc = link.disepc;
+                }
+                None
+            }
+            Outcome::DiseDrain if in_handler => {
+                self.retired.handler += 1;
+                hart.pc = next;
+                let mem = &self.process.mem;
+                self.editor.drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
+                None
+            }
+            Outcome::Trap(cause) => self.fault(pc, cause),
+            _ => self.fault(pc, TrapCause::IllegalInstruction),
+        }
+    }
+
+    fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
+        let trap = code::trap_at(&self.process.mem, pc, cause);
+        let Process { hart, mem, os, .. } = &mut self.process;
+        hart.pc = pc;
+        // A fault of a handler is a fault of the profiler: the program must not see it.
+        if self.link.is_none() && os.deliver_fault(&trap, hart, mem) {
+            return None;
+        }
+        Some(Stop::Fault(trap))
+    }
+}
+
+/// Guest time in a functional run: one instruction is one cycle is one nanosecond.
+fn functional_counters(instructions: u64) -> GuestCounters {
+    GuestCounters {
+        cycle: instructions,
+        time_ns: instructions,
+        instret: instructions,
+    }
+}
+
+/// Hands one retired instruction to the hooks that a probe asks for.
+#[allow(clippy::too_many_arguments)] // one flat record, inlined away in the loops that call it
+#[inline(always)]
+pub fn report<P: Probe>(
+    probe: &mut P,
+    pc: u64,
+    disepc: DisePc,
+    inst: &Inst,
+    is_program: bool,
+    addr: u64,
+    target: u64,
+    taken: bool,
+) {
+    if P::WANTS_RETIRED {
+        probe.retired(&Retired { pc, disepc, inst, is_program, addr, target, taken });
+    }
+    if is_program {
+        if P::WANTS_MEMORY && inst.class.is_memory() {
+            probe.memory(pc, inst, addr);
+        }
+        if P::WANTS_CONTROL && inst.class.is_control() {
+            probe.control(pc, inst, target, taken);
+        }
+    }
+}

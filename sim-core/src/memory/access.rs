@@ -1,0 +1,222 @@
+//! Reads and writes: the fast path of single accesses, and whole ranges.
+
+use super::{Memory, PAGE_COUNT, PAGE_SHIFT, PAGE_SIZE, bits, fault, page_align_down};
+use crate::bus::{Bus, MemFault};
+
+const PAGE: usize = PAGE_SIZE as usize;
+
+/// The fast path: the page byte allows it and the access stays in its page. Everything else
+/// (faults, first writes, accesses that cross a page) goes to the out-of-line path.
+impl Bus for Memory {
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        self.read::<N>(addr)
+    }
+
+    #[inline(always)]
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
+        let page = (addr >> PAGE_SHIFT) as usize;
+        if page < PAGE_COUNT && self.pages[page] & bits::FAST_W != 0 {
+            let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
+            let offset = addr as usize & (PAGE - 1);
+            if let Some(slot) = chunks[page].get_mut(offset..offset + N) {
+                slot.copy_from_slice(&value.to_le_bytes()[..N]);
+                return Ok(());
+            }
+        }
+        self.store_slow(addr, &value.to_le_bytes()[..N])
+    }
+}
+
+impl Memory {
+    /// Reads `N` (1, 2, 4 or 8) bytes, little-endian, zero-extended. Any alignment.
+    ///
+    /// # Errors
+    /// The first byte that is not readable.
+    #[inline(always)]
+    pub fn read<const N: usize>(&self, addr: u64) -> Result<u64, MemFault> {
+        const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
+        let page = (addr >> PAGE_SHIFT) as usize;
+        if page < PAGE_COUNT && self.pages[page] & bits::R != 0 {
+            let (chunks, _) = self.bytes.as_chunks::<PAGE>();
+            let offset = addr as usize & (PAGE - 1);
+            if let Some(bytes) = chunks[page].get(offset..offset + N) {
+                let mut value = [0; 8];
+                value[..N].copy_from_slice(bytes);
+                return Ok(u64::from_le_bytes(value));
+            }
+        }
+        self.load_slow(addr, N)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_slow(&self, addr: u64, len: usize) -> Result<u64, MemFault> {
+        let mut value = [0; 8];
+        value[..len].copy_from_slice(self.readable(addr, len as u64)?);
+        Ok(u64::from_le_bytes(value))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_slow(&mut self, addr: u64, value: &[u8]) -> Result<(), MemFault> {
+        self.writable(addr, value.len() as u64)?.copy_from_slice(value);
+        Ok(())
+    }
+
+    /// How many of the `len` bytes from `addr` on lie in pages that have the bits `wanted`.
+    fn allowed_prefix(&self, addr: u64, len: u64, wanted: u8) -> u64 {
+        let end = addr.saturating_add(len).min(Self::LIMIT);
+        let mut at = addr;
+        while at < end && self.pages[(at >> PAGE_SHIFT) as usize] & wanted == wanted {
+            at = page_align_down(at) + PAGE_SIZE;
+        }
+        at.min(end).saturating_sub(addr)
+    }
+
+    fn check(&self, addr: u64, len: u64, wanted: u8) -> Result<(), MemFault> {
+        let allowed = self.allowed_prefix(addr, len, wanted);
+        if allowed == len { Ok(()) } else { Err(fault(self, addr.wrapping_add(allowed))) }
+    }
+
+    fn mark_range_written(&mut self, addr: u64, len: u64) {
+        if len == 0 {
+            return;
+        }
+        for page in (addr >> PAGE_SHIFT)..=((addr + len - 1) >> PAGE_SHIFT) {
+            if self.pages[page as usize] & bits::FAST_W == 0 {
+                self.mark_written(page as usize);
+            }
+        }
+    }
+
+    /// The bytes of a range that is readable as a whole.
+    ///
+    /// # Errors
+    /// The first byte that is not readable.
+    pub fn readable(&self, addr: u64, len: u64) -> Result<&[u8], MemFault> {
+        self.check(addr, len, bits::R)?;
+        Ok(if len == 0 { &[] } else { &self.bytes[addr as usize..(addr + len) as usize] })
+    }
+
+    /// The bytes of a range that is writable as a whole, to be written: its pages become dirty.
+    ///
+    /// # Errors
+    /// The first byte that is not writable.
+    pub fn writable(&mut self, addr: u64, len: u64) -> Result<&mut [u8], MemFault> {
+        self.check(addr, len, bits::W)?;
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        self.mark_range_written(addr, len);
+        Ok(&mut self.bytes[addr as usize..(addr + len) as usize])
+    }
+
+    /// How many bytes from `addr` on are readable without a gap, at most `len`.
+    #[must_use]
+    pub fn readable_prefix_bytes(&self, addr: u64, len: u64) -> u64 {
+        self.allowed_prefix(addr, len, bits::R)
+    }
+
+    /// How many bytes from `addr` on are writable without a gap, at most `len`.
+    #[must_use]
+    pub fn writable_prefix_bytes(&self, addr: u64, len: u64) -> u64 {
+        self.allowed_prefix(addr, len, bits::W)
+    }
+
+    /// Copies guest memory out.
+    ///
+    /// # Errors
+    /// The first byte that is not readable; `buf` is then unchanged.
+    pub fn read_bytes(&self, addr: u64, buf: &mut [u8]) -> Result<(), MemFault> {
+        buf.copy_from_slice(self.readable(addr, buf.len() as u64)?);
+        Ok(())
+    }
+
+    /// Copies into guest memory.
+    ///
+    /// # Errors
+    /// The first byte that is not writable; nothing is then written.
+    pub fn write_bytes(&mut self, addr: u64, bytes: &[u8]) -> Result<(), MemFault> {
+        self.writable(addr, bytes.len() as u64)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Copies into mapped guest memory whatever its permissions, as a loader or a debugger does.
+    /// Whoever changes code this way must throw decoded instructions away.
+    ///
+    /// # Errors
+    /// The first byte that is not mapped; nothing is then written.
+    pub fn write_bytes_forced(&mut self, addr: u64, bytes: &[u8]) -> Result<(), MemFault> {
+        let len = bytes.len() as u64;
+        if len == 0 {
+            return Ok(());
+        }
+        let end = match addr.checked_add(len) {
+            Some(end) if end <= Self::LIMIT => end,
+            _ => return Err(MemFault { addr: addr.max(Self::LIMIT), unmapped: true }),
+        };
+        if let Some(hole) = self.regions.first_hole(addr..end) {
+            return Err(MemFault { addr: hole, unmapped: true });
+        }
+        self.mark_range_written(addr, len);
+        self.bytes[addr as usize..end as usize].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Copies mapped guest memory out whatever its permissions.
+    ///
+    /// # Errors
+    /// The first byte that is not mapped; `buf` is then unchanged.
+    pub fn read_bytes_forced(&self, addr: u64, buf: &mut [u8]) -> Result<(), MemFault> {
+        if buf.is_empty() {
+            return Ok(());
+        }
+        let end = match addr.checked_add(buf.len() as u64) {
+            Some(end) if end <= Self::LIMIT => end,
+            _ => return Err(MemFault { addr: addr.max(Self::LIMIT), unmapped: true }),
+        };
+        if let Some(hole) = self.regions.first_hole(addr..end) {
+            return Err(MemFault { addr: hole, unmapped: true });
+        }
+        buf.copy_from_slice(&self.bytes[addr as usize..end as usize]);
+        Ok(())
+    }
+
+    /// Reads a zero-terminated string (without the zero) of at most `max_len` bytes; `Ok(None)` if
+    /// it is longer.
+    ///
+    /// # Errors
+    /// The first byte that is not readable, if it comes before the end of the string.
+    pub fn read_cstr(&self, addr: u64, max_len: usize) -> Result<Option<Vec<u8>>, MemFault> {
+        let wanted = max_len as u64 + 1;
+        let allowed = self.allowed_prefix(addr, wanted, bits::R);
+        let bytes = self.readable(addr, allowed)?;
+        match bytes.iter().position(|&b| b == 0) {
+            Some(len) => Ok(Some(bytes[..len].to_vec())),
+            None if allowed == wanted => Ok(None),
+            None => Err(fault(self, addr.wrapping_add(allowed))),
+        }
+    }
+
+    /// Fetches the instruction at `pc`: two bytes, and two more if they begin a 32-bit encoding
+    /// (which may lie in another page). A 16-bit encoding is returned in the low half.
+    ///
+    /// # Errors
+    /// The first byte that is not executable.
+    pub fn fetch_word(&self, pc: u64) -> Result<u32, MemFault> {
+        let low = self.fetch_half(pc)?;
+        if low & 3 != 3 {
+            return Ok(u32::from(low));
+        }
+        let high = self.fetch_half(pc.wrapping_add(2))?;
+        Ok(u32::from(high) << 16 | u32::from(low))
+    }
+
+    fn fetch_half(&self, addr: u64) -> Result<u16, MemFault> {
+        self.check(addr, 2, bits::X)?;
+        let at = addr as usize;
+        Ok(u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]))
+    }
+}

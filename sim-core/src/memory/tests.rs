@@ -1,0 +1,227 @@
+use super::*;
+use crate::bus::Bus;
+
+fn memory() -> Memory {
+    Memory::new(64 << 20).expect("reserve")
+}
+
+#[test]
+fn values_are_little_endian_and_zero_extended() {
+    let mut m = memory();
+    m.map(0x1000, 0x1000, Perm::RW).unwrap();
+    m.store::<8>(0x1003, 0x8877_6655_4433_2211).unwrap();
+    assert_eq!(m.load::<1>(0x1003), Ok(0x11));
+    assert_eq!(m.load::<2>(0x1004), Ok(0x3322));
+    assert_eq!(m.load::<4>(0x1007), Ok(0x8877_6655));
+    assert_eq!(m.load::<8>(0x1003), Ok(0x8877_6655_4433_2211));
+    m.store::<2>(0x1004, 0xffff_aaaa).unwrap();
+    assert_eq!(m.load::<8>(0x1003), Ok(0x8877_6655_44aa_aa11));
+}
+
+#[test]
+fn accesses_cross_pages_or_fault_as_a_whole() {
+    let mut m = memory();
+    m.map(0x1000, 0x2000, Perm::RW).unwrap();
+    m.store::<8>(0x1ffd, 0x0102_0304_0506_0708).unwrap();
+    assert_eq!(m.load::<8>(0x1ffd), Ok(0x0102_0304_0506_0708));
+    // The second page of a crossing store is missing: nothing is written to the first.
+    let before = m.load::<4>(0x2ffc).unwrap();
+    assert_eq!(m.store::<8>(0x2ffc, u64::MAX), Err(MemFault { addr: 0x3000, unmapped: true }));
+    assert_eq!(m.load::<4>(0x2ffc), Ok(before));
+    assert_eq!(m.load::<8>(0x2ffc), Err(MemFault { addr: 0x3000, unmapped: true }));
+    m.protect(0x2000, 0x1000, Perm::R).unwrap();
+    assert_eq!(m.store::<8>(0x1ffd, 0), Err(MemFault { addr: 0x2000, unmapped: false }));
+}
+
+#[test]
+fn permissions_are_enforced() {
+    let mut m = memory();
+    m.map(0x1000, 0x1000, Perm::R).unwrap();
+    assert_eq!(m.store::<1>(0x1000, 1), Err(MemFault { addr: 0x1000, unmapped: false }));
+    m.protect(0x1000, 0x1000, Perm::RW).unwrap();
+    m.store::<1>(0x1000, 1).unwrap();
+    m.protect(0x1000, 0x1000, Perm::NONE).unwrap();
+    assert_eq!(m.load::<1>(0x1000), Err(MemFault { addr: 0x1000, unmapped: false }));
+    assert_eq!(m.store::<1>(0x1000, 2), Err(MemFault { addr: 0x1000, unmapped: false }));
+    m.protect(0x1000, 0x1000, Perm::R).unwrap();
+    assert_eq!(m.store::<1>(0x1000, 2), Err(MemFault { addr: 0x1000, unmapped: false }));
+    assert_eq!(m.load::<1>(0x1000), Ok(1));
+}
+
+#[test]
+fn hostile_addresses_fault() {
+    let mut m = memory();
+    for addr in [0, 0xfff, Memory::LIMIT - 1, Memory::LIMIT, 1 << 63, u64::MAX - 3, u64::MAX] {
+        assert!(m.load::<8>(addr).is_err(), "{addr:#x}");
+        assert!(m.store::<8>(addr, 0).is_err(), "{addr:#x}");
+        assert!(m.fetch_word(addr).is_err(), "{addr:#x}");
+        assert!(m.read_cstr(addr, 10).is_err(), "{addr:#x}");
+        assert!(m.readable(addr, u64::MAX).is_err(), "{addr:#x}");
+        assert!(m.write_bytes_forced(addr, &[1]).is_err(), "{addr:#x}");
+        assert!(!m.is_mapped(addr, 8), "{addr:#x}");
+    }
+    m.map(Memory::LIMIT - 0x1000, 0x1000, Perm::RWX).unwrap();
+    assert!(m.load::<8>(Memory::LIMIT - 8).is_ok());
+    assert_eq!(m.load::<8>(Memory::LIMIT - 7), Err(MemFault { addr: Memory::LIMIT, unmapped: true }));
+}
+
+#[test]
+fn memory_mapped_again_is_zero() {
+    let mut m = memory();
+    m.map(0x1000, 0x3000, Perm::RW).unwrap();
+    m.store::<8>(0x2000, 7).unwrap();
+    m.unmap(0x2000, 0x1000).unwrap();
+    assert!(m.load::<1>(0x2000).is_err());
+    assert_eq!(m.load::<1>(0x1000), Ok(0));
+    m.map(0x2000, 0x1000, Perm::R).unwrap();
+    assert_eq!(m.load::<8>(0x2000), Ok(0));
+    m.write_bytes_forced(0x2000, &[9]).unwrap();
+    assert_eq!(m.load::<1>(0x2000), Ok(9));
+    // Mapping over a mapping replaces it.
+    m.map(0x1000, 0x3000, Perm::RW).unwrap();
+    assert_eq!(m.load::<8>(0x2000), Ok(0));
+    assert_eq!(m.mapped_bytes(), 0x3000);
+}
+
+#[test]
+fn limit_is_kept() {
+    let mut m = Memory::new(0x4000).unwrap();
+    m.map(0x10000, 0x3000, Perm::RW).unwrap();
+    assert_eq!(
+        m.map(0x20000, 0x2000, Perm::RW),
+        Err(MemoryError::LimitExceeded { len: 0x2000, limit: 0x4000 })
+    );
+    // Overlap is not counted twice.
+    m.map(0x11000, 0x3000, Perm::RW).unwrap();
+    assert_eq!(m.mapped_bytes(), 0x4000);
+    m.unmap(0x10000, 0x4000).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+}
+
+#[test]
+fn pages_left_behind_count_against_the_host() {
+    let mut m = Memory::new(0x4000).unwrap();
+    let mut mapped = 0;
+    for i in 0..100 {
+        if m.map(0x10000 + i * 0x1000, 0x1000, Perm::RW).is_err() {
+            break;
+        }
+        m.store::<1>(0x10000 + i * 0x1000, 1).unwrap();
+        m.unmap(0x10000 + i * 0x1000, 0x1000).unwrap();
+        mapped += 1;
+    }
+    assert_eq!(mapped, 8, "twice the limit of four pages");
+    // Pages used before can be used again for ever.
+    for _ in 0..100 {
+        m.map(0x10000, 0x4000, Perm::RW).unwrap();
+        m.store::<1>(0x12000, 1).unwrap();
+        m.unmap(0x10000, 0x4000).unwrap();
+    }
+}
+
+#[test]
+fn ranges_are_checked() {
+    let mut m = memory();
+    for (addr, len) in [
+        (0x1001, 0x1000),
+        (0x1000, 0),
+        (0x1000, 0x10),
+        (Memory::LIMIT, 0x1000),
+        (Memory::LIMIT - 0x1000, 0x2000),
+        (!0xfff, 0x2000),
+    ] {
+        assert_eq!(m.map(addr, len, Perm::RW), Err(MemoryError::BadRange { addr, len }));
+        assert_eq!(m.unmap(addr, len), Err(MemoryError::BadRange { addr, len }));
+    }
+    m.map(0x1000, 0x1000, Perm::RW).unwrap();
+    assert_eq!(m.protect(0x1000, 0x2000, Perm::R), Err(MemoryError::NotMapped { addr: 0x2000 }));
+    assert_eq!(m.permissions(0x1000), Some(Perm::RW));
+}
+
+#[test]
+fn gaps_are_found_from_the_top() {
+    let mut m = memory();
+    assert_eq!(m.find_gap(0x1000, 0x1000, 0x10000), Some(0xf000));
+    m.map(0xe000, 0x1000, Perm::NONE).unwrap();
+    assert_eq!(m.find_gap(0x1000, 0x1000, 0x10000), Some(0xf000));
+    assert_eq!(m.find_gap(0x2000, 0x1000, 0x10000), Some(0xc000));
+    m.map(0xf000, 0x4000, Perm::R).unwrap();
+    assert_eq!(m.find_gap(0x1000, 0x1000, 0x10000), Some(0xd000));
+    assert_eq!(m.find_gap(0xd000, 0x1000, 0x10000), Some(0x1000));
+    assert_eq!(m.find_gap(0xe000, 0x1000, 0x10000), None);
+    assert_eq!(m.find_gap(0x1000, 0xe000, 0x10000), None);
+    assert_eq!(m.find_gap(Memory::LIMIT * 2, 0, u64::MAX), None);
+    assert_eq!(m.mapped_ranges().collect::<Vec<_>>(), vec![0xe000..0x13000]);
+}
+
+#[test]
+fn dirty_pages_are_first_writes() {
+    let mut m = memory();
+    m.map(0x1000, 0x4000, Perm::RW).unwrap();
+    m.store::<1>(0x3000, 1).unwrap();
+    m.store::<8>(0x1ffc, 1).unwrap();
+    m.store::<1>(0x3001, 1).unwrap();
+    assert_eq!(m.dirty_pages().collect::<Vec<_>>(), vec![0x3000, 0x1000, 0x2000]);
+    m.clear_dirty();
+    assert_eq!(m.dirty_pages().count(), 0);
+    assert_eq!(m.load::<1>(0x3000), Ok(1));
+    m.store::<1>(0x3000, 2).unwrap();
+    // Making a page writable again does not lose later writes.
+    m.protect(0x4000, 0x1000, Perm::R).unwrap();
+    m.protect(0x4000, 0x1000, Perm::RW).unwrap();
+    m.store::<1>(0x4000, 2).unwrap();
+    m.unmap(0x1000, 0x1000).unwrap();
+    assert_eq!(m.dirty_pages().collect::<Vec<_>>(), vec![0x3000, 0x4000, 0x1000]);
+}
+
+#[test]
+fn fetch_reads_both_lengths_and_needs_x() {
+    let mut m = memory();
+    m.map(0x1000, 0x2000, Perm::RW).unwrap();
+    m.write_bytes(0x1ffe, &[0x93, 0x00, 0x10, 0x00]).unwrap();
+    m.write_bytes(0x1ffc, &[0x01, 0x00]).unwrap();
+    assert_eq!(m.fetch_word(0x1ffc), Err(MemFault { addr: 0x1ffc, unmapped: false }));
+    m.protect(0x1000, 0x1000, Perm::RX).unwrap();
+    assert_eq!(m.fetch_word(0x1ffc), Ok(1));
+    assert_eq!(m.fetch_word(0x1ffe), Err(MemFault { addr: 0x2000, unmapped: false }));
+    m.protect(0x2000, 0x1000, Perm::X).unwrap();
+    assert_eq!(m.fetch_word(0x1ffe), Ok(0x0010_0093));
+    assert!(m.load::<1>(0x2000).is_err(), "execute-only");
+}
+
+#[test]
+fn code_epoch_follows_executable_pages() {
+    let mut m = memory();
+    let start = m.code_epoch();
+    m.map(0x1000, 0x1000, Perm::RW).unwrap();
+    m.unmap(0x1000, 0x1000).unwrap();
+    assert_eq!(m.code_epoch(), start);
+    m.map(0x1000, 0x1000, Perm::RX).unwrap();
+    let mapped = m.code_epoch();
+    assert_ne!(mapped, start);
+    m.protect(0x1000, 0x1000, Perm::RW).unwrap();
+    let protected = m.code_epoch();
+    assert_ne!(protected, mapped);
+    m.protect(0x1000, 0x1000, Perm::RX).unwrap();
+    let again = m.code_epoch();
+    m.unmap(0x1000, 0x1000).unwrap();
+    assert_ne!(m.code_epoch(), again);
+}
+
+#[test]
+fn strings_end_at_zero_limit_or_fault() {
+    let mut m = memory();
+    m.map(0x1000, 0x1000, Perm::RW).unwrap();
+    m.write_bytes(0x1ffb, b"abcd\0").unwrap();
+    assert_eq!(m.read_cstr(0x1ffb, 100), Ok(Some(b"abcd".to_vec())));
+    assert_eq!(m.read_cstr(0x1ffb, 4), Ok(Some(b"abcd".to_vec())));
+    assert_eq!(m.read_cstr(0x1ffb, 3), Ok(None));
+    m.write_bytes(0x1fff, b"e").unwrap();
+    assert_eq!(m.read_cstr(0x1ffb, 100), Err(MemFault { addr: 0x2000, unmapped: true }));
+}
+
+#[test]
+fn reserve_failure_names_the_remedy() {
+    let text = MemoryError::Reserve { cause: "no".to_owned() }.to_string();
+    assert!(text.contains("vm.overcommit_memory"), "{text}");
+}

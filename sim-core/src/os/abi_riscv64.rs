@@ -1,0 +1,302 @@
+//! Linux on riscv64: the generic system call numbers, structures and signal frame
+//! (Linux `include/uapi/asm-generic/unistd.h`, `stat.h`, `fcntl.h`, `mman.h`;
+//! `arch/riscv/include/uapi/asm/{sigcontext,ucontext,ptrace,hwcap}.h`; `arch/riscv/kernel/signal.c`).
+
+use super::abi::{Abi, BLOCK_BYTES, FileStat, HandlerEntry, MapFlags, OpenFlags, Restored};
+use super::errno::Errno;
+use super::numbers::Call;
+use super::record::{Record, read_words};
+use super::signals::{Action, AltStack, SIGINFO_BYTES, Signal};
+use super::{GID, UID};
+use crate::bus::MemFault;
+use crate::hart::{Hart, NO_RESERVATION};
+use crate::inst::reg;
+use crate::memory::Memory;
+
+const RA: usize = 1;
+const SP: usize = 2;
+const A0: usize = 10;
+const A7: usize = 17;
+
+/// The system call interface of riscv64.
+#[derive(Clone, Copy, Debug)]
+pub struct Riscv64;
+
+macro_rules! numbers {
+    ($($number:literal $call:ident)*) => {
+        /// The generic numbers.
+        const fn call_of(number: u64) -> Option<Call> {
+            match number {
+                $($number => Some(Call::$call),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+numbers! {
+    17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 34 Mkdirat 35 Unlinkat 38 Renameat 46 Ftruncate
+    48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 56 Openat 57 Close 59 Pipe2
+    61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
+    69 Preadv 70 Pwritev 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync
+    93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
+    113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
+    129 Kill 130 Tkill 131 Tgkill 132 Sigaltstack 133 RtSigsuspend 134 RtSigaction
+    135 RtSigprocmask 136 RtSigpending 139 RtSigreturn 153 Times 155 Getpgid 156 Getsid
+    160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
+    169 Gettimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
+    178 Gettid 179 Sysinfo 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
+    223 Fadvise64 226 Mprotect 227 Msync 233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache
+    260 Wait4 261 Prlimit64 276 Renameat2 278 Getrandom 283 Membarrier 291 Statx 293 Rseq
+    435 Clone3 439 Faccessat2
+}
+
+/// `O_*` of the generic ABI.
+mod o {
+    pub const WRONLY: u64 = 1;
+    pub const RDWR: u64 = 2;
+    pub const ACCMODE: u64 = 3;
+    pub const CREAT: u64 = 0o100;
+    pub const EXCL: u64 = 0o200;
+    pub const TRUNC: u64 = 0o1000;
+    pub const APPEND: u64 = 0o2000;
+    pub const NONBLOCK: u64 = 0o4000;
+    pub const DIRECTORY: u64 = 0o200_000;
+    pub const NOFOLLOW: u64 = 0o400_000;
+    pub const CLOEXEC: u64 = 0o2_000_000;
+    pub const PATH: u64 = 0o10_000_000;
+}
+
+/// `MAP_*` of the generic ABI.
+mod map {
+    pub const TYPE: u64 = 0xf;
+    pub const SHARED: u64 = 1;
+    pub const PRIVATE: u64 = 2;
+    pub const SHARED_VALIDATE: u64 = 3;
+    pub const FIXED: u64 = 0x10;
+    pub const ANONYMOUS: u64 = 0x20;
+    pub const FIXED_NOREPLACE: u64 = 0x10_0000;
+}
+
+/// `struct rt_sigframe`: offsets in bytes.
+mod frame {
+    pub const UCONTEXT: usize = super::SIGINFO_BYTES;
+    /// `uc_stack`: behind `uc_flags` and `uc_link`.
+    pub const STACK: usize = UCONTEXT + 16;
+    pub const MASK: usize = UCONTEXT + 40;
+    /// `uc_mcontext`: the mask has room for 1024 signals, then alignment to 16.
+    pub const REGISTERS: usize = UCONTEXT + 176;
+    pub const FP: usize = REGISTERS + 32 * 8;
+    pub const FCSR: usize = FP + 32 * 8;
+    /// The union of floating-point states is as large as that of the Q extension.
+    pub const BYTES: usize = FP + 528;
+}
+
+impl Abi for Riscv64 {
+    fn call_number(&self, hart: &Hart) -> u64 {
+        hart.r[A7]
+    }
+
+    fn call(&self, number: u64) -> Option<Call> {
+        call_of(number)
+    }
+
+    fn arguments(&self, hart: &Hart) -> [u64; 6] {
+        std::array::from_fn(|i| hart.r[A0 + i])
+    }
+
+    fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>) {
+        hart.r[A0] = match result {
+            Ok(value) => value,
+            Err(errno) => -i64::from(errno.generic_number()) as u64,
+        };
+    }
+
+    fn stack_pointer(&self, hart: &Hart) -> u64 {
+        hart.r[SP]
+    }
+
+    fn set_stack_pointer(&self, hart: &mut Hart, value: u64) {
+        hart.r[SP] = value;
+    }
+
+    fn machine(&self) -> &'static str {
+        "riscv64"
+    }
+
+    /// Linux gives none on this instruction set (`ELF_PLATFORM` is null).
+    fn platform(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// One bit for each single-letter extension: A, C, D, F, I, M.
+    fn hwcap(&self) -> u64 {
+        b"ACDFIM".iter().fold(0, |bits, letter| bits | 1 << (letter - b'A'))
+    }
+
+    fn open_flags(&self, raw: u64) -> OpenFlags {
+        let has = |flag| raw & flag != 0;
+        let access = raw & o::ACCMODE;
+        OpenFlags {
+            read: access != o::WRONLY,
+            write: access == o::WRONLY || access == o::RDWR,
+            create: has(o::CREAT),
+            exclusive: has(o::EXCL),
+            truncate: has(o::TRUNC),
+            append: has(o::APPEND),
+            nonblock: has(o::NONBLOCK),
+            directory: has(o::DIRECTORY),
+            nofollow: has(o::NOFOLLOW),
+            cloexec: has(o::CLOEXEC),
+            path_only: has(o::PATH),
+        }
+    }
+
+    fn status_flags(&self, flags: OpenFlags) -> u64 {
+        let access = match (flags.read, flags.write) {
+            (_, false) => 0,
+            (false, true) => o::WRONLY,
+            (true, true) => o::RDWR,
+        };
+        let bit = |set: bool, flag| if set { flag } else { 0 };
+        access
+            | bit(flags.append, o::APPEND)
+            | bit(flags.nonblock, o::NONBLOCK)
+            | bit(flags.directory, o::DIRECTORY)
+            | bit(flags.path_only, o::PATH)
+    }
+
+    fn map_flags(&self, raw: u64) -> MapFlags {
+        let kind = raw & map::TYPE;
+        let no_replace = raw & map::FIXED_NOREPLACE != 0;
+        MapFlags {
+            shared: kind == map::SHARED || kind == map::SHARED_VALIDATE,
+            invalid: !matches!(kind, map::SHARED | map::PRIVATE | map::SHARED_VALIDATE),
+            fixed: raw & map::FIXED != 0 || no_replace,
+            no_replace,
+            anonymous: raw & map::ANONYMOUS != 0,
+        }
+    }
+
+    fn stat(&self, stat: &FileStat) -> Vec<u8> {
+        let mut record = Record::new()
+            .u64(super::DEVICE)
+            .u64(stat.inode)
+            .u32(stat.mode)
+            .u32(stat.links)
+            .u32(UID)
+            .u32(GID)
+            .u64(stat.rdev)
+            .pad_to(48)
+            .u64(stat.size_bytes)
+            .u32(BLOCK_BYTES)
+            .pad_to(64)
+            .u64(stat.blocks());
+        for _ in ["access", "modification", "change"] {
+            record = record.u64(stat.time_seconds).u64(0);
+        }
+        record.pad_to(128).done()
+    }
+
+    fn signal_number(&self, signal: Signal) -> u8 {
+        match signal {
+            Signal::Illegal => 4,
+            Signal::Trap => 5,
+            Signal::Bus => 7,
+            Signal::Segv => 11,
+            Signal::Pipe => 13,
+        }
+    }
+
+    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
+        let [handler, flags, mask] = read_words(mem, addr)?;
+        Ok(Action { handler, flags, mask })
+    }
+
+    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
+        let record = Record::new().u64(action.handler).u64(action.flags).u64(action.mask);
+        mem.write_bytes(addr, &record.done())
+    }
+
+    fn trampoline(&self) -> &'static [u8] {
+        // li a7, 139 (rt_sigreturn); ecall
+        &[0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00]
+    }
+
+    fn enter_handler(&self, hart: &mut Hart, mem: &mut Memory, entry: &HandlerEntry) -> Result<u64, MemFault> {
+        let addr = entry.stack_top.wrapping_sub(frame::BYTES as u64) & !15;
+        let mut record = Record::new()
+            .bytes(&entry.info.encode())
+            .pad_to(frame::STACK)
+            .bytes(&entry.alt_stack.encode())
+            .u64(entry.mask)
+            .pad_to(frame::REGISTERS)
+            .u64(hart.pc);
+        for value in &hart.r[1..32] {
+            record = record.u64(*value);
+        }
+        for value in &hart.r[usize::from(reg::FP)..usize::from(reg::FP) + 32] {
+            record = record.u64(*value);
+        }
+        let record = record.u32(u32::from(hart.fcsr)).pad_to(frame::BYTES);
+        mem.write_bytes(addr, &record.done())?;
+
+        hart.r[RA] = entry.trampoline;
+        hart.r[SP] = addr;
+        hart.r[A0] = u64::from(entry.info.signal);
+        hart.r[A0 + 1] = addr;
+        hart.r[A0 + 2] = addr + frame::UCONTEXT as u64;
+        hart.pc = entry.handler;
+        hart.reservation = NO_RESERVATION;
+        Ok(addr)
+    }
+
+    fn leave_handler(&self, hart: &mut Hart, mem: &Memory) -> Result<Restored, MemFault> {
+        let addr = hart.r[SP];
+        // The range was checked to lie below 2^36 before any of the sums below is formed.
+        mem.readable(addr, frame::BYTES as u64)?;
+        let at = |offset: usize| addr + offset as u64;
+        let registers: [u64; 32] = read_words(mem, at(frame::REGISTERS))?;
+        let fp: [u64; 32] = read_words(mem, at(frame::FP))?;
+        let fcsr = mem.read::<4>(at(frame::FCSR))?;
+        let [mask] = read_words(mem, at(frame::MASK))?;
+        let alt_stack = AltStack::read(mem, at(frame::STACK))?;
+        hart.pc = registers[0];
+        hart.r[1..32].copy_from_slice(&registers[1..]);
+        hart.r[usize::from(reg::FP)..usize::from(reg::FP) + 32].copy_from_slice(&fp);
+        hart.fcsr = fcsr as u8;
+        hart.reservation = NO_RESERVATION;
+        Ok(Restored { frame: addr, mask, alt_stack })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_have_the_sizes_of_linux() {
+        let stat =
+            FileStat { inode: 1, mode: 2, links: 3, rdev: 4, size_bytes: 513, time_seconds: 5 };
+        let bytes = Riscv64.stat(&stat);
+        assert_eq!(bytes.len(), 128);
+        assert_eq!(bytes[48..56], 513u64.to_le_bytes());
+        assert_eq!(bytes[64..72], 2u64.to_le_bytes());
+        assert_eq!(bytes[88..96], 5u64.to_le_bytes());
+        // sizeof(struct rt_sigframe), sizeof(struct sigcontext).
+        assert_eq!(frame::BYTES, 1088);
+        assert_eq!(frame::BYTES - frame::REGISTERS, 784);
+    }
+
+    #[test]
+    fn hwcap_is_imafdc() {
+        assert_eq!(Riscv64.hwcap(), 0x112d);
+    }
+
+    #[test]
+    fn flags_survive() {
+        for raw in [0, o::WRONLY | o::APPEND, o::RDWR | o::NONBLOCK, o::DIRECTORY] {
+            assert_eq!(Riscv64.status_flags(Riscv64.open_flags(raw)), raw);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The table of open files. Descriptors that were duplicated share one open file.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::abi::OpenFlags;
+use super::errno::Errno;
+use super::paths::GuestPath;
+use super::streams::Which;
+
+/// Descriptors that a process may have, where it does not lower the limit itself.
+pub(super) const MAX_DESCRIPTORS: u64 = 1024;
+/// What a pipe holds before a writer has to wait, in bytes.
+pub(super) const PIPE_BYTES: usize = 65536;
+
+/// What is read or written through a descriptor.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Stdin,
+    Output(Which),
+    /// A regular file of the host.
+    File(File),
+    Directory(Listing),
+    PipeReader(PipeEnd),
+    PipeWriter(PipeEnd),
+    Null,
+    Zero,
+    Random,
+    /// Opened with `O_PATH`.
+    Place,
+}
+
+/// A directory's entries, as they were when it was opened.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub entries: Vec<Entry>,
+    pub position: usize,
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub name: OsString,
+    pub inode: u64,
+    /// `DT_*`.
+    pub kind: u8,
+}
+
+/// A pipe inside the process.
+#[derive(Debug, Default)]
+pub(super) struct Pipe {
+    pub buffer: VecDeque<u8>,
+    pub reader_closed: bool,
+    pub writer_closed: bool,
+}
+
+/// One end of a pipe; dropping it closes the end.
+#[derive(Debug)]
+pub(super) struct PipeEnd {
+    pipe: Arc<Mutex<Pipe>>,
+    is_writer: bool,
+}
+
+impl PipeEnd {
+    pub(super) fn pair() -> (PipeEnd, PipeEnd) {
+        let pipe = Arc::new(Mutex::new(Pipe::default()));
+        let reader = PipeEnd { pipe: Arc::clone(&pipe), is_writer: false };
+        (reader, PipeEnd { pipe, is_writer: true })
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Pipe> {
+        self.pipe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for PipeEnd {
+    fn drop(&mut self) {
+        let is_writer = self.is_writer;
+        let mut pipe = self.lock();
+        if is_writer { pipe.writer_closed = true } else { pipe.reader_closed = true }
+    }
+}
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    pub kind: Kind,
+    pub flags: OpenFlags,
+    /// Where it was opened; streams and pipes have no place.
+    pub path: Option<GuestPath>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Descriptor {
+    slot: usize,
+    cloexec: bool,
+}
+
+/// Descriptors and the open files that they stand for.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors {
+    descriptors: Vec<Option<Descriptor>>,
+    files: Vec<Option<(OpenFile, u32)>>,
+}
+
+impl Descriptors {
+    fn descriptor(&self, fd: u64) -> Result<Descriptor, Errno> {
+        // The kernel takes descriptors as 32-bit numbers.
+        let index = (fd as u32) as usize;
+        self.descriptors.get(index).copied().flatten().ok_or(Errno::EBADF)
+    }
+
+    pub(super) fn get(&self, fd: u64) -> Result<&OpenFile, Errno> {
+        let slot = self.descriptor(fd)?.slot;
+        self.files[slot].as_ref().map(|(file, _)| file).ok_or(Errno::EBADF)
+    }
+
+    pub(super) fn get_mut(&mut self, fd: u64) -> Result<&mut OpenFile, Errno> {
+        let slot = self.descriptor(fd)?.slot;
+        self.files[slot].as_mut().map(|(file, _)| file).ok_or(Errno::EBADF)
+    }
+
+    /// The lowest free descriptor from `from` on.
+    fn lowest_free(&self, from: u64, limit: u64) -> Result<usize, Errno> {
+        let from = from as usize;
+        let taken = self.descriptors.iter().skip(from).take_while(|d| d.is_some()).count();
+        let free = from + taken;
+        if (free as u64) < limit { Ok(free) } else { Err(Errno::EMFILE) }
+    }
+
+    fn set(&mut self, index: usize, descriptor: Option<Descriptor>) {
+        if self.descriptors.len() <= index {
+            self.descriptors.resize(index + 1, None);
+        }
+        self.descriptors[index] = descriptor;
+    }
+
+    /// Opens: the file gets the lowest free descriptor.
+    pub(super) fn insert(&mut self, file: OpenFile, limit: u64) -> Result<u64, Errno> {
+        let index = self.lowest_free(0, limit)?;
+        let cloexec = file.flags.cloexec;
+        let slot = match self.files.iter().position(Option::is_none) {
+            Some(slot) => slot,
+            None => {
+                self.files.push(None);
+                self.files.len() - 1
+            }
+        };
+        self.files[slot] = Some((file, 1));
+        self.set(index, Some(Descriptor { slot, cloexec }));
+        Ok(index as u64)
+    }
+
+    /// Duplicates to the lowest free descriptor from `from` on.
+    pub(super) fn duplicate(&mut self, fd: u64, from: u64, cloexec: bool, limit: u64) -> Result<u64, Errno> {
+        let slot = self.descriptor(fd)?.slot;
+        if from >= limit {
+            return Err(Errno::EINVAL);
+        }
+        let index = self.lowest_free(from, limit)?;
+        self.share(slot);
+        self.set(index, Some(Descriptor { slot, cloexec }));
+        Ok(index as u64)
+    }
+
+    /// Duplicates to `to`, closing what was there.
+    pub(super) fn duplicate_to(&mut self, fd: u64, to: u64, cloexec: bool, limit: u64) -> Result<u64, Errno> {
+        let slot = self.descriptor(fd)?.slot;
+        let to = u64::from(to as u32);
+        if to >= limit {
+            return Err(Errno::EBADF);
+        }
+        self.share(slot);
+        // Nothing open there is no error.
+        let _ = self.close(to);
+        self.set(to as usize, Some(Descriptor { slot, cloexec }));
+        Ok(to)
+    }
+
+    fn share(&mut self, slot: usize) {
+        if let Some((_, count)) = &mut self.files[slot] {
+            *count += 1;
+        }
+    }
+
+    pub(super) fn close(&mut self, fd: u64) -> Result<(), Errno> {
+        let slot = self.descriptor(fd)?.slot;
+        self.descriptors[fd as u32 as usize] = None;
+        if let Some((_, count)) = &mut self.files[slot] {
+            *count -= 1;
+            if *count == 0 {
+                self.files[slot] = None;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn cloexec(&self, fd: u64) -> Result<bool, Errno> {
+        Ok(self.descriptor(fd)?.cloexec)
+    }
+
+    pub(super) fn set_cloexec(&mut self, fd: u64, cloexec: bool) -> Result<(), Errno> {
+        let descriptor = self.descriptor(fd)?;
+        self.set(fd as u32 as usize, Some(Descriptor { cloexec, ..descriptor }));
+        Ok(())
+    }
+}

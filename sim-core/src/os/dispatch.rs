@@ -1,0 +1,204 @@
+//! From the number of a system call to what it does.
+
+use super::errno::Errno;
+use super::numbers::Call;
+use super::{GID, Linux, PID, SyscallResult, UID};
+use crate::hart::Hart;
+use crate::memory::Memory;
+
+impl Linux {
+    /// Serves the system call that `hart` makes. `hart.pc` is already behind the instruction. On
+    /// return the result is in its register, or a signal handler is about to run.
+    pub fn syscall(&mut self, hart: &mut Hart, mem: &mut Memory) -> SyscallResult {
+        self.now_ns = hart.counters.time_ns;
+        let number = self.abi.call_number(hart);
+        let arguments = self.abi.arguments(hart);
+        match self.abi.call(number) {
+            Some(Call::Exit | Call::ExitGroup) => return SyscallResult::Exit((arguments[0] & 0xff) as i32),
+            Some(Call::RtSigreturn) => {
+                if let Err(code) = self.signal_return(hart, mem) {
+                    return SyscallResult::Exit(code);
+                }
+            }
+            Some(call) => {
+                let result = self.serve(call, number, hart, mem, &arguments);
+                self.abi.set_result(hart, result);
+            }
+            None => {
+                let pc = hart.pc;
+                self.warn(number, format!("system call {number} before pc {pc:#x} is unknown: it returns ENOSYS"));
+                self.abi.set_result(hart, Err(Errno::ENOSYS));
+            }
+        }
+        if self.stop.is_some() {
+            return SyscallResult::Trap;
+        }
+        let ended = self.deliver_pending(hart, mem);
+        self.end_suspension();
+        ended.map_or(SyscallResult::Continue, SyscallResult::Exit)
+    }
+
+    fn serve(
+        &mut self,
+        call: Call,
+        number: u64,
+        hart: &Hart,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        match call {
+            Call::Clone | Call::Clone3 | Call::Execve => {
+                // Threads would each have a hart and a thread number of their own.
+                let name = call.name();
+                self.warn(number, format!("{name} is refused: a guest has one process with one thread"));
+                Err(Errno::ENOSYS)
+            }
+            Call::Wait4 => Err(Errno::ECHILD),
+            // glibc and musl do without them.
+            Call::Rseq | Call::RiscvHwprobe => Err(Errno::ENOSYS),
+            Call::RiscvFlushIcache => {
+                mem.invalidate_code();
+                Ok(0)
+            }
+            Call::Exit | Call::ExitGroup | Call::RtSigreturn => Ok(0),
+            Call::Kill
+            | Call::Tkill
+            | Call::Tgkill
+            | Call::RtSigaction
+            | Call::RtSigpending
+            | Call::RtSigprocmask
+            | Call::RtSigsuspend
+            | Call::Sigaltstack => self.serve_signals(call, hart, mem, a),
+            Call::Brk
+            | Call::Mmap
+            | Call::Munmap
+            | Call::Mprotect
+            | Call::Mremap
+            | Call::Madvise
+            | Call::Msync => self.serve_memory(call, mem, a),
+            Call::ClockGettime
+            | Call::ClockGetres
+            | Call::ClockNanosleep
+            | Call::Nanosleep
+            | Call::Gettimeofday
+            | Call::Times
+            | Call::Getrusage
+            | Call::Sysinfo => self.serve_time(call, mem, a),
+            _ => self.serve_rest(call, mem, a),
+        }
+    }
+
+    fn serve_signals(
+        &mut self,
+        call: Call,
+        hart: &Hart,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        match call {
+            Call::Kill => self.kill(a),
+            Call::Tkill => self.tkill(a[0], a[1]),
+            Call::Tgkill if a[0] as u32 != PID => Err(Errno::ESRCH),
+            Call::Tgkill => self.tkill(a[1], a[2]),
+            Call::RtSigaction => self.rt_sigaction(mem, a),
+            Call::RtSigpending => self.rt_sigpending(mem, a),
+            Call::RtSigprocmask => self.rt_sigprocmask(mem, a),
+            Call::RtSigsuspend => self.rt_sigsuspend(mem, a),
+            Call::Sigaltstack => self.sigaltstack(hart, mem, a),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        match call {
+            Call::Brk => Ok(self.brk(mem, a[0])),
+            Call::Mmap => self.mmap(mem, a),
+            Call::Munmap => self.munmap(mem, a),
+            Call::Mprotect => self.mprotect(mem, a),
+            Call::Mremap => self.mremap(mem, a),
+            Call::Madvise => self.madvise(mem, a),
+            Call::Msync => self.msync(mem, a),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn serve_time(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        match call {
+            Call::ClockGettime => self.clock_gettime(mem, a),
+            Call::ClockGetres => self.clock_getres(mem, a),
+            Call::ClockNanosleep => self.sleep(mem, a[2]),
+            Call::Nanosleep => self.sleep(mem, a[0]),
+            Call::Gettimeofday => self.gettimeofday(mem, a),
+            Call::Times => self.times(mem, a[0]),
+            Call::Getrusage => self.getrusage(mem, a),
+            Call::Sysinfo => self.sysinfo(mem, a[0]),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    /// Files, identity, and the rest.
+    fn serve_rest(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        match call {
+            Call::Read => self.read(mem, a),
+            Call::Write => self.write(mem, a),
+            Call::Pread64 => self.pread(mem, a),
+            Call::Pwrite64 => self.pwrite(mem, a),
+            Call::Readv => self.readv(mem, a, None),
+            Call::Writev => self.writev(mem, a, None),
+            Call::Preadv => self.readv(mem, a, Some(a[3])),
+            Call::Pwritev => self.writev(mem, a, Some(a[3])),
+            Call::Close => self.close(a[0]),
+            Call::Lseek => self.lseek(a),
+            Call::Ftruncate => self.ftruncate(a[0], a[1]),
+            Call::Fsync | Call::Fdatasync => self.fsync(a[0]),
+            Call::Fadvise64 => self.files.get(a[0]).map(|_| 0),
+            Call::Dup => self.dup(a[0]),
+            Call::Dup3 => self.dup3(a),
+            Call::Pipe2 => self.pipe2(mem, a),
+            Call::Fcntl => self.fcntl(mem, a),
+            Call::Ioctl => self.ioctl(mem, a),
+            Call::Ppoll => self.ppoll(mem, a),
+            Call::Openat => self.openat(mem, a),
+            Call::Fstat => self.fstat(mem, a),
+            Call::Newfstatat => self.newfstatat(mem, a),
+            Call::Statx => self.statx(mem, a),
+            Call::Readlinkat => self.readlinkat(mem, a),
+            Call::Faccessat => self.faccessat(mem, a, 0),
+            Call::Faccessat2 => self.faccessat(mem, a, a[3]),
+            Call::Getcwd => self.getcwd(mem, a),
+            Call::Chdir => self.chdir(mem, a),
+            Call::Fchdir => self.fchdir(a[0]),
+            Call::Getdents64 => self.getdents64(mem, a),
+            Call::Mkdirat => self.mkdirat(mem, a),
+            Call::Unlinkat => self.unlinkat(mem, a),
+            Call::Renameat => self.renameat(mem, a, 0),
+            Call::Renameat2 => self.renameat(mem, a, a[4]),
+            Call::Fchmod => self.fchmod(a[0]),
+            Call::Fchmodat => self.fchmodat(mem, a),
+            Call::Umask => {
+                let old = std::mem::replace(&mut self.umask, a[0] as u32 & 0o777);
+                Ok(u64::from(old))
+            }
+            Call::SetTidAddress => {
+                self.clear_tid = a[0];
+                Ok(u64::from(PID))
+            }
+            Call::SetRobustList | Call::SchedYield => Ok(0),
+            Call::Getpid | Call::Gettid | Call::Getpgid | Call::Getsid => Ok(u64::from(PID)),
+            Call::Getppid => Ok(1),
+            Call::Getuid | Call::Geteuid => Ok(u64::from(UID)),
+            Call::Getgid | Call::Getegid => Ok(u64::from(GID)),
+            Call::Uname => self.uname(mem, a[0]),
+            Call::Getrlimit => self.prlimit(mem, a[0], 0, a[1]),
+            Call::Setrlimit => self.prlimit(mem, a[0], a[1], 0),
+            Call::Prlimit64 => self.prlimit64(mem, a),
+            Call::Getrandom => self.getrandom(mem, a),
+            Call::SchedGetaffinity => self.sched_getaffinity(mem, a),
+            Call::Getcpu => self.getcpu(mem, a),
+            Call::Futex => self.futex(mem, a),
+            Call::Prctl => self.prctl(mem, a),
+            Call::Membarrier => self.membarrier(a),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+}

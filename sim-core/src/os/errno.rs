@@ -1,0 +1,115 @@
+//! Error numbers of Linux. The values are those of the generic ABI; an ABI with other values
+//! translates them where it encodes results.
+
+use std::io;
+
+macro_rules! errnos {
+    ($($name:ident = $value:literal, $doc:literal;)*) => {
+        /// Why a system call failed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum Errno {
+            $(#[doc = $doc] $name = $value,)*
+        }
+
+        impl Errno {
+            /// The error that the host reports by this number. Numbers that a guest has no use
+            /// for become [`Errno::EIO`].
+            fn from_host(number: i32) -> Errno {
+                match number {
+                    $(libc::$name => Errno::$name,)*
+                    _ => Errno::EIO,
+                }
+            }
+        }
+    };
+}
+
+errnos! {
+    EPERM = 1, "Operation not permitted";
+    ENOENT = 2, "No such file or directory";
+    ESRCH = 3, "No such process";
+    EINTR = 4, "Interrupted by a signal";
+    EIO = 5, "Input or output error";
+    E2BIG = 7, "Argument list too long";
+    EBADF = 9, "Bad file descriptor";
+    ECHILD = 10, "No child processes";
+    EAGAIN = 11, "Try again";
+    ENOMEM = 12, "Out of memory";
+    EACCES = 13, "Permission denied";
+    EFAULT = 14, "Bad address";
+    EBUSY = 16, "Resource busy";
+    EEXIST = 17, "File exists";
+    EXDEV = 18, "Link across devices";
+    ENODEV = 19, "No such device";
+    ENOTDIR = 20, "Not a directory";
+    EISDIR = 21, "Is a directory";
+    EINVAL = 22, "Invalid argument";
+    ENFILE = 23, "Too many open files in the system";
+    EMFILE = 24, "Too many open files";
+    ENOTTY = 25, "Not a terminal";
+    ETXTBSY = 26, "Text file busy";
+    EFBIG = 27, "File too large";
+    ENOSPC = 28, "No space left on device";
+    ESPIPE = 29, "Illegal seek";
+    EROFS = 30, "Read-only file system";
+    EMLINK = 31, "Too many links";
+    EPIPE = 32, "Broken pipe";
+    ERANGE = 34, "Result does not fit";
+    EDEADLK = 35, "Deadlock";
+    ENAMETOOLONG = 36, "File name too long";
+    ENOSYS = 38, "No such system call";
+    ENOTEMPTY = 39, "Directory not empty";
+    ELOOP = 40, "Too many symbolic links";
+    EOVERFLOW = 75, "Value too large";
+    ETIMEDOUT = 110, "Timed out";
+    EDQUOT = 122, "Quota exceeded";
+}
+
+impl Errno {
+    /// The number in the generic ABI.
+    #[must_use]
+    pub const fn generic_number(self) -> u16 {
+        self as u16
+    }
+}
+
+impl From<io::Error> for Errno {
+    fn from(error: io::Error) -> Self {
+        match (error.raw_os_error(), error.kind()) {
+            (Some(number), _) => Errno::from_host(number),
+            (None, io::ErrorKind::WriteZero) => Errno::ENOSPC,
+            (None, io::ErrorKind::InvalidInput) => Errno::EINVAL,
+            (None, _) => Errno::EIO,
+        }
+    }
+}
+
+impl From<crate::bus::MemFault> for Errno {
+    fn from(_: crate::bus::MemFault) -> Self {
+        Errno::EFAULT
+    }
+}
+
+impl From<crate::memory::MemoryError> for Errno {
+    fn from(error: crate::memory::MemoryError) -> Self {
+        match error {
+            crate::memory::MemoryError::BadRange { .. } => Errno::EINVAL,
+            _ => Errno::ENOMEM,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Errno;
+
+    #[test]
+    fn host_errors_are_translated() {
+        let error = |n| Errno::from(std::io::Error::from_raw_os_error(n));
+        assert_eq!(error(libc::ENOSPC), Errno::ENOSPC);
+        assert_eq!(error(libc::EPIPE), Errno::EPIPE);
+        assert_eq!(error(libc::ENOTEMPTY), Errno::ENOTEMPTY);
+        assert_eq!(error(9999), Errno::EIO);
+    }
+}

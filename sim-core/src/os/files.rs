@@ -1,0 +1,429 @@
+//! Calls on open files: reading, writing, positions, descriptors.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+
+use super::abi::OpenFlags;
+use super::descriptors::{Kind, OpenFile, PIPE_BYTES, PipeEnd};
+use super::errno::Errno;
+use super::record::{Record, read_words};
+use super::signals::Signal;
+use super::streams::{Which, retry};
+use super::{Linux, StopReason};
+use crate::memory::Memory;
+
+/// No call transfers more (Linux `MAX_RW_COUNT`).
+const MAX_TRANSFER_BYTES: u64 = 0x7fff_f000;
+const MAX_IOVECS: u64 = 1024;
+/// Regular files are read in pieces, so that a call for much more than there is does not dirty
+/// its whole buffer.
+const PIECE_BYTES: u64 = 1 << 20;
+
+impl Linux {
+    /// The standard descriptors 0, 1 and 2.
+    pub(super) fn open_streams(&mut self) {
+        let read = OpenFlags { read: true, ..OpenFlags::default() };
+        let write = OpenFlags { write: true, ..OpenFlags::default() };
+        for (kind, flags) in
+            [(Kind::Stdin, read), (Kind::Output(Which::Stdout), write), (Kind::Output(Which::Stderr), write)]
+        {
+            // Three descriptors are always below the limit.
+            let _ = self.files.insert(OpenFile { kind, flags, path: None }, self.limits.descriptors());
+        }
+    }
+
+    pub(super) fn read(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fd, addr, len, ..] = *a;
+        self.read_from(mem, fd, addr, len, None)
+    }
+
+    pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fd, addr, len, ..] = *a;
+        self.write_to(mem, fd, addr, len, None)
+    }
+
+    pub(super) fn pread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fd, addr, len, offset, ..] = *a;
+        self.read_from(mem, fd, addr, len, Some(file_offset(offset)?))
+    }
+
+    pub(super) fn pwrite(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fd, addr, len, offset, ..] = *a;
+        self.write_to(mem, fd, addr, len, Some(file_offset(offset)?))
+    }
+
+    /// `readv`, and `preadv` with an offset.
+    pub(super) fn readv(&mut self, mem: &mut Memory, a: &[u64; 6], offset: Option<u64>) -> Result<u64, Errno> {
+        let offset = offset.map(file_offset).transpose()?;
+        let vectors = iovecs(mem, a[1], a[2])?;
+        transfer(&vectors, |addr, len, done| self.read_from(mem, a[0], addr, len, offset.map(|o| o + done)))
+    }
+
+    /// `writev`, and `pwritev` with an offset.
+    pub(super) fn writev(&mut self, mem: &Memory, a: &[u64; 6], offset: Option<u64>) -> Result<u64, Errno> {
+        let offset = offset.map(file_offset).transpose()?;
+        let vectors = iovecs(mem, a[1], a[2])?;
+        transfer(&vectors, |addr, len, done| self.write_to(mem, a[0], addr, len, offset.map(|o| o + done)))
+    }
+
+    fn read_from(
+        &mut self,
+        mem: &mut Memory,
+        fd: u64,
+        addr: u64,
+        len: u64,
+        offset: Option<u64>,
+    ) -> Result<u64, Errno> {
+        let file = self.files.get_mut(fd)?;
+        if !file.flags.read || file.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        let allowed = mem.writable_prefix_bytes(addr, len.min(MAX_TRANSFER_BYTES));
+        if allowed == 0 && len > 0 {
+            return Err(Errno::EFAULT);
+        }
+        match &mut file.kind {
+            Kind::File(host) => read_file(host, mem, addr, allowed, offset),
+            Kind::Directory(_) => Err(Errno::EISDIR),
+            _ if offset.is_some() => Err(Errno::ESPIPE),
+            Kind::Stdin => {
+                let buffer = mem.writable(addr, allowed.min(PIECE_BYTES))?;
+                self.streams.read(buffer).map(|n| n as u64)
+            }
+            Kind::PipeReader(end) => {
+                let mut pipe = end.lock();
+                if pipe.buffer.is_empty() && !pipe.writer_closed && len > 0 {
+                    if !file.flags.nonblock {
+                        self.stop = Some(StopReason::Deadlock { waits_for: "data in a pipe that only it writes" });
+                    }
+                    return Err(Errno::EAGAIN);
+                }
+                let count = pipe.buffer.len().min(allowed as usize);
+                let buffer = mem.writable(addr, count as u64)?;
+                for (slot, byte) in buffer.iter_mut().zip(pipe.buffer.drain(..count)) {
+                    *slot = byte;
+                }
+                Ok(count as u64)
+            }
+            Kind::Null => Ok(0),
+            Kind::Zero => {
+                let buffer = mem.writable(addr, allowed)?;
+                buffer.fill(0);
+                Ok(allowed)
+            }
+            Kind::Random => {
+                let buffer = mem.writable(addr, allowed)?;
+                self.random.fill(buffer);
+                Ok(allowed)
+            }
+            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Place => Err(Errno::EBADF),
+        }
+    }
+
+    fn write_to(&mut self, mem: &Memory, fd: u64, addr: u64, len: u64, offset: Option<u64>) -> Result<u64, Errno> {
+        let file = self.files.get_mut(fd)?;
+        if !file.flags.write || file.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        let allowed = mem.readable_prefix_bytes(addr, len.min(MAX_TRANSFER_BYTES));
+        if allowed == 0 && len > 0 {
+            return Err(Errno::EFAULT);
+        }
+        let is_limited = matches!(file.kind, Kind::File(_) | Kind::Output(_));
+        let within = if is_limited { allowed.min(self.output_left.unwrap_or(u64::MAX)) } else { allowed };
+        if within == 0 && allowed > 0 {
+            self.stop = Some(StopReason::OutputLimit { bytes: self.output_limit.unwrap_or(0) });
+            return Err(Errno::EFBIG);
+        }
+        let bytes = mem.readable(addr, within)?;
+        let written = match &mut file.kind {
+            Kind::File(host) => match offset {
+                Some(offset) => retry(|| host.write_at(bytes, offset))?,
+                None => retry(|| host.write(bytes))?,
+            },
+            _ if offset.is_some() => return Err(Errno::ESPIPE),
+            Kind::Output(which) => self.streams.write(*which, bytes)?,
+            Kind::PipeWriter(end) => {
+                let mut pipe = end.lock();
+                let closed = pipe.reader_closed;
+                let room = PIPE_BYTES - pipe.buffer.len();
+                let count = bytes.len().min(room);
+                if !closed {
+                    pipe.buffer.extend(&bytes[..count]);
+                }
+                drop(pipe);
+                if closed {
+                    self.raise(Signal::Pipe);
+                    return Err(Errno::EPIPE);
+                }
+                if count == 0 && !bytes.is_empty() {
+                    if !file.flags.nonblock {
+                        self.stop = Some(StopReason::Deadlock { waits_for: "room in a pipe that only it reads" });
+                    }
+                    return Err(Errno::EAGAIN);
+                }
+                count
+            }
+            Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
+            Kind::Stdin | Kind::PipeReader(_) | Kind::Directory(_) | Kind::Place => return Err(Errno::EBADF),
+        };
+        if is_limited && let Some(left) = &mut self.output_left {
+            *left -= written as u64;
+        }
+        Ok(written as u64)
+    }
+
+    pub(super) fn close(&mut self, fd: u64) -> Result<u64, Errno> {
+        self.files.close(fd).map(|()| 0)
+    }
+
+    pub(super) fn lseek(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        const SET: u64 = 0;
+        const CURRENT: u64 = 1;
+        const END: u64 = 2;
+        let [fd, offset, whence, ..] = *a;
+        let offset = offset as i64;
+        match &mut self.files.get_mut(fd)?.kind {
+            Kind::File(host) => {
+                let target = match whence {
+                    SET => SeekFrom::Start(u64::try_from(offset).map_err(|_| Errno::EINVAL)?),
+                    CURRENT => SeekFrom::Current(offset),
+                    END => SeekFrom::End(offset),
+                    _ => return Err(Errno::EINVAL),
+                };
+                Ok(host.seek(target)?)
+            }
+            Kind::Directory(listing) => {
+                let target = match whence {
+                    SET => offset,
+                    CURRENT => listing.position as i64 + offset,
+                    _ => return Err(Errno::EINVAL),
+                };
+                listing.position = usize::try_from(target).map_err(|_| Errno::EINVAL)?;
+                Ok(listing.position as u64)
+            }
+            Kind::Null | Kind::Zero | Kind::Random => Ok(0),
+            Kind::Place => Err(Errno::EBADF),
+            _ => Err(Errno::ESPIPE),
+        }
+    }
+
+    pub(super) fn ftruncate(&mut self, fd: u64, len: u64) -> Result<u64, Errno> {
+        let len = file_offset(len)?;
+        let file = self.files.get(fd)?;
+        match &file.kind {
+            Kind::File(host) if file.flags.write => Ok(host.set_len(len).map(|()| 0)?),
+            Kind::File(_) if !self.writable => Err(Errno::EROFS),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {
+        match &self.files.get(fd)?.kind {
+            Kind::File(host) if self.writable => Ok(host.sync_all().map(|()| 0)?),
+            Kind::File(_) | Kind::Directory(_) => Ok(0),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    pub(super) fn dup(&mut self, fd: u64) -> Result<u64, Errno> {
+        self.files.duplicate(fd, 0, false, self.limits.descriptors())
+    }
+
+    pub(super) fn dup3(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [from, to, flags, ..] = *a;
+        if from as u32 == to as u32 {
+            return Err(Errno::EINVAL);
+        }
+        let cloexec = self.abi.open_flags(flags).cloexec;
+        self.files.duplicate_to(from, to, cloexec, self.limits.descriptors())
+    }
+
+    pub(super) fn pipe2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let OpenFlags { cloexec, nonblock, .. } = self.abi.open_flags(a[1]);
+        let (reader, writer) = PipeEnd::pair();
+        let limit = self.limits.descriptors();
+        let mut open = |kind, read| {
+            let flags = OpenFlags { read, write: !read, cloexec, nonblock, ..OpenFlags::default() };
+            self.files.insert(OpenFile { kind, flags, path: None }, limit)
+        };
+        let read_fd = open(Kind::PipeReader(reader), true)?;
+        let write_fd = match open(Kind::PipeWriter(writer), false) {
+            Ok(fd) => fd,
+            Err(errno) => {
+                self.files.close(read_fd)?;
+                return Err(errno);
+            }
+        };
+        let pair = Record::new().u32(read_fd as u32).u32(write_fd as u32).done();
+        if mem.write_bytes(a[0], &pair).is_err() {
+            self.files.close(read_fd)?;
+            self.files.close(write_fd)?;
+            return Err(Errno::EFAULT);
+        }
+        Ok(0)
+    }
+
+    pub(super) fn fcntl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const DUPFD: u64 = 0;
+        const GETFD: u64 = 1;
+        const SETFD: u64 = 2;
+        const GETFL: u64 = 3;
+        const SETFL: u64 = 4;
+        const GETLK: u64 = 5;
+        const SETLK: u64 = 6;
+        const SETLKW: u64 = 7;
+        const DUPFD_CLOEXEC: u64 = 1030;
+        const GETPIPE_SZ: u64 = 1032;
+        const FD_CLOEXEC: u64 = 1;
+        const F_UNLCK: u16 = 2;
+        let [fd, command, argument, ..] = *a;
+        match command {
+            DUPFD | DUPFD_CLOEXEC => {
+                let cloexec = command == DUPFD_CLOEXEC;
+                self.files.duplicate(fd, argument, cloexec, self.limits.descriptors())
+            }
+            GETFD => Ok(u64::from(self.files.cloexec(fd)?)),
+            SETFD => self.files.set_cloexec(fd, argument & FD_CLOEXEC != 0).map(|()| 0),
+            GETFL => Ok(self.abi.status_flags(self.files.get(fd)?.flags)),
+            SETFL => {
+                // Files of the host are not reopened, so only waiting can be changed.
+                let nonblock = self.abi.open_flags(argument).nonblock;
+                self.files.get_mut(fd)?.flags.nonblock = nonblock;
+                Ok(0)
+            }
+            // Nobody else is there to hold a lock.
+            GETLK => {
+                self.files.get(fd)?;
+                mem.write_bytes(argument, &F_UNLCK.to_le_bytes())?;
+                Ok(0)
+            }
+            SETLK | SETLKW => self.files.get(fd).map(|_| 0),
+            GETPIPE_SZ => match self.files.get(fd)?.kind {
+                Kind::PipeReader(_) | Kind::PipeWriter(_) => Ok(PIPE_BYTES as u64),
+                _ => Err(Errno::EBADF),
+            },
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// No descriptor is a terminal: output is buffered the same way wherever it goes.
+    pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const FIONREAD: u64 = 0x541b;
+        const FIOCLEX: u64 = 0x5451;
+        const FIONCLEX: u64 = 0x5450;
+        let [fd, request, argument, ..] = *a;
+        let file = self.files.get(fd)?;
+        match (request, &file.kind) {
+            (FIOCLEX, _) => self.files.set_cloexec(fd, true).map(|()| 0),
+            (FIONCLEX, _) => self.files.set_cloexec(fd, false).map(|()| 0),
+            (FIONREAD, Kind::PipeReader(end)) => {
+                let waiting = end.lock().buffer.len() as u32;
+                mem.write_bytes(argument, &waiting.to_le_bytes())?;
+                Ok(0)
+            }
+            _ => Err(Errno::ENOTTY),
+        }
+    }
+
+    /// Everything is ready at once, except a pipe that is empty or full.
+    pub(super) fn ppoll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const POLLIN: u16 = 1;
+        const POLLOUT: u16 = 4;
+        const POLLHUP: u16 = 16;
+        const POLLNVAL: u16 = 32;
+        let [fds, count, timeout, ..] = *a;
+        if count > self.limits.descriptors() {
+            return Err(Errno::EINVAL);
+        }
+        let mut ready = 0;
+        for index in 0..count {
+            let at = fds.wrapping_add(index * 8);
+            let fd = mem.read::<4>(at)?;
+            let wanted = mem.read::<2>(at.wrapping_add(4))? as u16;
+            let events = match self.files.get(fd).map(|file| &file.kind) {
+                _ if (fd as i32) < 0 => 0,
+                Err(_) => POLLNVAL,
+                Ok(Kind::PipeReader(end)) => {
+                    let pipe = end.lock();
+                    let data = if pipe.buffer.is_empty() { 0 } else { POLLIN & wanted };
+                    data | if pipe.writer_closed { POLLHUP } else { 0 }
+                }
+                Ok(Kind::PipeWriter(end)) if end.lock().buffer.len() >= PIPE_BYTES => 0,
+                Ok(_) => wanted & (POLLIN | POLLOUT),
+            };
+            mem.write_bytes(at.wrapping_add(6), &events.to_le_bytes())?;
+            ready += u64::from(events != 0);
+        }
+        if ready == 0 && timeout == 0 {
+            self.stop = Some(StopReason::Deadlock { waits_for: "an event (ppoll) that nobody can cause" });
+        }
+        Ok(ready)
+    }
+}
+
+fn read_file(host: &mut File, mem: &mut Memory, addr: u64, len: u64, offset: Option<u64>) -> Result<u64, Errno> {
+    let mut done = 0;
+    while done < len {
+        let piece = (len - done).min(PIECE_BYTES);
+        let buffer = mem.writable(addr + done, piece)?;
+        let count = match offset {
+            Some(offset) => retry(|| host.read_at(buffer, offset + done)),
+            None => retry(|| host.read(buffer)),
+        };
+        match count {
+            Ok(0) => break,
+            Ok(count) => done += count as u64,
+            Err(_) if done > 0 => break,
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(done)
+}
+
+/// Offsets are signed 64-bit numbers that must not be negative; room is left for the length.
+fn file_offset(offset: u64) -> Result<u64, Errno> {
+    if offset <= i64::MAX as u64 - MAX_TRANSFER_BYTES { Ok(offset) } else { Err(Errno::EINVAL) }
+}
+
+/// The buffers of a vectored call, together at most [`MAX_TRANSFER_BYTES`].
+fn iovecs(mem: &Memory, addr: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
+    if count > MAX_IOVECS {
+        return Err(Errno::EINVAL);
+    }
+    let mut left = MAX_TRANSFER_BYTES;
+    let mut vectors = Vec::with_capacity(count as usize);
+    for index in 0..count {
+        let [base, len] = read_words(mem, addr.wrapping_add(index * 16))?;
+        if len > i64::MAX as u64 {
+            return Err(Errno::EINVAL);
+        }
+        let len = len.min(left);
+        left -= len;
+        vectors.push((base, len));
+    }
+    Ok(vectors)
+}
+
+/// Goes through the buffers until one is transferred only in part. An error counts only if nothing
+/// was transferred before it.
+fn transfer(
+    vectors: &[(u64, u64)],
+    mut step: impl FnMut(u64, u64, u64) -> Result<u64, Errno>,
+) -> Result<u64, Errno> {
+    let mut total = 0;
+    for &(base, len) in vectors.iter().filter(|v| v.1 > 0) {
+        match step(base, len, total) {
+            Ok(count) => {
+                total += count;
+                if count < len {
+                    break;
+                }
+            }
+            Err(errno) if total == 0 => return Err(errno),
+            Err(_) => break,
+        }
+    }
+    Ok(total)
+}

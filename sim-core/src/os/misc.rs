@@ -1,0 +1,167 @@
+//! Identity, limits, randomness, and what a single thread needs of futexes.
+
+use super::errno::Errno;
+use super::record::Record;
+use super::{Linux, PID, StopReason};
+use crate::memory::Memory;
+use crate::process::layout;
+
+const UNLIMITED: u64 = u64::MAX;
+const RESOURCES: usize = 16;
+const RLIMIT_STACK: usize = 3;
+const RLIMIT_CORE: usize = 4;
+const RLIMIT_NOFILE: usize = 7;
+
+/// Soft and hard limits by resource. Only that of open files has an effect.
+#[derive(Clone, Debug)]
+pub(super) struct Limits([(u64, u64); RESOURCES]);
+
+impl Default for Limits {
+    fn default() -> Self {
+        let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
+        limits[RLIMIT_STACK] = (layout::STACK_BYTES, layout::STACK_BYTES);
+        limits[RLIMIT_CORE] = (0, 0);
+        limits[RLIMIT_NOFILE] = (super::descriptors::MAX_DESCRIPTORS, super::descriptors::MAX_DESCRIPTORS);
+        Limits(limits)
+    }
+}
+
+impl Limits {
+    /// Descriptors that may be open.
+    pub(super) fn descriptors(&self) -> u64 {
+        self.0[RLIMIT_NOFILE].0
+    }
+}
+
+impl Linux {
+    pub(super) fn uname(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
+        const FIELD: usize = 65;
+        let mut record = Record::new();
+        let fields = ["Linux", "hps", "6.1.0", "#1", self.abi.machine(), "(none)"];
+        for (index, field) in fields.iter().enumerate() {
+            record = record.bytes(field.as_bytes()).pad_to((index + 1) * FIELD);
+        }
+        mem.write_bytes(buffer, &record.done())?;
+        Ok(0)
+    }
+
+    pub(super) fn prlimit(
+        &mut self,
+        mem: &mut Memory,
+        resource: u64,
+        new: u64,
+        old: u64,
+    ) -> Result<u64, Errno> {
+        let index = usize::try_from(resource).ok().filter(|&i| i < RESOURCES).ok_or(Errno::EINVAL)?;
+        let current = self.limits.0[index];
+        let wanted = match new {
+            0 => current,
+            addr => (mem.read::<8>(addr)?, mem.read::<8>(addr.wrapping_add(8))?),
+        };
+        if wanted.0 > wanted.1 {
+            return Err(Errno::EINVAL);
+        }
+        if wanted.1 > current.1 {
+            return Err(Errno::EPERM);
+        }
+        super::record::write_optional(mem, old, &Record::new().u64(current.0).u64(current.1).done())?;
+        self.limits.0[index] = wanted;
+        Ok(0)
+    }
+
+    pub(super) fn prlimit64(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [pid, resource, new, old, ..] = *a;
+        if pid as u32 != 0 && pid as u32 != PID {
+            return Err(Errno::ESRCH);
+        }
+        self.prlimit(mem, resource, new, old)
+    }
+
+    pub(super) fn getrandom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const MAX_BYTES: u64 = 1 << 25;
+        let len = a[1].min(MAX_BYTES);
+        self.random.fill(mem.writable(a[0], len)?);
+        Ok(len)
+    }
+
+    /// One processor.
+    pub(super) fn sched_getaffinity(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [pid, size, mask, ..] = *a;
+        if pid as u32 != 0 && pid as u32 != PID {
+            return Err(Errno::ESRCH);
+        }
+        if size < 8 || size % 8 != 0 {
+            return Err(Errno::EINVAL);
+        }
+        mem.write_bytes(mask, &1u64.to_le_bytes())?;
+        Ok(8)
+    }
+
+    pub(super) fn getcpu(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        super::record::write_optional(mem, a[0], &[0; 4])?;
+        super::record::write_optional(mem, a[1], &[0; 4])?;
+        Ok(0)
+    }
+
+    /// Nobody else can wake a waiter, so waiting for ever is a deadlock.
+    pub(super) fn futex(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const COMMAND: u64 = 0x7f;
+        const WAIT: u64 = 0;
+        const WAKE: u64 = 1;
+        const REQUEUE: u64 = 3;
+        const CMP_REQUEUE: u64 = 4;
+        const WAIT_BITSET: u64 = 9;
+        const WAKE_BITSET: u64 = 10;
+        let [addr, operation, value, timeout, ..] = *a;
+        match operation & COMMAND {
+            WAKE | WAKE_BITSET | REQUEUE | CMP_REQUEUE => mem.readable(addr, 4).map(|_| 0).map_err(Errno::from),
+            WAIT | WAIT_BITSET => {
+                if mem.read::<4>(addr)? != value & 0xffff_ffff {
+                    return Err(Errno::EAGAIN);
+                }
+                if timeout != 0 {
+                    return Err(Errno::ETIMEDOUT);
+                }
+                self.stop = Some(StopReason::Deadlock { waits_for: "a futex that no other thread can wake" });
+                Err(Errno::EDEADLK)
+            }
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    pub(super) fn prctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const GET_DUMPABLE: u64 = 3;
+        const SET_DUMPABLE: u64 = 4;
+        const SET_NAME: u64 = 15;
+        const GET_NAME: u64 = 16;
+        const NAME_BYTES: usize = 16;
+        match a[0] {
+            GET_DUMPABLE => Ok(1),
+            SET_DUMPABLE => Ok(0),
+            SET_NAME => {
+                let available = mem.readable_prefix_bytes(a[1], NAME_BYTES as u64 - 1);
+                let bytes = mem.readable(a[1], available)?;
+                let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+                self.thread_name = [0; NAME_BYTES];
+                self.thread_name[..len].copy_from_slice(&bytes[..len]);
+                Ok(0)
+            }
+            GET_NAME => {
+                mem.write_bytes(a[1], &self.thread_name)?;
+                Ok(0)
+            }
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Nobody else's memory accesses need ordering.
+    pub(super) fn membarrier(&self, a: &[u64; 6]) -> Result<u64, Errno> {
+        const QUERY: u64 = 0;
+        const GLOBAL: u64 = 1;
+        match a[0] {
+            QUERY => Ok(GLOBAL),
+            GLOBAL => Ok(0),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+}

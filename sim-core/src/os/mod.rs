@@ -1,0 +1,227 @@
+//! Linux as a guest sees it: system calls of one process with one thread.
+//!
+//! The numbers, structures and conventions of an instruction set lie behind [`abi::Abi`]; the rest
+//! is the same for all of them. The guest reaches the host only here: files under one root folder
+//! (which is read-only unless asked), the standard streams, nothing else. Time comes from the
+//! simulation, randomness from a seed, and what depends on the host's files beyond their content
+//! (inode numbers, owners, times, the order of directories) is made up, so that the same inputs
+//! give the same run everywhere.
+
+pub mod abi;
+pub mod abi_riscv64;
+mod descriptors;
+mod dispatch;
+pub mod errno;
+mod files;
+mod memory;
+mod misc;
+pub mod numbers;
+mod paths;
+mod random;
+mod record;
+mod signals;
+mod streams;
+mod time;
+mod tree;
+
+use rustc_hash::FxHashSet;
+
+use self::abi::Abi;
+use self::descriptors::Descriptors;
+use self::memory::Heap;
+use self::misc::Limits;
+use self::paths::{GuestPath, Root};
+use self::random::Random;
+use self::signals::Signals;
+use self::streams::{Streams, Which};
+use crate::image::{Isa, LoadError};
+use crate::process::ProcessConfig;
+
+pub use self::signals::{Action, AltStack, SigInfo, Signal, exit_code_of_fault};
+pub use self::streams::{Output, Stdin};
+pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
+
+/// Process and thread number of the guest.
+pub const PID: u32 = 1000;
+/// User of the guest.
+pub const UID: u32 = 1000;
+/// Group of the guest.
+pub const GID: u32 = 1000;
+/// Number of the device that holds the files.
+const DEVICE: u64 = 1;
+
+/// What a system call did to the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyscallResult {
+    /// It goes on at `hart.pc`.
+    Continue,
+    /// It ended, with this exit code (128 and the number, if a signal ended it).
+    Exit(i32),
+    /// It can never go on; [`Linux::stop_reason`] says why.
+    Trap,
+}
+
+/// Why a process can never go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StopReason {
+    /// It waits for something that cannot happen.
+    #[error("deadlock: the program waits for {waits_for}")]
+    Deadlock {
+        /// What it waits for.
+        waits_for: &'static str,
+    },
+    /// It wrote too much.
+    #[error("the program wrote more than its limit of {bytes} bytes; raise the output limit if it really needs more")]
+    OutputLimit {
+        /// The limit, in bytes.
+        bytes: u64,
+    },
+}
+
+/// Receives warnings, each once.
+pub type WarningSink = Box<dyn FnMut(&str) + Send>;
+
+/// The operating system of one guest process.
+pub struct Linux {
+    abi: &'static dyn Abi,
+    files: Descriptors,
+    streams: Streams,
+    root: Option<Root>,
+    writable: bool,
+    cwd: GuestPath,
+    exe: Vec<u8>,
+    umask: u32,
+    heap: Heap,
+    signals: Signals,
+    random: Random,
+    limits: Limits,
+    output_limit: Option<u64>,
+    output_left: Option<u64>,
+    /// Where a thread that ends would clear its number. There is only one thread.
+    clear_tid: u64,
+    thread_name: [u8; 16],
+    /// Simulated time at the current call.
+    now_ns: u64,
+    stop: Option<StopReason>,
+    warnings: Vec<String>,
+    warned: FxHashSet<u64>,
+    sink: Option<WarningSink>,
+}
+
+impl std::fmt::Debug for Linux {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Linux")
+            .field("abi", &self.abi)
+            .field("files", &self.files)
+            .field("root", &self.root)
+            .field("heap", &self.heap)
+            .field("stop", &self.stop)
+            .field("warnings", &self.warnings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Linux {
+    /// The operating system of a process whose name is `name` and whose heap begins at
+    /// `heap_start`.
+    ///
+    /// # Errors
+    /// [`LoadError::Config`] if the root is not a folder that can be read.
+    pub fn new(isa: Isa, config: &ProcessConfig, name: &str, heap_start: u64) -> Result<Linux, LoadError> {
+        let abi: &'static dyn Abi = match isa {
+            Isa::Riscv64 => &abi_riscv64::Riscv64,
+        };
+        let root = match &config.root {
+            None => None,
+            Some(path) => Some(tree::open_root(path).map_err(|cause| LoadError::Config {
+                place: "root",
+                problem: format!("{}: {cause}", path.display()),
+                remedy: "name a folder that exists and can be read",
+            })?),
+        };
+        let exe = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+        let mut os = Linux {
+            abi,
+            files: Descriptors::default(),
+            streams: Streams::new(config.stdin.clone(), config.stdout, config.stderr),
+            root,
+            writable: config.writable,
+            cwd: GuestPath::default(),
+            exe: exe.into_bytes(),
+            umask: 0o022,
+            heap: Heap::new(heap_start),
+            signals: Signals::default(),
+            random: Random::new(config.seed),
+            limits: Limits::default(),
+            output_limit: config.output_limit_bytes,
+            output_left: config.output_limit_bytes,
+            clear_tid: 0,
+            thread_name: [0; 16],
+            now_ns: 0,
+            stop: None,
+            warnings: Vec::new(),
+            warned: FxHashSet::default(),
+            sink: None,
+        };
+        os.open_streams();
+        Ok(os)
+    }
+
+    /// The system call interface.
+    #[must_use]
+    pub fn abi(&self) -> &'static dyn Abi {
+        self.abi
+    }
+
+    /// The code of the page at [`layout::TRAMPOLINE`](crate::process::layout::TRAMPOLINE).
+    #[must_use]
+    pub fn trampoline(&self) -> &'static [u8] {
+        self.abi.trampoline()
+    }
+
+    /// Draws from the guest's randomness.
+    pub fn fill_random(&mut self, bytes: &mut [u8]) {
+        self.random.fill(bytes);
+    }
+
+    /// What the guest wrote to standard output, if it is captured.
+    #[must_use]
+    pub fn captured_stdout(&self) -> &[u8] {
+        self.streams.captured(Which::Stdout)
+    }
+
+    /// What the guest wrote to standard error, if it is captured.
+    #[must_use]
+    pub fn captured_stderr(&self) -> &[u8] {
+        self.streams.captured(Which::Stderr)
+    }
+
+    /// Why the process can never go on, after [`SyscallResult::Trap`].
+    #[must_use]
+    pub fn stop_reason(&self) -> Option<&StopReason> {
+        self.stop.as_ref()
+    }
+
+    /// Every warning so far, in order.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Passes warnings on as they come. Without a sink they are only collected.
+    pub fn set_warning_sink(&mut self, sink: WarningSink) {
+        self.sink = Some(sink);
+    }
+
+    /// Warns, once for each call number.
+    fn warn(&mut self, number: u64, text: String) {
+        // A hostile guest has 2^64 numbers to try.
+        const MAX_WARNINGS: usize = 1000;
+        if self.warnings.len() < MAX_WARNINGS && self.warned.insert(number) {
+            if let Some(sink) = &mut self.sink {
+                sink(&text);
+            }
+            self.warnings.push(text);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The system calls, independent of the numbers that an ABI gives them.
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident $text:literal;)*) => {
+        /// A system call that has a meaning here.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Call {
+            $(#[doc = concat!("`", $text, "`")] $name,)*
+        }
+
+        impl Call {
+            /// The name of the call.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Call::$name => $text,)* }
+            }
+        }
+    };
+}
+
+calls! {
+    Brk "brk";
+    Chdir "chdir";
+    ClockGetres "clock_getres";
+    ClockGettime "clock_gettime";
+    ClockNanosleep "clock_nanosleep";
+    Clone "clone";
+    Clone3 "clone3";
+    Close "close";
+    Dup "dup";
+    Dup3 "dup3";
+    Execve "execve";
+    Exit "exit";
+    ExitGroup "exit_group";
+    Faccessat "faccessat";
+    Faccessat2 "faccessat2";
+    Fadvise64 "fadvise64";
+    Fchdir "fchdir";
+    Fchmod "fchmod";
+    Fchmodat "fchmodat";
+    Fcntl "fcntl";
+    Fdatasync "fdatasync";
+    Fstat "fstat";
+    Fsync "fsync";
+    Ftruncate "ftruncate";
+    Futex "futex";
+    Getcpu "getcpu";
+    Getcwd "getcwd";
+    Getdents64 "getdents64";
+    Getegid "getegid";
+    Geteuid "geteuid";
+    Getgid "getgid";
+    Getpgid "getpgid";
+    Getpid "getpid";
+    Getppid "getppid";
+    Getrandom "getrandom";
+    Getrlimit "getrlimit";
+    Getrusage "getrusage";
+    Getsid "getsid";
+    Gettid "gettid";
+    Gettimeofday "gettimeofday";
+    Getuid "getuid";
+    Ioctl "ioctl";
+    Kill "kill";
+    Lseek "lseek";
+    Madvise "madvise";
+    Membarrier "membarrier";
+    Mkdirat "mkdirat";
+    Mmap "mmap";
+    Mprotect "mprotect";
+    Mremap "mremap";
+    Msync "msync";
+    Munmap "munmap";
+    Nanosleep "nanosleep";
+    Newfstatat "newfstatat";
+    Openat "openat";
+    Pipe2 "pipe2";
+    Ppoll "ppoll";
+    Prctl "prctl";
+    Pread64 "pread64";
+    Preadv "preadv";
+    Prlimit64 "prlimit64";
+    Pwrite64 "pwrite64";
+    Pwritev "pwritev";
+    Read "read";
+    Readlinkat "readlinkat";
+    Readv "readv";
+    Renameat "renameat";
+    Renameat2 "renameat2";
+    RiscvFlushIcache "riscv_flush_icache";
+    RiscvHwprobe "riscv_hwprobe";
+    Rseq "rseq";
+    RtSigaction "rt_sigaction";
+    RtSigpending "rt_sigpending";
+    RtSigprocmask "rt_sigprocmask";
+    RtSigreturn "rt_sigreturn";
+    RtSigsuspend "rt_sigsuspend";
+    SchedGetaffinity "sched_getaffinity";
+    SchedYield "sched_yield";
+    SetRobustList "set_robust_list";
+    SetTidAddress "set_tid_address";
+    Setrlimit "setrlimit";
+    Sigaltstack "sigaltstack";
+    Statx "statx";
+    Sysinfo "sysinfo";
+    Tgkill "tgkill";
+    Times "times";
+    Tkill "tkill";
+    Umask "umask";
+    Uname "uname";
+    Unlinkat "unlinkat";
+    Wait4 "wait4";
+    Write "write";
+    Writev "writev";
+}

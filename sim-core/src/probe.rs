@@ -1,0 +1,121 @@
+//! Probes: passive observers of the retired stream, of cycles and of squashes.
+//!
+//! A machine is generic over its probe. Every hook has an empty default and is guarded by a
+//! constant, so that what a probe does not ask for costs nothing, and a probe has no way to
+//! change the machine.
+
+use crate::ids::DisePc;
+use crate::inst::Inst;
+
+/// One retired instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Retired<'a> {
+    /// Address of the instruction (of the trigger, inside an expansion).
+    pub pc: u64,
+    /// Where in an expansion it stands.
+    pub disepc: DisePc,
+    /// The static instruction.
+    pub inst: &'a Inst,
+    /// It belongs to the program: not inserted by an expansion and not part of a handler.
+    pub is_program: bool,
+    /// Effective address of a memory instruction, else 0.
+    pub addr: u64,
+    /// Address of the instruction executed next by a control transfer, else 0.
+    pub target: u64,
+    /// A control transfer that was taken.
+    pub taken: bool,
+}
+
+/// A passive observer. `WANTS_*` constants switch hooks on at compile time.
+pub trait Probe {
+    /// False: the machine may skip every call.
+    const ENABLED: bool = true;
+    /// [`Probe::retired`] wants every instruction.
+    const WANTS_RETIRED: bool = false;
+    /// [`Probe::memory`] wants the program's memory references.
+    const WANTS_MEMORY: bool = false;
+    /// [`Probe::control`] wants the program's control transfers.
+    const WANTS_CONTROL: bool = false;
+
+    /// Every retired instruction, in order.
+    #[inline]
+    fn retired(&mut self, event: &Retired<'_>) {
+        let _ = event;
+    }
+
+    /// A load, store or atomic of the program and its effective address, in order.
+    #[inline]
+    fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
+        let _ = (pc, inst, addr);
+    }
+
+    /// A branch, jump, call or return of the program: `taken`, and `target`, the address of the
+    /// instruction executed next.
+    #[inline]
+    fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        let _ = (pc, inst, target, taken);
+    }
+}
+
+/// No probe.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    const ENABLED: bool = false;
+}
+
+impl<A: Probe, B: Probe> Probe for (A, B) {
+    const ENABLED: bool = A::ENABLED || B::ENABLED;
+    const WANTS_RETIRED: bool = A::WANTS_RETIRED || B::WANTS_RETIRED;
+    const WANTS_MEMORY: bool = A::WANTS_MEMORY || B::WANTS_MEMORY;
+    const WANTS_CONTROL: bool = A::WANTS_CONTROL || B::WANTS_CONTROL;
+
+    #[inline]
+    fn retired(&mut self, event: &Retired<'_>) {
+        if A::WANTS_RETIRED {
+            self.0.retired(event);
+        }
+        if B::WANTS_RETIRED {
+            self.1.retired(event);
+        }
+    }
+    #[inline]
+    fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
+        if A::WANTS_MEMORY {
+            self.0.memory(pc, inst, addr);
+        }
+        if B::WANTS_MEMORY {
+            self.1.memory(pc, inst, addr);
+        }
+    }
+    #[inline]
+    fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        if A::WANTS_CONTROL {
+            self.0.control(pc, inst, target, taken);
+        }
+        if B::WANTS_CONTROL {
+            self.1.control(pc, inst, target, taken);
+        }
+    }
+}
+
+impl<P: Probe> Probe for &mut P {
+    const ENABLED: bool = P::ENABLED;
+    const WANTS_RETIRED: bool = P::WANTS_RETIRED;
+    const WANTS_MEMORY: bool = P::WANTS_MEMORY;
+    const WANTS_CONTROL: bool = P::WANTS_CONTROL;
+
+    #[inline]
+    fn retired(&mut self, event: &Retired<'_>) {
+        (**self).retired(event);
+    }
+    #[inline]
+    fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
+        (**self).memory(pc, inst, addr);
+    }
+    #[inline]
+    fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        (**self).control(pc, inst, target, taken);
+    }
+}

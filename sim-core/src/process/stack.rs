@@ -1,0 +1,140 @@
+//! The initial stack: argument count, arguments, environment, auxiliary vector, as Linux lays
+//! them out (psABI, "Process Initialization"; Linux `fs/binfmt_elf.c`, `create_elf_tables`).
+
+use super::{ProcessConfig, layout};
+use crate::image::{LoadError, ProgramImage};
+use crate::memory::PAGE_SIZE;
+use crate::os::{GID, Linux, UID};
+
+/// Types of auxiliary vector entries (Linux `include/uapi/linux/auxvec.h`).
+mod at {
+    pub const NULL: u64 = 0;
+    pub const PHDR: u64 = 3;
+    pub const PHENT: u64 = 4;
+    pub const PHNUM: u64 = 5;
+    pub const PAGESZ: u64 = 6;
+    pub const BASE: u64 = 7;
+    pub const FLAGS: u64 = 8;
+    pub const ENTRY: u64 = 9;
+    pub const UID: u64 = 11;
+    pub const EUID: u64 = 12;
+    pub const GID: u64 = 13;
+    pub const EGID: u64 = 14;
+    pub const PLATFORM: u64 = 15;
+    pub const HWCAP: u64 = 16;
+    pub const CLKTCK: u64 = 17;
+    pub const SECURE: u64 = 23;
+    pub const RANDOM: u64 = 25;
+    pub const EXECFN: u64 = 31;
+}
+
+/// The initial stack.
+pub(super) struct Stack {
+    /// The initial stack pointer: address of the first byte.
+    pub pointer: u64,
+    /// The stack from there to its top.
+    pub bytes: Vec<u8>,
+}
+
+/// Strings collected from the top of the stack down.
+struct Strings {
+    /// The area's bytes in reverse order.
+    reversed: Vec<u8>,
+}
+
+impl Strings {
+    /// Pushes bytes and returns their address.
+    fn push(&mut self, bytes: &[u8]) -> u64 {
+        self.reversed.extend(bytes.iter().rev());
+        layout::STACK_TOP - self.reversed.len() as u64
+    }
+
+    fn push_cstr(&mut self, text: &str) -> u64 {
+        self.reversed.push(0);
+        self.push(text.as_bytes())
+    }
+}
+
+pub(super) fn build(
+    image: &ProgramImage,
+    args: &[String],
+    config: &ProcessConfig,
+    os: &mut Linux,
+) -> Result<Stack, LoadError> {
+    let env: Vec<String> = config.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    check_strings(args, &config.env, &env)?;
+
+    let mut strings = Strings { reversed: vec![0; 8] };
+    let file_name = strings.push_cstr(&args[0]);
+    let env: Vec<u64> = env.iter().rev().map(|text| strings.push_cstr(text)).collect();
+    let argv: Vec<u64> = args.iter().rev().map(|text| strings.push_cstr(text)).collect();
+    let platform = os.abi().platform().map(|name| strings.push_cstr(name));
+    let mut random = [0; 16];
+    os.fill_random(&mut random);
+    let random = strings.push(&random);
+
+    let mut words = vec![argv.len() as u64];
+    words.extend(argv.iter().rev());
+    words.push(0);
+    words.extend(env.iter().rev());
+    words.push(0);
+    for (kind, value) in auxiliary(image, os, file_name, random, platform) {
+        words.extend([kind, value]);
+    }
+
+    let strings_start = layout::STACK_TOP - strings.reversed.len() as u64;
+    let pointer = (strings_start - words.len() as u64 * 8) & !15;
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.resize((strings_start - pointer) as usize, 0);
+    bytes.extend(strings.reversed.iter().rev());
+    Ok(Stack { pointer, bytes })
+}
+
+fn auxiliary(
+    image: &ProgramImage,
+    os: &Linux,
+    file_name: u64,
+    random: u64,
+    platform: Option<u64>,
+) -> Vec<(u64, u64)> {
+    let mut entries = vec![
+        (at::HWCAP, os.abi().hwcap()),
+        (at::PAGESZ, PAGE_SIZE),
+        (at::CLKTCK, crate::os::CLOCK_TICKS_PER_SECOND),
+        (at::PHDR, image.program_headers.addr),
+        (at::PHENT, image.program_headers.entry_bytes),
+        (at::PHNUM, image.program_headers.count),
+        (at::BASE, 0),
+        (at::FLAGS, 0),
+        (at::ENTRY, image.entry),
+        (at::UID, u64::from(UID)),
+        (at::EUID, u64::from(UID)),
+        (at::GID, u64::from(GID)),
+        (at::EGID, u64::from(GID)),
+        (at::SECURE, 0),
+        (at::RANDOM, random),
+        (at::EXECFN, file_name),
+    ];
+    entries.extend(platform.map(|name| (at::PLATFORM, name)));
+    entries.push((at::NULL, 0));
+    entries
+}
+
+fn check_strings(args: &[String], env: &[(String, String)], joined: &[String]) -> Result<(), LoadError> {
+    let config = |place, problem: String, remedy| LoadError::Config { place, problem, remedy };
+    if let Some(arg) = args.iter().find(|a| a.contains('\0')) {
+        return Err(config("args", format!("{arg:?} contains a zero byte"), "remove it"));
+    }
+    if let Some((name, _)) = env.iter().find(|(n, v)| n.is_empty() || n.contains(['=', '\0']) || v.contains('\0')) {
+        let problem = format!("{name:?} is no name of a variable, or its value contains a zero byte");
+        return Err(config("env", problem, "give names without '=' and values without zero bytes"));
+    }
+    let pointers = (args.len() + joined.len()) as u64 * 8;
+    let text: u64 = args.iter().chain(joined).map(|s| s.len() as u64 + 1).sum();
+    if pointers + text > layout::MAX_ARGUMENT_BYTES {
+        let problem =
+            format!("arguments and environment take {} bytes, more than {}", pointers + text, layout::MAX_ARGUMENT_BYTES);
+        return Err(config("args and env", problem, "shorten them or pass the data in a file"));
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Parsing of single operands.
+
+use super::super::decode::destination;
+use super::super::format::Operand;
+use super::super::registers::{ROUNDING_MODES, parse_csr, parse_register};
+use super::{AsmError, OperandHook, Token};
+use crate::inst::{Inst, Op, reg};
+
+/// What operands are parsed against.
+pub(super) struct Parser<'a> {
+    pub(super) mnemonic: &'a str,
+    pub(super) pc: u64,
+    pub(super) hook: &'a dyn OperandHook,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Integer,
+    Float,
+}
+
+impl Parser<'_> {
+    /// Parses one operand into the instruction.
+    pub(super) fn operand(&self, inst: &mut Inst, operand: Operand, token: Token<'_>) -> Result<(), AsmError> {
+        match operand {
+            Operand::Rd => inst.rd = destination(self.register(token, Kind::Integer)?),
+            Operand::Rs1 => inst.rs1 = self.register(token, Kind::Integer)?,
+            Operand::Rs2 => inst.rs2 = self.register(token, Kind::Integer)?,
+            Operand::Fd => inst.rd = self.register(token, Kind::Float)?,
+            Operand::Fs1 => inst.rs1 = self.register(token, Kind::Float)?,
+            Operand::Fs2 => inst.rs2 = self.register(token, Kind::Float)?,
+            Operand::Fs3 => inst.rs3 = self.register(token, Kind::Float)?,
+            Operand::Imm12 => inst.imm = self.ranged(token, -2048, 2047)?,
+            Operand::Shamt6 => inst.imm = self.ranged(token, 0, 63)?,
+            Operand::Shamt5 => inst.imm = self.ranged(token, 0, 31)?,
+            Operand::Imm20 => inst.imm = i64::from((self.ranged(token, 0, 0xf_ffff)? << 12) as i32),
+            Operand::MemLoad | Operand::MemStore => {
+                (inst.rs1, inst.imm) = self.memory(token, inst.op == Op::Jalr)?;
+            }
+            Operand::Address => {
+                (inst.rs1, inst.imm) = self.memory(token, false)?;
+                if inst.imm != 0 {
+                    return Err(token.error(format!("`{}` takes no offset: write `(register)`", self.mnemonic)));
+                }
+            }
+            Operand::BranchTarget => inst.imm = self.distance(token, 1 << 12)?,
+            Operand::JumpTarget => inst.imm = self.distance(token, 1 << 20)?,
+            Operand::Csr => inst.imm |= self.csr(token)?,
+            Operand::Zimm => inst.imm |= self.ranged(token, 0, 31)? << 12,
+            Operand::RoundingMode | Operand::RoundingModeExact => inst.imm = rounding_mode(token)?,
+            Operand::Index => inst.imm = self.ranged(token, 0, 255)?,
+            Operand::Handler => inst.imm = self.immediate(token)?,
+            Operand::FenceSets => inst.imm = self.fence_set(token)?,
+        }
+        Ok(())
+    }
+
+    fn register(&self, token: Token<'_>, kind: Kind) -> Result<u8, AsmError> {
+        if let Some(register) = self.hook.register(token.text) {
+            return Ok(register);
+        }
+        let Some(register) = parse_register(token.text) else {
+            return Err(token.error(format!("`{}` is not a register", token.text)));
+        };
+        let is_float = (reg::FP..reg::DISE).contains(&register);
+        match kind {
+            Kind::Integer if is_float => Err(token.error(format!(
+                "`{}` takes an integer register here, not `{}`",
+                self.mnemonic, token.text
+            ))),
+            Kind::Float if !is_float => Err(token.error(format!(
+                "`{}` takes a floating-point register here, not `{}`",
+                self.mnemonic, token.text
+            ))),
+            _ => Ok(register),
+        }
+    }
+
+    /// Any 64-bit value.
+    pub(super) fn immediate(&self, token: Token<'_>) -> Result<i64, AsmError> {
+        self.hook
+            .immediate(token.text)
+            .or_else(|| parse_number(token.text))
+            .ok_or_else(|| token.error(format!("`{}` is neither a number nor a known name", token.text)))
+    }
+
+    fn ranged(&self, token: Token<'_>, low: i64, high: i64) -> Result<i64, AsmError> {
+        let value = self.immediate(token)?;
+        if (low..=high).contains(&value) {
+            return Ok(value);
+        }
+        Err(token.error(format!("{value} is out of range: `{}` takes {low} to {high} here", self.mnemonic)))
+    }
+
+    /// `imm(register)` or `(register)`; the register alone where `bare` allows it.
+    fn memory(&self, token: Token<'_>, bare: bool) -> Result<(u8, i64), AsmError> {
+        let Some((open, inner)) =
+            token.text.strip_suffix(')').and_then(|head| head.rfind('(').map(|at| (at, &head[at + 1..])))
+        else {
+            if bare {
+                return Ok((self.register(token, Kind::Integer)?, 0));
+            }
+            return Err(token.error(format!("`{}` is not a memory operand: write `offset(register)`", token.text)));
+        };
+        let lead = inner.len() - inner.trim_start().len();
+        let register = Token { text: inner.trim(), column: token.column + open + 1 + lead };
+        let offset = Token { text: token.text[..open].trim(), column: token.column };
+        let imm = if offset.text.is_empty() { 0 } else { self.ranged(offset, -2048, 2047)? };
+        Ok((self.register(register, Kind::Integer)?, imm))
+    }
+
+    /// The distance from `pc` to an absolute target, below `reach` in both directions.
+    fn distance(&self, token: Token<'_>, reach: i64) -> Result<i64, AsmError> {
+        let distance = self.immediate(token)?.wrapping_sub(self.pc as i64);
+        if distance & 1 != 0 {
+            return Err(token.error(format!("the target `{}` is not at an even distance", token.text)));
+        }
+        if (-reach..reach).contains(&distance) {
+            return Ok(distance);
+        }
+        let last = reach - 2;
+        Err(token.error(format!(
+            "the target is {distance} bytes away: `{}` reaches -{reach} to {last}",
+            self.mnemonic
+        )))
+    }
+
+    fn csr(&self, token: Token<'_>) -> Result<i64, AsmError> {
+        match parse_csr(token.text) {
+            Some(number) => Ok(i64::from(number)),
+            None => self.ranged(token, 0, 0xfff),
+        }
+    }
+
+    /// Letters of `iorw` in this order, or 0.
+    pub(super) fn fence_set(&self, token: Token<'_>) -> Result<i64, AsmError> {
+        let mut rest = token.text;
+        let mut bits = 0;
+        for (i, letter) in ['i', 'o', 'r', 'w'].into_iter().enumerate() {
+            if let Some(tail) = rest.strip_prefix(letter) {
+                bits |= 8 >> i;
+                rest = tail;
+            }
+        }
+        if rest.is_empty() || token.text == "0" {
+            return Ok(bits);
+        }
+        Err(token.error(format!("`{}` is no set of accesses: write letters of `iorw` in this order, or 0", token.text)))
+    }
+}
+
+fn rounding_mode(token: Token<'_>) -> Result<i64, AsmError> {
+    ROUNDING_MODES
+        .iter()
+        .position(|&name| name == Some(token.text))
+        .map(|mode| mode as i64)
+        .ok_or_else(|| token.error(format!("`{}` is no rounding mode: use rne, rtz, rdn, rup, rmm or dyn", token.text)))
+}
+
+/// Decimal, `0x` or `0b`, with a sign.
+fn parse_number(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let magnitude = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        unsigned(hex, 16)?
+    } else if let Some(binary) = digits.strip_prefix("0b") {
+        unsigned(binary, 2)?
+    } else {
+        unsigned(digits, 10)?
+    };
+    if negative {
+        0i64.checked_sub_unsigned(magnitude)
+    } else {
+        // Addresses and masks of the upper half are written without a sign.
+        Some(magnitude as i64)
+    }
+}
+
+fn unsigned(digits: &str, radix: u32) -> Option<u64> {
+    if digits.starts_with('+') {
+        return None;
+    }
+    u64::from_str_radix(digits, radix).ok()
+}
+
+/// The operand in messages about what an instruction takes.
+pub(super) fn describe(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Rd => "rd",
+        Operand::Rs1 => "rs1",
+        Operand::Rs2 => "rs2",
+        Operand::Fd => "fd",
+        Operand::Fs1 => "fs1",
+        Operand::Fs2 => "fs2",
+        Operand::Fs3 => "fs3",
+        Operand::Imm12 | Operand::Imm20 | Operand::Zimm => "imm",
+        Operand::Shamt6 | Operand::Shamt5 => "shamt",
+        Operand::MemLoad | Operand::MemStore => "offset(rs1)",
+        Operand::Address => "(rs1)",
+        Operand::BranchTarget | Operand::JumpTarget => "target",
+        Operand::Csr => "csr",
+        Operand::FenceSets => "predecessors, successors",
+        Operand::RoundingMode | Operand::RoundingModeExact => "[rm]",
+        Operand::Index => "index",
+        Operand::Handler => "handler",
+    }
+}

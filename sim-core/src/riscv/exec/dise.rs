@@ -1,0 +1,55 @@
+//! Operations of replacement sequences and of handlers (DISE, ISCA 2003). What they mean for
+//! `PC:DISEPC` is the machine's business; here they only say what happened.
+
+use super::{rs1, rs2, unary_ops, write};
+use crate::exec::Outcome;
+use crate::hart::Hart;
+use crate::inst::Inst;
+
+macro_rules! branches {
+    ($($name:ident($a:ident, $b:ident) = $taken:expr;)*) => {$(
+        #[inline(always)]
+        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+            let ($a, $b) = (rs1(hart, inst), rs2(hart, inst));
+            if $taken { Outcome::DiseTaken(inst.imm as u8) } else { Outcome::Next }
+        }
+    )*};
+}
+
+branches! {
+    beq(a, b) = a == b;
+    bne(a, b) = a != b;
+    blt(a, b) = (a as i64) < b as i64;
+    bge(a, b) = a as i64 >= b as i64;
+    bltu(a, b) = a < b;
+    bgeu(a, b) = a >= b;
+}
+
+unary_ops! {
+    copy(a) = a;
+}
+
+#[inline(always)]
+pub(super) fn br<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+    Outcome::DiseTaken(inst.imm as u8)
+}
+
+#[inline(always)]
+pub(super) fn call<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+    Outcome::DiseCall(inst.imm as u64)
+}
+
+#[inline(always)]
+pub(super) fn ccall<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+    if rs1(hart, inst) != 0 { Outcome::DiseCall(inst.imm as u64) } else { Outcome::Next }
+}
+
+#[inline(always)]
+pub(super) fn ret<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+    Outcome::DiseReturn
+}
+
+#[inline(always)]
+pub(super) fn drain<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+    Outcome::DiseDrain
+}

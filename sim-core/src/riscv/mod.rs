@@ -1,0 +1,31 @@
+//! RV64GC in user mode: I, M, A, F, D, C, Zicsr, Zifencei, Zba, Zbb, Zbs, and the operations that
+//! DISE adds.
+//!
+//! | module | job |
+//! | --- | --- |
+//! | `table` | the table of operations, from which the rest is generated |
+//! | [`format`] | operand shapes |
+//! | `decode`, `rvc` | 32-bit and compressed encodings to [`Inst`](crate::inst::Inst) |
+//! | `encode` | back to 32 bits |
+//! | `exec` | what each operation does |
+//! | `disasm`, [`asm`] | to and from text |
+//! | [`registers`] | names |
+
+pub mod asm;
+mod decode;
+mod disasm;
+mod encode;
+mod exec;
+pub mod format;
+pub mod registers;
+mod rvc;
+pub(crate) mod table;
+
+pub use decode::decode;
+pub use disasm::disassemble;
+pub use encode::encode;
+pub use exec::execute;
+pub use registers::{parse_register, register_name};
+
+/// The operand bits of `fence.tso`: `fm` 1000, predecessors and successors `rw`.
+pub(crate) const FENCE_TSO: u32 = 0x833;

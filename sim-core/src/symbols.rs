@@ -1,0 +1,216 @@
+//! Functions and named addresses of a program.
+
+use std::fmt::Write;
+
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
+use rustc_hash::FxHashMap;
+
+use crate::image::Segment;
+use crate::memory::Perm;
+
+/// Longer names are cut here when they are demangled, in bytes: hostile names can grow without
+/// bound.
+const MAX_NAME_BYTES: usize = 4096;
+
+/// A function of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, demangled (C++, Rust).
+    pub name: String,
+    /// Its name as the file has it.
+    pub linkage_name: String,
+    /// Address of its first instruction.
+    pub addr: u64,
+    /// Its size in bytes. Where the file says 0 (assembly), it reaches to the next function or to
+    /// the end of its segment.
+    pub size: u64,
+}
+
+/// The symbols of a program. Empty for a stripped one.
+#[derive(Clone, Debug, Default)]
+pub struct SymbolTable {
+    functions: Vec<Function>,
+    addresses: FxHashMap<String, u64>,
+}
+
+/// A function symbol before names for the same address are merged.
+struct Candidate<'a> {
+    addr: u64,
+    size: u64,
+    name: &'a str,
+    /// Better candidates compare lower.
+    rank: (bool, bool, u8),
+}
+
+impl SymbolTable {
+    /// Reads the symbols of an ELF file. Damaged tables count as absent.
+    pub(crate) fn from_elf(bytes: &[u8], bias: u64, segments: &[Segment]) -> SymbolTable {
+        let Ok(file) = ElfFile64::<LittleEndian>::parse(bytes) else {
+            return SymbolTable::default();
+        };
+        let mut addresses = FxHashMap::default();
+        let mut candidates = Vec::new();
+        for symbol in file.symbols() {
+            let Ok(name) = symbol.name() else { continue };
+            let addr = symbol.address().wrapping_add(bias);
+            let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end());
+            let Some(segment) = segment.filter(|_| symbol.is_definition()) else { continue };
+            // Local labels and mapping symbols name no function.
+            if name.is_empty() || name.starts_with(['$', '.']) {
+                continue;
+            }
+            if symbol.is_global() || !addresses.contains_key(name) {
+                addresses.insert(name.to_owned(), addr);
+            }
+            let is_function = symbol.kind() == SymbolKind::Text;
+            let is_label = symbol.kind() == SymbolKind::Unknown && symbol.is_global();
+            if segment.perm.contains(Perm::X) && (is_function || is_label) {
+                let binding = match (symbol.is_local(), symbol.is_weak()) {
+                    (false, false) => 0,
+                    (_, true) => 1,
+                    (true, _) => 2,
+                };
+                let rank = (!is_function, symbol.size() == 0, binding);
+                candidates.push(Candidate { addr, size: symbol.size().min(segment.end() - addr), name, rank });
+            }
+        }
+        SymbolTable { functions: functions(candidates, segments), addresses }
+    }
+
+    /// The functions in ascending order of address; one for each address.
+    #[must_use]
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The function that holds an instruction.
+    #[must_use]
+    pub fn function_at(&self, pc: u64) -> Option<&Function> {
+        self.function_index(pc).map(|index| &self.functions[index])
+    }
+
+    /// The position in [`SymbolTable::functions`] of the function that holds an instruction.
+    #[must_use]
+    pub fn function_index(&self, pc: u64) -> Option<usize> {
+        let after = self.functions.partition_point(|f| f.addr <= pc);
+        let index = after.checked_sub(1)?;
+        (pc - self.functions[index].addr < self.functions[index].size).then_some(index)
+    }
+
+    /// The address of a symbol, by its name as the file has it.
+    #[must_use]
+    pub fn address_of(&self, linkage_name: &str) -> Option<u64> {
+        self.addresses.get(linkage_name).copied()
+    }
+
+    /// The function of this name, demangled or not.
+    #[must_use]
+    pub fn function_named(&self, name: &str) -> Option<&Function> {
+        self.functions.iter().find(|f| f.linkage_name == name || f.name == name)
+    }
+}
+
+/// One function for each address, sizes completed and cut at the next function.
+fn functions(mut candidates: Vec<Candidate<'_>>, segments: &[Segment]) -> Vec<Function> {
+    candidates.sort_by(|a, b| (a.addr, a.rank, a.name).cmp(&(b.addr, b.rank, b.name)));
+    candidates.dedup_by_key(|c| c.addr);
+    // A label inside a sized function is a place in it, not a function.
+    let mut end = 0;
+    candidates.retain(|c| {
+        let inside = c.addr < end && (c.rank.0 || c.rank.1);
+        end = if inside { end } else { c.addr + c.size };
+        !inside
+    });
+    let mut result: Vec<Function> = Vec::with_capacity(candidates.len());
+    for (index, c) in candidates.iter().enumerate() {
+        let next = candidates.get(index + 1).map_or(u64::MAX, |n| n.addr);
+        let segment = segments.iter().find(|s| s.addr <= c.addr && c.addr < s.end());
+        let limit = next.min(segment.map_or(c.addr, Segment::end));
+        let size = if c.size == 0 { limit - c.addr } else { c.size.min(limit - c.addr) };
+        result.push(Function {
+            name: demangle(c.name),
+            linkage_name: c.name.to_owned(),
+            addr: c.addr,
+            size,
+        });
+    }
+    result
+}
+
+/// Collects text up to [`MAX_NAME_BYTES`], then fails.
+#[derive(Default)]
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        if self.0.len() + text.len() > MAX_NAME_BYTES {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+/// The readable form of a C++ or Rust name; any other name as it is.
+#[must_use]
+pub fn demangle(name: &str) -> String {
+    if name.len() > MAX_NAME_BYTES {
+        return name.to_owned();
+    }
+    let mut text = Bounded::default();
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        if write!(text, "{rust:#}").is_ok() {
+            return text.0;
+        }
+    } else if name.starts_with("_Z")
+        && let Ok(symbol) = cpp_demangle::Symbol::new(name)
+        && symbol.structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new()).is_ok()
+    {
+        return text.0;
+    }
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_demangled() {
+        assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
+        assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+        assert_eq!(demangle("_RNvC6_123foo3bar"), "123foo::bar");
+        assert_eq!(demangle("main"), "main");
+        assert_eq!(demangle("_Znonsense("), "_Znonsense(");
+    }
+
+    fn candidate(addr: u64, size: u64, name: &str, rank: (bool, bool, u8)) -> Candidate<'_> {
+        Candidate { addr, size, name, rank }
+    }
+
+    #[test]
+    fn functions_are_merged_completed_and_found() {
+        let segments = [Segment { addr: 0x1000, mem_bytes: 0x100, file_range: 0..0, perm: Perm::RX }];
+        let table = SymbolTable {
+            functions: functions(
+                vec![
+                    candidate(0x1010, 0x10, "alias", (false, false, 1)),
+                    candidate(0x1010, 0x10, "real", (false, false, 0)),
+                    candidate(0x1018, 0, "label_inside", (true, true, 0)),
+                    candidate(0x1040, 0, "assembly", (false, true, 0)),
+                    candidate(0x1000, 0x20, "too_long", (false, false, 0)),
+                ],
+                &segments,
+            ),
+            addresses: FxHashMap::default(),
+        };
+        let found: Vec<_> = table.functions().iter().map(|f| (f.name.as_str(), f.addr, f.size)).collect();
+        assert_eq!(found, [("too_long", 0x1000, 0x10), ("real", 0x1010, 0x10), ("assembly", 0x1040, 0xc0)]);
+        assert_eq!(table.function_at(0x0fff), None);
+        assert_eq!(table.function_at(0x1018).map(|f| f.name.as_str()), Some("real"));
+        assert_eq!(table.function_at(0x1020), None);
+        assert_eq!(table.function_index(0x10ff), Some(2));
+        assert_eq!(table.function_at(0x1100), None);
+    }
+}

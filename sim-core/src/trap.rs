@@ -1,0 +1,69 @@
+//! Guest faults as values.
+
+use std::fmt;
+
+/// Why an instruction could not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrapCause {
+    /// The bytes at the program counter are no instruction of the ISA.
+    IllegalInstruction,
+    /// The program counter points where nothing executable is mapped.
+    FetchFault,
+    /// The program counter is not aligned to the instruction size.
+    FetchMisaligned,
+    /// A read of memory that is not mapped or not readable.
+    LoadFault {
+        /// The first byte refused.
+        addr: u64,
+    },
+    /// A write to memory that is not mapped or not writable.
+    StoreFault {
+        /// The first byte refused.
+        addr: u64,
+    },
+    /// An atomic access that is not naturally aligned.
+    MisalignedAtomic {
+        /// The address of the access.
+        addr: u64,
+    },
+    /// A breakpoint instruction.
+    Breakpoint,
+    /// The operating system layer stopped the program for good (`Linux::stop_reason` says why).
+    Stopped,
+}
+
+/// A guest fault: what, where, and the bytes of the instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// What went wrong.
+    pub cause: TrapCause,
+    /// The instruction at fault.
+    pub pc: u64,
+    /// Its encoding (0 where it could not be read).
+    pub encoding: u32,
+}
+
+impl fmt::Display for TrapCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrapCause::IllegalInstruction => write!(f, "illegal instruction"),
+            TrapCause::FetchFault => write!(f, "jump to memory that is not executable"),
+            TrapCause::FetchMisaligned => write!(f, "jump to a misaligned address"),
+            TrapCause::LoadFault { addr } => write!(f, "read of {addr:#x}, which is not readable"),
+            TrapCause::StoreFault { addr } => write!(f, "write to {addr:#x}, which is not writable"),
+            TrapCause::MisalignedAtomic { addr } => {
+                write!(f, "atomic access to {addr:#x}, which is not aligned")
+            }
+            TrapCause::Breakpoint => write!(f, "breakpoint"),
+            TrapCause::Stopped => write!(f, "stopped in a system call"),
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at pc {:#x} (encoding {:#010x})", self.cause, self.pc, self.encoding)
+    }
+}
+
+impl std::error::Error for Trap {}

@@ -1,0 +1,292 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A laboratory for profilers: unmodified RISC-V Linux programs on a simulated out-of-order
+/// processor, profiled by HPS, compared with the truth.
+///
+/// Start with `hps sweep`: it runs the programs that come with the project over the paper's grid
+/// of burst lengths and frequencies and writes a report with pictures.
+#[derive(Debug, Parser)]
+#[command(name = "hps", version, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Sweep burst length against frequency: accuracy and overhead, tables, pictures, a report
+    Sweep(SweepArgs),
+    /// Run a program, functionally or (with --machine) timed on a simulated processor
+    Run(RunArgs),
+    /// Collect one profile of a program with HPS and show it beside the truth
+    Profile(ProfileArgs),
+    /// Check and explain DISE production files
+    #[command(subcommand)]
+    Dise(DiseCommand),
+    /// List, show and check machine descriptions
+    #[command(subcommand)]
+    Machine(MachineCommand),
+    /// The programs that come with the project
+    Programs(ProgramsArgs),
+    /// Measure the speed of each mode, beside QEMU on the same binary
+    Bench(BenchArgs),
+    /// Say what this host has and what the lab can do with it
+    Doctor,
+}
+
+/// How a guest program is given.
+#[derive(Debug, Args, Clone)]
+pub struct GuestArgs {
+    /// The host folder that the program sees as `/` (without it the program has no files)
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Let the program change files under the root
+    #[arg(long, requires = "root")]
+    pub writable: bool,
+    /// Seed of all randomness that the program can see
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Memory that the program may map, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub memory_limit: u64,
+    /// Environment variable of the program (may be repeated)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+}
+
+/// `hps run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Run timed on this machine: the name of a preset (`hps machine list`) or a RON file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// Write statistics as JSON to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub stats_out: Option<PathBuf>,
+    /// Print statistics on standard error when the program ends
+    #[arg(long)]
+    pub stats: bool,
+    /// With --machine: attribute cycles to functions (CPI stack by function in the statistics)
+    #[arg(long, requires = "machine")]
+    pub by_function: bool,
+    /// With --machine: write a pipeline log in the Kanata format, for the Konata viewer
+    #[arg(long, value_name = "FILE.kanata", requires = "machine")]
+    pub trace: Option<PathBuf>,
+    /// Cycles that the pipeline log covers, as FROM..TO
+    #[arg(long, value_name = "FROM..TO", default_value = "0..2000", requires = "trace")]
+    pub trace_cycles: String,
+    /// Production files for the DISE engine (built-in name or file; may be repeated)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub productions: Vec<String>,
+    /// Parameter of the production files (may be repeated)
+    #[arg(long = "param", value_name = "NAME=VALUE", requires = "productions")]
+    pub params: Vec<String>,
+    /// Stop after this many instructions of the program
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    /// Program: a static RISC-V executable, or the name of one that comes with the project
+    pub program: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+}
+
+/// A kind of profile on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Hot methods: calls and back-edges by method
+    Method,
+    /// Hot call pairs: call site and target
+    CallPair,
+    /// Hot data streams: repeated sequences of data addresses
+    DataStream,
+}
+
+/// `hps profile`.
+#[derive(Debug, Args)]
+pub struct ProfileArgs {
+    /// Kind of profile
+    #[arg(long, value_enum, default_value_t = Kind::Method)]
+    pub kind: Kind,
+    /// Burst length, in events (calls and back-edges)
+    #[arg(long, default_value_t = 1)]
+    pub burst: u64,
+    /// Sample one event in this many
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub one_in: u64,
+    /// Change the sampling while the program runs: AT:BURST:ONE_IN, from that many instructions on
+    /// (may be repeated)
+    #[arg(long, value_name = "AT:BURST:ONE_IN")]
+    pub change: Vec<String>,
+    /// Time it on this machine, and report the overhead; functional only without
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
+    /// Leave what wrong paths did to the counters unrepaired
+    #[arg(long, requires = "machine")]
+    pub unrepaired: bool,
+    /// How many members to list
+    #[arg(long, default_value_t = 15)]
+    pub top: usize,
+    /// Write the profile and the truth as JSON to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// Program: a static RISC-V executable, or the name of one that comes with the project
+    pub program: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub args: Vec<String>,
+}
+
+/// `hps sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// Sweep definition (RON); without it the paper's grid over all programs
+    pub spec: Option<PathBuf>,
+    /// Folder for results, pictures and the report
+    #[arg(long, value_name = "DIR", default_value = "hps-results")]
+    pub out: PathBuf,
+    /// Only these programs (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub program: Vec<String>,
+    /// Input size of the programs that come with the project
+    #[arg(long, value_enum)]
+    pub size: Option<Size>,
+    /// Time the whole grid instead of the points of the paper's Figure 8
+    #[arg(long)]
+    pub all_timed: bool,
+    /// Accuracy only, nothing timed
+    #[arg(long, conflicts_with = "all_timed")]
+    pub no_timing: bool,
+    /// Machine (may be repeated)
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Vec<String>,
+    /// Threads; 0: one for each processor
+    #[arg(long, default_value_t = 0)]
+    pub jobs: usize,
+    /// Print the resolved definition and stop
+    #[arg(long)]
+    pub print_spec: bool,
+    /// Also print all rows as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Input size of the programs that come with the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Size {
+    /// 5 to 30 million instructions
+    Small,
+    /// 300 million instructions and more
+    Large,
+}
+
+/// `hps dise`.
+#[derive(Debug, Subcommand)]
+pub enum DiseCommand {
+    /// Check production files: syntax, table use, conflicts
+    Check {
+        /// Files, or names of built-in ones
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Say which production wins for which instruction
+    Explain {
+        /// Files, or names of built-in ones
+        #[arg(required = true)]
+        files: Vec<String>,
+        /// Explain it for the instructions of this program
+        #[arg(long, value_name = "PROGRAM")]
+        program: Option<String>,
+    },
+    /// List the production files that come with the project, or print one
+    List {
+        /// Print this one
+        name: Option<String>,
+    },
+}
+
+/// `hps machine`.
+#[derive(Debug, Subcommand)]
+pub enum MachineCommand {
+    /// List the presets
+    List,
+    /// Show a machine with every key, its unit, value and origin
+    Show {
+        /// Name of a preset, or file
+        machine: String,
+        /// Print the resolved RON only
+        #[arg(long)]
+        ron: bool,
+    },
+    /// Check machine files
+    Check {
+        /// Files
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Describe every key: unit, default, meaning
+    Keys,
+}
+
+/// `hps programs`.
+#[derive(Debug, Args)]
+pub struct ProgramsArgs {
+    /// Count instructions, calls, branches and references of each (the paper's Figure 6)
+    #[arg(long)]
+    pub measure: bool,
+    /// Input size to measure
+    #[arg(long, value_enum, default_value_t = Size::Small)]
+    pub size: Size,
+    /// Write the image of a program to a file, as NAME=FILE
+    #[arg(long, value_name = "NAME=FILE")]
+    pub extract: Option<String>,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `hps bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Input size
+    #[arg(long, value_enum, default_value_t = Size::Small)]
+    pub size: Size,
+    /// Machine of the timed mode
+    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
+    pub machine: String,
+    /// Only these programs (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub program: Vec<String>,
+    /// Runs of each mode; the fastest counts
+    #[arg(long, default_value_t = 3)]
+    pub runs: usize,
+    /// Write the table as JSON to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// Leave a mode out (may be repeated)
+    #[arg(long, value_enum)]
+    pub skip: Vec<Mode>,
+}
+
+/// A mode of `hps bench`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// QEMU's user mode
+    Qemu,
+    /// The functional machine
+    Functional,
+    /// The functional machine with the whole grid of samplers
+    Grid,
+    /// The pipeline
+    Timed,
+}

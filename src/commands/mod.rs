@@ -1,0 +1,26 @@
+//! One file a command.
+
+mod bench;
+mod dise;
+mod doctor;
+mod machine;
+mod profile;
+mod programs;
+mod run;
+mod sweep;
+
+use crate::cli::{Cli, Command};
+
+/// Runs a command; the result is the exit code.
+pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
+    match cli.command {
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Profile(args) => profile::profile(&args),
+        Command::Dise(command) => dise::dise(&command),
+        Command::Machine(command) => machine::machine(&command),
+        Command::Programs(args) => programs::programs(&args),
+        Command::Bench(args) => bench::bench(&args),
+        Command::Doctor => doctor::doctor(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Guest programs as commands take them: a file, or the name of one that comes with the project.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::process::{Process, ProcessConfig};
+
+use crate::cli::GuestArgs;
+
+/// Loads a program by file or name. A file wins over a name only if the name has a path in it.
+pub fn load(program: &str) -> anyhow::Result<Arc<ProgramImage>> {
+    let path = Path::new(program);
+    if !program.contains('/')
+        && let Some(workload) = hps_workloads::find(program)
+    {
+        return Ok(Arc::new(ProgramImage::parse(workload.image_riscv64, workload.name)?));
+    }
+    if !path.exists() && !program.contains('/') {
+        let names: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
+        bail!(
+            "{program}: neither a file nor a program that comes with the project ({})",
+            names.join(", ")
+        );
+    }
+    Ok(Arc::new(ProgramImage::load(path)?))
+}
+
+/// The process configuration that the options ask for; streams pass through.
+pub fn process_config(guest: &GuestArgs, program: &str, args: &[String]) -> anyhow::Result<ProcessConfig> {
+    let mut env = Vec::new();
+    for pair in &guest.env {
+        let (name, value) =
+            pair.split_once('=').with_context(|| format!("--env {pair}: write NAME=VALUE"))?;
+        env.push((name.to_string(), value.to_string()));
+    }
+    let mut argv = vec![program.to_string()];
+    argv.extend(args.iter().cloned());
+    Ok(ProcessConfig {
+        args: argv,
+        env,
+        root: guest.root.clone(),
+        writable: guest.writable,
+        seed: guest.seed,
+        memory_limit_bytes: guest.memory_limit << 20,
+        output_limit_bytes: None,
+        stdin: Stdin::Inherit,
+        stdout: Output::Inherit,
+        stderr: Output::Inherit,
+    })
+}
+
+/// A fresh process.
+pub fn process(image: &Arc<ProgramImage>, config: &ProcessConfig) -> anyhow::Result<Process> {
+    Ok(Process::new(Arc::clone(image), config)?)
+}
+
+/// Where an address lies: function and, where the program has it, the source line.
+pub fn place(image: &ProgramImage, pc: u64) -> String {
+    let mut text = match image.symbols.function_at(pc) {
+        Some(f) => format!("{}+{:#x}", f.name, pc - f.addr),
+        None => format!("{pc:#x}"),
+    };
+    if let Some(line) = image.source_line(pc) {
+        text.push_str(&format!(" ({line})"));
+    }
+    text
+}
