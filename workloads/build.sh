@@ -28,7 +28,7 @@ need() { # COMMAND PACKAGE
 # stack protectors, unwind tables and build ids are left out; symbols and line tables are kept.
 COMMON="-O2 -g1 -gz=none -gno-record-gcc-switches -ffreestanding -fno-stack-protector -fno-pic
  -fno-asynchronous-unwind-tables -fno-unwind-tables -ffp-contract=off -fno-math-errno -fno-strict-aliasing
- -ffunction-sections -Wall -Wextra -Iruntime -ffile-prefix-map=$HERE=. -fdebug-prefix-map=$HERE=."
+ -ffunction-sections -Wall -Wextra -Iruntime -ffile-prefix-map=$HERE=."
 LINK="-static -nostdlib -no-pie -Wl,--build-id=none -Wl,--gc-sections -Wl,-z,noexecstack
  -Wl,-z,max-page-size=4096"
 

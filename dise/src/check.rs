@@ -1,5 +1,6 @@
 //! What a set of productions takes of the tables, and where productions get in each other's way.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::config::MAX_PATTERNS;
@@ -59,7 +60,14 @@ pub enum Conflict {
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Conflict::BothRun { first, second, pattern, first_control, second_control, counters } => {
+            Conflict::BothRun {
+                first,
+                second,
+                pattern,
+                first_control,
+                second_control,
+                counters,
+            } => {
                 write!(
                     f,
                     "{first} and {second} have the same pattern ({pattern}) and null replacements: \
@@ -68,20 +76,39 @@ impl fmt::Display for Conflict {
                     list(second_control)
                 )?;
                 if !counters.is_empty() {
-                    write!(f, "; {second} has the last word on {}", counter_list(counters))?;
+                    write!(
+                        f,
+                        "; {second} has the last word on {}",
+                        counter_list(counters)
+                    )?;
                 }
                 Ok(())
             }
-            Conflict::NeverWins { loser, winner, pattern } => {
-                write!(f, "{loser} can never win: {winner} wins whenever {loser} matches ({pattern})")
+            Conflict::NeverWins {
+                loser,
+                winner,
+                pattern,
+            } => {
+                write!(
+                    f,
+                    "{loser} can never win: {winner} wins whenever {loser} matches ({pattern})"
+                )
             }
-            Conflict::Tie { winner, loser, patterns } => write!(
+            Conflict::Tie {
+                winner,
+                loser,
+                patterns,
+            } => write!(
                 f,
                 "{winner} ({}) and {loser} ({}) are equally specific and can match the same instruction: \
                  {winner} wins because it comes first",
                 patterns.0, patterns.1
             ),
-            Conflict::CounterRace { first, second, counters } => write!(
+            Conflict::CounterRace {
+                first,
+                second,
+                counters,
+            } => write!(
                 f,
                 "{first} and {second} can run for the same instruction and both write {}: {first} runs first",
                 counter_list(counters)
@@ -91,11 +118,19 @@ impl fmt::Display for Conflict {
 }
 
 fn list(items: &[String]) -> String {
-    if items.is_empty() { "nothing".to_owned() } else { items.join(", ") }
+    if items.is_empty() {
+        "nothing".to_owned()
+    } else {
+        items.join(", ")
+    }
 }
 
 fn counter_list(counters: &[u8]) -> String {
-    counters.iter().map(|c| format!("counter {c}")).collect::<Vec<_>>().join(" and ")
+    counters
+        .iter()
+        .map(|c| format!("counter {c}"))
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 /// What [`check`] found.
@@ -141,7 +176,11 @@ impl fmt::Display for Report {
         for (name, address, size) in &self.handlers {
             writeln!(f, "handler {name}: {size} bytes at {address:#x}")?;
         }
-        writeln!(f, "{} bytes of handlers, {} bytes of data", self.handler_bytes, self.data_bytes)?;
+        writeln!(
+            f,
+            "{} bytes of handlers, {} bytes of data",
+            self.handler_bytes, self.data_bytes
+        )?;
         for conflict in &self.conflicts {
             writeln!(f, "conflict: {conflict}")?;
         }
@@ -164,7 +203,11 @@ pub fn check(set: &ProductionSet) -> Report {
         pt_entries: tables.productions.iter().map(|p| p.entries.len()).sum(),
         rt_entries: tables.replacement_entries(),
         ct_entries: tables.microinstructions(),
-        handlers: set.handlers().iter().map(|h| (h.name.clone(), h.address, h.size)).collect(),
+        handlers: set
+            .handlers()
+            .iter()
+            .map(|h| (h.name.clone(), h.address, h.size))
+            .collect(),
         handler_bytes: set.handlers().iter().map(|h| h.size).sum(),
         data_bytes: set.data_areas().iter().map(|d| d.size).sum(),
         conflicts: conflicts(set, tables),
@@ -186,7 +229,9 @@ fn conflicts(set: &ProductionSet, tables: &Tables) -> Vec<Conflict> {
 
 fn conflict(set: &ProductionSet, first: &Production, second: &Production) -> Option<Conflict> {
     let overlapping = |a: &Production, b: &Production| {
-        a.entries.iter().any(|x| b.entries.iter().any(|y| x.overlaps(y)))
+        a.entries
+            .iter()
+            .any(|x| b.entries.iter().any(|y| x.overlaps(y)))
     };
     if !overlapping(first, second) {
         return None;
@@ -218,7 +263,11 @@ fn replacing(first: &Production, second: &Production) -> Option<Conflict> {
         a.specificity() > b.specificity() || (a_first && a.specificity() == b.specificity())
     };
     let shadows = |a: &Production, b: &Production, a_first: bool| {
-        b.entries.iter().all(|x| a.entries.iter().any(|y| y.covers(x) && beats(y, x, a_first)))
+        b.entries.iter().all(|x| {
+            a.entries
+                .iter()
+                .any(|y| y.covers(x) && beats(y, x, a_first))
+        })
     };
     for (winner, loser, in_order) in [(first, second, true), (second, first, false)] {
         if shadows(winner, loser, in_order) {
@@ -230,7 +279,10 @@ fn replacing(first: &Production, second: &Production) -> Option<Conflict> {
         }
     }
     let tie = first.entries.iter().any(|a| {
-        second.entries.iter().any(|b| a.specificity() == b.specificity() && a.overlaps(b))
+        second
+            .entries
+            .iter()
+            .any(|b| a.specificity() == b.specificity() && a.overlaps(b))
     });
     tie.then(|| Conflict::Tie {
         winner: first.name.clone(),
@@ -245,7 +297,10 @@ fn shared_counters(first: &Production, second: &Production) -> Vec<u8> {
     let mut counters: Vec<u8> = Vec::new();
     for a in &first.control {
         for b in &second.control {
-            let commute = matches!((a, b), (Micro::Inc(_), Micro::Inc(_)) | (Micro::Dec(_), Micro::Dec(_)));
+            let commute = matches!(
+                (a, b),
+                (Micro::Inc(_), Micro::Inc(_)) | (Micro::Dec(_), Micro::Dec(_))
+            );
             if a.counter() == b.counter() && !commute && !counters.contains(&a.counter()) {
                 counters.push(a.counter());
             }
@@ -256,11 +311,20 @@ fn shared_counters(first: &Production, second: &Production) -> Vec<u8> {
 }
 
 fn pattern_text(production: &Production) -> String {
-    production.entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(" || ")
+    production
+        .entries
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" || ")
 }
 
 fn control_text(set: &ProductionSet, production: &Production) -> Vec<String> {
-    production.control.iter().map(|micro| micro_text(set, *micro)).collect()
+    production
+        .control
+        .iter()
+        .map(|micro| micro_text(set, *micro))
+        .collect()
 }
 
 /// A microinstruction as it is written.
@@ -270,8 +334,15 @@ pub fn micro_text(set: &ProductionSet, micro: Micro) -> String {
         Micro::Inc(counter) => format!("inc_{counter}"),
         Micro::Dec(counter) => format!("dec_{counter}"),
         Micro::Set { counter, register } => {
-            let named = set.registers().iter().find(|(_, r)| **r == register).map(|(name, _)| name.as_str());
-            format!("set_{counter}({})", named.unwrap_or(hps_sim_core::riscv::register_name(register)))
+            let named = set
+                .registers()
+                .iter()
+                .find(|(_, r)| **r == register)
+                .map(|(name, _)| name.as_str());
+            format!(
+                "set_{counter}({})",
+                named.unwrap_or(hps_sim_core::riscv::register_name(register))
+            )
         }
     }
 }
@@ -281,38 +352,77 @@ fn notes(set: &ProductionSet, tables: &Tables) -> Vec<String> {
     let mut notes = Vec::new();
     let entries: usize = tables.productions.iter().map(|p| p.entries.len()).sum();
     if entries > MAX_PATTERNS {
-        notes.push(format!("the set needs {entries} PT entries; no engine has more than {MAX_PATTERNS}"));
+        notes.push(format!(
+            "the set needs {entries} PT entries; no engine has more than {MAX_PATTERNS}"
+        ));
     }
     let mut tested = 0_u32;
     let mut written = 0_u32;
     let mut read = 0_u32;
     for production in &tables.productions {
-        for bit in (0..32).filter(|bit| production.entries.iter().any(|e| e.condition.care >> bit & 1 != 0)) {
+        for bit in (0..32).filter(|bit| {
+            production
+                .entries
+                .iter()
+                .any(|e| e.condition.care >> bit & 1 != 0)
+        }) {
             tested |= 1 << (bit / 2);
         }
         for micro in &production.control {
             written |= 1 << micro.counter();
         }
         let templates = production.replacement.iter().flat_map(|s| &s.templates);
-        read |= templates.filter_map(Template::count).fold(0, |all, counter| all | 1 << counter);
+        read |= templates
+            .filter_map(Template::count)
+            .fold(0, |all, counter| all | 1 << counter);
     }
     for counter in 0..16 {
         let is = |set: u32| set >> counter & 1 != 0;
         if is(tested) && !is(written) {
-            notes.push(format!("counter {counter} is tested, but no production changes it"));
+            notes.push(format!(
+                "counter {counter} is tested, but no production changes it"
+            ));
         }
         if is(written) && !is(tested) && !is(read) {
-            notes.push(format!("counter {counter} is changed, but nothing tests or reads it"));
+            notes.push(format!(
+                "counter {counter} is changed, but nothing tests or reads it"
+            ));
         }
     }
-    let loaded = crate::lang::compile::counter_registers(tables).chain(tables.initial.iter().map(|i| i.1));
-    let mut missing: Vec<u8> =
-        loaded.filter(|r| !set.dise_register_init().iter().any(|(register, _)| register == r)).collect();
+    let loaded =
+        crate::lang::compile::counter_registers(tables).chain(tables.initial.iter().map(|i| i.1));
+    let mut missing: Vec<u8> = loaded
+        .filter(|r| {
+            !set.dise_register_init()
+                .iter()
+                .any(|(register, _)| register == r)
+        })
+        .collect();
     missing.sort_unstable();
     missing.dedup();
     for register in missing {
         let name = hps_sim_core::riscv::register_name(register);
-        notes.push(format!("counters are loaded from {name}, which has no initial value (`init`)"));
+        notes.push(format!(
+            "counters are loaded from {name}, which has no initial value (`init`)"
+        ));
     }
+    notes.extend(shared_registers(set));
     notes
+}
+
+/// DISE registers that go by several names, as when merged files each took one for themselves.
+fn shared_registers(set: &ProductionSet) -> Vec<String> {
+    let mut names: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
+    for (name, register) in set.registers() {
+        names.entry(*register).or_default().push(name);
+    }
+    names.retain(|_, names| names.len() > 1);
+    let text = |(register, names): (u8, Vec<&str>)| {
+        format!(
+            "{} has several names: {}",
+            hps_sim_core::riscv::register_name(register),
+            names.join(", ")
+        )
+    };
+    names.into_iter().map(text).collect()
 }

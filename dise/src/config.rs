@@ -78,12 +78,22 @@ impl DiseConfig {
             ("rt_entries", self.rt_entries, 1, 1 << 20),
             ("rt_entry_bytes", self.rt_entry_bytes, 1, 64),
             ("rt_miss_cycles", self.rt_miss_cycles as usize, 0, 1_000_000),
-            ("composed_miss_cycles", self.composed_miss_cycles as usize, 0, 1_000_000),
+            (
+                "composed_miss_cycles",
+                self.composed_miss_cycles as usize,
+                0,
+                1_000_000,
+            ),
             ("counters", self.counters, 1, MAX_COUNTERS),
         ];
         for (field, value, least, most) in ranges {
             if value < least || value > most {
-                return Err(DiseError::Config { field, value, least, most });
+                return Err(DiseError::Config {
+                    field,
+                    value,
+                    least,
+                    most,
+                });
             }
         }
         Ok(())
@@ -101,10 +111,25 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_named() {
-        let config = DiseConfig { pt_entries: 33, ..DiseConfig::default() };
+        let config = DiseConfig {
+            pt_entries: 33,
+            ..DiseConfig::default()
+        };
         let message = config.validate().unwrap_err().to_string();
-        assert_eq!(message, "DISE configuration: pt_entries is 33, but must be between 1 and 32");
-        let config = DiseConfig { counters: 0, ..DiseConfig::default() };
-        assert!(config.validate().unwrap_err().to_string().contains("counters is 0"));
+        assert_eq!(
+            message,
+            "DISE configuration: pt_entries is 33, but must be between 1 and 32"
+        );
+        let config = DiseConfig {
+            counters: 0,
+            ..DiseConfig::default()
+        };
+        assert!(
+            config
+                .validate()
+                .unwrap_err()
+                .to_string()
+                .contains("counters is 0")
+        );
     }
 }

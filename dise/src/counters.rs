@@ -3,7 +3,7 @@
 use hps_sim_core::inst::reg;
 
 use crate::config::MAX_COUNTERS;
-use crate::pattern::{overflow_bit, zero_bit};
+use crate::flags::{overflow_bit, zero_bit};
 use crate::tables::Micro;
 
 /// What a journal entry restores.
@@ -35,8 +35,16 @@ struct Journal {
 
 impl Journal {
     fn new(capacity: usize) -> Self {
-        let empty = Undo { seq: 0, slot: Slot::Counter(0), old: 0 };
-        Journal { ring: vec![empty; capacity.next_power_of_two()], head: 0, len: 0 }
+        let empty = Undo {
+            seq: 0,
+            slot: Slot::Counter(0),
+            old: 0,
+        };
+        Journal {
+            ring: vec![empty; capacity.next_power_of_two()],
+            head: 0,
+            len: 0,
+        }
     }
 
     fn index(&self, position: usize) -> usize {
@@ -67,6 +75,10 @@ impl Journal {
         while self.len > 0 && self.ring[self.head].seq <= seq {
             self.head = self.index(1);
             self.len -= 1;
+        }
+        if self.len == 0 {
+            // Starting over keeps the part of the ring that is in use small, and in the cache.
+            self.head = 0;
         }
     }
 }
@@ -105,7 +117,7 @@ impl Counters {
         counters
     }
 
-    /// The flags of all counters ([`crate::pattern::FlagCondition`]).
+    /// The flags of all counters ([`crate::flags::FlagCondition`]).
     #[inline]
     #[must_use]
     pub const fn flags(&self) -> u32 {
@@ -149,7 +161,11 @@ impl Counters {
         };
         if new != old {
             if self.repair {
-                self.journal.push(Undo { seq, slot: Slot::Counter(counter), old });
+                self.journal.push(Undo {
+                    seq,
+                    slot: Slot::Counter(counter),
+                    old,
+                });
             }
             self.store(counter, new);
         }
@@ -160,7 +176,11 @@ impl Counters {
     pub fn latch(&mut self, seq: u64, production: u8, counter: u8) {
         let index = usize::from(production) * self.count + usize::from(counter);
         let old = self.latched[index];
-        self.journal.push(Undo { seq, slot: Slot::Latch(production, counter), old });
+        self.journal.push(Undo {
+            seq,
+            slot: Slot::Latch(production, counter),
+            old,
+        });
         self.latched[index] = self.values[usize::from(counter)];
     }
 
@@ -170,7 +190,8 @@ impl Counters {
             match undo.slot {
                 Slot::Counter(counter) => self.store(counter, undo.old),
                 Slot::Latch(production, counter) => {
-                    self.latched[usize::from(production) * self.count + usize::from(counter)] = undo.old;
+                    self.latched[usize::from(production) * self.count + usize::from(counter)] =
+                        undo.old;
                 }
             }
         }
@@ -212,7 +233,14 @@ mod tests {
         assert_eq!(c.values(), [0, 0]);
         let mut regs = NO_REGS;
         regs[64] = 0xdead_0000_ffff_fffe;
-        c.run(2, Micro::Set { counter: 1, register: 64 }, &regs);
+        c.run(
+            2,
+            Micro::Set {
+                counter: 1,
+                register: 64,
+            },
+            &regs,
+        );
         assert_eq!((c.values()[1], c.flags()), (u32::MAX - 1, zero_bit(0)));
         c.run(3, Micro::Inc(1), &NO_REGS);
         assert_eq!(c.flags(), zero_bit(0) | overflow_bit(1));
@@ -231,7 +259,11 @@ mod tests {
             c.run(seq, Micro::Inc(0), &NO_REGS);
         }
         c.squash(0);
-        assert_eq!(c.values()[0], 10, "the ten oldest updates cannot be undone any more");
+        assert_eq!(
+            c.values()[0],
+            10,
+            "the ten oldest updates cannot be undone any more"
+        );
     }
 
     #[test]

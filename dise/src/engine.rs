@@ -8,7 +8,8 @@ use hps_sim_core::inst::{Inst, reg};
 use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
 use crate::counters::Counters;
 use crate::error::DiseError;
-use crate::pattern::{FlagCondition, StaticPattern};
+use crate::flags::FlagCondition;
+use crate::pattern::StaticPattern;
 use crate::residency::Residency;
 use crate::stats::{DiseStats, ProductionStats};
 use crate::tables::{Micro, Sequence, Tables, Template};
@@ -87,13 +88,20 @@ impl DiseEngine {
         for (bit, entry) in entries.iter().enumerate() {
             conditions[bit] = entry.pattern.condition;
             owner[bit] = entry.production;
-            if tables.productions[usize::from(entry.production)].replacement.is_some() {
+            if tables.productions[usize::from(entry.production)]
+                .replacement
+                .is_some()
+            {
                 replacing |= 1 << bit;
             }
         }
         let rules: Vec<Rule> = tables.productions.iter().map(rule).collect();
-        let sizes = rules.iter().map(|r| r.sequence.as_ref().map_or(0, |s| s.templates.len())).collect();
-        let writes = tables.microinstructions() + rules.iter().map(|r| r.latches.len()).sum::<usize>();
+        let sizes = rules
+            .iter()
+            .map(|r| r.sequence.as_ref().map_or(0, |s| s.templates.len()))
+            .collect();
+        let writes =
+            tables.microinstructions() + rules.iter().map(|r| r.latches.len()).sum::<usize>();
         Ok(DiseEngine {
             conditions,
             owner,
@@ -101,7 +109,10 @@ impl DiseEngine {
             counters: Counters::new(config.counters, rules.len(), writes, config.repair_counters),
             pattern_table: Residency::new(vec![1; entries.len()], config.pt_entries),
             replacement_table: Residency::new(sizes, config.rt_entries),
-            patterns: entries.into_iter().map(|entry| entry.pattern.pattern).collect(),
+            patterns: entries
+                .into_iter()
+                .map(|entry| entry.pattern.pattern)
+                .collect(),
             registers_read: registers_read(tables),
             stats: empty_stats(tables),
             rules,
@@ -114,14 +125,20 @@ impl DiseEngine {
     /// Loads the counters from their registers, empties tables that are too small for the set,
     /// and clears journal and statistics. The drain consumer stays.
     pub fn reset(&mut self, regs: &[u64; reg::COUNT]) {
-        let values = self.initial.iter().map(|&(counter, r)| (counter, regs[usize::from(r)] as u32));
+        let values = self
+            .initial
+            .iter()
+            .map(|&(counter, r)| (counter, regs[usize::from(r)] as u32));
         self.counters.reset(values);
         self.pattern_table.reset();
         self.replacement_table.reset();
         let mut stats = DiseStats::default();
         stats.productions = std::mem::take(&mut self.stats.productions);
         for production in &mut stats.productions {
-            *production = ProductionStats { name: std::mem::take(&mut production.name), ..Default::default() };
+            *production = ProductionStats {
+                name: std::mem::take(&mut production.name),
+                ..Default::default()
+            };
         }
         self.stats = stats;
     }
@@ -186,7 +203,11 @@ impl DiseEngine {
         if self.replacement_table.touch(usize::from(production)) {
             self.stats.rt_miss_events += 1;
             let composed = rule.sequence.as_ref().is_some_and(|s| s.composed);
-            miss = if composed { self.config.composed_miss_cycles } else { self.config.rt_miss_cycles };
+            miss = if composed {
+                self.config.composed_miss_cycles
+            } else {
+                self.config.rt_miss_cycles
+            };
             self.stats.miss_stall_cycles += u64::from(miss);
         }
         stall + miss
@@ -198,7 +219,8 @@ impl DiseEngine {
             for &micro in &rule.control {
                 self.counters.run(seq, micro, regs);
             }
-            self.stats.productions[production].control_events += u64::from(!rule.control.is_empty());
+            self.stats.productions[production].control_events +=
+                u64::from(!rule.control.is_empty());
         }
     }
 }
@@ -219,7 +241,14 @@ impl DecodeEditor for DiseEngine {
         mask
     }
 
-    fn decide(&mut self, seq: u64, mask: u32, _pc: u64, _inst: &Inst, regs: &[u64; reg::COUNT]) -> Decision {
+    fn decide(
+        &mut self,
+        seq: u64,
+        mask: u32,
+        _pc: u64,
+        _inst: &Inst,
+        regs: &[u64; reg::COUNT],
+    ) -> Decision {
         self.stats.decide_events += 1;
         let miss = self.pattern_misses(mask);
         self.stats.miss_stall_cycles += u64::from(miss);
@@ -228,7 +257,10 @@ impl DecodeEditor for DiseEngine {
         for bit in bits(mask) {
             matched |= u32::from(self.conditions[bit].holds(flags)) << bit;
         }
-        let mut decision = Decision { production: None, stall_cycles: miss };
+        let mut decision = Decision {
+            production: None,
+            stall_cycles: miss,
+        };
         if matched == 0 {
             return decision;
         }
@@ -257,7 +289,13 @@ impl DecodeEditor for DiseEngine {
         decision
     }
 
-    fn replacement(&self, production: u8, index: u8, pc: u64, trigger: &Inst) -> Option<Replacement> {
+    fn replacement(
+        &self,
+        production: u8,
+        index: u8,
+        pc: u64,
+        trigger: &Inst,
+    ) -> Option<Replacement> {
         let sequence = self.rules.get(usize::from(production))?.sequence.as_ref()?;
         sequence.instantiate(index, pc, trigger, self.counters.latched(production))
     }
@@ -267,7 +305,8 @@ impl DecodeEditor for DiseEngine {
     }
 
     fn reads_register(&self, r: u8) -> bool {
-        r.checked_sub(reg::DISE).is_some_and(|n| n < reg::DISE_COUNT && self.registers_read >> n & 1 != 0)
+        r.checked_sub(reg::DISE)
+            .is_some_and(|n| n < reg::DISE_COUNT && self.registers_read >> n & 1 != 0)
     }
 
     fn squash(&mut self, seq: u64) {
@@ -299,13 +338,20 @@ fn bits(mut word: u32) -> impl Iterator<Item = usize> {
 fn rule(production: &crate::tables::Production) -> Rule {
     let mut latches: Vec<u8> = Vec::new();
     if let Some(sequence) = &production.replacement {
-        latches = sequence.templates.iter().filter_map(Template::count).collect();
+        latches = sequence
+            .templates
+            .iter()
+            .filter_map(Template::count)
+            .collect();
         latches.sort_unstable();
         latches.dedup();
     }
     Rule {
         control: production.control.clone(),
-        inserted: production.replacement.as_ref().map_or(0, |s| s.inserted() as u64),
+        inserted: production
+            .replacement
+            .as_ref()
+            .map_or(0, |s| s.inserted() as u64),
         sequence: production.replacement.clone(),
         latches,
     }
@@ -327,29 +373,49 @@ fn empty_stats(tables: &Tables) -> DiseStats {
     let productions = tables
         .productions
         .iter()
-        .map(|p| ProductionStats { name: p.name.clone(), ..ProductionStats::default() })
+        .map(|p| ProductionStats {
+            name: p.name.clone(),
+            ..ProductionStats::default()
+        })
         .collect();
-    DiseStats { productions, ..DiseStats::default() }
+    DiseStats {
+        productions,
+        ..DiseStats::default()
+    }
 }
 
 fn validate_tables(tables: &Tables, config: &DiseConfig) -> Result<(), DiseError> {
     let entries: usize = tables.productions.iter().map(|p| p.entries.len()).sum();
     if entries > MAX_PATTERNS || tables.productions.len() > MAX_PATTERNS {
         let needed = entries.max(tables.productions.len());
-        return Err(DiseError::TooManyPatterns { needed, most: MAX_PATTERNS });
+        return Err(DiseError::TooManyPatterns {
+            needed,
+            most: MAX_PATTERNS,
+        });
     }
     for production in &tables.productions {
         let name = || production.name.clone();
         let mut counters: Vec<u8> = production.control.iter().map(|m| m.counter()).collect();
         for entry in &production.entries {
-            counters.extend((0..32_u8).filter(|bit| entry.condition.care >> bit & 1 != 0).map(|bit| bit / 2));
+            counters.extend(
+                (0..32_u8)
+                    .filter(|bit| entry.condition.care >> bit & 1 != 0)
+                    .map(|bit| bit / 2),
+            );
         }
         if let Some(sequence) = &production.replacement {
             validate_sequence(&production.name, sequence, config)?;
             counters.extend(sequence.templates.iter().filter_map(Template::count));
         }
-        if let Some(&counter) = counters.iter().find(|c| usize::from(**c) >= config.counters) {
-            return Err(DiseError::NoSuchCounter { production: name(), counter, counters: config.counters });
+        if let Some(&counter) = counters
+            .iter()
+            .find(|c| usize::from(**c) >= config.counters)
+        {
+            return Err(DiseError::NoSuchCounter {
+                production: name(),
+                counter,
+                counters: config.counters,
+            });
         }
         for micro in &production.control {
             if let Micro::Set { register, .. } = micro {
@@ -360,7 +426,11 @@ fn validate_tables(tables: &Tables, config: &DiseConfig) -> Result<(), DiseError
     for &(counter, register) in &tables.initial {
         if usize::from(counter) >= config.counters {
             let production = format!("initial value of counter {counter}");
-            return Err(DiseError::NoSuchCounter { production, counter, counters: config.counters });
+            return Err(DiseError::NoSuchCounter {
+                production,
+                counter,
+                counters: config.counters,
+            });
         }
         validate_register("initial counter values", register)?;
     }
@@ -371,15 +441,26 @@ fn validate_register(place: &str, register: u8) -> Result<(), DiseError> {
     if (reg::DISE..reg::DISE + reg::DISE_COUNT).contains(&register) {
         return Ok(());
     }
-    Err(DiseError::NotADiseRegister { place: place.to_owned(), register })
+    Err(DiseError::NotADiseRegister {
+        place: place.to_owned(),
+        register,
+    })
 }
 
-fn validate_sequence(name: &str, sequence: &Sequence, config: &DiseConfig) -> Result<(), DiseError> {
+fn validate_sequence(
+    name: &str,
+    sequence: &Sequence,
+    config: &DiseConfig,
+) -> Result<(), DiseError> {
     use hps_sim_core::inst::OpClass;
     let len = sequence.templates.len();
     let most = MAX_SEQUENCE.min(config.rt_entries);
     if len == 0 || len > most {
-        return Err(DiseError::SequenceLength { production: name.to_owned(), len, most });
+        return Err(DiseError::SequenceLength {
+            production: name.to_owned(),
+            len,
+            most,
+        });
     }
     for (index, template) in sequence.templates.iter().enumerate() {
         if let Template::Inst { inst, .. } = template

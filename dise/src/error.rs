@@ -19,7 +19,9 @@ pub enum DiseError {
         known: String,
     },
     /// Sets to be merged give a parameter different values.
-    #[error("parameter `{name}` is {first} in one set and {second} in another; load both with the same value")]
+    #[error(
+        "parameter `{name}` is {first} in one set and {second} in another; load both with the same value"
+    )]
     MergedParam {
         /// The parameter.
         name: String,
@@ -29,7 +31,9 @@ pub enum DiseError {
         second: i64,
     },
     /// Sets to be merged were loaded at different addresses.
-    #[error("one set has its handlers at {first:#x}, another at {second:#x}; load both with the same base")]
+    #[error(
+        "one set has its handlers at {first:#x}, another at {second:#x}; load both with the same base"
+    )]
     MergedBase {
         /// Address in an earlier set.
         first: u64,
@@ -144,7 +148,11 @@ impl fmt::Display for Diagnostic {
             .take(self.column.saturating_sub(1))
             .map(|c| if c == '\t' { '\t' } else { ' ' })
             .collect();
-        writeln!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
+        writeln!(
+            f,
+            "{}:{}:{}: {}",
+            self.file, self.line, self.column, self.message
+        )?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {}", self.source_line)?;
         write!(f, "{margin} | {indent}^")?;

@@ -6,8 +6,8 @@ use std::fmt;
 use hps_sim_core::inst::{Inst, OpClass};
 
 use crate::check::micro_text;
+use crate::flags::flag_name;
 use crate::names::class_name;
-use crate::pattern::flag_name;
 use crate::set::ProductionSet;
 use crate::tables::PriorityEntry;
 
@@ -63,8 +63,9 @@ pub fn explain(set: &ProductionSet, insts: impl IntoIterator<Item = (u64, Inst)>
     let mut groups: BTreeMap<Vec<usize>, Members> = BTreeMap::new();
     let mut unmatched = 0;
     for (pc, inst) in insts {
-        let matching: Vec<usize> =
-            (0..entries.len()).filter(|i| entries[*i].pattern.pattern.matches(pc, &inst)).collect();
+        let matching: Vec<usize> = (0..entries.len())
+            .filter(|i| entries[*i].pattern.pattern.matches(pc, &inst))
+            .collect();
         if matching.is_empty() {
             unmatched += 1;
             continue;
@@ -72,16 +73,32 @@ pub fn explain(set: &ProductionSet, insts: impl IntoIterator<Item = (u64, Inst)>
         for i in &matching {
             uses[*i] += 1;
         }
-        let members = groups.entry(matching).or_insert_with(|| Members::new(pc, &inst));
+        let members = groups
+            .entry(matching)
+            .or_insert_with(|| Members::new(pc, &inst));
         members.count += 1;
         *members.classes.entry(class_name(inst.class)).or_default() += 1;
     }
-    let name = |entry: &PriorityEntry| set.tables().productions[usize::from(entry.production)].name.clone();
-    let mut groups: Vec<Group> =
-        groups.into_iter().map(|(matching, members)| group(set, &entries, &matching, members)).collect();
+    let name = |entry: &PriorityEntry| {
+        set.tables().productions[usize::from(entry.production)]
+            .name
+            .clone()
+    };
+    let mut groups: Vec<Group> = groups
+        .into_iter()
+        .map(|(matching, members)| group(set, &entries, &matching, members))
+        .collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.instructions));
-    let entries = entries.iter().zip(uses).map(|(e, n)| (name(e), e.pattern.to_string(), n)).collect();
-    Explanation { groups, unmatched, entries }
+    let entries = entries
+        .iter()
+        .zip(uses)
+        .map(|(e, n)| (name(e), e.pattern.to_string(), n))
+        .collect();
+    Explanation {
+        groups,
+        unmatched,
+        entries,
+    }
 }
 
 /// As [`explain`], for one made-up instruction of each class at an address above zero: control
@@ -92,7 +109,16 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
     use hps_sim_core::inst::Op;
     let mut insts = Vec::new();
     let mut add = |class: OpClass, op: Op, imm: i64| {
-        insts.push((0x1_0000, Inst { op, class, imm, rs1: 10, ..Inst::illegal(4) }));
+        insts.push((
+            0x1_0000,
+            Inst {
+                op,
+                class,
+                imm,
+                rs1: 10,
+                ..Inst::illegal(4)
+            },
+        ));
     };
     let mut seen = Vec::new();
     for op in Op::ALL {
@@ -105,7 +131,11 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
             continue;
         }
         seen.push(class);
-        for imm in if class.is_direct() { [16, -16].as_slice() } else { &[16] } {
+        for imm in if class.is_direct() {
+            [16, -16].as_slice()
+        } else {
+            &[16]
+        } {
             add(class, *op, *imm);
         }
     }
@@ -126,29 +156,54 @@ struct Members {
 impl Members {
     fn new(pc: u64, inst: &Inst) -> Self {
         let example = (pc, hps_sim_core::riscv::disassemble(inst, pc));
-        Members { count: 0, classes: BTreeMap::new(), example }
+        Members {
+            count: 0,
+            classes: BTreeMap::new(),
+            example,
+        }
     }
 }
 
-fn group(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize], members: Members) -> Group {
+fn group(
+    set: &ProductionSet,
+    entries: &[PriorityEntry],
+    matching: &[usize],
+    members: Members,
+) -> Group {
     let productions = &set.tables().productions;
-    let name = |i: &usize| productions[usize::from(entries[*i].production)].name.clone();
+    let name = |i: &usize| {
+        productions[usize::from(entries[*i].production)]
+            .name
+            .clone()
+    };
     Group {
-        mask: matching.iter().fold(0, |mask, i| mask | 1_u32.checked_shl(*i as u32).unwrap_or(0)),
+        mask: matching.iter().fold(0, |mask, i| {
+            mask | 1_u32.checked_shl(*i as u32).unwrap_or(0)
+        }),
         instructions: members.count,
         classes: members.classes.into_iter().collect(),
         example: members.example,
-        entries: matching.iter().map(|i| (name(i), entries[*i].pattern.to_string())).collect(),
+        entries: matching
+            .iter()
+            .map(|i| (name(i), entries[*i].pattern.to_string()))
+            .collect(),
         cases: cases(set, entries, matching),
     }
 }
 
 fn cases(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize]) -> Vec<Case> {
-    let care = matching.iter().fold(0, |care, i| care | entries[*i].pattern.condition.care);
-    let bits: Vec<u32> = (0..32).filter(|bit| care >> bit & 1 != 0).take(MAX_FLAGS).collect();
+    let care = matching
+        .iter()
+        .fold(0, |care, i| care | entries[*i].pattern.condition.care);
+    let bits: Vec<u32> = (0..32)
+        .filter(|bit| care >> bit & 1 != 0)
+        .take(MAX_FLAGS)
+        .collect();
     (0..1_u32 << bits.len())
         .map(|choice| {
-            bits.iter().enumerate().fold(0, |flags, (i, bit)| flags | (choice >> i & 1) << bit)
+            bits.iter()
+                .enumerate()
+                .fold(0, |flags, (i, bit)| flags | (choice >> i & 1) << bit)
         })
         // A counter cannot be zero and at its maximum.
         .filter(|flags| flags & 0x5555_5555 & (flags >> 1) == 0)
@@ -156,12 +211,21 @@ fn cases(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize]) -> 
         .collect()
 }
 
-fn case(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize], bits: &[u32], flags: u32) -> Case {
+fn case(
+    set: &ProductionSet,
+    entries: &[PriorityEntry],
+    matching: &[usize],
+    bits: &[u32],
+    flags: u32,
+) -> Case {
     let productions = &set.tables().productions;
     let mut winner = None;
     let mut losers = Vec::new();
     let mut running = Vec::new();
-    for i in matching.iter().filter(|i| entries[**i].pattern.condition.holds(flags)) {
+    for i in matching
+        .iter()
+        .filter(|i| entries[**i].pattern.condition.holds(flags))
+    {
         let production = entries[*i].production;
         let replaces = productions[usize::from(production)].replacement.is_some();
         if replaces && winner.is_none() {
@@ -179,10 +243,16 @@ fn case(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize], bits
     losers.retain(|loser| winner != Some(*loser));
     let name = |production: u8| productions[usize::from(production)].name.clone();
     let control = running.iter().flat_map(|p| {
-        productions[usize::from(*p)].control.iter().map(move |micro| (name(*p), micro_text(set, *micro)))
+        productions[usize::from(*p)]
+            .control
+            .iter()
+            .map(move |micro| (name(*p), micro_text(set, *micro)))
     });
     Case {
-        flags: bits.iter().map(|bit| (flag_name(*bit), flags >> bit & 1 != 0)).collect(),
+        flags: bits
+            .iter()
+            .map(|bit| (flag_name(*bit), flags >> bit & 1 != 0))
+            .collect(),
         winner: winner.map(name),
         losers: losers.into_iter().map(name).collect(),
         control: control.collect(),
@@ -191,9 +261,22 @@ fn case(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize], bits
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let flags: Vec<String> =
-            self.flags.iter().map(|(name, value)| if *value { name.clone() } else { format!("!{name}") }).collect();
-        let flags = if flags.is_empty() { "always".to_owned() } else { flags.join(" ") };
+        let flags: Vec<String> = self
+            .flags
+            .iter()
+            .map(|(name, value)| {
+                if *value {
+                    name.clone()
+                } else {
+                    format!("!{name}")
+                }
+            })
+            .collect();
+        let flags = if flags.is_empty() {
+            "always".to_owned()
+        } else {
+            flags.join(" ")
+        };
         write!(f, "{flags}: ")?;
         match &self.winner {
             Some(winner) => write!(f, "{winner} replaces it")?,
@@ -216,13 +299,21 @@ impl fmt::Display for Explanation {
             writeln!(f, "  {i:2} {production}: {pattern} ({uses} instructions)")?;
         }
         for group in &self.groups {
-            let classes: Vec<String> = group.classes.iter().map(|(name, n)| format!("{n} {name}")).collect();
+            let classes: Vec<String> = group
+                .classes
+                .iter()
+                .map(|(name, n)| format!("{n} {name}"))
+                .collect();
             let (pc, text) = &group.example;
             writeln!(f, "{}, for example {text} at {pc:#x}:", classes.join(", "))?;
             for case in &group.cases {
                 writeln!(f, "  {case}")?;
             }
         }
-        writeln!(f, "{} instructions match nothing and always pass", self.unmatched)
+        writeln!(
+            f,
+            "{} instructions match nothing and always pass",
+            self.unmatched
+        )
     }
 }

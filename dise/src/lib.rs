@@ -7,13 +7,14 @@
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`pattern`] | patterns: static part, conditional part, specificity |
+//! | [`pattern`] | patterns and their specificity |
+//! | [`flags`] | conditions on counters |
 //! | [`tables`] | productions as the tables hold them, instantiation |
 //! | [`counters`] | counters, flags, the journal that repairs wrong paths |
 //! | [`residency`] | tables that are too small: misses |
 //! | [`engine`] | decisions |
 //! | [`set`] | sets of productions from files |
-//! | [`check`], [`mod@explain`] | what a set takes and does |
+//! | [`mod@check`], [`mod@explain`] | what a set takes and does |
 //! | [`names`] | names of classes, operations, registers |
 //!
 //! # Example
@@ -40,7 +41,7 @@
 //! ```
 //!
 //! # The production language
-#![doc = include_str!("../LANGUAGE.md")]
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
 pub mod check;
@@ -49,6 +50,7 @@ pub mod counters;
 pub mod engine;
 pub mod error;
 pub mod explain;
+pub mod flags;
 mod lang;
 pub mod names;
 pub mod pattern;
@@ -60,7 +62,7 @@ pub mod tables;
 pub use check::{Conflict, Report, check};
 pub use config::{DiseConfig, ExpansionCost};
 pub use engine::{DiseEngine, Drain};
-pub use error::{DiseError, Diagnostic};
+pub use error::{Diagnostic, DiseError};
 pub use explain::{Explanation, explain, explain_classes};
 pub use set::{DataArea, HANDLER_BASE, Handler, LoadOptions, ProductionSet};
 pub use stats::{DiseStats, ProductionStats};

@@ -11,17 +11,26 @@ pub const CLASSES: [(&str, ClassSet); 31] = [
     ("load", ClassSet::of(&[OpClass::Load])),
     ("store", ClassSet::of(&[OpClass::Store])),
     ("atomic", ClassSet::of(&[OpClass::Atomic])),
-    ("mem_op", ClassSet::of(&[OpClass::Load, OpClass::Store, OpClass::Atomic])),
+    (
+        "mem_op",
+        ClassSet::of(&[OpClass::Load, OpClass::Store, OpClass::Atomic]),
+    ),
     ("branch", ClassSet::of(&[OpClass::Branch, OpClass::Jump])),
     ("cond_branch", ClassSet::of(&[OpClass::Branch])),
     ("jump", ClassSet::of(&[OpClass::Jump])),
     ("indirect_jump", ClassSet::of(&[OpClass::JumpIndirect])),
-    ("proc_call", ClassSet::of(&[OpClass::Call, OpClass::CallIndirect])),
+    (
+        "proc_call",
+        ClassSet::of(&[OpClass::Call, OpClass::CallIndirect]),
+    ),
     ("direct_call", ClassSet::of(&[OpClass::Call])),
     ("indirect_call", ClassSet::of(&[OpClass::CallIndirect])),
     ("return", ClassSet::of(&[OpClass::Return])),
     ("control", CONTROL),
-    ("int", ClassSet::of(&[OpClass::IntAlu, OpClass::IntMul, OpClass::IntDiv])),
+    (
+        "int",
+        ClassSet::of(&[OpClass::IntAlu, OpClass::IntMul, OpClass::IntDiv]),
+    ),
     ("int_alu", ClassSet::of(&[OpClass::IntAlu])),
     ("mul", ClassSet::of(&[OpClass::IntMul])),
     ("div", ClassSet::of(&[OpClass::IntDiv])),
@@ -61,7 +70,10 @@ const FP: ClassSet = ClassSet::of(&[
 /// The set of a class name.
 #[must_use]
 pub fn class_set(name: &str) -> Option<ClassSet> {
-    CLASSES.iter().find(|(n, _)| *n == name).map(|(_, set)| *set)
+    CLASSES
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, set)| *set)
 }
 
 /// The name of a set: its own if it has one, else the names of its classes.
@@ -81,7 +93,10 @@ pub fn class_set_name(set: ClassSet) -> String {
 #[must_use]
 pub fn class_name(class: OpClass) -> String {
     let set = ClassSet::of(&[class]);
-    CLASSES.iter().find(|(_, s)| *s == set).map_or_else(|| format!("{class:?}"), |(name, _)| (*name).to_owned())
+    CLASSES
+        .iter()
+        .find(|(_, s)| *s == set)
+        .map_or_else(|| format!("{class:?}"), |(name, _)| (*name).to_owned())
 }
 
 /// A number as it would be written next to `field`.
@@ -92,9 +107,8 @@ pub fn number_name(field: Field, number: i128) -> String {
             .iter()
             .find(|op| i128::from(**op as u16) == number)
             .map_or_else(|| number.to_string(), |op| op.mnemonic().to_owned()),
-        Field::Rs | Field::Rt | Field::Rd => {
-            u8::try_from(number).map_or_else(|_| number.to_string(), |r| register_name(r).to_owned())
-        }
+        Field::Rs | Field::Rt | Field::Rd => u8::try_from(number)
+            .map_or_else(|_| number.to_string(), |r| register_name(r).to_owned()),
         Field::Imm => number.to_string(),
         Field::Pc | Field::Target => format!("{number:#x}"),
     }

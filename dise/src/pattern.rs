@@ -1,10 +1,11 @@
-//! Patterns: the static part, decided once per static instruction, and the conditional part,
-//! decided on the counters' flags for each dynamic one.
+//! Patterns: the static part, decided once per static instruction, and with it, in a
+//! [`PatternEntry`], the condition on the counters' flags.
 
 use std::fmt;
 
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 
+use crate::flags::FlagCondition;
 use crate::names;
 
 /// A set of [`OpClass`]es, one bit each.
@@ -184,14 +185,21 @@ impl Test {
                 right: Operand::Field(left),
                 accepts: mirror(accepts),
             },
-            _ => Test { left, right, accepts },
+            _ => Test {
+                left,
+                right,
+                accepts,
+            },
         }
     }
 
     /// The test that accepts exactly what this one does not.
     #[must_use]
     pub const fn negated(self) -> Self {
-        Test { accepts: !self.accepts & outcome::ALL, ..self }
+        Test {
+            accepts: !self.accepts & outcome::ALL,
+            ..self
+        }
     }
 
     /// Whether the instruction passes.
@@ -218,8 +226,16 @@ impl Test {
 
 const fn mirror(accepts: u8) -> u8 {
     let kept = accepts & (outcome::EQUAL | outcome::ABSENT);
-    let less = if accepts & outcome::GREATER != 0 { outcome::LESS } else { 0 };
-    let greater = if accepts & outcome::LESS != 0 { outcome::GREATER } else { 0 };
+    let less = if accepts & outcome::GREATER != 0 {
+        outcome::LESS
+    } else {
+        0
+    };
+    let greater = if accepts & outcome::LESS != 0 {
+        outcome::GREATER
+    } else {
+        0
+    };
     kept | less | greater
 }
 
@@ -275,7 +291,10 @@ pub struct StaticPattern {
 
 impl Default for StaticPattern {
     fn default() -> Self {
-        StaticPattern { classes: ClassSet::ANY, tests: Vec::new() }
+        StaticPattern {
+            classes: ClassSet::ANY,
+            tests: Vec::new(),
+        }
     }
 }
 
@@ -306,7 +325,11 @@ impl StaticPattern {
 
     /// Adds a test; two tests on the same pair of operands become one.
     pub fn add(&mut self, test: Test) {
-        match self.tests.iter_mut().find(|t| t.left == test.left && t.right == test.right) {
+        match self
+            .tests
+            .iter_mut()
+            .find(|t| t.left == test.left && t.right == test.right)
+        {
             Some(same) => same.accepts &= test.accepts,
             None => self.tests.push(test),
         }
@@ -323,7 +346,10 @@ impl StaticPattern {
         }
         !classes.is_empty()
             && self.tests.iter().all(|test| test.accepts != 0)
-            && self.tests.iter().all(|test| self.field_is_satisfiable(test.left))
+            && self
+                .tests
+                .iter()
+                .all(|test| self.field_is_satisfiable(test.left))
     }
 
     /// Some value of `field` passes all its comparisons with numbers. Between two neighbouring
@@ -340,11 +366,15 @@ impl StaticPattern {
             })
             .collect();
         let passes = |value: Option<i128>| {
-            against.iter().all(|(number, accepts)| compare(value, Some(*number)) & accepts != 0)
+            against
+                .iter()
+                .all(|(number, accepts)| compare(value, Some(*number)) & accepts != 0)
         };
         against.is_empty()
             || (field == Field::Target && passes(None))
-            || against.iter().any(|(n, _)| passes(Some(*n)) || passes(Some(n - 1)) || passes(Some(n + 1)))
+            || against
+                .iter()
+                .any(|(n, _)| passes(Some(*n)) || passes(Some(n - 1)) || passes(Some(n + 1)))
     }
 
     /// Whether every instruction that matches `other` certainly matches this pattern.
@@ -352,10 +382,9 @@ impl StaticPattern {
     pub fn covers(&self, other: &StaticPattern) -> bool {
         self.classes.contains_all(other.classes)
             && self.tests.iter().all(|test| {
-                other
-                    .tests
-                    .iter()
-                    .any(|t| t.left == test.left && t.right == test.right && t.accepts & !test.accepts == 0)
+                other.tests.iter().any(|t| {
+                    t.left == test.left && t.right == test.right && t.accepts & !test.accepts == 0
+                })
             })
     }
 }
@@ -382,84 +411,6 @@ impl fmt::Display for StaticPattern {
     }
 }
 
-/// A conjunction of flags and negated flags. Bit `2 N` stands for `overflow_N`, bit `2 N + 1`
-/// for `zero_N`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FlagCondition {
-    /// Flags that are looked at.
-    pub care: u32,
-    /// The value that each of those must have.
-    pub want: u32,
-}
-
-/// Flag bit of `overflow_N`.
-#[must_use]
-pub const fn overflow_bit(counter: u8) -> u32 {
-    1 << (2 * counter as u32)
-}
-
-/// Flag bit of `zero_N`.
-#[must_use]
-pub const fn zero_bit(counter: u8) -> u32 {
-    2 << (2 * counter as u32)
-}
-
-/// `overflow_N` or `zero_N` for one flag bit.
-#[must_use]
-pub fn flag_name(bit: u32) -> String {
-    let kind = if bit.is_multiple_of(2) { "overflow" } else { "zero" };
-    format!("{kind}_{}", bit / 2)
-}
-
-impl FlagCondition {
-    /// Whether the flags meet it.
-    #[inline]
-    #[must_use]
-    pub const fn holds(self, flags: u32) -> bool {
-        (flags ^ self.want) & self.care == 0
-    }
-
-    /// Both conditions, or `None` if no state of the counters meets both. A counter cannot be
-    /// zero and at its maximum at once.
-    #[must_use]
-    pub const fn and(self, other: FlagCondition) -> Option<FlagCondition> {
-        if (self.want ^ other.want) & self.care & other.care != 0 {
-            return None;
-        }
-        let care = self.care | other.care;
-        let want = self.want | other.want;
-        let overflow = want & 0x5555_5555;
-        if overflow & (want >> 1) != 0 {
-            return None;
-        }
-        Some(FlagCondition { care, want })
-    }
-
-    /// Whether every state that meets `other` meets this one.
-    #[must_use]
-    pub const fn covers(self, other: FlagCondition) -> bool {
-        self.care & !other.care == 0 && (self.want ^ other.want) & self.care == 0
-    }
-
-    /// Number of flags looked at.
-    #[must_use]
-    pub const fn fixed_bits(self) -> u32 {
-        self.care.count_ones()
-    }
-}
-
-impl fmt::Display for FlagCondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
-        for bit in (0..32).filter(|bit| self.care >> bit & 1 != 0) {
-            let not = if self.want >> bit & 1 == 0 { "!" } else { "" };
-            write!(f, "{separator}{not}{}", flag_name(bit))?;
-            separator = " && ";
-        }
-        Ok(())
-    }
-}
-
 /// One entry of the pattern table with its masking layer: a static pattern and a condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternEntry {
@@ -480,7 +431,8 @@ impl PatternEntry {
     /// [`StaticPattern::is_satisfiable`] for how exact this is).
     #[must_use]
     pub fn overlaps(&self, other: &PatternEntry) -> bool {
-        self.condition.and(other.condition).is_some() && self.pattern.and(&other.pattern).is_satisfiable()
+        self.condition.and(other.condition).is_some()
+            && self.pattern.and(&other.pattern).is_satisfiable()
     }
 
     /// Whether this entry certainly matches whenever `other` does.
@@ -498,10 +450,4 @@ impl fmt::Display for PatternEntry {
         }
         Ok(())
     }
-}
-
-/// A pattern that one operation alone matches.
-#[must_use]
-pub fn opcode_test(op: Op) -> Test {
-    Test::new(Field::Opcode, Operand::Number(i128::from(op as u16)), outcome::EQUAL)
 }

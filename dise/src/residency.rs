@@ -18,7 +18,14 @@ impl Residency {
     #[must_use]
     pub fn new(sizes: Vec<usize>, capacity: usize) -> Self {
         let all_fit = sizes.iter().sum::<usize>() <= capacity;
-        Residency { last_use: vec![0; sizes.len()], sizes, capacity, used: 0, clock: 0, all_fit }
+        Residency {
+            last_use: vec![0; sizes.len()],
+            sizes,
+            capacity,
+            used: 0,
+            clock: 0,
+            all_fit,
+        }
     }
 
     /// Whether nothing can ever miss.
@@ -53,7 +60,11 @@ impl Residency {
     }
 
     fn evict(&mut self) {
-        let resident = self.last_use.iter().enumerate().filter(|(_, time)| **time != 0);
+        let resident = self
+            .last_use
+            .iter()
+            .enumerate()
+            .filter(|(_, time)| **time != 0);
         if let Some((oldest, _)) = resident.min_by_key(|(_, time)| **time) {
             self.last_use[oldest] = 0;
             self.used -= self.sizes[oldest];

@@ -7,7 +7,7 @@ use hps_sim_core::inst::reg;
 
 use crate::config::DiseConfig;
 use crate::engine::DiseEngine;
-use crate::error::{DiseError, Diagnostic};
+use crate::error::{Diagnostic, DiseError};
 use crate::lang::ast::File;
 use crate::lang::compile::{Compiled, compile};
 use crate::lang::parser;
@@ -29,7 +29,10 @@ pub struct LoadOptions {
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        LoadOptions { params: HashMap::new(), handler_base: HANDLER_BASE }
+        LoadOptions {
+            params: HashMap::new(),
+            handler_base: HANDLER_BASE,
+        }
     }
 }
 
@@ -37,8 +40,14 @@ impl LoadOptions {
     /// Defaults with the given parameters.
     #[must_use]
     pub fn with_params<'a>(params: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
-        let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        LoadOptions { params, ..LoadOptions::default() }
+        let params = params
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        LoadOptions {
+            params,
+            ..LoadOptions::default()
+        }
     }
 }
 
@@ -89,7 +98,10 @@ impl ProductionSet {
     /// As [`ProductionSet::parse`].
     pub fn parse_files(files: &[(&str, &str)], options: &LoadOptions) -> Result<Self, DiseError> {
         let parse = |(text, name): &(&str, &str)| {
-            let source = Source { name: (*name).to_owned(), text: (*text).to_owned() };
+            let source = Source {
+                name: (*name).to_owned(),
+                text: (*text).to_owned(),
+            };
             parser::parse(source).map(Arc::new)
         };
         let files = files.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
@@ -114,7 +126,11 @@ impl ProductionSet {
             for (name, value) in set.options.params {
                 let first = *options.params.entry(name.clone()).or_insert(value);
                 if first != value {
-                    return Err(DiseError::MergedParam { name, first, second: value });
+                    return Err(DiseError::MergedParam {
+                        name,
+                        first,
+                        second: value,
+                    });
                 }
             }
             if options.handler_base != set.options.handler_base {
@@ -129,10 +145,16 @@ impl ProductionSet {
 
     fn build(files: Vec<Arc<File>>, options: LoadOptions) -> Result<Self, DiseError> {
         if !options.handler_base.is_multiple_of(4096) || options.handler_base > 1 << 48 {
-            return Err(DiseError::HandlerBase { base: options.handler_base });
+            return Err(DiseError::HandlerBase {
+                base: options.handler_base,
+            });
         }
         let compiled = compile(&files, &options)?;
-        Ok(ProductionSet { files, options, compiled })
+        Ok(ProductionSet {
+            files,
+            options,
+            compiled,
+        })
     }
 
     /// An engine for these productions. Call [`DiseEngine::reset`] with the machine's registers

@@ -99,7 +99,10 @@ impl Template {
     #[must_use]
     pub const fn count(&self) -> Option<u8> {
         match self {
-            Template::Inst { imm: ImmediateSource::Count(counter), .. } => Some(*counter),
+            Template::Inst {
+                imm: ImmediateSource::Count(counter),
+                ..
+            } => Some(*counter),
             _ => None,
         }
     }
@@ -107,7 +110,14 @@ impl Template {
     /// Instantiates for `trigger` at `pc`; `counts` are the latched counters.
     #[must_use]
     pub fn instantiate(&self, pc: u64, trigger: &Inst, counts: &[u32]) -> Inst {
-        let Template::Inst { inst, rd, rs1, rs2, imm } = self else {
+        let Template::Inst {
+            inst,
+            rd,
+            rs1,
+            rs2,
+            imm,
+        } = self
+        else {
             return *trigger;
         };
         let mut out = *inst;
@@ -118,7 +128,9 @@ impl Template {
             ImmediateSource::Literal => 0,
             ImmediateSource::Imm => trigger.imm,
             ImmediateSource::Pc => pc as i64,
-            ImmediateSource::Target if trigger.class.is_direct() => trigger.direct_target(pc) as i64,
+            ImmediateSource::Target if trigger.class.is_direct() => {
+                trigger.direct_target(pc) as i64
+            }
             ImmediateSource::Target => 0,
             ImmediateSource::Count(counter) => i64::from(counts[usize::from(*counter)]),
             ImmediateSource::PcRelative => (pc as i64).wrapping_neg(),
@@ -140,12 +152,20 @@ fn pick(from: RegisterSource, literal: u8, trigger: &Inst) -> u8 {
 
 /// Writes to the zero register go to the sink, as in every decoded instruction.
 const fn destination(register: u8) -> u8 {
-    if register == reg::ZERO { reg::SINK } else { register }
+    if register == reg::ZERO {
+        reg::SINK
+    } else {
+        register
+    }
 }
 
 /// The sink is never read: as a source it is the zero register.
 const fn source(register: u8) -> u8 {
-    if register == reg::SINK { reg::ZERO } else { register }
+    if register == reg::SINK {
+        reg::ZERO
+    } else {
+        register
+    }
 }
 
 /// A replacement sequence.
@@ -161,18 +181,30 @@ impl Sequence {
     /// A sequence that is not composed.
     #[must_use]
     pub fn new(templates: Vec<Template>) -> Self {
-        Sequence { templates, composed: false }
+        Sequence {
+            templates,
+            composed: false,
+        }
     }
 
     /// Instructions that are not the trigger.
     #[must_use]
     pub fn inserted(&self) -> usize {
-        self.templates.iter().filter(|t| !matches!(t, Template::Trigger)).count()
+        self.templates
+            .iter()
+            .filter(|t| !matches!(t, Template::Trigger))
+            .count()
     }
 
     /// Instruction `index` for a trigger.
     #[must_use]
-    pub fn instantiate(&self, index: u8, pc: u64, trigger: &Inst, counts: &[u32]) -> Option<Replacement> {
+    pub fn instantiate(
+        &self,
+        index: u8,
+        pc: u64,
+        trigger: &Inst,
+        counts: &[u32],
+    ) -> Option<Replacement> {
         let template = self.templates.get(usize::from(index))?;
         Some(Replacement {
             inst: template.instantiate(pc, trigger, counts),
@@ -225,11 +257,14 @@ impl Tables {
             .iter()
             .enumerate()
             .flat_map(|(production, p)| {
-                p.entries.iter().enumerate().map(move |(entry, pattern)| PriorityEntry {
-                    production: u8::try_from(production).unwrap_or(u8::MAX),
-                    entry,
-                    pattern: pattern.clone(),
-                })
+                p.entries
+                    .iter()
+                    .enumerate()
+                    .map(move |(entry, pattern)| PriorityEntry {
+                        production: u8::try_from(production).unwrap_or(u8::MAX),
+                        entry,
+                        pattern: pattern.clone(),
+                    })
             })
             .collect();
         all.sort_by_key(|entry| std::cmp::Reverse(entry.pattern.specificity()));
@@ -239,7 +274,11 @@ impl Tables {
     /// Replacement-table entries that all sequences take together.
     #[must_use]
     pub fn replacement_entries(&self) -> usize {
-        self.productions.iter().filter_map(|p| p.replacement.as_ref()).map(|s| s.templates.len()).sum()
+        self.productions
+            .iter()
+            .filter_map(|p| p.replacement.as_ref())
+            .map(|s| s.templates.len())
+            .sum()
     }
 
     /// Microinstructions of all productions.

@@ -10,7 +10,11 @@ use hps_sim_core::inst::Inst;
 const METHOD: &str = "M: (T.OPCLASS == proc_call || T.OPCLASS == branch && T.Target <= T.PC) && overflow_1 => { T.INSN }";
 
 fn framework(figure: &str, sparsity: i64, burst: i64) -> ProductionSet {
-    let files = [(REGISTERS, "registers.dise"), (figure, "framework.dise"), (METHOD, "method.dise")];
+    let files = [
+        (REGISTERS, "registers.dise"),
+        (figure, "framework.dise"),
+        (METHOD, "method.dise"),
+    ];
     parse_files(&files, &[("sparsity", sparsity), ("burst", burst)])
 }
 
@@ -20,7 +24,7 @@ fn sampled(set: &ProductionSet, count: u64, event: impl Fn(u64) -> Inst) -> Vec<
     let mut out = Vec::new();
     for n in 1..=count {
         // Other instructions between events change nothing.
-        for other in [add(), forward_branch(), load()] {
+        for other in [add(), store(), load()] {
             assert_eq!(step(&mut engine, n, &other, &regs), None);
         }
         if step(&mut engine, n, &event(n), &regs).is_some() {
@@ -32,14 +36,35 @@ fn sampled(set: &ProductionSet, count: u64, event: impl Fn(u64) -> Inst) -> Vec<
 
 #[test]
 fn corrected_framework_has_exactly_the_stated_frequency() {
-    let settings = [(1, 99), (10, 990), (50, 450), (1, 0), (3, 0), (7, 13), (100, 1), (1, 1)];
+    let settings = [
+        (1, 99),
+        (10, 990),
+        (50, 450),
+        (1, 0),
+        (3, 0),
+        (7, 13),
+        (100, 1),
+        (1, 1),
+    ];
     for (burst, sparsity) in settings {
         let set = framework(CORRECTED, sparsity, burst);
         let period = (burst + sparsity) as u64;
         let count = 3 * period + period / 2;
-        let mixed = |n: u64| if n.is_multiple_of(3) { call() } else { back_edge() };
-        let expected: Vec<u64> = (1..=count).filter(|n| (n - 1) % period >= sparsity as u64).collect();
-        assert_eq!(sampled(&set, count, mixed), expected, "burst {burst}, sparsity {sparsity}");
+        let mixed = |n: u64| {
+            if n.is_multiple_of(3) {
+                call()
+            } else {
+                back_edge()
+            }
+        };
+        let expected: Vec<u64> = (1..=count)
+            .filter(|n| (n - 1) % period >= sparsity as u64)
+            .collect();
+        assert_eq!(
+            sampled(&set, count, mixed),
+            expected,
+            "burst {burst}, sparsity {sparsity}"
+        );
         let whole = expected.iter().filter(|n| **n <= 3 * period).count() as i64;
         assert_eq!(whole * (burst + sparsity), 3 * burst * period as i64);
     }
@@ -60,7 +85,10 @@ fn printed_figure_never_ends_a_burst_at_a_call() {
     let set = framework(FIGURE4, 9, 5);
     assert_eq!(sampled(&set, 30, |_| call()), [10, 20, 30]);
     let set = framework(CORRECTED, 9, 5);
-    assert_eq!(sampled(&set, 30, |_| call()), [10, 11, 12, 13, 14, 24, 25, 26, 27, 28]);
+    assert_eq!(
+        sampled(&set, 30, |_| call()),
+        [10, 11, 12, 13, 14, 24, 25, 26, 27, 28]
+    );
 }
 
 #[test]
@@ -78,15 +106,22 @@ fn printed_figure_counts_forward_branches() {
 fn printed_conflict_of_p3_and_p5_is_reported() {
     let set = parse_files(&[(REGISTERS, "r"), (FIGURE4, "f")], &[]);
     let report = check(&set);
-    assert_eq!((report.pt_entries, report.rt_entries, report.ct_entries), (6, 0, 8));
+    assert_eq!(
+        (report.pt_entries, report.rt_entries, report.ct_entries),
+        (6, 0, 8)
+    );
     let texts: Vec<String> = report.conflicts.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
-        ["P3 and P5 have the same pattern (T.OPCLASS == proc_call && overflow_1 && !overflow_2) and null \
+        [
+            "P3 and P5 have the same pattern (T.OPCLASS == proc_call && overflow_1 && !overflow_2) and null \
           replacements: both run on every match, first inc_2, then set_1(sampleFreq), set_2(burstLength); \
-          P5 has the last word on counter 2"]
+          P5 has the last word on counter 2"
+        ]
     );
-    assert!(matches!(&report.conflicts[0], Conflict::BothRun { first, second, .. } if first == "P3" && second == "P5"));
+    assert!(
+        matches!(&report.conflicts[0], Conflict::BothRun { first, second, .. } if first == "P3" && second == "P5")
+    );
     let corrected = parse_files(&[(REGISTERS, "r"), (CORRECTED, "f")], &[]);
     assert!(check(&corrected).is_clean(), "{}", check(&corrected));
 }
@@ -96,39 +131,68 @@ fn figure_4_alone_lacks_its_registers() {
     let error = ProductionSet::parse(FIGURE4, "figure4.dise", &LoadOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "figure4.dise:27:12: unknown DISE register `sampleFreq`\n   |\n\
-         27 | CC3: set_1(sampleFreq); set_2(burstLength);\n   |            ^\n   \
+        "figure4.dise:26:12: unknown DISE register `sampleFreq`\n   |\n\
+         26 | CC3: set_1(sampleFreq); set_2(burstLength);\n   |            ^\n   \
          = help: name it first: `register sampleFreq = dr0;`"
     );
 }
 
 #[test]
 fn figure_5_as_printed() {
-    let set = parse_files(&[(HANDLERS, "handlers.dise"), (FIGURE5, "figure5.dise")], &[]);
-    let names: Vec<&str> = set.tables().productions.iter().map(|p| p.name.as_str()).collect();
+    let set = parse_files(
+        &[(HANDLERS, "handlers.dise"), (FIGURE5, "figure5.dise")],
+        &[],
+    );
+    let names: Vec<&str> = set
+        .tables()
+        .productions
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
     assert_eq!(names, ["P1", "P2", "P3"]);
-    assert_eq!(set.tables().productions[2].entries.len(), 2, "a disjunction takes two entries");
+    assert_eq!(
+        set.tables().productions[2].entries.len(),
+        2,
+        "a disjunction takes two entries"
+    );
     let warnings: Vec<String> = set.warnings().iter().map(ToString::to_string).collect();
     assert_eq!(warnings.len(), 1);
-    assert!(warnings[0].starts_with("figure5.dise:9:33: two parts of a pattern without an operator"), "{}", warnings[0]);
+    assert!(
+        warnings[0].starts_with("figure5.dise:9:28: two parts of a pattern without an operator"),
+        "{}",
+        warnings[0]
+    );
     // P3 contains P2's pattern: the order decides, and it is reported.
     let report = check(&set);
-    let tie = report.conflicts.iter().any(|c| matches!(c, Conflict::Tie { winner, loser, .. } if winner == "P2" && loser == "P3"));
+    let tie = report.conflicts.iter().any(
+        |c| matches!(c, Conflict::Tie { winner, loser, .. } if winner == "P2" && loser == "P3"),
+    );
     assert!(tie, "{report}");
 }
 
 #[test]
 fn all_figures_together() {
     let set = parse_files(
-        &[(REGISTERS, "registers.dise"), (FIGURE4, "a/figure4.dise"), (HANDLERS, "handlers.dise"), (FIGURE5, "figure5.dise")],
+        &[
+            (REGISTERS, "registers.dise"),
+            (FIGURE4, "a/figure4.dise"),
+            (HANDLERS, "handlers.dise"),
+            (FIGURE5, "figure5.dise"),
+        ],
         &[],
     );
     assert_eq!(set.tables().productions[0].name, "figure4:P1");
     assert_eq!(set.tables().productions[6].name, "figure5:P1");
     assert_eq!(check(&set).pt_entries, 10);
     let merged = ProductionSet::merge([
-        parse_files(&[(REGISTERS, "registers.dise"), (FIGURE4, "a/figure4.dise")], &[]),
-        parse_files(&[(HANDLERS, "handlers.dise"), (FIGURE5, "figure5.dise")], &[]),
+        parse_files(
+            &[(REGISTERS, "registers.dise"), (FIGURE4, "a/figure4.dise")],
+            &[],
+        ),
+        parse_files(
+            &[(HANDLERS, "handlers.dise"), (FIGURE5, "figure5.dise")],
+            &[],
+        ),
     ])
     .unwrap();
     assert_eq!(merged.tables(), set.tables());
@@ -138,13 +202,28 @@ fn all_figures_together() {
 #[test]
 fn grammar_of_figure_3() {
     let set = parse(FIGURE3);
-    let entry = |p: usize| set.tables().productions[p].entries.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let entry = |p: usize| {
+        set.tables().productions[p]
+            .entries
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(entry(1), ["T.OPCLASS == store && !zero_0"]);
     // The Conditional of the grammar is one unit.
-    assert_eq!(entry(2), ["T.OPCLASS == mul && overflow_0", "T.OPCLASS == mul && zero_1"]);
+    assert_eq!(
+        entry(2),
+        [
+            "T.OPCLASS == mul && overflow_0",
+            "T.OPCLASS == mul && zero_1"
+        ]
+    );
     assert_eq!(
         entry(4),
-        ["T.OPCLASS == fp && !overflow_0 && zero_2", "T.OPCLASS == fp && zero_1 && zero_2"]
+        [
+            "T.OPCLASS == fp && !overflow_0 && zero_2",
+            "T.OPCLASS == fp && zero_1 && zero_2"
+        ]
     );
     assert_eq!(set.tables().productions[4].control.len(), 3);
     assert!(set.warnings().is_empty());
@@ -158,5 +237,8 @@ fn merging_needs_agreement() {
     assert!(matches!(error, DiseError::MergedParam { .. }), "{error}");
     let other = parse("register sampleFreq = dr7;");
     let error = ProductionSet::merge([low, other]).unwrap_err().to_string();
-    assert!(error.contains("`sampleFreq` is already the name of dr0"), "{error}");
+    assert!(
+        error.contains("`sampleFreq` is already the name of dr0"),
+        "{error}"
+    );
 }

@@ -1,44 +1,7 @@
 //! One point of a sweep as it is stored: one JSON object a line.
 
+use hps_profile::ProfileKind;
 use serde::{Deserialize, Serialize};
-
-/// The kinds of profile of the HPS paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProfileKind {
-    /// Hot methods: calls and back-edges by method.
-    Method,
-    /// Hot call pairs: call site and target.
-    CallPair,
-    /// Hot data streams: repeated sequences of data addresses.
-    DataStream,
-}
-
-impl ProfileKind {
-    /// All kinds, in the order of the paper's figures.
-    pub const ALL: [ProfileKind; 3] =
-        [ProfileKind::DataStream, ProfileKind::CallPair, ProfileKind::Method];
-
-    /// The name used in files and on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            ProfileKind::Method => "method",
-            ProfileKind::CallPair => "call_pair",
-            ProfileKind::DataStream => "data_stream",
-        }
-    }
-
-    /// The name used in titles.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            ProfileKind::Method => "hot method",
-            ProfileKind::CallPair => "hot call pair",
-            ProfileKind::DataStream => "hot data stream",
-        }
-    }
-}
 
 /// How well the sampled profile overlaps with the exhaustive one. Shares in `0..=1`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

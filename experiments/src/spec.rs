@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::row::ProfileKind;
+use hps_profile::ProfileKind;
 
 /// Which points are timed besides the accuracy that every point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

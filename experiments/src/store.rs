@@ -132,7 +132,7 @@ fn read(file: &mut File, path: &Path) -> Result<(HashMap<String, Row>, u64), Sto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::ProfileKind;
+    use hps_profile::ProfileKind;
 
     fn row(id: &str) -> Row {
         Row {

@@ -1,3 +1,8 @@
-//! pipeline
+//! Timing: fetch to commit, predictors, caches, memory. No profilers, no DISE tables.
 
 pub mod config;
+pub mod core;
+pub mod kanata;
+pub mod memsys;
+pub mod predict;
+pub mod stacks;

@@ -47,10 +47,19 @@ impl Axis {
             high = high.max(0.0);
         }
         if high - low < f64::EPSILON * high.abs().max(1.0) {
-            (low, high) = if low == 0.0 { (0.0, 1.0) } else { (low - 0.5 * low.abs(), high + 0.5 * high.abs()) };
+            (low, high) = if low == 0.0 {
+                (0.0, 1.0)
+            } else {
+                (low - 0.5 * low.abs(), high + 0.5 * high.abs())
+            };
         }
         let step = round_step((high - low) / 5.0);
-        Self::linear(label, (low / step).floor() * step, (high / step - 1e-9).ceil() * step, step)
+        Self::linear(
+            label,
+            (low / step).floor() * step,
+            (high / step - 1e-9).ceil() * step,
+            step,
+        )
     }
 
     /// A logarithmic axis over positive values with a tick at each power of ten.
@@ -69,7 +78,14 @@ impl Axis {
             ticks.push((at, plain(at)));
             at *= 10.0;
         }
-        Self { label: label.to_string(), scale: Scale::Log, low, high, ticks, grid: true }
+        Self {
+            label: label.to_string(),
+            scale: Scale::Log,
+            low,
+            high,
+            ticks,
+            grid: true,
+        }
     }
 
     /// Accuracies in percent. With `bars` it starts at zero; lines that all lie high get a closer
@@ -109,8 +125,17 @@ impl Axis {
             decade *= 10.0;
         }
         marks.sort_by(f64::total_cmp);
-        let top = marks.iter().copied().find(|&m| m >= high.max(0.0)).unwrap_or(high);
-        let bottom = marks.iter().copied().rev().find(|&m| m <= low.min(0.0)).unwrap_or(low);
+        let top = marks
+            .iter()
+            .copied()
+            .find(|&m| m >= high.max(0.0))
+            .unwrap_or(high);
+        let bottom = marks
+            .iter()
+            .copied()
+            .rev()
+            .find(|&m| m <= low.min(0.0))
+            .unwrap_or(low);
         // Labels at 1, 10, 100 ... only: the steps between them would crowd.
         let labelled = |m: f64| {
             let mantissa = (m.abs() / threshold).log10();
@@ -121,14 +146,24 @@ impl Axis {
             .filter(|&&m| m >= bottom && m <= top && labelled(m))
             .map(|&m| (m, plain(m)))
             .collect();
-        Self { label: label.to_string(), scale, low: bottom, high: top, ticks, grid: true }
+        Self {
+            label: label.to_string(),
+            scale,
+            low: bottom,
+            high: top,
+            ticks,
+            grid: true,
+        }
     }
 
     /// Sampling frequencies, highest first: `1/100` on the left, `1/10000` on the right.
     pub(crate) fn frequency(one_in: &[u64]) -> Self {
         let values: Vec<f64> = one_in.iter().map(|&n| n.max(1) as f64).collect();
         let (low, high) = range(&values);
-        let ticks = one_in.iter().map(|&n| (n.max(1) as f64, frequency(n))).collect();
+        let ticks = one_in
+            .iter()
+            .map(|&n| (n.max(1) as f64, frequency(n)))
+            .collect();
         // Some air at both ends; the same factor makes it equal on a logarithmic scale.
         let air = (high / low).powf(0.06).max(1.15);
         Self {
@@ -143,7 +178,11 @@ impl Axis {
 
     /// Groups side by side: group `i` lies between `i` and `i + 1`.
     pub(crate) fn groups(label: &str, names: &[String]) -> Self {
-        let ticks = names.iter().enumerate().map(|(i, n)| (i as f64 + 0.5, n.clone())).collect();
+        let ticks = names
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (i as f64 + 0.5, n.clone()))
+            .collect();
         Self {
             label: label.to_string(),
             scale: Scale::Linear,
@@ -157,13 +196,26 @@ impl Axis {
     fn linear(label: &str, low: f64, high: f64, step: f64) -> Self {
         let decimals = (-step.log10().floor()).max(0.0) as usize;
         // A step such as 2.5 needs one digit more than its size says.
-        let decimals = decimals + usize::from((step * 10f64.powi(decimals as i32)).fract().abs() > 1e-6);
+        let decimals =
+            decimals + usize::from((step * 10f64.powi(decimals as i32)).fract().abs() > 1e-6);
         let count = ((high - low) / step).round() as i64;
         let ticks = (0..=count.clamp(1, 60))
             .map(|i| low + i as f64 * step)
-            .map(|v| (v, format!("{:.decimals$}", if v.abs() < step * 1e-9 { 0.0 } else { v })))
+            .map(|v| {
+                (
+                    v,
+                    format!("{:.decimals$}", if v.abs() < step * 1e-9 { 0.0 } else { v }),
+                )
+            })
             .collect();
-        Self { label: label.to_string(), scale: Scale::Linear, low, high, ticks, grid: true }
+        Self {
+            label: label.to_string(),
+            scale: Scale::Linear,
+            low,
+            high,
+            ticks,
+            grid: true,
+        }
     }
 
     /// Where the value lies between the axis' ends, `0..=1` for values in range.
@@ -172,8 +224,36 @@ impl Axis {
         (self.scale.of(value) - a) / (b - a)
     }
 
+    /// Draws the axis horizontally below `top..bottom`, with grid lines, from `left` to `right`.
+    pub(crate) fn draw_below(
+        &self,
+        canvas: &mut Canvas<'_>,
+        (left, right): (f64, f64),
+        (top, bottom): (f64, f64),
+    ) {
+        for (value, text) in &self.ticks {
+            let x = left + self.place(*value) * (right - left);
+            let color = if *value == 0.0 {
+                style::INK
+            } else {
+                style::GRID
+            };
+            canvas.line((x, top), (x, bottom), color, 2);
+            canvas.text(
+                text,
+                (x, bottom + 10.0),
+                Type::new(style::TICK).centered().top(),
+            );
+        }
+        let at = ((left + right) / 2.0, bottom + 72.0);
+        canvas.text(&self.label, at, Type::new(style::LABEL).centered());
+    }
+
     fn tick_width(&self) -> f64 {
-        self.ticks.iter().map(|(_, t)| text_width(t, style::TICK, false)).fold(0.0, f64::max)
+        self.ticks
+            .iter()
+            .map(|(_, t)| text_width(t, style::TICK, false))
+            .fold(0.0, f64::max)
     }
 }
 
@@ -234,25 +314,51 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// Draws the axes into `outer` and returns what is left for the data.
-    pub(crate) fn draw(canvas: &mut Canvas<'_>, outer: Rect, title: &str, x: &Axis, y: &Axis) -> Self {
-        let title_height = if title.is_empty() { style::TICK * 0.6 } else { style::LABEL * 1.9 };
+    pub(crate) fn draw(
+        canvas: &mut Canvas<'_>,
+        outer: Rect,
+        title: &str,
+        x: &Axis,
+        y: &Axis,
+    ) -> Self {
+        let title_height = if title.is_empty() {
+            style::TICK * 0.6
+        } else {
+            style::LABEL * 1.9
+        };
         let left = outer.left + style::LABEL * 1.5 + y.tick_width() + 16.0;
         let slot = (outer.right - 12.0 - left) / x.ticks.len().max(1) as f64;
         // Names of groups that do not fit side by side stand upright.
         let upright = !x.grid && x.tick_width() > slot - 8.0;
-        let names = if upright { x.tick_width().min(230.0) } else { style::TICK };
-        let label = if x.label.is_empty() { 0.0 } else { style::LABEL * 1.6 };
+        let names = if upright {
+            x.tick_width().min(230.0)
+        } else {
+            style::TICK
+        };
+        let label = if x.label.is_empty() {
+            0.0
+        } else {
+            style::LABEL * 1.6
+        };
         let area = Rect {
             left,
             top: outer.top + title_height,
             right: outer.right - 12.0,
             bottom: outer.bottom - names - 18.0 - label,
         };
-        let frame = Self { area, x: x.clone(), y: y.clone() };
+        let frame = Self {
+            area,
+            x: x.clone(),
+            y: y.clone(),
+        };
         if !title.is_empty() {
             let room = area.width();
             let text = crate::canvas::fit(title, style::LABEL, true, room);
-            canvas.text(&text, (area.left, outer.top + style::LABEL * 0.8), Type::new(style::LABEL).bold());
+            canvas.text(
+                &text,
+                (area.left, outer.top + style::LABEL * 0.8),
+                Type::new(style::LABEL).bold(),
+            );
         }
         frame.draw_y(canvas, outer);
         frame.draw_x(canvas, outer, upright, names);
@@ -273,7 +379,12 @@ impl Frame {
         for (value, text) in &self.y.ticks {
             let y = self.at(self.x.low, *value).1;
             let strong = *value == 0.0 || *value == self.y.low;
-            canvas.line((a.left, y), (a.right, y), if strong { style::FAINT } else { style::GRID }, 2);
+            canvas.line(
+                (a.left, y),
+                (a.right, y),
+                if strong { style::FAINT } else { style::GRID },
+                2,
+            );
             if y < free_below {
                 canvas.text(text, (a.left - 12.0, y), Type::new(style::TICK).right());
                 free_below = y - style::TICK * 1.1;
@@ -300,12 +411,20 @@ impl Frame {
             }
             if upright {
                 let text = crate::canvas::fit(text, style::TICK, false, names);
-                canvas.text(&text, (x, a.bottom + 14.0), Type::new(style::TICK).right().upwards());
+                canvas.text(
+                    &text,
+                    (x, a.bottom + 14.0),
+                    Type::new(style::TICK).right().upwards(),
+                );
                 continue;
             }
             let half = text_width(text, style::TICK, false) / 2.0;
             if x - half > used_to + 6.0 {
-                canvas.text(text, (x, a.bottom + 14.0), Type::new(style::TICK).centered().top());
+                canvas.text(
+                    text,
+                    (x, a.bottom + 14.0),
+                    Type::new(style::TICK).centered().top(),
+                );
                 used_to = x + half;
             }
         }
@@ -322,8 +441,19 @@ mod tests {
 
     #[test]
     fn round_steps() {
-        for (raw, step) in [(0.9, 1.0), (1.0, 1.0), (1.1, 2.0), (2.2, 2.5), (0.03, 0.05), (70.0, 100.0)] {
-            assert!((round_step(raw) - step).abs() < 1e-9, "{raw}: {}", round_step(raw));
+        for (raw, step) in [
+            (0.9, 1.0),
+            (1.0, 1.0),
+            (1.1, 2.0),
+            (2.2, 2.5),
+            (0.03, 0.05),
+            (70.0, 100.0),
+        ] {
+            assert!(
+                (round_step(raw) - step).abs() < 1e-9,
+                "{raw}: {}",
+                round_step(raw)
+            );
         }
     }
 
@@ -341,7 +471,10 @@ mod tests {
         let axis = Axis::overhead("o", &[0.0, -0.02, 0.01, 2.4]);
         assert_eq!(axis.scale, Scale::SymLog { threshold: 0.01 });
         assert!(axis.low <= -0.02 && axis.high >= 2.4, "{axis:?}");
-        let places: Vec<f64> = [-0.02, 0.0, 0.01, 0.1, 2.4].iter().map(|&v| axis.place(v)).collect();
+        let places: Vec<f64> = [-0.02, 0.0, 0.01, 0.1, 2.4]
+            .iter()
+            .map(|&v| axis.place(v))
+            .collect();
         assert!(places.windows(2).all(|w| w[0] < w[1]) && places[0] >= 0.0 && places[4] <= 1.0);
         assert_eq!(Axis::overhead("o", &[0.5, 1.0]).scale, Scale::Linear);
     }

@@ -4,7 +4,6 @@ use std::sync::Once;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::DrawingBackend;
 
 use crate::style::{self, Marker, Rgb};
 
@@ -63,10 +62,21 @@ impl Type {
 
     fn plotters(self) -> TextStyle<'static> {
         register_fonts();
-        let weight = if self.bold { FontStyle::Bold } else { FontStyle::Normal };
-        let font =
-            FontDesc::new(FontFamily::Name(FAMILY), self.size * PLOTTERS_FONT_FACTOR, weight);
-        let font = if self.upwards { font.transform(FontTransform::Rotate270) } else { font };
+        let weight = if self.bold {
+            FontStyle::Bold
+        } else {
+            FontStyle::Normal
+        };
+        let font = FontDesc::new(
+            FontFamily::Name(FAMILY),
+            self.size * PLOTTERS_FONT_FACTOR,
+            weight,
+        );
+        let font = if self.upwards {
+            font.transform(FontTransform::Rotate270)
+        } else {
+            font
+        };
         let (r, g, b) = self.color;
         font.color(&RGBColor(r, g, b)).pos(Pos::new(self.h, self.v))
     }
@@ -81,9 +91,15 @@ pub(crate) struct Canvas<'a> {
 impl<'a> Canvas<'a> {
     /// A white sheet of the given size in units.
     pub(crate) fn new(buffer: &'a mut String, width: u32, height: u32) -> Self {
-        let mut canvas =
-            Self { backend: SVGBackend::with_string(buffer, (width, height)), fault: None };
-        canvas.rect((0.0, 0.0), (f64::from(width), f64::from(height)), style::PAPER);
+        let mut canvas = Self {
+            backend: SVGBackend::with_string(buffer, (width, height)),
+            fault: None,
+        };
+        canvas.rect(
+            (0.0, 0.0),
+            (f64::from(width), f64::from(height)),
+            style::PAPER,
+        );
         canvas
     }
 
@@ -102,25 +118,33 @@ impl<'a> Canvas<'a> {
 
     /// A line through points.
     pub(crate) fn path(&mut self, points: &[(f64, f64)], color: Rgb, width: u32) {
-        let end = self.backend.draw_path(points.iter().map(unit), &stroke(color, width));
+        let end = self
+            .backend
+            .draw_path(points.iter().map(unit), &stroke(color, width));
         self.note(end.map_err(|e| e.to_string()));
     }
 
     /// A straight line.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb, width: u32) {
-        let end = self.backend.draw_line(unit(&from), unit(&to), &stroke(color, width));
+        let end = self
+            .backend
+            .draw_line(unit(&from), unit(&to), &stroke(color, width));
         self.note(end.map_err(|e| e.to_string()));
     }
 
     /// A filled rectangle.
     pub(crate) fn rect(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb) {
-        let end = self.backend.draw_rect(unit(&from), unit(&to), &fill(color), true);
+        let end = self
+            .backend
+            .draw_rect(unit(&from), unit(&to), &fill(color), true);
         self.note(end.map_err(|e| e.to_string()));
     }
 
     /// A filled polygon.
     pub(crate) fn polygon(&mut self, points: &[(f64, f64)], color: Rgb) {
-        let end = self.backend.fill_polygon(points.iter().map(unit), &fill(color));
+        let end = self
+            .backend
+            .fill_polygon(points.iter().map(unit), &fill(color));
         self.note(end.map_err(|e| e.to_string()));
     }
 
@@ -140,14 +164,30 @@ impl<'a> Canvas<'a> {
             }
             Marker::Square => {
                 let r = r * 0.9;
-                self.polygon(&[(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r)], color);
+                self.polygon(
+                    &[
+                        (x - r, y - r),
+                        (x + r, y - r),
+                        (x + r, y + r),
+                        (x - r, y + r),
+                    ],
+                    color,
+                );
             }
             Marker::Triangle => self.polygon(
-                &[(x, y - 1.25 * r), (x + 1.15 * r, y + 0.8 * r), (x - 1.15 * r, y + 0.8 * r)],
+                &[
+                    (x, y - 1.25 * r),
+                    (x + 1.15 * r, y + 0.8 * r),
+                    (x - 1.15 * r, y + 0.8 * r),
+                ],
                 color,
             ),
             Marker::TriangleDown => self.polygon(
-                &[(x, y + 1.25 * r), (x + 1.15 * r, y - 0.8 * r), (x - 1.15 * r, y - 0.8 * r)],
+                &[
+                    (x, y + 1.25 * r),
+                    (x + 1.15 * r, y - 0.8 * r),
+                    (x - 1.15 * r, y - 0.8 * r),
+                ],
                 color,
             ),
             Marker::Diamond => {
@@ -167,12 +207,17 @@ impl<'a> Canvas<'a> {
 
 /// Width in units of a text in the embedded font: at least what common sans-serif fonts take.
 pub(crate) fn text_width(text: &str, size: f64, bold: bool) -> f64 {
-    let set = Type { bold, ..Type::new(size) };
+    let set = Type {
+        bold,
+        ..Type::new(size)
+    };
     set.plotters()
         .font
         .box_size(&printable(text))
         // Without a font only the number of characters is known; 0.7 em is a wide letter.
-        .map_or(text.chars().count() as f64 * size * 0.7, |(w, _)| f64::from(w))
+        .map_or(text.chars().count() as f64 * size * 0.7, |(w, _)| {
+            f64::from(w)
+        })
 }
 
 /// The text, shortened with an ellipsis if it is wider than `room` units.
@@ -182,7 +227,12 @@ pub(crate) fn fit(text: &str, size: f64, bold: bool, room: f64) -> String {
     }
     let letters: Vec<char> = text.chars().collect();
     for keep in (1..letters.len()).rev() {
-        let short: String = letters[..keep].iter().collect::<String>().trim_end().to_string() + "…";
+        let short: String = letters[..keep]
+            .iter()
+            .collect::<String>()
+            .trim_end()
+            .to_string()
+            + "…";
         if text_width(&short, size, bold) <= room {
             return short;
         }

@@ -79,7 +79,12 @@ fn record(row: &Row) -> [String; COLUMNS.len()] {
         count(t.map(|t| t.instructions)),
         count(t.map(|t| t.inserted_instructions)),
         count(t.map(|t| t.handler_instructions)),
-        if row.failure.is_some() { "failed" } else { "ok" }.to_string(),
+        if row.failure.is_some() {
+            "failed"
+        } else {
+            "ok"
+        }
+        .to_string(),
         row.failure.clone().unwrap_or_default(),
     ]
 }

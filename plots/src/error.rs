@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// There is nothing to draw.
-    #[error("no result rows: run a sweep first, or name a results file that holds at least one row")]
+    #[error(
+        "no result rows: run a sweep first, or name a results file that holds at least one row"
+    )]
     NoRows,
     /// A file of rows could not be read.
     #[error("cannot read results from {path}: {source}")]
@@ -27,7 +29,9 @@ pub enum PlotError {
         reason: String,
     },
     /// A file or folder of the report could not be written.
-    #[error("cannot write {path}: {source}; check that its folder exists, is writable and has room")]
+    #[error(
+        "cannot write {path}: {source}; check that its folder exists, is writable and has room"
+    )]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -57,14 +61,23 @@ pub enum PlotError {
 
 impl PlotError {
     pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
-        Self::Read { path: path.to_path_buf(), source }
+        Self::Read {
+            path: path.to_path_buf(),
+            source,
+        }
     }
 
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
-        Self::Write { path: path.to_path_buf(), source }
+        Self::Write {
+            path: path.to_path_buf(),
+            source,
+        }
     }
 
     pub(crate) fn bad(figure: &str, reason: impl Into<String>) -> Self {
-        Self::BadFigure { figure: figure.to_string(), reason: reason.into() }
+        Self::BadFigure {
+            figure: figure.to_string(),
+            reason: reason.into(),
+        }
     }
 }

@@ -30,9 +30,10 @@ impl Figure {
         let mut drawn = String::new();
         let mut canvas = Canvas::new(&mut drawn, width, height);
         paint(&mut canvas);
-        canvas
-            .finish()
-            .map_err(|reason| PlotError::Render { figure: title.to_string(), reason })?;
+        canvas.finish().map_err(|reason| PlotError::Render {
+            figure: title.to_string(),
+            reason,
+        })?;
         // plotters gives the sheet's size in units; viewers are told CSS pixels and what they show.
         let body = drawn.find(" viewBox").map_or("", |at| &drawn[at..]);
         let svg = format!(
@@ -41,7 +42,10 @@ impl Figure {
             height / UNITS_PER_PIXEL,
             escape(&printable(title)),
         );
-        Ok(Self { title: title.to_string(), svg })
+        Ok(Self {
+            title: title.to_string(),
+            svg,
+        })
     }
 
     /// What the picture shows.
@@ -61,15 +65,25 @@ impl Figure {
     /// # Errors
     /// [`PlotError::Render`] if the renderer refuses the drawing.
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
-        let fault = |reason: String| PlotError::Render { figure: self.title.clone(), reason };
-        let options = Options { fontdb: fonts(), ..Options::default() };
+        let fault = |reason: String| PlotError::Render {
+            figure: self.title.clone(),
+            reason,
+        };
+        let options = Options {
+            fontdb: fonts(),
+            ..Options::default()
+        };
         let tree = Tree::from_str(&self.svg, &options).map_err(|e| fault(e.to_string()))?;
         let scale = UNITS_PER_PIXEL as f32;
         let size = tree.size().to_int_size().scale_by(scale);
         let mut pixels = size
             .and_then(|s| Pixmap::new(s.width(), s.height()))
             .ok_or_else(|| fault("too large for a bitmap".to_string()))?;
-        resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+        resvg::render(
+            &tree,
+            Transform::from_scale(scale, scale),
+            &mut pixels.as_mut(),
+        );
         pixels.encode_png().map_err(|e| fault(e.to_string()))
     }
 }

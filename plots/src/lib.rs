@@ -1,1 +1,32 @@
-//! plots
+//! Tables to figures and one self-contained HTML report. Reads result rows only: nothing here runs
+//! a program.
+//!
+//! [`read_results`] reads a sweep's rows, [`summary_table`] prints them, [`to_csv`] exports them and
+//! [`write_report`] draws them as the HPS paper does (its Figures 8 to 10, and burst × frequency
+//! maps). [`figures`] has diagrams for other callers, such as CPI stacks.
+//!
+//! A picture is drawn once, with plotters, as SVG; its PNG is that SVG rendered by resvg, so the two
+//! cannot differ. Both measure and render text in an embedded DejaVu Sans and need no installed
+//! fonts; the SVG names only the generic family `sans-serif`.
+
+mod axis;
+mod canvas;
+mod csv;
+mod dataset;
+mod error;
+mod figure;
+pub mod figures;
+mod html;
+mod read;
+mod report;
+mod style;
+mod table;
+
+pub use csv::to_csv;
+pub use error::PlotError;
+pub use figure::Figure;
+pub use figures::{cpi_stack_figure, lines, stacked_bars};
+pub use html::ReportInfo;
+pub use read::{ResultsFile, read_results, read_rows};
+pub use report::{ReportFiles, write_report};
+pub use table::summary_table;

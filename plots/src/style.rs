@@ -104,7 +104,11 @@ pub(crate) fn marker(index: usize) -> Marker {
 
 /// The colour of step `index` of `count` ordered categories.
 pub(crate) fn ordered(index: usize, count: usize) -> Rgb {
-    let at = if count < 2 { 0.0 } else { index as f64 / (count - 1) as f64 };
+    let at = if count < 2 {
+        0.0
+    } else {
+        index as f64 / (count - 1) as f64
+    };
     ramp(&ORDERED, at)
 }
 

@@ -67,7 +67,7 @@ pub fn overlap_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>
 
 /// Which members of the actual profile are hot, for [`weight_matching`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum HotSet {
     /// The first so many members of the listing (Wall's own n).
     Top(usize),

@@ -7,7 +7,7 @@
 //!   "header": {
 //!     "program": "bzip2", "program_hash": "9c1f…", "version": "0.1.0",
 //!     "configuration": { "burst_length": 100 },
-//!     "kind": "call-pair", "total": 12, "summary": null
+//!     "kind": "call_pair", "total": 12, "summary": null
 //!   },
 //!   "members": [ { "member": { "site": "0x10a4", "target": "0x2000" }, "weight": 12 } ]
 //! }
@@ -361,7 +361,7 @@ mod tests {
             .to_string();
         assert_eq!(
             other,
-            "this is a method profile where a call-pair profile is wanted"
+            "this is a method profile where a call_pair profile is wanted"
         );
     }
 }

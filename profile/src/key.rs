@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// What a profile counts. Named in files as in the paper's section 4.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum ProfileKind {
     /// Hot method: weight by method, counted at calls and backward branches.
     Method,
@@ -17,13 +17,34 @@ pub enum ProfileKind {
     DataStream,
 }
 
+impl ProfileKind {
+    /// All kinds, in the order of the paper's Figures 8 and 10.
+    pub const ALL: [ProfileKind; 3] = [Self::DataStream, Self::CallPair, Self::Method];
+
+    /// The name used in files and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Method => "method",
+            Self::CallPair => "call_pair",
+            Self::DataStream => "data_stream",
+        }
+    }
+
+    /// The name used in titles.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Method => "hot method",
+            Self::CallPair => "hot call pair",
+            Self::DataStream => "hot data stream",
+        }
+    }
+}
+
 impl fmt::Display for ProfileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Method => "method",
-            Self::CallPair => "call-pair",
-            Self::DataStream => "data-stream",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -74,8 +74,6 @@ pub struct Machine<E: DecodeEditor = NoEditor> {
 
 /// What the inner loop hands to the outer one.
 enum Event {
-    /// Go on at `hart.pc`.
-    Continue,
     /// The outcome of the instruction at this address needs the outer loop.
     Special(u64, Inst, Outcome),
     /// Start or resume the expansion of the instruction at `hart.pc`.
@@ -125,7 +123,6 @@ impl<E: DecodeEditor> Machine<E> {
                 ),
             };
             let stop = match event {
-                Event::Continue => None,
                 Event::Limit => return Stop::Limit,
                 Event::Expand { pc, trigger, at } => self.expand(probe, pc, trigger, at),
                 Event::Special(pc, inst, outcome) => self.special(probe, pc, inst, outcome),

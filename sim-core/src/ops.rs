@@ -72,7 +72,10 @@ impl Op {
         if matches!(mnemonic, "d_mfdr" | "d_mtdr") {
             return Some(Op::DiseMove);
         }
-        OPS[1..].iter().find(|info| info.mnemonic == mnemonic).map(|info| info.op)
+        OPS[1..]
+            .iter()
+            .find(|info| info.mnemonic == mnemonic)
+            .map(|info| info.op)
     }
 
     /// The shape of its operands.
@@ -116,8 +119,15 @@ mod tests {
     #[test]
     fn no_two_encodings_overlap() {
         for a in &OPS {
-            assert!(a.mask == 0 || a.match_bits & !a.mask == 0, "{}: match outside mask", a.mnemonic);
-            for b in OPS.iter().filter(|b| b.op > a.op && a.mask != 0 && b.mask != 0) {
+            assert!(
+                a.mask == 0 || a.match_bits & !a.mask == 0,
+                "{}: match outside mask",
+                a.mnemonic
+            );
+            for b in OPS
+                .iter()
+                .filter(|b| b.op > a.op && a.mask != 0 && b.mask != 0)
+            {
                 let common = a.mask & b.mask;
                 assert_ne!(
                     a.match_bits & common,

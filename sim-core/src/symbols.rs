@@ -53,9 +53,15 @@ impl SymbolTable {
         let mut candidates = Vec::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
+            let has_place = matches!(
+                symbol.kind(),
+                SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown
+            );
             let addr = symbol.address().wrapping_add(bias);
             let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end());
-            let Some(segment) = segment.filter(|_| symbol.is_definition()) else { continue };
+            let Some(segment) = segment.filter(|_| has_place && !symbol.is_undefined()) else {
+                continue;
+            };
             // Local labels and mapping symbols name no function.
             if name.is_empty() || name.starts_with(['$', '.']) {
                 continue;
@@ -72,10 +78,18 @@ impl SymbolTable {
                     (true, _) => 2,
                 };
                 let rank = (!is_function, symbol.size() == 0, binding);
-                candidates.push(Candidate { addr, size: symbol.size().min(segment.end() - addr), name, rank });
+                candidates.push(Candidate {
+                    addr,
+                    size: symbol.size().min(segment.end() - addr),
+                    name,
+                    rank,
+                });
             }
         }
-        SymbolTable { functions: functions(candidates, segments), addresses }
+        SymbolTable {
+            functions: functions(candidates, segments),
+            addresses,
+        }
     }
 
     /// The functions in ascending order of address; one for each address.
@@ -107,7 +121,9 @@ impl SymbolTable {
     /// The function of this name, demangled or not.
     #[must_use]
     pub fn function_named(&self, name: &str) -> Option<&Function> {
-        self.functions.iter().find(|f| f.linkage_name == name || f.name == name)
+        self.functions
+            .iter()
+            .find(|f| f.linkage_name == name || f.name == name)
     }
 }
 
@@ -125,9 +141,15 @@ fn functions(mut candidates: Vec<Candidate<'_>>, segments: &[Segment]) -> Vec<Fu
     let mut result: Vec<Function> = Vec::with_capacity(candidates.len());
     for (index, c) in candidates.iter().enumerate() {
         let next = candidates.get(index + 1).map_or(u64::MAX, |n| n.addr);
-        let segment = segments.iter().find(|s| s.addr <= c.addr && c.addr < s.end());
+        let segment = segments
+            .iter()
+            .find(|s| s.addr <= c.addr && c.addr < s.end());
         let limit = next.min(segment.map_or(c.addr, Segment::end));
-        let size = if c.size == 0 { limit - c.addr } else { c.size.min(limit - c.addr) };
+        let size = if c.size == 0 {
+            limit - c.addr
+        } else {
+            c.size.min(limit - c.addr)
+        };
         result.push(Function {
             name: demangle(c.name),
             linkage_name: c.name.to_owned(),
@@ -165,7 +187,9 @@ pub fn demangle(name: &str) -> String {
         }
     } else if name.starts_with("_Z")
         && let Ok(symbol) = cpp_demangle::Symbol::new(name)
-        && symbol.structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new()).is_ok()
+        && symbol
+            .structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new())
+            .is_ok()
     {
         return text.0;
     }
@@ -179,19 +203,32 @@ mod tests {
     #[test]
     fn names_are_demangled() {
         assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar(int)");
-        assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+        assert_eq!(
+            demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
+            "core::fmt::Write::write_fmt"
+        );
         assert_eq!(demangle("_RNvC6_123foo3bar"), "123foo::bar");
         assert_eq!(demangle("main"), "main");
         assert_eq!(demangle("_Znonsense("), "_Znonsense(");
     }
 
     fn candidate(addr: u64, size: u64, name: &str, rank: (bool, bool, u8)) -> Candidate<'_> {
-        Candidate { addr, size, name, rank }
+        Candidate {
+            addr,
+            size,
+            name,
+            rank,
+        }
     }
 
     #[test]
     fn functions_are_merged_completed_and_found() {
-        let segments = [Segment { addr: 0x1000, mem_bytes: 0x100, file_range: 0..0, perm: Perm::RX }];
+        let segments = [Segment {
+            addr: 0x1000,
+            mem_bytes: 0x100,
+            file_range: 0..0,
+            perm: Perm::RX,
+        }];
         let table = SymbolTable {
             functions: functions(
                 vec![
@@ -205,10 +242,24 @@ mod tests {
             ),
             addresses: FxHashMap::default(),
         };
-        let found: Vec<_> = table.functions().iter().map(|f| (f.name.as_str(), f.addr, f.size)).collect();
-        assert_eq!(found, [("too_long", 0x1000, 0x10), ("real", 0x1010, 0x10), ("assembly", 0x1040, 0xc0)]);
+        let found: Vec<_> = table
+            .functions()
+            .iter()
+            .map(|f| (f.name.as_str(), f.addr, f.size))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("too_long", 0x1000, 0x10),
+                ("real", 0x1010, 0x10),
+                ("assembly", 0x1040, 0xc0)
+            ]
+        );
         assert_eq!(table.function_at(0x0fff), None);
-        assert_eq!(table.function_at(0x1018).map(|f| f.name.as_str()), Some("real"));
+        assert_eq!(
+            table.function_at(0x1018).map(|f| f.name.as_str()),
+            Some("real")
+        );
         assert_eq!(table.function_at(0x1020), None);
         assert_eq!(table.function_index(0x10ff), Some(2));
         assert_eq!(table.function_at(0x1100), None);

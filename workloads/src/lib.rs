@@ -9,7 +9,7 @@
 /// How much work a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Some ten million instructions.
+    /// Five to eight million instructions.
     Small,
     /// Several hundred million instructions.
     Large,

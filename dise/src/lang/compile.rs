@@ -6,24 +6,15 @@ use std::sync::Arc;
 use hps_sim_core::inst::{OpClass, reg};
 
 use crate::config::MAX_SEQUENCE;
-use crate::error::{DiseError, Diagnostic};
+use crate::error::{Diagnostic, DiseError};
 use crate::lang::ast::{Control, File, Replacement, SequenceBody};
-use crate::lang::handler::{self, Early};
+use crate::lang::layout::place;
 use crate::lang::lower::Lowering;
+use crate::lang::sequence;
 use crate::lang::source::{Name, Source};
 use crate::lang::symbols::Symbols;
-use crate::lang::sequence;
 use crate::set::{DataArea, Handler, LoadOptions};
 use crate::tables::{Micro, Production, Sequence, Tables, Template};
-
-/// Guest pages, so that code and data can have different permissions.
-const PAGE: u64 = 4096;
-/// Handlers start at multiples of this.
-const HANDLER_ALIGN: u64 = 16;
-/// `addi zero, zero, 0`, between handlers.
-const NOP: u32 = 0x13;
-/// The most guest memory that handlers and data may take together.
-const MAX_IMAGE: u64 = 1 << 30;
 
 /// What a set of files compiles to.
 #[derive(Clone, Debug, Default)]
@@ -40,14 +31,25 @@ pub(crate) struct Compiled {
 /// Compiles files together. Labels are local to their file, all other names are shared.
 pub(crate) fn compile(files: &[Arc<File>], options: &LoadOptions) -> Result<Compiled, DiseError> {
     let files: Vec<&File> = files.iter().map(AsRef::as_ref).collect();
-    let mut out = Compiled { symbols: Symbols::collect(&files, &options.params)?, ..Compiled::default() };
+    let mut out = Compiled {
+        symbols: Symbols::collect(&files, &options.params)?,
+        ..Compiled::default()
+    };
     for file in &files {
         out.warnings.extend(file.warnings.iter().cloned());
     }
     place(&files, options.handler_base, &mut out)?;
-    let several = files.iter().filter(|file| !file.productions.is_empty()).count() > 1;
+    let several = files
+        .iter()
+        .filter(|file| !file.productions.is_empty())
+        .count()
+        > 1;
     for file in &files {
-        let prefix = if several { format!("{}:", stem(&file.source.name)) } else { String::new() };
+        let prefix = if several {
+            format!("{}:", stem(&file.source.name))
+        } else {
+            String::new()
+        };
         FileCompiler::new(file, &out.symbols)?.productions(&prefix, &mut out)?;
     }
     initial_values(&files, &mut out)?;
@@ -59,70 +61,6 @@ fn stem(name: &str) -> &str {
     file.split('.').next().unwrap_or(file)
 }
 
-/// Gives handlers and data their addresses, and assembles the handlers.
-fn place(files: &[&File], base: u64, out: &mut Compiled) -> Result<(), DiseError> {
-    let handlers = || files.iter().flat_map(|f| f.handlers.iter().map(move |h| (&f.source, &h.0, &h.1)));
-    let data = || files.iter().flat_map(|f| f.data.iter().map(move |d| (&f.source, d)));
-    let names = handlers().map(|h| h.1).chain(data().map(|d| &d.1.0));
-    let address_names: BTreeSet<String> = names.map(|name| name.text.clone()).collect();
-    let mut layouts = Vec::new();
-    let mut address = base;
-    for (source, name, lines) in handlers() {
-        let early = Early { source, symbols: &out.symbols, address_names: &address_names };
-        let layout = early.layout(name, lines)?;
-        address = address.next_multiple_of(HANDLER_ALIGN);
-        layouts.push((source, name, layout, address));
-        address += layouts.last().map_or(0, |l| l.2.size);
-    }
-    for (_, name, _, address) in &layouts {
-        let source = layouts.iter().find(|l| std::ptr::eq(l.1, *name)).map(|l| l.0);
-        if let Some(source) = source {
-            out.symbols.define_address(source, name, *address)?;
-        }
-    }
-    address = address.next_multiple_of(PAGE);
-    for (source, (name, size, align)) in data() {
-        let size = positive(&out.symbols, size, source, name, "size")?;
-        let align = positive(&out.symbols, align, source, name, "alignment")?;
-        if !align.is_power_of_two() {
-            let message = format!("the alignment of `{}` is {align}", name.text);
-            return Err(source.error_help(name.at, message, "use a power of two"));
-        }
-        address = address.next_multiple_of(align);
-        out.symbols.define_address(source, name, address)?;
-        out.data.push(DataArea { name: name.text.clone(), address, size });
-        address += size;
-        if address - base > MAX_IMAGE {
-            let message = format!("`{}` does not fit: handlers and data may take {MAX_IMAGE} bytes", name.text);
-            return Err(source.error(name.at, message));
-        }
-    }
-    for (source, name, layout, address) in &layouts {
-        let words = handler::code(layout, *address, source, &out.symbols)?;
-        while base + (out.code.len() as u64) < *address {
-            out.code.extend(NOP.to_le_bytes());
-        }
-        if !words.contains(&D_RET) {
-            let message = format!("handler `{}` never returns", name.text);
-            out.warnings.push(source.diagnostic(name.at, message, Some("end it with `d_ret`".to_owned())));
-        }
-        out.code.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        out.handlers.push(Handler { name: name.text.clone(), address: *address, size: layout.size });
-    }
-    Ok(())
-}
-
-/// Encoding of `d_ret`: custom-0, `funct3` 2.
-const D_RET: u32 = 0x200b;
-
-fn positive(symbols: &Symbols, expr: &crate::lang::ast::Expr, source: &Source, name: &Name, what: &str) -> Result<u64, DiseError> {
-    let value = symbols.evaluate(expr, source)?;
-    match u64::try_from(value) {
-        Ok(value) if value > 0 && value <= MAX_IMAGE => Ok(value),
-        _ => Err(source.error(name.at, format!("the {what} of `{}` is {value}", name.text))),
-    }
-}
-
 /// `init` and `counter` definitions.
 fn initial_values(files: &[&File], out: &mut Compiled) -> Result<(), DiseError> {
     let mut values: BTreeMap<u8, u64> = BTreeMap::new();
@@ -131,7 +69,10 @@ fn initial_values(files: &[&File], out: &mut Compiled) -> Result<(), DiseError> 
         let source = &file.source;
         for (counter, name) in &file.counters {
             let register = out.symbols.register(source, name)?;
-            if counters.insert(*counter, register).is_some_and(|old| old != register) {
+            if counters
+                .insert(*counter, register)
+                .is_some_and(|old| old != register)
+            {
                 let message = format!("counter {counter} is already loaded from another register");
                 return Err(source.error(name.at, message));
             }
@@ -139,19 +80,27 @@ fn initial_values(files: &[&File], out: &mut Compiled) -> Result<(), DiseError> 
         for (name, expr) in &file.inits {
             let register = out.symbols.register(source, name)?;
             let value = out.symbols.evaluate(expr, source)? as u64;
-            if values.insert(register, value).is_some_and(|old| old != value) {
+            if values
+                .insert(register, value)
+                .is_some_and(|old| old != value)
+            {
                 let message = format!("`{}` already has another initial value", name.text);
                 return Err(source.error(name.at, message));
             }
         }
     }
-    let loaded: BTreeSet<u8> = counter_registers(&out.tables).chain(counters.values().copied()).collect();
+    let loaded: BTreeSet<u8> = counter_registers(&out.tables)
+        .chain(counters.values().copied())
+        .collect();
     for file in files {
         for (name, _) in &file.inits {
             let register = out.symbols.register(&file.source, name)?;
             let value = values.get(&register).copied().unwrap_or(0);
             if loaded.contains(&register) && value > u64::from(u32::MAX) {
-                let message = format!("`{}` starts at {}, which no counter can hold", name.text, value as i64);
+                let message = format!(
+                    "`{}` starts at {}, which no counter can hold",
+                    name.text, value as i64
+                );
                 let help = "counters hold 0 to MAX (4294967295)";
                 return Err(file.source.error_help(name.at, message, help));
             }
@@ -164,10 +113,14 @@ fn initial_values(files: &[&File], out: &mut Compiled) -> Result<(), DiseError> 
 
 /// Registers that `set_N` reads.
 pub(crate) fn counter_registers(tables: &Tables) -> impl Iterator<Item = u8> + '_ {
-    tables.productions.iter().flat_map(|p| &p.control).filter_map(|micro| match micro {
-        Micro::Set { register, .. } => Some(*register),
-        _ => None,
-    })
+    tables
+        .productions
+        .iter()
+        .flat_map(|p| &p.control)
+        .filter_map(|micro| match micro {
+            Micro::Set { register, .. } => Some(*register),
+            _ => None,
+        })
 }
 
 /// Resolves the labels of one file.
@@ -181,9 +134,18 @@ struct FileCompiler<'a> {
 impl<'a> FileCompiler<'a> {
     fn new(file: &'a File, symbols: &Symbols) -> Result<Self, DiseError> {
         let labels = file.productions.iter().map(|p| &p.name);
-        unique(&file.source, labels.chain(file.sequences.iter().map(|s| &s.0)).chain(file.controls.iter().map(|c| &c.0)))?;
-        let mut compiler =
-            FileCompiler { file, symbols: symbols.clone(), sequences: BTreeMap::new(), controls: BTreeMap::new() };
+        unique(
+            &file.source,
+            labels
+                .chain(file.sequences.iter().map(|s| &s.0))
+                .chain(file.controls.iter().map(|c| &c.0)),
+        )?;
+        let mut compiler = FileCompiler {
+            file,
+            symbols: symbols.clone(),
+            sequences: BTreeMap::new(),
+            controls: BTreeMap::new(),
+        };
         for (name, items) in &file.controls {
             let control = compiler.control(items)?;
             compiler.controls.insert(&name.text, control);
@@ -199,11 +161,19 @@ impl<'a> FileCompiler<'a> {
         let source = &self.file.source;
         let mut used = BTreeSet::new();
         for production in &self.file.productions {
-            let lowering = Lowering { symbols: &self.symbols, source, at: production.name.at };
+            let lowering = Lowering {
+                symbols: &self.symbols,
+                source,
+                at: production.name.at,
+            };
             let entries = lowering.entries(&production.pattern)?;
             if entries.is_empty() {
-                let message = format!("no instruction can match the pattern of {}", production.name.text);
-                out.warnings.push(source.diagnostic(production.name.at, message, None));
+                let message = format!(
+                    "no instruction can match the pattern of {}",
+                    production.name.text
+                );
+                out.warnings
+                    .push(source.diagnostic(production.name.at, message, None));
             }
             let replacement = match &production.replacement {
                 Replacement::Null => None,
@@ -217,14 +187,29 @@ impl<'a> FileCompiler<'a> {
                 Control::Label(name) => Some(name.text.as_str()),
                 _ => None,
             }));
-            if replacement.as_ref().is_some_and(|s| !s.templates.contains(&Template::Trigger)) {
-                let message = format!("{} replaces its trigger: the sequence has no T.INSN", production.name.text);
+            if replacement
+                .as_ref()
+                .is_some_and(|s| !s.templates.contains(&Template::Trigger))
+            {
+                let message = format!(
+                    "{} replaces its trigger: the sequence has no T.INSN",
+                    production.name.text
+                );
                 let help = "add T.INSN unless the program's instruction is to disappear";
-                out.warnings.push(source.diagnostic(production.name.at, message, Some(help.to_owned())));
+                out.warnings.push(source.diagnostic(
+                    production.name.at,
+                    message,
+                    Some(help.to_owned()),
+                ));
             }
             let control = self.control(&production.control)?;
             let name = format!("{prefix}{}", production.name.text);
-            out.tables.productions.push(Production { name, entries, replacement, control });
+            out.tables.productions.push(Production {
+                name,
+                entries,
+                replacement,
+                control,
+            });
         }
         self.report_unused(&used, out);
         Ok(())
@@ -235,11 +220,21 @@ impl<'a> FileCompiler<'a> {
             SequenceBody::Compose(parts) => parts.as_slice(),
             SequenceBody::Lines(_) => &[],
         });
-        let used: BTreeSet<&str> = used.iter().copied().chain(composed.map(|n| n.text.as_str())).collect();
-        let labels = self.file.sequences.iter().map(|s| &s.0).chain(self.file.controls.iter().map(|c| &c.0));
+        let used: BTreeSet<&str> = used
+            .iter()
+            .copied()
+            .chain(composed.map(|n| n.text.as_str()))
+            .collect();
+        let labels = self
+            .file
+            .sequences
+            .iter()
+            .map(|s| &s.0)
+            .chain(self.file.controls.iter().map(|c| &c.0));
         for label in labels.filter(|label| !used.contains(label.text.as_str())) {
             let message = format!("`{}` is not used", label.text);
-            out.warnings.push(self.file.source.diagnostic(label.at, message, None));
+            out.warnings
+                .push(self.file.source.diagnostic(label.at, message, None));
         }
     }
 
@@ -247,20 +242,29 @@ impl<'a> FileCompiler<'a> {
         self.sequences.get(name.text.as_str()).ok_or_else(|| {
             let known = self.sequences.keys().copied().chain(["null"]);
             let help = format!("define it: `{}: {{ ...; T.INSN }}`", name.text);
-            self.file.source.unknown(name, "replacement sequence", known, &help)
+            self.file
+                .source
+                .unknown(name, "replacement sequence", known, &help)
         })
     }
 
     fn sequence(&self, body: &SequenceBody, owner: &Name) -> Result<Sequence, DiseError> {
         match body {
             SequenceBody::Lines(lines) => {
-                sequence::assemble(lines, owner.at, &self.file.source, &self.symbols).map(Sequence::new)
+                sequence::assemble(lines, owner.at, &self.file.source, &self.symbols)
+                    .map(Sequence::new)
             }
             SequenceBody::Compose(parts) => {
-                let parts = parts.iter().map(|name| self.labelled_sequence(name)).collect::<Result<Vec<_>, _>>()?;
+                let parts = parts
+                    .iter()
+                    .map(|name| self.labelled_sequence(name))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let sequence = compose(&parts);
                 if sequence.templates.len() > MAX_SEQUENCE {
-                    let message = format!("the composed sequence has {} instructions", sequence.templates.len());
+                    let message = format!(
+                        "the composed sequence has {} instructions",
+                        sequence.templates.len()
+                    );
                     let help = format!("at most {MAX_SEQUENCE} are possible");
                     return Err(self.file.source.error_help(owner.at, message, help));
                 }
@@ -278,7 +282,10 @@ impl<'a> FileCompiler<'a> {
                 Control::Dec(counter) => control.push(Micro::Dec(*counter)),
                 Control::Set(counter, name) => {
                     let register = self.symbols.register(source, name)?;
-                    control.push(Micro::Set { counter: *counter, register });
+                    control.push(Micro::Set {
+                        counter: *counter,
+                        register,
+                    });
                 }
                 Control::Label(name) => match self.controls.get(name.text.as_str()) {
                     Some(micros) => control.extend(micros),
@@ -306,11 +313,18 @@ fn compose(parts: &[&Sequence]) -> Sequence {
             moved.push(kept);
             kept += usize::from(keep_trigger || *template != Template::Trigger);
         }
-        for template in part.templates.iter().filter(|t| keep_trigger || **t != Template::Trigger) {
+        for template in part
+            .templates
+            .iter()
+            .filter(|t| keep_trigger || **t != Template::Trigger)
+        {
             templates.push(relocate(*template, &moved));
         }
     }
-    Sequence { templates, composed: parts.len() > 1 }
+    Sequence {
+        templates,
+        composed: parts.len() > 1,
+    }
 }
 
 fn relocate(mut template: Template, moved: &[usize]) -> Template {

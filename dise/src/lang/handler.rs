@@ -9,8 +9,8 @@ use hps_sim_core::riscv::{encode, parse_register, register_name};
 
 use crate::error::DiseError;
 use crate::lang::ast::Line;
+use crate::lang::expression::parse_expression;
 use crate::lang::operands::Piece;
-use crate::lang::parser::parse_expression;
 use crate::lang::source::{Name, Source, nearest};
 use crate::lang::symbols::Symbols;
 
@@ -40,28 +40,42 @@ impl Early<'_> {
     /// Gives every line of a handler its place. The size of `li` depends on its value, that of
     /// all other lines only on their mnemonic.
     pub fn layout<'l>(&self, name: &Name, lines: &'l [Line]) -> Result<Layout<'l>, DiseError> {
-        let mut layout = Layout { lines: Vec::new(), labels: BTreeMap::new(), size: 0 };
+        let mut layout = Layout {
+            lines: Vec::new(),
+            labels: BTreeMap::new(),
+            size: 0,
+        };
         for line in lines {
             for label in &line.labels {
                 if layout.labels.insert(&label.text, layout.size).is_some() {
-                    let message = format!("label `{}` is defined twice in this handler", label.text);
+                    let message =
+                        format!("label `{}` is defined twice in this handler", label.text);
                     return Err(self.source.error(label.at, message));
                 }
             }
             if !line.text.is_empty() {
-                layout.lines.push(Placed { line, offset: layout.size });
+                layout.lines.push(Placed {
+                    line,
+                    offset: layout.size,
+                });
                 layout.size += 4 * self.instructions(line)?;
             }
         }
         if layout.lines.is_empty() {
             let message = format!("handler `{}` is empty", name.text);
-            return Err(self.source.error_help(name.at, message, "it needs at least `d_ret`"));
+            return Err(self
+                .source
+                .error_help(name.at, message, "it needs at least `d_ret`"));
         }
         Ok(layout)
     }
 
     fn instructions(&self, line: &Line) -> Result<u64, DiseError> {
-        let (mnemonic, rest) = Piece { text: &line.text, at: line.at }.split_mnemonic();
+        let (mnemonic, rest) = Piece {
+            text: &line.text,
+            at: line.at,
+        }
+        .split_mnemonic();
         let operands = rest.split_operands();
         match (mnemonic, operands.as_slice()) {
             ("li", [_, value]) => Ok(load_immediate(0, self.literal(*value)?).len() as u64),
@@ -76,7 +90,9 @@ impl Early<'_> {
     fn literal(&self, piece: Piece<'_>) -> Result<i64, DiseError> {
         if self.address_names.contains(piece.text) {
             let message = format!("`{}` is an address", piece.text);
-            return Err(self.source.error_help(piece.at, message, "load it with `la`"));
+            return Err(self
+                .source
+                .error_help(piece.at, message, "load it with `la`"));
         }
         let expr = parse_expression(self.source, piece.at, piece.at + piece.text.len())?;
         self.symbols.evaluate(&expr, self.source)
@@ -84,11 +100,21 @@ impl Early<'_> {
 }
 
 /// Assembles a handler that starts at `base`.
-pub(super) fn code(layout: &Layout<'_>, base: u64, source: &Source, symbols: &Symbols) -> Result<Vec<u32>, DiseError> {
+pub(super) fn code(
+    layout: &Layout<'_>,
+    base: u64,
+    source: &Source,
+    symbols: &Symbols,
+) -> Result<Vec<u32>, DiseError> {
     let mut words = Vec::new();
     for placed in &layout.lines {
         let pc = base + placed.offset;
-        let hook = Hook { layout, base, symbols, unresolved: RefCell::new(None) };
+        let hook = Hook {
+            layout,
+            base,
+            symbols,
+            unresolved: RefCell::new(None),
+        };
         for inst in instructions(placed.line, pc, source, &hook)? {
             let word = encode(&inst).ok_or_else(|| {
                 let message = format!("`{}` cannot be encoded in a handler", inst.op.mnemonic());
@@ -101,13 +127,24 @@ pub(super) fn code(layout: &Layout<'_>, base: u64, source: &Source, symbols: &Sy
     Ok(words)
 }
 
-fn instructions(line: &Line, pc: u64, source: &Source, hook: &Hook<'_, '_>) -> Result<Vec<Inst>, DiseError> {
-    let (mnemonic, rest) = Piece { text: &line.text, at: line.at }.split_mnemonic();
+fn instructions(
+    line: &Line,
+    pc: u64,
+    source: &Source,
+    hook: &Hook<'_, '_>,
+) -> Result<Vec<Inst>, DiseError> {
+    let (mnemonic, rest) = Piece {
+        text: &line.text,
+        at: line.at,
+    }
+    .split_mnemonic();
     let operands = rest.split_operands();
     match (mnemonic, operands.as_slice()) {
         ("li" | "la", [register, value]) => {
             let rd = integer_register(source, *register)?;
-            let target = hook.immediate(value.text).ok_or_else(|| hook.unknown(source, *value))?;
+            let target = hook
+                .immediate(value.text)
+                .ok_or_else(|| hook.unknown(source, *value))?;
             if mnemonic == "li" || hook.symbols.values.contains_key(value.text) {
                 return Ok(load_immediate(rd, target));
             }
@@ -118,9 +155,15 @@ fn instructions(line: &Line, pc: u64, source: &Source, hook: &Hook<'_, '_>) -> R
         _ => match assemble(&line.text, pc, hook) {
             Ok(inst) => Ok(vec![inst]),
             Err(error) => {
-                let help = hook.unresolved.borrow().as_deref().and_then(|token| nearest(token, hook.names()));
+                let help = hook
+                    .unresolved
+                    .borrow()
+                    .as_deref()
+                    .and_then(|token| nearest(token, hook.names()));
                 let help = help.map(|near| format!("did you mean `{near}`?"));
-                Err(source.diagnostic(line.at + error.column, error.message, help).into())
+                Err(source
+                    .diagnostic(line.at + error.column, error.message, help)
+                    .into())
             }
         },
     }
@@ -164,12 +207,22 @@ fn load_immediate(rd: u8, value: i64) -> Vec<Inst> {
 fn load_address(rd: u8, distance: i64) -> Option<Vec<Inst>> {
     let low = distance << 52 >> 52;
     let high = i32::try_from(distance - low).ok()?;
-    Some(vec![inst(Op::Auipc, rd, reg::ZERO, i64::from(high)), inst(Op::Addi, rd, rd, low)])
+    Some(vec![
+        inst(Op::Auipc, rd, reg::ZERO, i64::from(high)),
+        inst(Op::Addi, rd, rd, low),
+    ])
 }
 
 fn inst(op: Op, rd: u8, rs1: u8, imm: i64) -> Inst {
     let rd = if rd == reg::ZERO { reg::SINK } else { rd };
-    Inst { op, class: op.class(), rd, rs1, imm, ..Inst::illegal(4) }
+    Inst {
+        op,
+        class: op.class(),
+        rd,
+        rs1,
+        imm,
+        ..Inst::illegal(4)
+    }
 }
 
 /// Names for the assembler: labels of the handler, symbols, expressions, DISE registers.
@@ -192,7 +245,12 @@ impl Hook<'_, '_> {
     }
 
     fn unknown(&self, source: &Source, piece: Piece<'_>) -> DiseError {
-        source.unknown(&piece.name(), "name or expression", self.names(), "labels are local to their handler")
+        source.unknown(
+            &piece.name(),
+            "name or expression",
+            self.names(),
+            "labels are local to their handler",
+        )
     }
 }
 
@@ -209,8 +267,12 @@ impl OperandHook for Hook<'_, '_> {
         if let Some(offset) = self.layout.labels.get(token) {
             return Some((self.base + offset) as i64);
         }
-        let source = Source { name: String::new(), text: token.to_owned() };
-        let value = parse_expression(&source, 0, token.len()).and_then(|e| self.symbols.evaluate(&e, &source));
+        let source = Source {
+            name: String::new(),
+            text: token.to_owned(),
+        };
+        let value = parse_expression(&source, 0, token.len())
+            .and_then(|e| self.symbols.evaluate(&e, &source));
         if value.is_err() {
             *self.unresolved.borrow_mut() = Some(token.to_owned());
         }
@@ -236,13 +298,36 @@ mod tests {
 
     #[test]
     fn immediates_of_every_size() {
-        let mut values = vec![0, 1, -1, 2047, 2048, -2048, -2049, 0x7fff_ffff, 0x8000_0000, -0x8000_0000];
-        values.extend([0x7fff_f800, 0xffff_ffff, i64::MAX, i64::MIN, 0x8_0000_0000, 0x1234_5678_9abc_def0]);
-        values.extend((0..64).flat_map(|s| [1_i64 << s, (1_i64 << s).wrapping_sub(1), !(1_i64 << s)]));
+        let mut values = vec![
+            0,
+            1,
+            -1,
+            2047,
+            2048,
+            -2048,
+            -2049,
+            0x7fff_ffff,
+            0x8000_0000,
+            -0x8000_0000,
+        ];
+        values.extend([
+            0x7fff_f800,
+            0xffff_ffff,
+            i64::MAX,
+            i64::MIN,
+            0x8_0000_0000,
+            0x1234_5678_9abc_def0,
+        ]);
+        values.extend(
+            (0..64).flat_map(|s| [1_i64 << s, (1_i64 << s).wrapping_sub(1), !(1_i64 << s)]),
+        );
         for value in values {
             let code = load_immediate(5, value);
             assert_eq!(run(&code), value, "{value:#x}");
-            assert!(code.len() <= 8 && code.iter().all(|i| encode(i).is_some()), "{value:#x}");
+            assert!(
+                code.len() <= 8 && code.iter().all(|i| encode(i).is_some()),
+                "{value:#x}"
+            );
         }
     }
 

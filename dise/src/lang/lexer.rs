@@ -83,25 +83,47 @@ pub fn tokens_between(source: &Source, start: usize, end: usize) -> Result<Vec<T
             continue;
         }
         let (kind, start, end, next) = token(source, text, at, c)?;
-        out.push(Token { kind, start, end, first_of_line });
+        out.push(Token {
+            kind,
+            start,
+            end,
+            first_of_line,
+        });
         first_of_line = false;
         at = next;
     }
-    out.push(Token { kind: Kind::End, start: at, end: at, first_of_line: true });
+    out.push(Token {
+        kind: Kind::End,
+        start: at,
+        end: at,
+        first_of_line: true,
+    });
     Ok(out)
 }
 
 /// Kind, span, and where to go on.
-fn token(source: &Source, text: &str, at: usize, c: char) -> Result<(Kind, usize, usize, usize), DiseError> {
+fn token(
+    source: &Source,
+    text: &str,
+    at: usize,
+    c: char,
+) -> Result<(Kind, usize, usize, usize), DiseError> {
     if c.is_ascii_alphabetic() || c == '_' {
-        let end = at + span(&text[at..], |c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        let end = at
+            + span(&text[at..], |c| {
+                c.is_ascii_alphanumeric() || c == '_' || c == '.'
+            });
         return Ok((Kind::Word, at, end, end));
     }
     if c.is_ascii_digit() {
         let end = at + span(&text[at..], |c| c.is_ascii_alphanumeric() || c == '_');
         let value = number(&text[at..end]).ok_or_else(|| {
             let message = format!("`{}` is not a number", &text[at..end]);
-            source.error_help(at, message, "numbers are decimal, 0x... or 0b..., and fit 64 bits")
+            source.error_help(
+                at,
+                message,
+                "numbers are decimal, 0x... or 0b..., and fit 64 bits",
+            )
         })?;
         return Ok((Kind::Number(value), at, end, end));
     }
@@ -131,7 +153,10 @@ fn token(source: &Source, text: &str, at: usize, c: char) -> Result<(Kind, usize
 pub fn number(word: &str) -> Option<i64> {
     let digits = word.replace('_', "");
     let parse = |digits: &str, radix| u64::from_str_radix(digits, radix).ok().map(|v| v as i64);
-    if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+    if let Some(hex) = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
         parse(hex, 16)
     } else if let Some(binary) = digits.strip_prefix("0b") {
         parse(binary, 2)
@@ -163,8 +188,15 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<Kind> {
-        let source = Source { name: "t".into(), text: text.into() };
-        tokens(&source).unwrap().into_iter().map(|t| t.kind).collect()
+        let source = Source {
+            name: "t".into(),
+            text: text.into(),
+        };
+        tokens(&source)
+            .unwrap()
+            .into_iter()
+            .map(|t| t.kind)
+            .collect()
     }
 
     #[test]
@@ -178,7 +210,10 @@ mod tests {
     #[test]
     fn blocks_are_one_token() {
         assert_eq!(kinds("x { a # }\n }"), [Kind::Word, Kind::Block, Kind::End]);
-        let source = Source { name: "t".into(), text: "{ a".into() };
+        let source = Source {
+            name: "t".into(),
+            text: "{ a".into(),
+        };
         assert!(tokens(&source).is_err());
     }
 

@@ -5,11 +5,12 @@ use hps_sim_core::riscv::parse_register;
 
 use crate::config::MAX_PATTERNS;
 use crate::error::DiseError;
+use crate::flags::FlagCondition;
 use crate::lang::ast::{Comparison, Expr, Pattern, Side};
 use crate::lang::source::{Name, Source};
 use crate::lang::symbols::Symbols;
 use crate::names;
-use crate::pattern::{ClassSet, Field, FlagCondition, Operand, PatternEntry, StaticPattern, Test, outcome};
+use crate::pattern::{ClassSet, Field, Operand, PatternEntry, StaticPattern, Test, outcome};
 
 /// Alternatives that are allowed on the way, before equal ones are joined.
 const MAX_TERMS: usize = 512;
@@ -38,8 +39,15 @@ impl Lowering<'_> {
     pub fn entries(&self, pattern: &Pattern) -> Result<Vec<PatternEntry>, DiseError> {
         let terms = simplify(self.terms(pattern, false)?);
         if terms.len() > MAX_PATTERNS {
-            let message = format!("this pattern needs {} entries, more than a table has", terms.len());
-            return Err(self.source.error_help(self.at, message, "write it with fewer alternatives"));
+            let message = format!(
+                "this pattern needs {} entries, more than a table has",
+                terms.len()
+            );
+            return Err(self.source.error_help(
+                self.at,
+                message,
+                "write it with fewer alternatives",
+            ));
         }
         Ok(terms)
     }
@@ -48,12 +56,21 @@ impl Lowering<'_> {
         match pattern {
             Pattern::Flag(bit) => {
                 let care = 1 << bit;
-                let condition = FlagCondition { care, want: if negated { 0 } else { care } };
-                Ok(vec![PatternEntry { condition, ..PatternEntry::default() }])
+                let condition = FlagCondition {
+                    care,
+                    want: if negated { 0 } else { care },
+                };
+                Ok(vec![PatternEntry {
+                    condition,
+                    ..PatternEntry::default()
+                }])
             }
             Pattern::Compare(comparison) => {
                 let pattern = self.comparison(comparison, negated)?;
-                Ok(vec![PatternEntry { pattern, ..PatternEntry::default() }])
+                Ok(vec![PatternEntry {
+                    pattern,
+                    ..PatternEntry::default()
+                }])
             }
             Pattern::Not(inner) => self.terms(inner, !negated),
             Pattern::And(parts) if !negated => self.all(parts, negated),
@@ -87,24 +104,38 @@ impl Lowering<'_> {
     fn bounded(&self, terms: Vec<PatternEntry>) -> Result<Vec<PatternEntry>, DiseError> {
         if terms.len() > MAX_TERMS {
             let message = format!("this pattern has more than {MAX_TERMS} alternatives");
-            return Err(self.source.error_help(self.at, message, "write several productions"));
+            return Err(self
+                .source
+                .error_help(self.at, message, "write several productions"));
         }
         Ok(terms)
     }
 
-    fn comparison(&self, comparison: &Comparison, negated: bool) -> Result<StaticPattern, DiseError> {
+    fn comparison(
+        &self,
+        comparison: &Comparison,
+        negated: bool,
+    ) -> Result<StaticPattern, DiseError> {
         let at = comparison.at;
         let (field, other, accepts) = match (&comparison.left, &comparison.right) {
             (Side::Field(field), other) => (field, other, accepted(comparison.relation)),
             (other, Side::Field(field)) => (field, other, mirrored(comparison.relation)),
-            _ => return Err(self.source.error(at, "a comparison needs a field of the trigger (T...)")),
+            _ => {
+                return Err(self
+                    .source
+                    .error(at, "a comparison needs a field of the trigger (T...)"));
+            }
         };
         let mut pattern = StaticPattern::default();
         let Some(left) = self.field(field)? else {
             let classes = self.class(field, other)?;
             self.equality_only(comparison)?;
             let inverted = (accepts != outcome::EQUAL) != negated;
-            pattern.classes = if inverted { classes.complement() } else { classes };
+            pattern.classes = if inverted {
+                classes.complement()
+            } else {
+                classes
+            };
             return Ok(pattern);
         };
         if matches!(left, Field::Opcode | Field::Rs | Field::Rt | Field::Rd) {
@@ -126,18 +157,25 @@ impl Lowering<'_> {
 
     /// The field; nothing for `T.OPCLASS`.
     fn field(&self, name: &Name) -> Result<Option<Field>, DiseError> {
-        match FIELDS.iter().find(|(n, _)| n.eq_ignore_ascii_case(&name.text)) {
+        match FIELDS
+            .iter()
+            .find(|(n, _)| n.eq_ignore_ascii_case(&name.text))
+        {
             Some((_, field)) => Ok(*field),
             None => {
                 let help = format!("fields are {}", FIELDS.map(|(n, _)| n).join(", "));
-                Err(self.source.unknown(name, "field", FIELDS.map(|(n, _)| n), &help))
+                Err(self
+                    .source
+                    .unknown(name, "field", FIELDS.map(|(n, _)| n), &help))
             }
         }
     }
 
     fn class(&self, field: &Name, side: &Side) -> Result<ClassSet, DiseError> {
         let Side::Value(Expr::Name(name), _) = side else {
-            return Err(self.source.error(field.at, "T.OPCLASS is compared with the name of a class"));
+            return Err(self
+                .source
+                .error(field.at, "T.OPCLASS is compared with the name of a class"));
         };
         names::class_set(&name.text).ok_or_else(|| {
             let known = names::CLASSES.map(|(n, _)| n);
@@ -158,16 +196,17 @@ impl Lowering<'_> {
                 match right {
                     Some(right) if fits => Ok(Operand::Field(right)),
                     _ => {
-                        let message = format!("{} cannot be compared with {}", left.name(), name.text);
+                        let message =
+                            format!("{} cannot be compared with {}", left.name(), name.text);
                         Err(self.source.error(name.at, message))
                     }
                 }
             }
             Side::Value(Expr::Name(name), _) if left == Field::Opcode => self.operation(name),
             Side::Value(Expr::Name(name), _) if register => self.machine_register(name),
-            Side::Value(_, at) if left == Field::Opcode => {
-                Err(self.source.error(*at, "T.OPCODE is compared with a mnemonic"))
-            }
+            Side::Value(_, at) if left == Field::Opcode => Err(self
+                .source
+                .error(*at, "T.OPCODE is compared with a mnemonic")),
             Side::Value(expr, at) => {
                 let value = self.symbols.evaluate(expr, self.source)?;
                 if register && !(0..i64::from(reg::DISE)).contains(&value) {
@@ -182,7 +221,12 @@ impl Lowering<'_> {
     fn operation(&self, name: &Name) -> Result<Operand, DiseError> {
         let op = Op::from_mnemonic(&name.text).ok_or_else(|| {
             let known = Op::ALL.iter().map(|op| op.mnemonic());
-            self.source.unknown(name, "operation", known, "use the mnemonic of an instruction")
+            self.source.unknown(
+                name,
+                "operation",
+                known,
+                "use the mnemonic of an instruction",
+            )
         })?;
         let class = op.class();
         if matches!(class, OpClass::DiseBranch | OpClass::DiseCall) {
@@ -196,8 +240,15 @@ impl Lowering<'_> {
         match parse_register(&name.text) {
             Some(register) if register < reg::DISE => Ok(Operand::Number(i128::from(register))),
             _ => {
-                let known: Vec<&str> = (0..reg::DISE).map(hps_sim_core::riscv::register_name).collect();
-                Err(self.source.unknown(name, "register", known, "use a name of the ABI, x0 to x31 or f0 to f31"))
+                let known: Vec<&str> = (0..reg::DISE)
+                    .map(hps_sim_core::riscv::register_name)
+                    .collect();
+                Err(self.source.unknown(
+                    name,
+                    "register",
+                    known,
+                    "use a name of the ABI, x0 to x31 or f0 to f31",
+                ))
             }
         }
     }
@@ -235,14 +286,18 @@ fn mirrored(relation: &str) -> u8 {
 fn both(a: &PatternEntry, b: &PatternEntry) -> Option<PatternEntry> {
     let condition = a.condition.and(b.condition)?;
     let pattern = a.pattern.and(&b.pattern);
-    pattern.is_satisfiable().then_some(PatternEntry { pattern, condition })
+    pattern
+        .is_satisfiable()
+        .then_some(PatternEntry { pattern, condition })
 }
 
 /// Joins alternatives that differ in their classes only, and drops those that another one covers.
 fn simplify(terms: Vec<PatternEntry>) -> Vec<PatternEntry> {
     let mut joined: Vec<PatternEntry> = Vec::new();
     for term in terms {
-        let same = joined.iter_mut().find(|t| t.condition == term.condition && t.pattern.tests == term.pattern.tests);
+        let same = joined
+            .iter_mut()
+            .find(|t| t.condition == term.condition && t.pattern.tests == term.pattern.tests);
         match same {
             Some(same) => same.pattern.classes.0 |= term.pattern.classes.0,
             None => joined.push(term),
@@ -250,7 +305,10 @@ fn simplify(terms: Vec<PatternEntry>) -> Vec<PatternEntry> {
     }
     let mut kept: Vec<PatternEntry> = Vec::new();
     for (i, term) in joined.iter().enumerate() {
-        let covered = kept.iter().any(|k| k.covers(term)) || joined[i + 1..].iter().any(|j| j.covers(term) && !term.covers(j));
+        let covered = kept.iter().any(|k| k.covers(term))
+            || joined[i + 1..]
+                .iter()
+                .any(|j| j.covers(term) && !term.covers(j));
         if !covered {
             kept.push(term.clone());
         }

@@ -5,16 +5,18 @@
 //! | [`source`] | text, places in it, messages about them |
 //! | [`lexer`] | tokens |
 //! | [`ast`] | what a file says |
-//! | [`parser`], `pattern_parser` | tokens to that |
+//! | [`parser`], `expression`, `pattern_parser` | tokens to that |
 //! | `symbols` | constants, parameters, registers, addresses; expressions |
 //! | `lower` | patterns to pattern-table entries |
 //! | `operands`, `sequence` | replacement sequences |
-//! | `handler` | handlers to guest code |
+//! | `handler`, `layout` | handlers to guest code, and where it lies |
 //! | `compile` | a whole set of files |
 
 pub mod ast;
 pub(crate) mod compile;
+mod expression;
 mod handler;
+mod layout;
 pub mod lexer;
 mod lower;
 mod operands;

@@ -4,8 +4,9 @@ use hps_sim_core::inst::reg;
 use hps_sim_core::riscv::{parse_register, register_name};
 
 use crate::error::DiseError;
+use crate::lang::expression::parse_expression;
 use crate::lang::lexer::number;
-use crate::lang::parser::{numbered, parse_expression};
+use crate::lang::parser::numbered;
 use crate::lang::source::{Name, Source};
 use crate::lang::symbols::Symbols;
 use crate::tables::{ImmediateSource, RegisterSource};
@@ -22,13 +23,22 @@ impl<'a> Piece<'a> {
     /// Without white space around it.
     pub fn trimmed(text: &'a str, at: usize) -> Self {
         let start = text.trim_start();
-        Piece { text: start.trim_end(), at: at + text.len() - start.len() }
+        Piece {
+            text: start.trim_end(),
+            at: at + text.len() - start.len(),
+        }
     }
 
     /// Splits `mnemonic operands`. A parenthesis also ends the mnemonic: `call(H)`.
     pub fn split_mnemonic(self) -> (&'a str, Piece<'a>) {
-        let end = self.text.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(self.text.len());
-        (&self.text[..end], Piece::trimmed(&self.text[end..], self.at + end))
+        let end = self
+            .text
+            .find(|c: char| c.is_whitespace() || c == '(')
+            .unwrap_or(self.text.len());
+        (
+            &self.text[..end],
+            Piece::trimmed(&self.text[end..], self.at + end),
+        )
     }
 
     /// Splits at commas.
@@ -51,12 +61,18 @@ impl<'a> Piece<'a> {
     pub fn split_memory(self) -> Option<(Piece<'a>, Piece<'a>)> {
         let open = self.text.rfind('(')?;
         let inner = self.text[open + 1..].strip_suffix(')')?;
-        Some((Piece::trimmed(&self.text[..open], self.at), Piece::trimmed(inner, self.at + open + 1)))
+        Some((
+            Piece::trimmed(&self.text[..open], self.at),
+            Piece::trimmed(inner, self.at + open + 1),
+        ))
     }
 
     /// As a name.
     pub fn name(self) -> Name {
-        Name { text: self.text.to_owned(), at: self.at }
+        Name {
+            text: self.text.to_owned(),
+            at: self.at,
+        }
     }
 }
 
@@ -77,12 +93,28 @@ pub(super) struct Operands<'a> {
 
 impl Operands<'_> {
     /// A register or a directive for one. With a directive, the literal is the zero register.
-    pub fn register(&self, piece: Piece<'_>, bank: Bank) -> Result<(u8, RegisterSource), DiseError> {
-        let directive = [("T.RS", RegisterSource::Rs), ("T.RT", RegisterSource::Rt), ("T.RD", RegisterSource::Rd)];
-        if let Some((_, from)) = directive.iter().find(|(name, _)| name.eq_ignore_ascii_case(piece.text)) {
+    pub fn register(
+        &self,
+        piece: Piece<'_>,
+        bank: Bank,
+    ) -> Result<(u8, RegisterSource), DiseError> {
+        let directive = [
+            ("T.RS", RegisterSource::Rs),
+            ("T.RT", RegisterSource::Rt),
+            ("T.RD", RegisterSource::Rd),
+        ];
+        if let Some((_, from)) = directive
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(piece.text))
+        {
             return Ok((reg::ZERO, *from));
         }
-        let named = self.symbols.registers.get(piece.text).copied().or_else(|| parse_register(piece.text));
+        let named = self
+            .symbols
+            .registers
+            .get(piece.text)
+            .copied()
+            .or_else(|| parse_register(piece.text));
         let Some(register) = named else {
             let mut known: Vec<&str> = directive.map(|(name, _)| name).to_vec();
             known.extend(self.symbols.registers.keys().map(String::as_str));
@@ -92,7 +124,11 @@ impl Operands<'_> {
         };
         let is_float = (reg::FP..reg::DISE).contains(&register);
         if is_float != (bank == Bank::Float) {
-            let expected = if is_float { "an integer or DISE register" } else { "a floating-point register" };
+            let expected = if is_float {
+                "an integer or DISE register"
+            } else {
+                "a floating-point register"
+            };
             let message = format!("`{}` cannot stand here: expected {expected}", piece.text);
             return Err(self.source.error(piece.at, message));
         }
@@ -104,29 +140,54 @@ impl Operands<'_> {
         if !piece.text.starts_with("T.") {
             return Ok((self.number(piece)?, ImmediateSource::Literal));
         }
-        let word_end = piece.text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+        let word_end = piece
+            .text
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
         let (word, rest) = piece.text.split_at(word_end.unwrap_or(piece.text.len()));
-        let from = self.directive(Piece { text: word, at: piece.at })?;
+        let from = self.directive(Piece {
+            text: word,
+            at: piece.at,
+        })?;
         let rest = Piece::trimmed(rest, piece.at + word.len());
         let offset = match rest.text.chars().next() {
             None => 0,
-            Some('+') => self.number(Piece { text: &rest.text[1..], at: rest.at + 1 })?,
+            Some('+') => self.number(Piece {
+                text: &rest.text[1..],
+                at: rest.at + 1,
+            })?,
             Some('-') => self.number(rest)?,
             Some(_) => {
                 let help = "write the directive first: T.IMM + 8, T.PC - 4";
-                return Err(self.source.error_help(rest.at, "expected `+` or `-` after the directive", help));
+                return Err(self.source.error_help(
+                    rest.at,
+                    "expected `+` or `-` after the directive",
+                    help,
+                ));
             }
         };
         Ok((offset, from))
     }
 
     fn directive(&self, piece: Piece<'_>) -> Result<ImmediateSource, DiseError> {
-        let known = ["T.IMM", "T.PC", "T.Target", "T.COUNT_0", "T.COUNT_1", "T.COUNT_2", "T.COUNT_3"];
+        let known = [
+            "T.IMM",
+            "T.PC",
+            "T.Target",
+            "T.COUNT_0",
+            "T.COUNT_1",
+            "T.COUNT_2",
+            "T.COUNT_3",
+        ];
         let word = piece.text[2..].to_ascii_uppercase();
         if let Some((_, counter)) = numbered(&word, &["COUNT"]) {
-            return match u8::try_from(counter).ok().filter(|c| usize::from(*c) < crate::config::MAX_COUNTERS) {
+            return match u8::try_from(counter)
+                .ok()
+                .filter(|c| usize::from(*c) < crate::config::MAX_COUNTERS)
+            {
                 Some(counter) => Ok(ImmediateSource::Count(counter)),
-                None => Err(self.source.error(piece.at, format!("counter {counter} does not exist"))),
+                None => Err(self
+                    .source
+                    .error(piece.at, format!("counter {counter} does not exist"))),
             };
         }
         match word.as_str() {

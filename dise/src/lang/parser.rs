@@ -2,12 +2,14 @@
 
 use crate::config::MAX_COUNTERS;
 use crate::error::DiseError;
-use crate::lang::ast::{Control, Expr, File, Line, Production, Replacement, SequenceBody};
-use crate::lang::lexer::{Kind, Token, tokens, tokens_between};
+use crate::lang::ast::{Control, File, Line, Production, Replacement, SequenceBody};
+use crate::lang::lexer::{Kind, Token, tokens};
 use crate::lang::source::{Name, Source, nearest};
 
 /// Words that start a definition.
-pub const KEYWORDS: [&str; 7] = ["const", "param", "register", "init", "counter", "handler", "data"];
+pub const KEYWORDS: [&str; 7] = [
+    "const", "param", "register", "init", "counter", "handler", "data",
+];
 
 /// How deep expressions and patterns may be nested.
 const MAX_DEPTH: usize = 64;
@@ -18,25 +20,11 @@ const MAX_DEPTH: usize = 64;
 /// [`DiseError::Text`] at the first place that cannot be read.
 pub fn parse(source: Source) -> Result<File, DiseError> {
     let tokens = tokens(&source)?;
-    let mut parser = Parser { file: File::new(source), tokens, position: 0, depth: 0 };
+    let mut parser = Parser::new(source, tokens);
     while parser.peek().kind != Kind::End {
         parser.statement()?;
     }
     Ok(parser.file)
-}
-
-/// Parses the expression between byte offsets `start` and `end`.
-///
-/// # Errors
-/// [`DiseError::Text`] if it is none.
-pub(super) fn parse_expression(source: &Source, start: usize, end: usize) -> Result<Expr, DiseError> {
-    let tokens = tokens_between(source, start, end)?;
-    let mut parser = Parser { file: File::new(source.clone()), tokens, position: 0, depth: 0 };
-    let expression = parser.expression()?;
-    match parser.peek().kind {
-        Kind::End => Ok(expression),
-        _ => Err(parser.unexpected("the end of the operand")),
-    }
 }
 
 /// A position in the tokens of a file.
@@ -48,6 +36,16 @@ pub(super) struct Parser {
 }
 
 impl Parser {
+    /// At the first of `tokens` of `source`.
+    pub(super) fn new(source: Source, tokens: Vec<Token>) -> Self {
+        Parser {
+            file: File::new(source),
+            tokens,
+            position: 0,
+            depth: 0,
+        }
+    }
+
     pub(super) fn peek(&self) -> &Token {
         self.peek_at(0)
     }
@@ -69,7 +67,11 @@ impl Parser {
     /// The word at `ahead`, or nothing.
     pub(super) fn word_at(&self, ahead: usize) -> &str {
         let token = self.peek_at(ahead);
-        if token.kind == Kind::Word { self.text(token) } else { "" }
+        if token.kind == Kind::Word {
+            self.text(token)
+        } else {
+            ""
+        }
     }
 
     pub(super) fn is_mark(&self, ahead: usize, mark: &str) -> bool {
@@ -94,7 +96,10 @@ impl Parser {
             return Err(self.unexpected(what));
         }
         let token = self.next();
-        Ok(Name { text: self.text(&token).to_owned(), at: token.start })
+        Ok(Name {
+            text: self.text(&token).to_owned(),
+            at: token.start,
+        })
     }
 
     /// "expected ..., found ..." at the next token.
@@ -105,20 +110,31 @@ impl Parser {
             Kind::Block => "a block `{ ... }`".to_owned(),
             _ => format!("`{}`", self.text(token)),
         };
-        self.file.source.error(token.start, format!("expected {expected}, found {found}"))
+        self.file
+            .source
+            .error(token.start, format!("expected {expected}, found {found}"))
     }
 
     pub(super) fn warn(&mut self, at: usize, message: &str, help: &str) {
-        let warning = self.file.source.diagnostic(at, message, Some(help.to_owned()));
+        let warning = self
+            .file
+            .source
+            .diagnostic(at, message, Some(help.to_owned()));
         self.file.warnings.push(warning);
     }
 
     /// Guards recursion against hostile nesting.
-    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Result<T, DiseError>) -> Result<T, DiseError> {
+    pub(super) fn nested<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, DiseError>,
+    ) -> Result<T, DiseError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             let at = self.peek().start;
-            return Err(self.file.source.error(at, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self
+                .file
+                .source
+                .error(at, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let result = inner(self);
         self.depth -= 1;
@@ -139,10 +155,16 @@ impl Parser {
         if word.starts_with("T.") {
             let at = self.peek().start;
             let line = self.file.source.diagnostic(at, "", None).line;
-            return self.production(Name { text: format!("line{line}"), at });
+            return self.production(Name {
+                text: format!("line{line}"),
+                at,
+            });
         }
         let at = self.peek().start;
-        let message = format!("expected a definition or a label with `:`, found `{}`", self.found());
+        let message = format!(
+            "expected a definition or a label with `:`, found `{}`",
+            self.found()
+        );
         let help = match nearest(&word, KEYWORDS) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("definitions start with {}", KEYWORDS.join(", ")),
@@ -152,17 +174,26 @@ impl Parser {
 
     fn found(&self) -> String {
         let token = self.peek();
-        if token.kind == Kind::Block { "{".to_owned() } else { self.text(token).to_owned() }
+        if token.kind == Kind::Block {
+            "{".to_owned()
+        } else {
+            self.text(token).to_owned()
+        }
     }
 
     /// Skips a heading as in the paper's figures: a line of at least two words and nothing else,
     /// the first of them capitalised.
     fn is_heading(&mut self) -> bool {
-        if !self.peek().first_of_line || !self.word_at(0).starts_with(|c: char| c.is_ascii_uppercase()) {
+        if !self.peek().first_of_line
+            || !self
+                .word_at(0)
+                .starts_with(|c: char| c.is_ascii_uppercase())
+        {
             return false;
         }
         let mut words = 0;
-        while !self.word_at(words).is_empty() && (words == 0 || !self.peek_at(words).first_of_line) {
+        while !self.word_at(words).is_empty() && (words == 0 || !self.peek_at(words).first_of_line)
+        {
             words += 1;
         }
         let heading = words >= 2 && self.peek_at(words).first_of_line;
@@ -190,9 +221,18 @@ impl Parser {
         let pattern = self.pattern()?;
         self.expect("=>", "after the pattern")?;
         let replacement = self.replacement()?;
-        let control = if self.accept(",") { self.control_list(false)? } else { Vec::new() };
+        let control = if self.accept(",") {
+            self.control_list(false)?
+        } else {
+            Vec::new()
+        };
         self.accept(";");
-        self.file.productions.push(Production { name, pattern, replacement, control });
+        self.file.productions.push(Production {
+            name,
+            pattern,
+            replacement,
+            control,
+        });
         Ok(())
     }
 
@@ -201,10 +241,16 @@ impl Parser {
             return Ok(Replacement::Inline(self.sequence()?));
         }
         if self.is_control(0) && self.word_at(0) != "null" {
-            return Err(self.unexpected("a replacement (`null`, a label or `{ ... }`) before the control"));
+            return Err(
+                self.unexpected("a replacement (`null`, a label or `{ ... }`) before the control")
+            );
         }
         let name = self.name("a replacement: `null`, a label or `{ ... }`")?;
-        Ok(if name.text == "null" { Replacement::Null } else { Replacement::Label(name) })
+        Ok(if name.text == "null" {
+            Replacement::Null
+        } else {
+            Replacement::Label(name)
+        })
     }
 
     fn is_sequence_start(&self) -> bool {
@@ -233,7 +279,11 @@ impl Parser {
         loop {
             if is_trigger(self.word_at(0)) {
                 let token = self.next();
-                lines.push(Line { labels: Vec::new(), text: self.text(&token).to_owned(), at: token.start });
+                lines.push(Line {
+                    labels: Vec::new(),
+                    text: self.text(&token).to_owned(),
+                    at: token.start,
+                });
             } else if self.word_at(0) == "call" && self.is_mark(1, "(") {
                 let start = self.peek().start;
                 self.position += 2;
@@ -241,7 +291,11 @@ impl Parser {
                 let end = self.peek().end;
                 self.expect(")", "after the handler")?;
                 let text = self.file.source.text[start..end].to_owned();
-                lines.push(Line { labels: Vec::new(), text, at: start });
+                lines.push(Line {
+                    labels: Vec::new(),
+                    text,
+                    at: start,
+                });
             } else {
                 return Ok(SequenceBody::Lines(lines));
             }
@@ -347,7 +401,10 @@ impl Parser {
             let register = self.name("a DISE register, dr0 to dr15")?;
             let Some(number) = dise_register(&register.text) else {
                 let message = format!("`{}` is not a DISE register", register.text);
-                return Err(self.file.source.error_help(register.at, message, "use dr0 to dr15"));
+                return Err(self
+                    .file
+                    .source
+                    .error_help(register.at, message, "use dr0 to dr15"));
             };
             self.file.registers.push((name, number));
             return Ok(());
@@ -360,57 +417,6 @@ impl Parser {
         }
         Ok(())
     }
-
-    /// `term { (+ | -) term }`.
-    pub(super) fn expression(&mut self) -> Result<Expr, DiseError> {
-        self.nested(|p| {
-            let mut left = p.term()?;
-            while let Some(op) = p.operator(&["+", "-"]) {
-                let right = p.term()?;
-                left = Expr::Binary(Box::new(left), op.0, Box::new(right), op.1);
-            }
-            Ok(left)
-        })
-    }
-
-    fn term(&mut self) -> Result<Expr, DiseError> {
-        let mut left = self.primary()?;
-        while let Some(op) = self.operator(&["*"]) {
-            let right = self.primary()?;
-            left = Expr::Binary(Box::new(left), op.0, Box::new(right), op.1);
-        }
-        Ok(left)
-    }
-
-    fn operator(&mut self, marks: &[&str]) -> Option<(char, usize)> {
-        let at = self.peek().start;
-        let mark = marks.iter().find(|mark| self.is_mark(0, mark))?;
-        self.position += 1;
-        Some((mark.chars().next()?, at))
-    }
-
-    fn primary(&mut self) -> Result<Expr, DiseError> {
-        let token = self.peek().clone();
-        match token.kind {
-            Kind::Number(value) => {
-                self.position += 1;
-                Ok(Expr::Number(value))
-            }
-            Kind::Word => Ok(Expr::Name(self.name("a number")?)),
-            Kind::Mark("-") => {
-                self.position += 1;
-                let inner = self.nested(Parser::primary)?;
-                Ok(Expr::Negate(Box::new(inner), token.start))
-            }
-            Kind::Mark("(") => {
-                self.position += 1;
-                let inner = self.expression()?;
-                self.expect(")", "to close the expression")?;
-                Ok(inner)
-            }
-            _ => Err(self.unexpected("a number, a name or `(`")),
-        }
-    }
 }
 
 /// The trigger's directive in a sequence, in both spellings of the papers.
@@ -422,7 +428,9 @@ pub(super) fn is_trigger(word: &str) -> bool {
 pub(super) fn dise_register(name: &str) -> Option<u8> {
     use hps_sim_core::inst::reg;
     let register = hps_sim_core::riscv::parse_register(name)?;
-    (reg::DISE..reg::DISE + reg::DISE_COUNT).contains(&register).then_some(register)
+    (reg::DISE..reg::DISE + reg::DISE_COUNT)
+        .contains(&register)
+        .then_some(register)
 }
 
 /// Splits `inc_3` into `("inc", 3)`.
@@ -460,13 +468,20 @@ fn block_line(piece: &str, mut at: usize) -> Option<Line> {
         let trimmed = rest.trim_start();
         at += rest.len() - trimmed.len();
         rest = trimmed;
-        let Some((label, tail)) = rest.split_once(':') else { break };
+        let Some((label, tail)) = rest.split_once(':') else {
+            break;
+        };
         let is_label = label.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '.')
-            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+            && label
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
         if !is_label {
             break;
         }
-        labels.push(Name { text: label.to_owned(), at });
+        labels.push(Name {
+            text: label.to_owned(),
+            at,
+        });
         at += label.len() + 1;
         rest = tail;
     }

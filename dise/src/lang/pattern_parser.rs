@@ -1,9 +1,9 @@
 //! Patterns: comparisons of fields, flags, and their combinations.
 
 use crate::error::DiseError;
+use crate::flags::{overflow_bit, zero_bit};
 use crate::lang::ast::{Comparison, Expr, Pattern, Side};
 use crate::lang::parser::{Parser, numbered};
-use crate::pattern::{overflow_bit, zero_bit};
 
 const RELATIONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
@@ -19,7 +19,11 @@ impl Parser {
                 parts.push(p.conjunction(&mut mixed)?);
             }
             if mixed && parts.len() > 1 {
-                p.warn(at, "`&&` and `||` are mixed without parentheses", "`&&` binds tighter: add parentheses");
+                p.warn(
+                    at,
+                    "`&&` and `||` are mixed without parentheses",
+                    "`&&` binds tighter: add parentheses",
+                );
             }
             Ok(one_or(parts, Pattern::Or))
         })
@@ -42,7 +46,8 @@ impl Parser {
         let mut parts = vec![self.unary()?];
         while self.is_mark(0, "(") {
             let at = self.peek().start;
-            let message = "two parts of a pattern without an operator between them are taken as `||`";
+            let message =
+                "two parts of a pattern without an operator between them are taken as `||`";
             self.warn(at, message, "write `||`");
             parts.push(self.unary()?);
         }
@@ -94,10 +99,15 @@ impl Parser {
                 return Ok(inner);
             }
             let at = p.peek().start;
-            if let Some((kind, counter)) = flag(p.word_at(0)).map(|(kind, n)| (kind.to_owned(), n)) {
+            if let Some((kind, counter)) = flag(p.word_at(0)).map(|(kind, n)| (kind.to_owned(), n))
+            {
                 p.next();
                 let counter = p.counter_number(counter, at)?;
-                let bit = if kind == "overflow" { overflow_bit(counter) } else { zero_bit(counter) };
+                let bit = if kind == "overflow" {
+                    overflow_bit(counter)
+                } else {
+                    zero_bit(counter)
+                };
                 return Ok(Pattern::Flag(bit.trailing_zeros()));
             }
             p.comparison(at)
@@ -106,9 +116,19 @@ impl Parser {
 
     fn comparison(&mut self, at: usize) -> Result<Pattern, DiseError> {
         let left = self.side()?;
-        let Some(relation) = RELATIONS.into_iter().find(|relation| self.is_mark(0, relation)) else {
+        let Some(relation) = RELATIONS
+            .into_iter()
+            .find(|relation| self.is_mark(0, relation))
+        else {
             if let Side::Value(Expr::Name(name), _) = &left {
-                let flags = ["overflow_0", "overflow_1", "overflow_2", "zero_0", "zero_1", "zero_2"];
+                let flags = [
+                    "overflow_0",
+                    "overflow_1",
+                    "overflow_2",
+                    "zero_0",
+                    "zero_1",
+                    "zero_2",
+                ];
                 let help = "a pattern is made of comparisons (T.OPCLASS == load) and flags (overflow_N, zero_N)";
                 return Err(self.file.source.unknown(name, "flag or field", flags, help));
             }
@@ -116,7 +136,12 @@ impl Parser {
         };
         self.next();
         let right = self.side()?;
-        Ok(Pattern::Compare(Comparison { left, relation, right, at }))
+        Ok(Pattern::Compare(Comparison {
+            left,
+            relation,
+            right,
+            at,
+        }))
     }
 
     fn side(&mut self) -> Result<Side, DiseError> {

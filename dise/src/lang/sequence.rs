@@ -18,7 +18,12 @@ use crate::lang::symbols::Symbols;
 use crate::tables::{ImmediateSource, RegisterSource, Template};
 
 /// Assembles the lines of a sequence that starts at `at`.
-pub(super) fn assemble(lines: &[Line], at: usize, source: &Source, symbols: &Symbols) -> Result<Vec<Template>, DiseError> {
+pub(super) fn assemble(
+    lines: &[Line],
+    at: usize,
+    source: &Source,
+    symbols: &Symbols,
+) -> Result<Vec<Template>, DiseError> {
     let mut labels = BTreeMap::new();
     let mut count = 0;
     for line in lines {
@@ -35,11 +40,20 @@ pub(super) fn assemble(lines: &[Line], at: usize, source: &Source, symbols: &Sym
         return Err(source.error_help(at, "this replacement sequence is empty", help));
     }
     if count > MAX_SEQUENCE {
-        let message = format!("this sequence has {count} instructions, at most {MAX_SEQUENCE} are possible");
+        let message =
+            format!("this sequence has {count} instructions, at most {MAX_SEQUENCE} are possible");
         return Err(source.error_help(at, message, "move work to a handler"));
     }
-    let context = Context { operands: Operands { symbols, source }, labels, count };
-    lines.iter().filter(|line| !line.text.is_empty()).map(|line| context.line(line)).collect()
+    let context = Context {
+        operands: Operands { symbols, source },
+        labels,
+        count,
+    };
+    lines
+        .iter()
+        .filter(|line| !line.text.is_empty())
+        .map(|line| context.line(line))
+        .collect()
 }
 
 struct Context<'a> {
@@ -63,7 +77,10 @@ impl Context<'_> {
     }
 
     fn line(&self, line: &Line) -> Result<Template, DiseError> {
-        let piece = Piece { text: &line.text, at: line.at };
+        let piece = Piece {
+            text: &line.text,
+            at: line.at,
+        };
         let (mnemonic, rest) = piece.split_mnemonic();
         if is_trigger(mnemonic) && rest.text.is_empty() {
             return Ok(Template::Trigger);
@@ -73,10 +90,21 @@ impl Context<'_> {
     }
 
     /// The operation and its full operands: shorthand gets those that it leaves out.
-    fn expand_pseudo<'p>(&self, mnemonic: &str, at: usize, rest: Piece<'p>) -> Result<(Op, Vec<Piece<'p>>), DiseError> {
+    fn expand_pseudo<'p>(
+        &self,
+        mnemonic: &str,
+        at: usize,
+        rest: Piece<'p>,
+    ) -> Result<(Op, Vec<Piece<'p>>), DiseError> {
         let given = rest.split_operands();
         let fixed = |text: &'static str| Piece { text, at };
-        let arity = |n: usize| if given.len() == n { Ok(()) } else { Err(self.arity(mnemonic, at, n)) };
+        let arity = |n: usize| {
+            if given.len() == n {
+                Ok(())
+            } else {
+                Err(self.arity(mnemonic, at, n))
+            }
+        };
         let (op, pieces) = match mnemonic {
             "call" | "d_call" => {
                 arity(1)?;
@@ -117,7 +145,9 @@ impl Context<'_> {
     }
 
     fn operation(&self, mnemonic: &str, at: usize) -> Result<Op, DiseError> {
-        let pseudo = ["call", "nop", "li", "la", "mv", "not", "neg", "j", "beqz", "bnez", "T.INSN"];
+        let pseudo = [
+            "call", "nop", "li", "la", "mv", "not", "neg", "j", "beqz", "bnez", "T.INSN",
+        ];
         let Some(op) = Op::from_mnemonic(mnemonic) else {
             let known = Op::ALL.iter().map(|op| op.mnemonic()).chain(pseudo);
             let name = Piece { text: mnemonic, at }.name();
@@ -126,8 +156,12 @@ impl Context<'_> {
         };
         let refused = match op.class() {
             OpClass::DiseReturn | OpClass::DiseDrain => "belongs in a handler",
-            OpClass::JumpIndirect | OpClass::Syscall | OpClass::Break => "cannot stand in a replacement sequence",
-            OpClass::FenceI | OpClass::Fence | OpClass::Csr => "cannot stand in a replacement sequence",
+            OpClass::JumpIndirect | OpClass::Syscall | OpClass::Break => {
+                "cannot stand in a replacement sequence"
+            }
+            OpClass::FenceI | OpClass::Fence | OpClass::Csr => {
+                "cannot stand in a replacement sequence"
+            }
             _ => return Ok(op),
         };
         let message = format!("`{mnemonic}` {refused}");
@@ -135,7 +169,13 @@ impl Context<'_> {
     }
 
     fn arity(&self, mnemonic: &str, at: usize, expected: usize) -> DiseError {
-        self.source().error(at, format!("`{mnemonic}` takes {expected} operand{}", if expected == 1 { "" } else { "s" }))
+        self.source().error(
+            at,
+            format!(
+                "`{mnemonic}` takes {expected} operand{}",
+                if expected == 1 { "" } else { "s" }
+            ),
+        )
     }
 
     fn instruction(&self, op: Op, at: usize, pieces: &[Piece<'_>]) -> Result<Template, DiseError> {
@@ -145,7 +185,11 @@ impl Context<'_> {
             return Err(self.arity(op.mnemonic(), at, operands.len() - optional));
         }
         let mut draft = Draft {
-            inst: Inst { op, class: op.class(), ..Inst::illegal(4) },
+            inst: Inst {
+                op,
+                class: op.class(),
+                ..Inst::illegal(4)
+            },
             rd: RegisterSource::Literal,
             rs1: RegisterSource::Literal,
             rs2: RegisterSource::Literal,
@@ -154,10 +198,22 @@ impl Context<'_> {
         for (i, operand) in operands.iter().enumerate() {
             match pieces.get(i) {
                 Some(piece) => self.operand(&mut draft, *operand, *piece)?,
-                None => draft.inst.imm = if *operand == Operand::RoundingModeExact { 0 } else { 7 },
+                None => {
+                    draft.inst.imm = if *operand == Operand::RoundingModeExact {
+                        0
+                    } else {
+                        7
+                    }
+                }
             }
         }
-        let Draft { mut inst, rd, rs1, rs2, imm } = draft;
+        let Draft {
+            mut inst,
+            rd,
+            rs1,
+            rs2,
+            imm,
+        } = draft;
         if rd == RegisterSource::Literal && inst.rd == reg::ZERO {
             inst.rd = reg::SINK;
         }
@@ -165,10 +221,21 @@ impl Context<'_> {
         if op == Op::Jal && matches!(inst.rd, 1 | 5) {
             inst.class = OpClass::Call;
         }
-        Ok(Template::Inst { inst, rd, rs1, rs2, imm })
+        Ok(Template::Inst {
+            inst,
+            rd,
+            rs1,
+            rs2,
+            imm,
+        })
     }
 
-    fn operand(&self, draft: &mut Draft, operand: Operand, piece: Piece<'_>) -> Result<(), DiseError> {
+    fn operand(
+        &self,
+        draft: &mut Draft,
+        operand: Operand,
+        piece: Piece<'_>,
+    ) -> Result<(), DiseError> {
         let ops = &self.operands;
         match operand {
             Operand::Rd => (draft.inst.rd, draft.rd) = ops.register(piece, Bank::Integer)?,
@@ -180,7 +247,9 @@ impl Context<'_> {
             Operand::Fs3 => {
                 let (register, from) = ops.register(piece, Bank::Float)?;
                 if from != RegisterSource::Literal {
-                    return Err(self.source().error(piece.at, "the third source cannot be a directive"));
+                    return Err(self
+                        .source()
+                        .error(piece.at, "the third source cannot be a directive"));
                 }
                 draft.inst.rs3 = register;
             }
@@ -188,13 +257,20 @@ impl Context<'_> {
             Operand::Shamt5 => draft.inst.imm = self.ranged(piece, 0, 31)?,
             Operand::Shamt6 => draft.inst.imm = self.ranged(piece, 0, 63)?,
             Operand::Imm20 => draft.inst.imm = self.ranged(piece, -0x8_0000, 0xf_ffff)? << 44 >> 32,
-            Operand::MemLoad | Operand::MemStore | Operand::Address => self.memory(draft, operand, piece)?,
+            Operand::MemLoad | Operand::MemStore | Operand::Address => {
+                self.memory(draft, operand, piece)?
+            }
             Operand::BranchTarget | Operand::JumpTarget => self.target(draft, piece)?,
             Operand::Index => draft.inst.imm = self.index(piece)?,
             Operand::Handler => draft.inst.imm = self.handler(piece)?,
-            Operand::RoundingMode | Operand::RoundingModeExact => draft.inst.imm = self.rounding(piece)?,
+            Operand::RoundingMode | Operand::RoundingModeExact => {
+                draft.inst.imm = self.rounding(piece)?
+            }
             Operand::Csr | Operand::Zimm | Operand::FenceSets => {
-                return Err(self.source().error(piece.at, "this operand cannot stand in a replacement sequence"));
+                return Err(self.source().error(
+                    piece.at,
+                    "this operand cannot stand in a replacement sequence",
+                ));
             }
         }
         Ok(())
@@ -203,18 +279,30 @@ impl Context<'_> {
     fn ranged(&self, piece: Piece<'_>, least: i64, most: i64) -> Result<i64, DiseError> {
         let (value, from) = self.operands.immediate(piece)?;
         if from != ImmediateSource::Literal {
-            return Err(self.source().error(piece.at, "a directive cannot stand here"));
+            return Err(self
+                .source()
+                .error(piece.at, "a directive cannot stand here"));
         }
         if !(least..=most).contains(&value) {
-            return Err(self.source().error(piece.at, format!("{value} is not between {least} and {most}")));
+            return Err(self.source().error(
+                piece.at,
+                format!("{value} is not between {least} and {most}"),
+            ));
         }
         Ok(value)
     }
 
     /// `imm(reg)`; atomics have no immediate.
-    fn memory(&self, draft: &mut Draft, operand: Operand, piece: Piece<'_>) -> Result<(), DiseError> {
+    fn memory(
+        &self,
+        draft: &mut Draft,
+        operand: Operand,
+        piece: Piece<'_>,
+    ) -> Result<(), DiseError> {
         let Some((imm, base)) = piece.split_memory() else {
-            return Err(self.source().error(piece.at, "expected an address: `offset(register)`"));
+            return Err(self
+                .source()
+                .error(piece.at, "expected an address: `offset(register)`"));
         };
         (draft.inst.rs1, draft.rs1) = self.operands.register(base, Bank::Integer)?;
         if imm.text.is_empty() {
@@ -231,7 +319,8 @@ impl Context<'_> {
     fn target(&self, draft: &mut Draft, piece: Piece<'_>) -> Result<(), DiseError> {
         if self.labels.contains_key(piece.text) {
             let message = format!("`{}` is a label of this sequence", piece.text);
-            let help = "branches within a sequence are d_beq, d_bne, d_blt, d_bge, d_bltu, d_bgeu, d_br";
+            let help =
+                "branches within a sequence are d_beq, d_bne, d_blt, d_bge, d_bltu, d_bgeu, d_br";
             return Err(self.source().error_help(piece.at, message, help));
         }
         let (value, from) = self.operands.immediate(piece)?;
@@ -240,7 +329,11 @@ impl Context<'_> {
             // Relative to the trigger already: the distance is the immediate itself.
             ImmediateSource::Pc => (value, ImmediateSource::Literal),
             ImmediateSource::Imm => (value, ImmediateSource::Imm),
-            _ => return Err(self.source().error(piece.at, "this directive is not a branch target")),
+            _ => {
+                return Err(self
+                    .source()
+                    .error(piece.at, "this directive is not a branch target"));
+            }
         };
         Ok(())
     }
@@ -254,34 +347,62 @@ impl Context<'_> {
             return self.in_sequence(self.operands.number(piece)?, piece);
         }
         let help = "put `label:` in front of an instruction of this sequence";
-        Err(self.source().unknown(&piece.name(), "label", self.labels.keys().copied(), help))
+        Err(self
+            .source()
+            .unknown(&piece.name(), "label", self.labels.keys().copied(), help))
     }
 
     fn in_sequence(&self, index: i64, piece: Piece<'_>) -> Result<i64, DiseError> {
         if (0..self.count as i64).contains(&index) {
             return Ok(index);
         }
-        let message = format!("branch to instruction {index}, but the sequence has {}", self.count);
-        Err(self.source().error_help(piece.at, message, "instructions are numbered from 0"))
+        let message = format!(
+            "branch to instruction {index}, but the sequence has {}",
+            self.count
+        );
+        Err(self
+            .source()
+            .error_help(piece.at, message, "instructions are numbered from 0"))
     }
 
     fn handler(&self, piece: Piece<'_>) -> Result<i64, DiseError> {
-        let is_name = piece.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !piece.text.is_empty();
-        if is_name && !piece.text.starts_with(|c: char| c.is_ascii_digit()) && self.operands.symbols.value(piece.text).is_none() {
+        let is_name = piece
+            .text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !piece.text.is_empty();
+        if is_name
+            && !piece.text.starts_with(|c: char| c.is_ascii_digit())
+            && self.operands.symbols.value(piece.text).is_none()
+        {
             let known = self.operands.symbols.addresses.keys().map(String::as_str);
             let help = format!("define it: `handler {} {{ ... }}`", piece.text);
-            return Err(self.source().unknown(&piece.name(), "handler", known, &help));
+            return Err(self
+                .source()
+                .unknown(&piece.name(), "handler", known, &help));
         }
         self.operands.number(piece)
     }
 
     fn rounding(&self, piece: Piece<'_>) -> Result<i64, DiseError> {
-        let modes = [("rne", 0), ("rtz", 1), ("rdn", 2), ("rup", 3), ("rmm", 4), ("dyn", 7)];
+        let modes = [
+            ("rne", 0),
+            ("rtz", 1),
+            ("rdn", 2),
+            ("rup", 3),
+            ("rmm", 4),
+            ("dyn", 7),
+        ];
         match modes.iter().find(|(name, _)| *name == piece.text) {
             Some((_, mode)) => Ok(*mode),
             None => {
                 let names = modes.map(|(name, _)| name);
-                Err(self.source().unknown(&piece.name(), "rounding mode", names, "use rne, rtz, rdn, rup, rmm or dyn"))
+                Err(self.source().unknown(
+                    &piece.name(),
+                    "rounding mode",
+                    names,
+                    "use rne, rtz, rdn, rup, rmm or dyn",
+                ))
             }
         }
     }
@@ -292,7 +413,11 @@ const fn is_rounding(operand: Operand) -> bool {
 }
 
 fn strip_parentheses(piece: Piece<'_>) -> Piece<'_> {
-    match piece.text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+    match piece
+        .text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    {
         Some(inner) => Piece::trimmed(inner, piece.at + 1),
         None => piece,
     }

@@ -1,6 +1,6 @@
 //! A production file's text, and messages about places in it.
 
-use crate::error::{DiseError, Diagnostic};
+use crate::error::{Diagnostic, DiseError};
 
 /// Text with the name it is reported under.
 #[derive(Clone, Debug)]
@@ -23,13 +23,20 @@ pub struct Name {
 impl Source {
     /// A message about byte offset `at`.
     #[must_use]
-    pub fn diagnostic(&self, at: usize, message: impl Into<String>, help: Option<String>) -> Diagnostic {
+    pub fn diagnostic(
+        &self,
+        at: usize,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) -> Diagnostic {
         let mut at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {
             at -= 1;
         }
         let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
+        let end = self.text[at..]
+            .find('\n')
+            .map_or(self.text.len(), |newline| at + newline);
         Diagnostic {
             file: self.name.clone(),
             line: self.text[..start].matches('\n').count() + 1,
@@ -48,7 +55,12 @@ impl Source {
 
     /// An error at byte offset `at` with advice.
     #[must_use]
-    pub fn error_help(&self, at: usize, message: impl Into<String>, help: impl Into<String>) -> DiseError {
+    pub fn error_help(
+        &self,
+        at: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> DiseError {
         self.diagnostic(at, message, Some(help.into())).into()
     }
 
@@ -75,7 +87,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = (word.chars().count() / 3).clamp(1, 4);
     known
         .into_iter()
-        .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                distance(&word.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, candidate)| candidate.to_owned())
@@ -110,13 +127,19 @@ mod tests {
 
     #[test]
     fn nearest_is_near() {
-        assert_eq!(nearest("brnch", ["branch", "load"]).as_deref(), Some("branch"));
+        assert_eq!(
+            nearest("brnch", ["branch", "load"]).as_deref(),
+            Some("branch")
+        );
         assert_eq!(nearest("xyzzy", ["branch", "load"]), None);
     }
 
     #[test]
     fn places_count_characters() {
-        let source = Source { name: "f".into(), text: "a\n⇒⇒ x\n".into() };
+        let source = Source {
+            name: "f".into(),
+            text: "a\n⇒⇒ x\n".into(),
+        };
         let d = source.diagnostic("a\n⇒⇒ ".len(), "here", None);
         assert_eq!((d.line, d.column, d.source_line.as_str()), (2, 4, "⇒⇒ x"));
         let end = source.diagnostic(1000, "end", None);

@@ -38,9 +38,20 @@ impl Symbols {
                 symbols.params.push(name.text.clone());
             }
         }
-        if let Some(unknown) = overrides.keys().filter(|name| !symbols.params.contains(name)).min() {
-            let known = if symbols.params.is_empty() { "none".to_owned() } else { symbols.params.join(", ") };
-            return Err(DiseError::UnknownParam { name: unknown.clone(), known });
+        if let Some(unknown) = overrides
+            .keys()
+            .filter(|name| !symbols.params.contains(name))
+            .min()
+        {
+            let known = if symbols.params.is_empty() {
+                "none".to_owned()
+            } else {
+                symbols.params.join(", ")
+            };
+            return Err(DiseError::UnknownParam {
+                name: unknown.clone(),
+                known,
+            });
         }
         for file in files {
             for (name, value) in &file.consts {
@@ -66,7 +77,12 @@ impl Symbols {
         }
     }
 
-    fn define_register(&mut self, source: &Source, name: &Name, register: u8) -> Result<(), DiseError> {
+    fn define_register(
+        &mut self,
+        source: &Source,
+        name: &Name,
+        register: u8,
+    ) -> Result<(), DiseError> {
         self.check_free(source, name, true)?;
         match self.registers.insert(name.text.clone(), register) {
             Some(old) if old != register => {
@@ -78,7 +94,12 @@ impl Symbols {
     }
 
     /// Defines a handler or a data area.
-    pub fn define_address(&mut self, source: &Source, name: &Name, address: u64) -> Result<(), DiseError> {
+    pub fn define_address(
+        &mut self,
+        source: &Source,
+        name: &Name,
+        address: u64,
+    ) -> Result<(), DiseError> {
         self.check_free(source, name, false)?;
         if self.values.contains_key(&name.text) || self.addresses.contains_key(&name.text) {
             let message = format!("`{}` is already defined", name.text);
@@ -89,7 +110,11 @@ impl Symbols {
     }
 
     fn check_free(&self, source: &Source, name: &Name, register: bool) -> Result<(), DiseError> {
-        let other = if register { self.values.contains_key(&name.text) } else { self.registers.contains_key(&name.text) };
+        let other = if register {
+            self.values.contains_key(&name.text)
+        } else {
+            self.registers.contains_key(&name.text)
+        };
         let machine = hps_sim_core::riscv::parse_register(&name.text).is_some();
         let dotted = name.text.contains('.');
         if !(other || machine || dotted || KEYWORDS.contains(&name.text.as_str())) {
@@ -101,22 +126,37 @@ impl Symbols {
 
     /// A DISE register by its own name or by one that a file gave it.
     pub fn register(&self, source: &Source, name: &Name) -> Result<u8, DiseError> {
-        if let Some(register) = self.registers.get(&name.text).copied().or_else(|| dise_register(&name.text)) {
+        if let Some(register) = self
+            .registers
+            .get(&name.text)
+            .copied()
+            .or_else(|| dise_register(&name.text))
+        {
             return Ok(register);
         }
-        let known = self.registers.keys().map(String::as_str).chain(["dr0", "dr1", "dr10", "dr15"]);
+        let known = self
+            .registers
+            .keys()
+            .map(String::as_str)
+            .chain(["dr0", "dr1", "dr10", "dr15"]);
         let help = format!("name it first: `register {} = dr0;`", name.text);
         Err(source.unknown(name, "DISE register", known, &help))
     }
 
     /// The value of a name in expressions.
     pub fn value(&self, name: &str) -> Option<i64> {
-        self.values.get(name).copied().or_else(|| self.addresses.get(name).map(|address| *address as i64))
+        self.values
+            .get(name)
+            .copied()
+            .or_else(|| self.addresses.get(name).map(|address| *address as i64))
     }
 
     /// Everything that has a value.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.keys().chain(self.addresses.keys()).map(String::as_str)
+        self.values
+            .keys()
+            .chain(self.addresses.keys())
+            .map(String::as_str)
     }
 
     /// The value of an expression, in 64 bits.
@@ -129,7 +169,9 @@ impl Symbols {
             }),
             Expr::Negate(inner, at) => {
                 let value = self.evaluate(inner, source)?;
-                value.checked_neg().ok_or_else(|| source.error(*at, "the value does not fit 64 bits"))
+                value
+                    .checked_neg()
+                    .ok_or_else(|| source.error(*at, "the value does not fit 64 bits"))
             }
             Expr::Binary(left, op, right, at) => {
                 let (left, right) = (self.evaluate(left, source)?, self.evaluate(right, source)?);

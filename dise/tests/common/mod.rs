@@ -15,7 +15,8 @@ pub const HANDLERS: &str = include_str!("../productions/handlers.dise");
 pub const PC: u64 = 0x1_0000;
 
 pub fn parse(text: &str) -> ProductionSet {
-    ProductionSet::parse(text, "test.dise", &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+    ProductionSet::parse(text, "test.dise", &LoadOptions::default())
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 pub fn parse_files(files: &[(&str, &str)], params: &[(&str, i64)]) -> ProductionSet {
@@ -40,35 +41,76 @@ pub fn engine(set: &ProductionSet, config: &DiseConfig) -> (DiseEngine, [u64; re
 }
 
 fn inst(op: Op, class: OpClass) -> Inst {
-    Inst { op, class, ..Inst::illegal(4) }
+    Inst {
+        op,
+        class,
+        ..Inst::illegal(4)
+    }
 }
 
 pub fn call() -> Inst {
-    Inst { rd: 1, imm: 0x400, ..inst(Op::Jal, OpClass::Call) }
+    Inst {
+        rd: 1,
+        imm: 0x400,
+        ..inst(Op::Jal, OpClass::Call)
+    }
 }
 
 pub fn back_edge() -> Inst {
-    Inst { rs1: 10, rs2: 11, imm: -0x20, ..inst(Op::Bne, OpClass::Branch) }
+    Inst {
+        rs1: 10,
+        rs2: 11,
+        imm: -0x20,
+        ..inst(Op::Bne, OpClass::Branch)
+    }
 }
 
 pub fn forward_branch() -> Inst {
-    Inst { imm: 0x20, ..back_edge() }
+    Inst {
+        imm: 0x20,
+        ..back_edge()
+    }
 }
 
 pub fn load() -> Inst {
-    Inst { rd: 12, rs1: 2, imm: 8, ..inst(Op::Ld, OpClass::Load) }
+    Inst {
+        rd: 12,
+        rs1: 2,
+        imm: 8,
+        ..inst(Op::Ld, OpClass::Load)
+    }
 }
 
 pub fn store() -> Inst {
-    Inst { rs1: 2, rs2: 13, imm: -8, len: 2, ..inst(Op::Sd, OpClass::Store) }
+    Inst {
+        rs1: 2,
+        rs2: 13,
+        imm: -8,
+        len: 2,
+        ..inst(Op::Sd, OpClass::Store)
+    }
 }
 
 pub fn add() -> Inst {
-    Inst { rd: 10, rs1: 11, rs2: 12, ..inst(Op::Add, OpClass::IntAlu) }
+    Inst {
+        rd: 10,
+        rs1: 11,
+        rs2: 12,
+        ..inst(Op::Add, OpClass::IntAlu)
+    }
 }
 
 /// Decides for one instruction as a machine does: only if its static mask is not empty.
-pub fn step(engine: &mut DiseEngine, seq: u64, inst: &Inst, regs: &[u64; reg::COUNT]) -> Option<u8> {
+pub fn step(
+    engine: &mut DiseEngine,
+    seq: u64,
+    inst: &Inst,
+    regs: &[u64; reg::COUNT],
+) -> Option<u8> {
     let mask = engine.static_mask(PC, inst);
-    if mask == 0 { None } else { engine.decide(seq, mask, PC, inst, regs).production }
+    if mask == 0 {
+        None
+    } else {
+        engine.decide(seq, mask, PC, inst, regs).production
+    }
 }

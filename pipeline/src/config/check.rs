@@ -47,7 +47,7 @@ impl Checks {
         let (entries_path, ways_path) = (format!("{path}.entries"), format!("{path}.ways"));
         let fine = self.range(&entries_path, entries, 1, 1 << 20)
             & self.range(&ways_path, ways, 1, u64::from(entries.clamp(1, 256)));
-        if fine && (entries % ways != 0 || !(entries / ways).is_power_of_two()) {
+        if fine && (!entries.is_multiple_of(ways) || !(entries / ways).is_power_of_two()) {
             let sets = nearest_power(entries.div_ceil(ways));
             self.refuse(
                 &entries_path,
@@ -241,12 +241,7 @@ fn check_branch(branch: &BranchConfig, c: &mut Checks) {
     let indirect = &branch.indirect;
     if indirect.entries != 0 {
         c.power("branch.indirect.entries", indirect.entries, 2, 1 << 16);
-        c.range(
-            "branch.indirect.history_bits",
-            indirect.history_bits,
-            0,
-            32,
-        );
+        c.range("branch.indirect.history_bits", indirect.history_bits, 0, 32);
         c.range("branch.indirect.tag_bits", indirect.tag_bits, 1, 16);
     }
     check_predictor(&branch.predictor, c);
@@ -341,10 +336,6 @@ fn check_memory(memory: &MemoryConfig, c: &mut Checks) {
         let hit = "memory.l2_tlb.hit_cycles";
         c.range(hit, memory.l2_tlb.hit_cycles, 0, 10_000);
     }
-    let buffer = "memory.store_buffer_entries";
-    c.range(buffer, memory.store_buffer_entries, 1, 1024);
-    let drain = "memory.store_drain_width";
-    c.range(drain, memory.store_drain_width, 1, 64);
 }
 
 fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {
@@ -354,7 +345,7 @@ fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {
     if shape {
         let set_bytes = u64::from(cache.ways) * u64::from(cache.line_bytes);
         let size = u64::from(cache.size_bytes);
-        if size == 0 || size % set_bytes != 0 || !(size / set_bytes).is_power_of_two() {
+        if size == 0 || !size.is_multiple_of(set_bytes) || !(size / set_bytes).is_power_of_two() {
             let sets = nearest_power((size / set_bytes).clamp(1, 1 << 20) as u32);
             c.refuse(
                 &key("size_bytes"),

@@ -152,7 +152,10 @@ fn skip_quoted(bytes: &[u8], start: usize) -> usize {
 
 /// `r"..."`, `r#"..."#` (skipped) or an identifier that begins with `r#` (stepped into).
 fn skip_raw(bytes: &[u8], start: usize) -> usize {
-    let hashes = bytes[start + 1..].iter().take_while(|b| **b == b'#').count();
+    let hashes = bytes[start + 1..]
+        .iter()
+        .take_while(|b| **b == b'#')
+        .count();
     let open = start + 1 + hashes;
     if bytes.get(open) != Some(&b'"') {
         return open;
@@ -214,7 +217,9 @@ mod tests {
 
     #[test]
     fn survives_broken_texts() {
-        for text in ["", "(", "\"", "r#\"", "/*", "a:", "))))", "\\", "r#", "é: (ü"] {
+        for text in [
+            "", "(", "\"", "r#\"", "/*", "a:", "))))", "\\", "r#", "é: (ü",
+        ] {
             let _ = keys_of(text);
         }
     }

@@ -33,10 +33,6 @@ config_section! {
         l2_tlb: L2TlbConfig = L2TlbConfig::default(), "section";
         /// Pages, as the TLBs see them.
         page_bytes: u32 = 4096, "bytes";
-        /// Committed stores that wait to be written into the cache.
-        store_buffer_entries: u32 = 8, "entries";
-        /// Committed stores that begin their write in a cycle.
-        store_drain_width: u32 = 1, "stores";
     }
 }
 

@@ -75,7 +75,7 @@ config_section! {
         reservation_stations: u32 = 80, "entries";
         /// Loads between dispatch and commit.
         load_queue_entries: u32 = 48, "entries";
-        /// Stores between dispatch and commit.
+        /// Stores between dispatch and their write into the cache, which follows commit.
         store_queue_entries: u32 = 32, "entries";
         /// Instructions committed in a cycle.
         commit_width: u32 = 4, "instructions";

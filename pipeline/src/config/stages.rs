@@ -17,6 +17,7 @@
 //! cycle 7, executes in cycle 9, is complete in cycle 10 and commits in cycle 11: 12 stages.
 
 use super::sections::{ExpansionCost, MachineConfig};
+use super::units::UnitTable;
 
 impl MachineConfig {
     /// From decode to dispatch, with the stage that `ExpansionCost::ExtraStage` adds.
@@ -50,6 +51,12 @@ impl MachineConfig {
     #[must_use]
     pub fn min_mispredict_penalty_cycles(&self) -> u32 {
         self.fetch_to_execute_cycles() + self.units.branch.latency_cycles - 1
+    }
+
+    /// The functional units, resolved to an array lookup for each class.
+    #[must_use]
+    pub fn unit_table(&self) -> UnitTable {
+        UnitTable::new(&self.units)
     }
 
     /// Names of the stages in order; as many as [`pipeline_stages`](Self::pipeline_stages).

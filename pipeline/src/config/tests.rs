@@ -121,11 +121,19 @@ fn every_preset_is_good_and_survives_writing() {
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again, machine, "{text}");
         assert_eq!(again.fingerprint(), machine.fingerprint());
-        assert_eq!(machine.stage_names().len() as u32, machine.pipeline_stages());
+        assert_eq!(
+            machine.stage_names().len() as u32,
+            machine.pipeline_stages()
+        );
         fingerprints.insert(machine.fingerprint());
     }
     assert_eq!(fingerprints.len(), MachineConfig::presets().len());
-    assert!(MachineConfig::preset("nope").unwrap_err().to_string().contains("hps-4wide"));
+    assert!(
+        MachineConfig::preset("nope")
+            .unwrap_err()
+            .to_string()
+            .contains("hps-4wide")
+    );
 }
 
 #[test]
@@ -165,7 +173,10 @@ fn unknown_keys_are_named_with_place_and_nearest_key() {
 
     let message = refused("(\n    rob_entries: 5)");
     assert!(message.starts_with("my.ron:2:5:"), "{message}");
-    assert!(message.contains("there is `window.rob_entries`"), "{message}");
+    assert!(
+        message.contains("there is `window.rob_entries`"),
+        "{message}"
+    );
 
     let message = refused("(\n  branch: (predictor: Tagee(tables: 4)))");
     assert!(message.starts_with("my.ron:2:23:"), "{message}");
@@ -197,7 +208,11 @@ fn wrong_types_and_syntax_are_named_with_place() {
 #[test]
 fn impossible_values_are_refused_with_place_and_what_is_allowed() {
     let cases: &[(&str, &str, &str)] = &[
-        ("(window: (rob_entries: 0))", "1:11: `window.rob_entries` is 0", "allowed: 2 to 4096"),
+        (
+            "(window: (rob_entries: 0))",
+            "1:11: `window.rob_entries` is 0",
+            "allowed: 2 to 4096",
+        ),
         (
             "(window: (\n  reservation_stations: 129))",
             "2:3: `window.reservation_stations` is 129",
@@ -228,7 +243,11 @@ fn impossible_values_are_refused_with_place_and_what_is_allowed() {
             "1:20: `units.int_alu.pool` is \"alu\"",
             "int_mul_div",
         ),
-        ("(units: (pools: {\"load\": 0}))", "1:18: `units.pools.load` is 0", "1 to 64"),
+        (
+            "(units: (pools: {\"load\": 0}))",
+            "1:18: `units.pools.load` is 0",
+            "1 to 64",
+        ),
         (
             "(branch: (predictor: Gshare(entries: 4096, history_bits: 13)))",
             "1:44: `branch.predictor.Gshare.history_bits` is 13",
@@ -239,7 +258,11 @@ fn impossible_values_are_refused_with_place_and_what_is_allowed() {
             "1:17: `branch.btb.entries` is 100",
             "e.g. 128",
         ),
-        ("(dise: (pt_entries: 33))", "1:9: `dise.pt_entries` is 33", "1 to 32"),
+        (
+            "(dise: (pt_entries: 33))",
+            "1:9: `dise.pt_entries` is 33",
+            "1 to 32",
+        ),
         (
             "(base: \"hps-4wid\")",
             "1:2: `base` is `hps-4wid`",

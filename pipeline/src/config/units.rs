@@ -1,7 +1,7 @@
 //! Functional units: named pools, and for each class of instructions the pool it uses.
 
 use super::node::{KeyDoc, Node, Place, config_section, print_value, source_of, value_text};
-use hps_sim_core::inst::OpClass;
+use hps_sim_core::inst::{ALL_CLASSES, OpClass};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -157,38 +157,6 @@ impl UnitsConfig {
     }
 }
 
-/// Every class.
-const CLASSES: [OpClass; OpClass::COUNT] = [
-    OpClass::Illegal,
-    OpClass::IntAlu,
-    OpClass::IntMul,
-    OpClass::IntDiv,
-    OpClass::FpAdd,
-    OpClass::FpMul,
-    OpClass::FpFma,
-    OpClass::FpDiv,
-    OpClass::FpSqrt,
-    OpClass::FpCvt,
-    OpClass::Load,
-    OpClass::Store,
-    OpClass::Atomic,
-    OpClass::Branch,
-    OpClass::Jump,
-    OpClass::JumpIndirect,
-    OpClass::Call,
-    OpClass::CallIndirect,
-    OpClass::Return,
-    OpClass::Syscall,
-    OpClass::Break,
-    OpClass::Fence,
-    OpClass::FenceI,
-    OpClass::Csr,
-    OpClass::DiseBranch,
-    OpClass::DiseCall,
-    OpClass::DiseReturn,
-    OpClass::DiseDrain,
-];
-
 /// How one class executes: an entry of a [`UnitTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitTiming {
@@ -223,7 +191,7 @@ impl UnitTable {
             interval_cycles: unit.interval_cycles,
         };
         let mut timing = [timing_of(&units.int_alu); OpClass::COUNT];
-        for class in CLASSES {
+        for class in ALL_CLASSES {
             timing[class as usize] = timing_of(units.of(class).1);
         }
         UnitTable {

@@ -188,7 +188,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return (head.pc, self.blame_head(head));
         }
         if let Some(d) = self.decoded.front() {
-            let waits = d.ready_cycle <= self.now;
+            // Ready since the cycle before, and still not dispatched into the empty window.
+            let waits = d.ready_cycle < self.now;
             return (d.pc, if waits { Cause::Serialize } else { d.gap });
         }
         if let Some(x) = &self.expansion {

@@ -39,7 +39,7 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
-use crate::config::{MachineConfig, UnitTiming};
+use crate::config::{MachineConfig, UnitTable, UnitTiming};
 use crate::memsys::MemorySystem;
 use crate::predict::{BranchUnit, Checkpoint};
 
@@ -160,7 +160,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let rob = Rob::new(params.rob_entries as usize);
         let slots = rob.slots();
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
-        let table = config.unit_table();
+        let table = UnitTable::new(&config.units);
         let fetch = FetchState::at(process.hart.pc);
         Core {
             editor,
@@ -325,7 +325,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
 impl Params {
     fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
-        let table = config.unit_table();
+        let table = UnitTable::new(&config.units);
         let mut units = [table.timing(OpClass::IntAlu); OpClass::COUNT];
         for class in hps_sim_core::inst::ALL_CLASSES {
             units[class as usize] = table.timing(class);

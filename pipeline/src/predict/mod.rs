@@ -261,9 +261,7 @@ impl BranchUnit {
 
     #[inline]
     fn predict_indirect(&self, pc: u64) -> Option<u64> {
-        self.indirect
-            .as_ref()?
-            .lookup(pc, self.history.state.path)
+        self.indirect.as_ref()?.lookup(pc, self.history.state.path)
     }
 
     /// Moves histories and return address stack past a branch.

@@ -45,7 +45,10 @@ impl Ras {
     /// The return address on top; 0 if none was ever pushed there.
     #[inline]
     pub fn peek(&self) -> u64 {
-        self.entries.get(usize::from(self.top)).copied().unwrap_or(0)
+        self.entries
+            .get(usize::from(self.top))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// A call: its return address.

@@ -59,7 +59,10 @@ impl Btb {
         let (first, tag) = self.place(pc);
         let set = first..first + self.ways;
         let known = self.tags[set.clone()].iter().position(|k| *k == tag);
-        let oldest = |ages: &[u8]| ages.iter().position(|age| usize::from(*age) == self.ways - 1);
+        let oldest = |ages: &[u8]| {
+            ages.iter()
+                .position(|age| usize::from(*age) == self.ways - 1)
+        };
         let way = known
             .or_else(|| oldest(&self.ages[set.clone()]))
             .unwrap_or(0);

@@ -229,7 +229,10 @@ fn tage_lengths_grow_from_the_least_to_the_most() {
         ..TageConfig::default()
     };
     let lengths = tage::history_lengths(&tight);
-    assert!(lengths.windows(2).all(|pair| pair[0] < pair[1]), "{lengths:?}");
+    assert!(
+        lengths.windows(2).all(|pair| pair[0] < pair[1]),
+        "{lengths:?}"
+    );
 }
 
 fn random_kind(random: &mut Random) -> BranchKind {
@@ -296,7 +299,13 @@ fn wrong_paths_leave_no_trace() {
             for _ in 0..random.below(30) {
                 let wrong = random_step(&mut random);
                 let mut scratch = Checkpoint::default();
-                lost.predict(wrong.pc, wrong.kind, wrong.pc + 4, wrong.direct, &mut scratch);
+                lost.predict(
+                    wrong.pc,
+                    wrong.kind,
+                    wrong.pc + 4,
+                    wrong.direct,
+                    &mut scratch,
+                );
             }
             if random.below(4) == 0 {
                 lost.rewind(&lost_cp);
@@ -315,7 +324,13 @@ fn calls_and_returns_meet() {
     let mut unit = BranchUnit::new(&BranchConfig::default());
     let mut cp = Checkpoint::default();
     for depth in 0..10_u64 {
-        unit.predict(0x1000 * depth, BranchKind::Call, 0x1000 * depth + 4, 0x40, &mut cp);
+        unit.predict(
+            0x1000 * depth,
+            BranchKind::Call,
+            0x1000 * depth + 4,
+            0x40,
+            &mut cp,
+        );
     }
     for depth in (0..10_u64).rev() {
         let back = unit.predict(0x44, BranchKind::Return, 0x48, 0, &mut cp);

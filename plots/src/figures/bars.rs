@@ -1,11 +1,11 @@
 //! Grouped bars in panels: the shape of the paper's Figures 9 and 10.
 
 use super::layout::{self, Entry, Swatch};
+use crate::PlotError;
 use crate::axis::{Axis, Frame, Rect};
 use crate::canvas::{Canvas, Type};
 use crate::figure::Figure;
 use crate::style::{self, Rgb};
-use crate::{PlotError, canvas};
 
 /// One diagram of grouped bars.
 pub(crate) struct BarPanel {
@@ -30,7 +30,12 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
     let widest = chart
         .rows
         .iter()
-        .map(|(_, panels)| panels.iter().map(|p| p.groups.len() * chart.bars.len()).sum::<usize>())
+        .map(|(_, panels)| {
+            panels
+                .iter()
+                .map(|p| p.groups.len() * chart.bars.len())
+                .sum::<usize>()
+        })
         .max()
         .unwrap_or(0);
     // A bar narrower than 8 units could not be seen: wide figures for many programs.
@@ -38,7 +43,11 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
     let entries: Vec<Entry> = chart
         .bars
         .iter()
-        .map(|(label, color)| Entry { label: label.clone(), color: *color, swatch: Swatch::Box })
+        .map(|(label, color)| Entry {
+            label: label.clone(),
+            color: *color,
+            swatch: Swatch::Box,
+        })
         .collect();
     let top = layout::header_height(&chart.subtitle) + layout::legend_height(&entries, width);
     let height = top + chart.rows.iter().map(|(h, _)| h).sum::<f64>() + style::MARGIN * 0.6;
@@ -52,7 +61,12 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
             let each = (width - 2.0 * style::MARGIN - gap * (count - 1.0)) / count;
             for (i, panel) in panels.iter().enumerate() {
                 let left = style::MARGIN + i as f64 * (each + gap);
-                let outer = Rect { left, top: y, right: left + each, bottom: y + row_height - 10.0 };
+                let outer = Rect {
+                    left,
+                    top: y,
+                    right: left + each,
+                    bottom: y + row_height - 10.0,
+                };
                 draw_panel(canvas, outer, panel, &chart.bars);
             }
             y += row_height;
@@ -75,15 +89,25 @@ fn draw_panel(canvas: &mut Canvas<'_>, outer: Rect, panel: &BarPanel, bars: &[(S
             };
             let end = frame.at(start, *value).1;
             // A value that rounds to nothing still leaves a trace.
-            let end = if (end - zero).abs() < 2.0 { zero - 2.0 } else { end };
+            let end = if (end - zero).abs() < 2.0 {
+                zero - 2.0
+            } else {
+                end
+            };
             let air = ((right - left) * 0.08).min(3.0);
-            canvas.rect((left + air, end.min(zero)), (right - air, end.max(zero)), *color);
+            canvas.rect(
+                (left + air, end.min(zero)),
+                (right - air, end.max(zero)),
+                *color,
+            );
         }
     }
 }
 
 fn missing(canvas: &mut Canvas<'_>, at: (f64, f64)) {
-    let size = style::TICK * 0.8;
-    canvas.text("–", at, Type::new(size).color(style::MUTED).centered());
-    debug_assert!(canvas::text_width("–", size, false) > 0.0);
+    canvas.text(
+        "–",
+        at,
+        Type::new(style::TICK * 0.8).color(style::MUTED).centered(),
+    );
 }

@@ -37,7 +37,11 @@ pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
     let height = top + map.rows.len() as f64 * CELL_HEIGHT + 120.0;
     Figure::draw(&map.title, width, height, |canvas| {
         layout::header(canvas, width, &map.title, &map.subtitle);
-        let names = map.rows.iter().map(|r| text_width(r, style::TICK, false)).fold(0.0, f64::max);
+        let names = map
+            .rows
+            .iter()
+            .map(|r| text_width(r, style::TICK, false))
+            .fold(0.0, f64::max);
         let area = Rect {
             left: style::MARGIN + style::LABEL * 1.8 + names + 16.0,
             top,
@@ -54,19 +58,34 @@ fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high
     let wide = area.width() / map.columns.len().max(1) as f64;
     for (r, row) in map.values.iter().enumerate() {
         for (c, value) in row.iter().enumerate() {
-            let from = (area.left + c as f64 * wide + 2.0, area.top + r as f64 * CELL_HEIGHT + 2.0);
+            let from = (
+                area.left + c as f64 * wide + 2.0,
+                area.top + r as f64 * CELL_HEIGHT + 2.0,
+            );
             let to = (from.0 + wide - 4.0, from.1 + CELL_HEIGHT - 4.0);
             let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
             let (color, text) = match value {
                 Some(v) => {
-                    let part = if high > low { (v - low) / (high - low) } else { 0.5 };
+                    let part = if high > low {
+                        (v - low) / (high - low)
+                    } else {
+                        0.5
+                    };
                     (style::ramp(&map.colors, part), number(*v, map.decimals))
                 }
                 None => (style::GRID, "–".to_string()),
             };
             canvas.rect(from, to, color);
-            let size = if text_width(&text, 32.0, false) < wide - 16.0 { 32.0 } else { 20.0 };
-            canvas.text(&text, middle, Type::new(size).color(style::text_on(color)).centered());
+            let size = if text_width(&text, 32.0, false) < wide - 16.0 {
+                32.0
+            } else {
+                20.0
+            };
+            canvas.text(
+                &text,
+                middle,
+                Type::new(size).color(style::text_on(color)).centered(),
+            );
         }
     }
 }
@@ -79,9 +98,16 @@ fn draw_names(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect) {
     }
     for (c, name) in map.columns.iter().enumerate() {
         let x = area.left + (c as f64 + 0.5) * wide;
-        canvas.text(name, (x, area.bottom + 12.0), Type::new(style::TICK).centered().top());
+        canvas.text(
+            name,
+            (x, area.bottom + 12.0),
+            Type::new(style::TICK).centered().top(),
+        );
     }
-    let middle = ((area.left + area.right) / 2.0, (area.top + area.bottom) / 2.0);
+    let middle = (
+        (area.left + area.right) / 2.0,
+        (area.top + area.bottom) / 2.0,
+    );
     canvas.text(
         &map.column_label,
         (middle.0, area.bottom + 74.0),
@@ -102,7 +128,11 @@ fn draw_bar(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high: 
         let part = (step as f64 + 0.5) / STEPS as f64;
         let bottom = area.bottom - 2.0 - step as f64 / STEPS as f64 * tall;
         let top = area.bottom - 2.0 - (step + 1) as f64 / STEPS as f64 * tall;
-        canvas.rect((left, top.floor()), (left + 30.0, bottom), style::ramp(&map.colors, part));
+        canvas.rect(
+            (left, top.floor()),
+            (left + 30.0, bottom),
+            style::ramp(&map.colors, part),
+        );
     }
     let marks: &[f64] = if high > low { &[0.0, 0.5, 1.0] } else { &[0.5] };
     for &part in marks {

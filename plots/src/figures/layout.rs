@@ -28,7 +28,11 @@ pub(crate) fn header(canvas: &mut Canvas<'_>, width: f64, title: &str, subtitle:
     let natural = text_width(title, style::TITLE, true);
     let size = (style::TITLE * (room / natural.max(1.0)).min(1.0)).max(style::TITLE * 0.8);
     let title = fit(title, size, true, room);
-    canvas.text(&title, (style::MARGIN, style::MARGIN + style::TITLE * 0.4), Type::new(size).bold());
+    canvas.text(
+        &title,
+        (style::MARGIN, style::MARGIN + style::TITLE * 0.4),
+        Type::new(size).bold(),
+    );
     let mut used = style::MARGIN + style::TITLE * 1.2;
     if !subtitle.is_empty() {
         let text = fit(subtitle, style::SUBTITLE, false, room);
@@ -44,7 +48,11 @@ pub(crate) fn header(canvas: &mut Canvas<'_>, width: f64, title: &str, subtitle:
 
 /// Height of the header that [`header`] draws.
 pub(crate) fn header_height(subtitle: &str) -> f64 {
-    let sub = if subtitle.is_empty() { 0.0 } else { style::SUBTITLE * 1.4 };
+    let sub = if subtitle.is_empty() {
+        0.0
+    } else {
+        style::SUBTITLE * 1.4
+    };
     style::MARGIN + style::TITLE * 1.2 + sub + 6.0
 }
 
@@ -65,11 +73,19 @@ pub(crate) fn legend(canvas: &mut Canvas<'_>, entries: &[Entry], width: f64, top
                 canvas.marker(shape, middle, 9.0, entry.color);
             }
             Swatch::Thin => canvas.line((x, y), (x + SWATCH_WIDTH, y), entry.color, 2),
-            Swatch::Box => canvas.rect((x + 20.0, y - 13.0), (x + SWATCH_WIDTH - 4.0, y + 13.0), entry.color),
+            Swatch::Box => canvas.rect(
+                (x + 20.0, y - 13.0),
+                (x + SWATCH_WIDTH - 4.0, y + 13.0),
+                entry.color,
+            ),
         }
         let room = width - 2.0 * style::MARGIN - SWATCH_WIDTH - 12.0;
         let label = fit(&entry.label, style::LABEL, false, room);
-        canvas.text(&label, (x + SWATCH_WIDTH + 10.0, y), Type::new(style::LABEL));
+        canvas.text(
+            &label,
+            (x + SWATCH_WIDTH + 10.0, y),
+            Type::new(style::LABEL),
+        );
     }
     legend_height(entries, width)
 }

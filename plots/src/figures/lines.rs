@@ -49,7 +49,10 @@ pub fn lines(chart: &LineChart) -> Result<Figure, PlotError> {
         return Err(PlotError::bad(&chart.title, "there are no points to draw"));
     }
     if points.any(|(x, y)| !x.is_finite() || !y.is_finite()) {
-        return Err(PlotError::bad(&chart.title, "a point is not a finite number"));
+        return Err(PlotError::bad(
+            &chart.title,
+            "a point is not a finite number",
+        ));
     }
     let mut labels: Vec<&str> = Vec::new();
     for series in all() {
@@ -66,7 +69,11 @@ pub fn lines(chart: &LineChart) -> Result<Figure, PlotError> {
             swatch: Swatch::Line(style::marker(i)),
         })
         .collect();
-    let width = if chart.panels.len() > 1 { style::WIDTH * 1.25 } else { style::WIDTH };
+    let width = if chart.panels.len() > 1 {
+        style::WIDTH * 1.25
+    } else {
+        style::WIDTH
+    };
     let top = layout::header_height(&chart.subtitle) + layout::legend_height(&entries, width);
     let height = top + if chart.panels.len() > 1 { 600.0 } else { 720.0 };
     Figure::draw(&chart.title, width, height, |canvas| {
@@ -77,7 +84,12 @@ pub fn lines(chart: &LineChart) -> Result<Figure, PlotError> {
         let each = (width - 2.0 * style::MARGIN - gap * (count - 1.0)) / count;
         for (i, panel) in chart.panels.iter().enumerate() {
             let left = style::MARGIN + i as f64 * (each + gap);
-            let outer = Rect { left, top, right: left + each, bottom: height - style::MARGIN * 0.6 };
+            let outer = Rect {
+                left,
+                top,
+                right: left + each,
+                bottom: height - style::MARGIN * 0.6,
+            };
             let frame = Frame::draw(canvas, outer, &panel.title, &panel.x, &panel.y);
             for series in &panel.series {
                 let index = labels.iter().position(|l| *l == series.label).unwrap_or(0);
@@ -87,7 +99,12 @@ pub fn lines(chart: &LineChart) -> Result<Figure, PlotError> {
     })
 }
 
-fn draw_series(canvas: &mut crate::canvas::Canvas<'_>, frame: &Frame, series: &Series, index: usize) {
+fn draw_series(
+    canvas: &mut crate::canvas::Canvas<'_>,
+    frame: &Frame,
+    series: &Series,
+    index: usize,
+) {
     let color = style::category(index);
     let points: Vec<_> = series.points.iter().map(|&(x, y)| frame.at(x, y)).collect();
     if points.len() > 1 {

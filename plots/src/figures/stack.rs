@@ -39,7 +39,8 @@ pub fn stacked_bars(
     for (label, parts) in bars {
         for (part, value) in parts {
             if !value.is_finite() || *value < 0.0 {
-                let reason = format!("part `{part}` of `{label}` is {value}; parts must be 0 or more");
+                let reason =
+                    format!("part `{part}` of `{label}` is {value}; parts must be 0 or more");
                 return Err(PlotError::bad(title, reason));
             }
             if !names.contains(&part.as_str()) {
@@ -60,7 +61,10 @@ pub fn stacked_bars(
     let row = if bars.len() > 12 { 44.0 } else { 64.0 };
     let top = layout::header_height(subtitle) + layout::legend_height(&entries, width) + 14.0;
     let height = top + bars.len() as f64 * row + 120.0;
-    let sums: Vec<f64> = bars.iter().map(|(_, p)| p.iter().map(|(_, v)| v).sum()).collect();
+    let sums: Vec<f64> = bars
+        .iter()
+        .map(|(_, p)| p.iter().map(|(_, v)| v).sum())
+        .collect();
     let axis = Axis::numbers(value_label, &sums, true);
     Figure::draw(title, width, height, |canvas| {
         let used = layout::header(canvas, width, title, subtitle);
@@ -77,7 +81,10 @@ fn draw_bars(
     axis: &Axis,
     (top, row, width): (f64, f64, f64),
 ) {
-    let widest = bars.iter().map(|(l, _)| text_width(l, style::TICK, false)).fold(0.0, f64::max);
+    let widest = bars
+        .iter()
+        .map(|(l, _)| text_width(l, style::TICK, false))
+        .fold(0.0, f64::max);
     let left = style::MARGIN + widest.min(width * 0.35) + 16.0;
     let right = width - style::MARGIN - 90.0;
     let bottom = top + bars.len() as f64 * row + 8.0;
@@ -101,11 +108,17 @@ fn draw_bars(
             canvas.rect((from, upper), (to - gap, lower), color);
             let text = format!("{value:.2}");
             if text_width(&text, style::TICK * 0.9, false) + 10.0 < to - from {
-                let set = Type::new(style::TICK * 0.9).color(style::text_on(color)).centered();
+                let set = Type::new(style::TICK * 0.9)
+                    .color(style::text_on(color))
+                    .centered();
                 canvas.text(&text, ((from + to) / 2.0, y), set);
             }
         }
-        let text = if *sum < 100.0 { format!("{sum:.3}") } else { plain(sum.round()) };
+        let text = if *sum < 100.0 {
+            format!("{sum:.3}")
+        } else {
+            plain(sum.round())
+        };
         canvas.text(&text, (x(*sum) + 10.0, y), Type::new(style::TICK).bold());
     }
 }

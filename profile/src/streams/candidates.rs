@@ -205,3 +205,50 @@ fn pass_on(uses: &mut [u64], passed: u64, children: &[(u32, u32)]) {
         uses[child as usize] += passed * u64::from(times);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(addresses: &[u64], top_uses: u64, children: &[(u32, u32)]) -> SegmentStream {
+        SegmentStream {
+            addresses: addresses.to_vec(),
+            top_uses,
+            children: children.to_vec(),
+        }
+    }
+
+    /// `12` six times in all by way of `1212` twice in `12121212 9` with one use, and twice alone.
+    fn nested() -> Vec<SegmentStream> {
+        vec![
+            stream(&[1, 2], 2, &[]),
+            stream(&[1, 2, 1, 2], 0, &[(0, 2)]),
+            stream(&[1, 2, 1, 2, 1, 2, 1, 2, 9], 1, &[(1, 2)]),
+        ]
+    }
+
+    #[test]
+    fn cold_parents_give_their_uses_to_their_children() {
+        let mut candidates = Candidates::default();
+        candidates.merge(nested(), 10);
+        assert_eq!(candidates.hot(10), [(&[1, 2][..], 12)]);
+        assert_eq!(candidates.hot(8), [(&[1, 2, 1, 2, 1, 2, 1, 2, 9][..], 9)]);
+        assert_eq!(candidates.hot(13), []);
+        candidates.merge(nested(), 10);
+        assert_eq!(candidates.hot(20), [(&[1, 2][..], 24)]);
+    }
+
+    #[test]
+    fn shrinking_loses_no_use_of_what_is_kept() {
+        // Potential heat: 12 of `12`, 8 of `1212` (goes), 9 of the longest.
+        let mut candidates = Candidates::default();
+        candidates.merge(nested(), 10);
+        candidates.shrink(2);
+        assert_eq!((candidates.nodes.len(), candidates.dropped()), (2, 1));
+        assert_eq!(candidates.hot(10), [(&[1, 2][..], 12)]);
+        candidates.shrink(1);
+        assert_eq!(candidates.hot(10), [(&[1, 2][..], 12)]);
+        candidates.merge(nested(), 10);
+        assert_eq!(candidates.hot(20), [(&[1, 2][..], 24)]);
+    }
+}

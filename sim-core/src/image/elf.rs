@@ -14,7 +14,11 @@ const PROGRAM_HEADER_BYTES: usize = program_header::program_header64::SIZEOF_PHD
 /// Real programs have about ten; the bound keeps the check of overlaps cheap.
 const MAX_PROGRAM_HEADERS: u16 = 512;
 
-const BUILD_STATIC: &str = "build the program for riscv64 Linux and link it statically (-static or -static-pie)";
+/// The program uses only sixteen integer registers, and another calling convention.
+const EF_RISCV_RVE: u32 = 8;
+
+const BUILD_STATIC: &str =
+    "build the program for riscv64 Linux and link it statically (-static or -static-pie)";
 
 /// What the loader needs of a file.
 pub(super) struct Layout {
@@ -41,7 +45,11 @@ impl Check<'_> {
     }
 
     fn damaged(&self, place: impl Into<String>, problem: impl Into<String>) -> LoadError {
-        LoadError::Damaged { file: self.file.to_owned(), place: place.into(), problem: problem.into() }
+        LoadError::Damaged {
+            file: self.file.to_owned(),
+            place: place.into(),
+            problem: problem.into(),
+        }
     }
 
     fn misfit(&self, place: impl Into<String>, problem: impl Into<String>) -> LoadError {
@@ -57,7 +65,8 @@ impl Check<'_> {
 pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
     let check = Check { file };
     check_ident(bytes, &check)?;
-    let header = Elf::parse_header(bytes).map_err(|e| check.damaged("ELF header", e.to_string()))?;
+    let header =
+        Elf::parse_header(bytes).map_err(|e| check.damaged("ELF header", e.to_string()))?;
     let is_pie = check_header(&header, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
@@ -84,25 +93,35 @@ fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
         return Err(check.wrong("first bytes", "not an ELF file".to_owned()));
     }
     if bytes.len() < HEADER_BYTES {
-        return Err(check.damaged("ELF header", format!("the file ends after {} bytes", bytes.len())));
+        return Err(check.damaged(
+            "ELF header",
+            format!("the file ends after {} bytes", bytes.len()),
+        ));
     }
     match bytes[header::EI_CLASS] {
         header::ELFCLASS64 => {}
         header::ELFCLASS32 => {
             return Err(check.wrong("ELF header, EI_CLASS", "a 32-bit program".to_owned()));
         }
-        other => return Err(check.damaged("ELF header, EI_CLASS", format!("unknown class {other}"))),
+        other => {
+            return Err(check.damaged("ELF header, EI_CLASS", format!("unknown class {other}")));
+        }
     }
     match bytes[header::EI_DATA] {
         header::ELFDATA2LSB => {}
         header::ELFDATA2MSB => {
             return Err(check.wrong("ELF header, EI_DATA", "a big-endian program".to_owned()));
         }
-        other => return Err(check.damaged("ELF header, EI_DATA", format!("unknown encoding {other}"))),
+        other => {
+            return Err(check.damaged("ELF header, EI_DATA", format!("unknown encoding {other}")));
+        }
     }
     if bytes[header::EI_VERSION] != header::EV_CURRENT {
         let version = bytes[header::EI_VERSION];
-        return Err(check.damaged("ELF header, EI_VERSION", format!("unknown version {version}")));
+        return Err(check.damaged(
+            "ELF header, EI_VERSION",
+            format!("unknown version {version}"),
+        ));
     }
     Ok(())
 }
@@ -111,23 +130,43 @@ fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
 fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
     if header.e_machine != header::EM_RISCV {
         let machine = header::machine_to_str(header.e_machine);
-        let problem = format!("a program for {machine} (machine {}), not for RISC-V", header.e_machine);
+        let problem = format!(
+            "a program for {machine} (machine {}), not for RISC-V",
+            header.e_machine
+        );
         return Err(check.wrong("ELF header, e_machine", problem));
     }
     let is_pie = match header.e_type {
         header::ET_EXEC => false,
         header::ET_DYN => true,
         header::ET_REL => {
-            return Err(check.wrong("ELF header, e_type", "an object file that is not linked".to_owned()));
+            return Err(check.wrong(
+                "ELF header, e_type",
+                "an object file that is not linked".to_owned(),
+            ));
         }
         header::ET_CORE => return Err(check.wrong("ELF header, e_type", "a core dump".to_owned())),
         other => return Err(check.damaged("ELF header, e_type", format!("unknown type {other}"))),
     };
+    if header.e_flags & EF_RISCV_RVE != 0 {
+        let problem = "a program for the embedded base with 16 registers (RVE)".to_owned();
+        return Err(check.wrong("ELF header, e_flags", problem));
+    }
+    if is_pie && header.e_entry == 0 {
+        let problem = "a shared library: it has no entry point".to_owned();
+        return Err(check.wrong("ELF header, e_entry", problem));
+    }
     if header.e_phnum == 0 {
-        return Err(check.wrong("ELF header, e_phnum", "no program headers, so nothing to load".to_owned()));
+        return Err(check.wrong(
+            "ELF header, e_phnum",
+            "no program headers, so nothing to load".to_owned(),
+        ));
     }
     if header.e_phnum > MAX_PROGRAM_HEADERS {
-        let problem = format!("{} program headers, more than {MAX_PROGRAM_HEADERS}", header.e_phnum);
+        let problem = format!(
+            "{} program headers, more than {MAX_PROGRAM_HEADERS}",
+            header.e_phnum
+        );
         return Err(check.damaged("ELF header, e_phnum", problem));
     }
     if usize::from(header.e_phentsize) != PROGRAM_HEADER_BYTES {
@@ -137,12 +176,20 @@ fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
     Ok(is_pie)
 }
 
-fn program_headers(bytes: &[u8], header: &Header, check: &Check<'_>) -> Result<Vec<ProgramHeader>, LoadError> {
+fn program_headers(
+    bytes: &[u8],
+    header: &Header,
+    check: &Check<'_>,
+) -> Result<Vec<ProgramHeader>, LoadError> {
     let count = usize::from(header.e_phnum);
-    let end = header.e_phoff.checked_add((count * PROGRAM_HEADER_BYTES) as u64);
+    let end = header
+        .e_phoff
+        .checked_add((count * PROGRAM_HEADER_BYTES) as u64);
     if end.is_none_or(|end| end > bytes.len() as u64) {
-        let problem =
-            format!("the table at offset {:#x} reaches behind the end of the file", header.e_phoff);
+        let problem = format!(
+            "the table at offset {:#x} reaches behind the end of the file",
+            header.e_phoff
+        );
         return Err(check.damaged("ELF header, e_phoff", problem));
     }
     let ctx = Ctx::new(Container::Big, Endian::Little);
@@ -151,12 +198,18 @@ fn program_headers(bytes: &[u8], header: &Header, check: &Check<'_>) -> Result<V
 }
 
 fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadError> {
-    if headers.iter().any(|h| h.p_type == program_header::PT_INTERP) {
+    if headers
+        .iter()
+        .any(|h| h.p_type == program_header::PT_INTERP)
+    {
         let problem = "dynamically linked: it asks for an interpreter (ld.so)".to_owned();
         return Err(check.wrong("program headers, PT_INTERP", problem));
     }
     if !headers.iter().any(|h| h.p_type == program_header::PT_LOAD) {
-        return Err(check.wrong("program headers", "no PT_LOAD segment, so nothing to load".to_owned()));
+        return Err(check.wrong(
+            "program headers",
+            "no PT_LOAD segment, so nothing to load".to_owned(),
+        ));
     }
     Ok(())
 }
@@ -190,7 +243,10 @@ fn segments(
         }
     }
     if segments.is_empty() {
-        return Err(check.wrong("program headers", "every PT_LOAD segment is empty".to_owned()));
+        return Err(check.wrong(
+            "program headers",
+            "every PT_LOAD segment is empty".to_owned(),
+        ));
     }
     Ok(segments)
 }
@@ -204,7 +260,10 @@ fn segment(
 ) -> Result<Segment, LoadError> {
     let place = |field: &str| format!("program header {index}, {field}");
     if header.p_filesz > header.p_memsz {
-        let problem = format!("{:#x}, more than p_memsz {:#x}", header.p_filesz, header.p_memsz);
+        let problem = format!(
+            "{:#x}, more than p_memsz {:#x}",
+            header.p_filesz, header.p_memsz
+        );
         return Err(check.damaged(place("p_filesz"), problem));
     }
     let file_end = header.p_offset.checked_add(header.p_filesz);
@@ -218,7 +277,9 @@ fn segment(
         return Err(check.damaged(place("p_offset"), problem));
     }
     let align = header.p_align;
-    if align > 1 && (!align.is_power_of_two() || (header.p_vaddr ^ header.p_offset) & (PAGE_SIZE - 1) & (align - 1) != 0)
+    if align > 1
+        && (!align.is_power_of_two()
+            || (header.p_vaddr ^ header.p_offset) & (PAGE_SIZE - 1) & (align - 1) != 0)
     {
         let problem = format!("alignment {align:#x} contradicts the address or the offset");
         return Err(check.damaged(place("p_align"), problem));
@@ -258,13 +319,25 @@ fn permissions(flags: u32) -> Perm {
     .fold(Perm::NONE, |perm, (_, bit)| perm.union(bit))
 }
 
-fn entry(header: &Header, bias: u64, segments: &[Segment], check: &Check<'_>) -> Result<u64, LoadError> {
+fn entry(
+    header: &Header,
+    bias: u64,
+    segments: &[Segment],
+    check: &Check<'_>,
+) -> Result<u64, LoadError> {
     let entry = header.e_entry.checked_add(bias);
-    let inside = |e: u64| segments.iter().any(|s| s.perm.contains(Perm::X) && s.addr <= e && e < s.end());
+    let inside = |e: u64| {
+        segments
+            .iter()
+            .any(|s| s.perm.contains(Perm::X) && s.addr <= e && e < s.end())
+    };
     match entry {
         Some(entry) if entry.is_multiple_of(2) && inside(entry) => Ok(entry),
         _ => {
-            let problem = format!("{:#x} is no instruction in an executable segment", header.e_entry);
+            let problem = format!(
+                "{:#x} is no instruction in an executable segment",
+                header.e_entry
+            );
             Err(check.damaged("ELF header, e_entry", problem))
         }
     }
@@ -272,14 +345,24 @@ fn entry(header: &Header, bias: u64, segments: &[Segment], check: &Check<'_>) ->
 
 /// The guest address of the program header table: from PT_PHDR, else from the segment that holds
 /// its bytes of the file, else 0.
-fn table_address(header: &Header, headers: &[ProgramHeader], bias: u64, segments: &[Segment]) -> u64 {
-    let in_image = |addr: u64| segments.iter().any(|s| page_align_down(s.addr) <= addr && addr < s.end());
+fn table_address(
+    header: &Header,
+    headers: &[ProgramHeader],
+    bias: u64,
+    segments: &[Segment],
+) -> u64 {
+    let in_image = |addr: u64| {
+        segments
+            .iter()
+            .any(|s| page_align_down(s.addr) <= addr && addr < s.end())
+    };
     let declared = headers
         .iter()
         .find(|h| h.p_type == program_header::PT_PHDR)
         .and_then(|h| h.p_vaddr.checked_add(bias))
         .filter(|&addr| in_image(addr));
-    let table = header.e_phoff as usize..header.e_phoff as usize + usize::from(header.e_phnum) * PROGRAM_HEADER_BYTES;
+    let table = header.e_phoff as usize
+        ..header.e_phoff as usize + usize::from(header.e_phnum) * PROGRAM_HEADER_BYTES;
     declared
         .or_else(|| {
             segments

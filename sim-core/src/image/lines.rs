@@ -21,7 +21,9 @@ pub(super) struct SourceLines {
 impl SourceLines {
     /// `file:line` of an address as the file has it.
     pub(super) fn lookup(&self, bytes: &[u8], addr: u64) -> Option<String> {
-        let context = self.context.get_or_init(|| quietly(|| build(bytes)).map(Mutex::new));
+        let context = self
+            .context
+            .get_or_init(|| quietly(|| build(bytes)).map(Mutex::new));
         let context = context.as_ref()?.lock().ok()?;
         quietly(|| {
             let location = context.find_location(addr).ok()??;

@@ -170,13 +170,18 @@ impl ProgramImage {
     /// [`LoadError`] if it cannot be read or is no program that can run.
     pub fn load(path: &Path) -> Result<ProgramImage, LoadError> {
         let name = path.display().to_string();
-        let read = |cause| LoadError::Read { file: name.clone(), cause };
+        let read = |cause| LoadError::Read {
+            file: name.clone(),
+            cause,
+        };
         let size = std::fs::metadata(path).map_err(read)?.len();
         if size > MAX_FILE_BYTES {
             return Err(LoadError::WrongKind {
                 file: name,
                 place: "file size".to_owned(),
-                problem: format!("{size} bytes, more than the {MAX_FILE_BYTES} that a program may have"),
+                problem: format!(
+                    "{size} bytes, more than the {MAX_FILE_BYTES} that a program may have"
+                ),
                 remedy: "strip the debug information from the program",
             });
         }
@@ -215,22 +220,29 @@ impl ProgramImage {
     /// The first address behind the image.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.segments.iter().map(Segment::end).max().unwrap_or(layout::LOWEST)
+        self.segments
+            .iter()
+            .map(Segment::end)
+            .max()
+            .unwrap_or(layout::LOWEST)
     }
 
     /// Source position of an instruction as `file:line`, if the program has debug information
     /// that says so. The information is read at the first question.
     #[must_use]
     pub fn source_line(&self, pc: u64) -> Option<String> {
-        self.lines.lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
+        self.lines
+            .lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
     }
 }
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            // Writing into a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }

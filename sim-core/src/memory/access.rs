@@ -5,8 +5,10 @@ use crate::bus::{Bus, MemFault};
 
 const PAGE: usize = PAGE_SIZE as usize;
 
-/// The fast path: the page byte allows it and the access stays in its page. Everything else
-/// (faults, first writes, accesses that cross a page) goes to the out-of-line path.
+/// The fast path: the address is below the limit (there is a page; `% PAGE_COUNT` only tells the
+/// compiler that the page byte then exists), the page byte allows it, and the access stays in its
+/// page. Everything else (faults, first writes, accesses that cross a page) goes to the
+/// out-of-line path.
 impl Bus for Memory {
     #[inline(always)]
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
@@ -17,10 +19,12 @@ impl Bus for Memory {
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
         let page = (addr >> PAGE_SHIFT) as usize;
-        if page < PAGE_COUNT && self.pages[page] & bits::FAST_W != 0 {
-            let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
-            let offset = addr as usize & (PAGE - 1);
-            if let Some(slot) = chunks[page].get_mut(offset..offset + N) {
+        let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
+        if let Some(chunk) = chunks.get_mut(page)
+            && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
+        {
+            let offset = addr as usize % PAGE;
+            if let Some(slot) = chunk.get_mut(offset..offset + N) {
                 slot.copy_from_slice(&value.to_le_bytes()[..N]);
                 return Ok(());
             }
@@ -38,10 +42,12 @@ impl Memory {
     pub fn read<const N: usize>(&self, addr: u64) -> Result<u64, MemFault> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
         let page = (addr >> PAGE_SHIFT) as usize;
-        if page < PAGE_COUNT && self.pages[page] & bits::R != 0 {
-            let (chunks, _) = self.bytes.as_chunks::<PAGE>();
-            let offset = addr as usize & (PAGE - 1);
-            if let Some(bytes) = chunks[page].get(offset..offset + N) {
+        let (chunks, _) = self.bytes.as_chunks::<PAGE>();
+        if let Some(chunk) = chunks.get(page)
+            && self.pages[page % PAGE_COUNT] & bits::R != 0
+        {
+            let offset = addr as usize % PAGE;
+            if let Some(bytes) = chunk.get(offset..offset + N) {
                 let mut value = [0; 8];
                 value[..N].copy_from_slice(bytes);
                 return Ok(u64::from_le_bytes(value));
@@ -61,7 +67,8 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, addr: u64, value: &[u8]) -> Result<(), MemFault> {
-        self.writable(addr, value.len() as u64)?.copy_from_slice(value);
+        self.writable(addr, value.len() as u64)?
+            .copy_from_slice(value);
         Ok(())
     }
 
@@ -77,7 +84,11 @@ impl Memory {
 
     fn check(&self, addr: u64, len: u64, wanted: u8) -> Result<(), MemFault> {
         let allowed = self.allowed_prefix(addr, len, wanted);
-        if allowed == len { Ok(()) } else { Err(fault(self, addr.wrapping_add(allowed))) }
+        if allowed == len {
+            Ok(())
+        } else {
+            Err(fault(self, addr.wrapping_add(allowed)))
+        }
     }
 
     fn mark_range_written(&mut self, addr: u64, len: u64) {
@@ -97,7 +108,11 @@ impl Memory {
     /// The first byte that is not readable.
     pub fn readable(&self, addr: u64, len: u64) -> Result<&[u8], MemFault> {
         self.check(addr, len, bits::R)?;
-        Ok(if len == 0 { &[] } else { &self.bytes[addr as usize..(addr + len) as usize] })
+        Ok(if len == 0 {
+            &[]
+        } else {
+            &self.bytes[addr as usize..(addr + len) as usize]
+        })
     }
 
     /// The bytes of a range that is writable as a whole, to be written: its pages become dirty.
@@ -139,7 +154,8 @@ impl Memory {
     /// # Errors
     /// The first byte that is not writable; nothing is then written.
     pub fn write_bytes(&mut self, addr: u64, bytes: &[u8]) -> Result<(), MemFault> {
-        self.writable(addr, bytes.len() as u64)?.copy_from_slice(bytes);
+        self.writable(addr, bytes.len() as u64)?
+            .copy_from_slice(bytes);
         Ok(())
     }
 
@@ -155,10 +171,18 @@ impl Memory {
         }
         let end = match addr.checked_add(len) {
             Some(end) if end <= Self::LIMIT => end,
-            _ => return Err(MemFault { addr: addr.max(Self::LIMIT), unmapped: true }),
+            _ => {
+                return Err(MemFault {
+                    addr: addr.max(Self::LIMIT),
+                    unmapped: true,
+                });
+            }
         };
         if let Some(hole) = self.regions.first_hole(addr..end) {
-            return Err(MemFault { addr: hole, unmapped: true });
+            return Err(MemFault {
+                addr: hole,
+                unmapped: true,
+            });
         }
         self.mark_range_written(addr, len);
         self.bytes[addr as usize..end as usize].copy_from_slice(bytes);
@@ -175,10 +199,18 @@ impl Memory {
         }
         let end = match addr.checked_add(buf.len() as u64) {
             Some(end) if end <= Self::LIMIT => end,
-            _ => return Err(MemFault { addr: addr.max(Self::LIMIT), unmapped: true }),
+            _ => {
+                return Err(MemFault {
+                    addr: addr.max(Self::LIMIT),
+                    unmapped: true,
+                });
+            }
         };
         if let Some(hole) = self.regions.first_hole(addr..end) {
-            return Err(MemFault { addr: hole, unmapped: true });
+            return Err(MemFault {
+                addr: hole,
+                unmapped: true,
+            });
         }
         buf.copy_from_slice(&self.bytes[addr as usize..end as usize]);
         Ok(())

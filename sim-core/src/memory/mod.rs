@@ -206,13 +206,24 @@ impl Memory {
         let already = self.regions.covered_bytes(range.clone());
         let after = self.mapped_bytes - already + len;
         // Host pages that a hostile guest leaves behind by mapping elsewhere each time count too.
-        let retired_here = if self.retired_pages == 0 { 0 } else { self.retired_in(&range) };
+        let retired_here = if self.retired_pages == 0 {
+            0
+        } else {
+            self.retired_in(&range)
+        };
         let left_behind = (self.retired_pages - retired_here) * PAGE_SIZE;
         if after > self.limit_bytes || left_behind + after > 2 * self.limit_bytes {
-            return Err(MemoryError::LimitExceeded { len, limit: self.limit_bytes });
+            return Err(MemoryError::LimitExceeded {
+                len,
+                limit: self.limit_bytes,
+            });
         }
         self.remove(range.clone());
-        self.retired_pages -= if self.retired_pages == 0 { 0 } else { self.retired_in(&range) };
+        self.retired_pages -= if self.retired_pages == 0 {
+            0
+        } else {
+            self.retired_in(&range)
+        };
         for page in page_indices(&range) {
             self.pages[page] = (self.pages[page] & !bits::PERM) | perm.0;
         }
@@ -247,7 +258,11 @@ impl Memory {
         for page in page_indices(&range) {
             let byte = &mut self.pages[page];
             code |= *byte & bits::X != 0;
-            let fast = if perm.contains(Perm::W) && *byte & bits::DIRTY != 0 { bits::FAST_W } else { 0 };
+            let fast = if perm.contains(Perm::W) && *byte & bits::DIRTY != 0 {
+                bits::FAST_W
+            } else {
+                0
+            };
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
         self.code_epoch += u64::from(code);
@@ -289,9 +304,9 @@ impl Memory {
     #[must_use]
     pub fn is_mapped(&self, addr: u64, len: u64) -> bool {
         len == 0
-            || addr
-                .checked_add(len)
-                .is_some_and(|end| end <= Self::LIMIT && self.regions.first_hole(addr..end).is_none())
+            || addr.checked_add(len).is_some_and(|end| {
+                end <= Self::LIMIT && self.regions.first_hole(addr..end).is_none()
+            })
     }
 
     /// No byte of the range is mapped.
@@ -363,7 +378,10 @@ impl Memory {
         let mut count = 0;
         for hole in self.regions.holes(range.clone()) {
             let pages = page_indices(&hole);
-            count += self.pages[pages].iter().filter(|&&b| b & bits::TOUCHED != 0).count() as u64;
+            count += self.pages[pages]
+                .iter()
+                .filter(|&&b| b & bits::TOUCHED != 0)
+                .count() as u64;
         }
         count
     }
@@ -387,7 +405,10 @@ fn page_indices(range: &Range<u64>) -> Range<usize> {
 
 /// The refusal of an access at `addr`.
 fn fault(memory: &Memory, addr: u64) -> MemFault {
-    MemFault { addr, unmapped: memory.permissions(addr).is_none() }
+    MemFault {
+        addr,
+        unmapped: memory.permissions(addr).is_none(),
+    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,13 @@ impl Regions {
     fn overlaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let before = self.map.range(..range.start).next_back();
         let inside = self.map.range(range.start..range.end.max(range.start));
-        before.into_iter().chain(inside).filter_map(move |(&start, &end)| {
-            let part = start.max(range.start)..end.min(range.end);
-            (part.start < part.end).then_some(part)
-        })
+        before
+            .into_iter()
+            .chain(inside)
+            .filter_map(move |(&start, &end)| {
+                let part = start.max(range.start)..end.min(range.end);
+                (part.start < part.end).then_some(part)
+            })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
@@ -25,7 +28,10 @@ impl Regions {
     }
 
     pub(super) fn contains(&self, addr: u64) -> bool {
-        self.map.range(..=addr).next_back().is_some_and(|(_, &end)| addr < end)
+        self.map
+            .range(..=addr)
+            .next_back()
+            .is_some_and(|(_, &end)| addr < end)
     }
 
     pub(super) fn covered_bytes(&self, range: Range<u64>) -> u64 {
@@ -67,7 +73,11 @@ impl Regions {
     pub(super) fn remove(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
         let parts: Vec<_> = self.overlaps(range).collect();
         for part in &parts {
-            let found = self.map.range(..=part.start).next_back().map(|(&s, &e)| s..e);
+            let found = self
+                .map
+                .range(..=part.start)
+                .next_back()
+                .map(|(&s, &e)| s..e);
             let Some(whole) = found else { continue };
             self.map.remove(&whole.start);
             if whole.start < part.start {

@@ -26,32 +26,82 @@ fn accesses_cross_pages_or_fault_as_a_whole() {
     assert_eq!(m.load::<8>(0x1ffd), Ok(0x0102_0304_0506_0708));
     // The second page of a crossing store is missing: nothing is written to the first.
     let before = m.load::<4>(0x2ffc).unwrap();
-    assert_eq!(m.store::<8>(0x2ffc, u64::MAX), Err(MemFault { addr: 0x3000, unmapped: true }));
+    assert_eq!(
+        m.store::<8>(0x2ffc, u64::MAX),
+        Err(MemFault {
+            addr: 0x3000,
+            unmapped: true
+        })
+    );
     assert_eq!(m.load::<4>(0x2ffc), Ok(before));
-    assert_eq!(m.load::<8>(0x2ffc), Err(MemFault { addr: 0x3000, unmapped: true }));
+    assert_eq!(
+        m.load::<8>(0x2ffc),
+        Err(MemFault {
+            addr: 0x3000,
+            unmapped: true
+        })
+    );
     m.protect(0x2000, 0x1000, Perm::R).unwrap();
-    assert_eq!(m.store::<8>(0x1ffd, 0), Err(MemFault { addr: 0x2000, unmapped: false }));
+    assert_eq!(
+        m.store::<8>(0x1ffd, 0),
+        Err(MemFault {
+            addr: 0x2000,
+            unmapped: false
+        })
+    );
 }
 
 #[test]
 fn permissions_are_enforced() {
     let mut m = memory();
     m.map(0x1000, 0x1000, Perm::R).unwrap();
-    assert_eq!(m.store::<1>(0x1000, 1), Err(MemFault { addr: 0x1000, unmapped: false }));
+    assert_eq!(
+        m.store::<1>(0x1000, 1),
+        Err(MemFault {
+            addr: 0x1000,
+            unmapped: false
+        })
+    );
     m.protect(0x1000, 0x1000, Perm::RW).unwrap();
     m.store::<1>(0x1000, 1).unwrap();
     m.protect(0x1000, 0x1000, Perm::NONE).unwrap();
-    assert_eq!(m.load::<1>(0x1000), Err(MemFault { addr: 0x1000, unmapped: false }));
-    assert_eq!(m.store::<1>(0x1000, 2), Err(MemFault { addr: 0x1000, unmapped: false }));
+    assert_eq!(
+        m.load::<1>(0x1000),
+        Err(MemFault {
+            addr: 0x1000,
+            unmapped: false
+        })
+    );
+    assert_eq!(
+        m.store::<1>(0x1000, 2),
+        Err(MemFault {
+            addr: 0x1000,
+            unmapped: false
+        })
+    );
     m.protect(0x1000, 0x1000, Perm::R).unwrap();
-    assert_eq!(m.store::<1>(0x1000, 2), Err(MemFault { addr: 0x1000, unmapped: false }));
+    assert_eq!(
+        m.store::<1>(0x1000, 2),
+        Err(MemFault {
+            addr: 0x1000,
+            unmapped: false
+        })
+    );
     assert_eq!(m.load::<1>(0x1000), Ok(1));
 }
 
 #[test]
 fn hostile_addresses_fault() {
     let mut m = memory();
-    for addr in [0, 0xfff, Memory::LIMIT - 1, Memory::LIMIT, 1 << 63, u64::MAX - 3, u64::MAX] {
+    for addr in [
+        0,
+        0xfff,
+        Memory::LIMIT - 1,
+        Memory::LIMIT,
+        1 << 63,
+        u64::MAX - 3,
+        u64::MAX,
+    ] {
         assert!(m.load::<8>(addr).is_err(), "{addr:#x}");
         assert!(m.store::<8>(addr, 0).is_err(), "{addr:#x}");
         assert!(m.fetch_word(addr).is_err(), "{addr:#x}");
@@ -62,7 +112,13 @@ fn hostile_addresses_fault() {
     }
     m.map(Memory::LIMIT - 0x1000, 0x1000, Perm::RWX).unwrap();
     assert!(m.load::<8>(Memory::LIMIT - 8).is_ok());
-    assert_eq!(m.load::<8>(Memory::LIMIT - 7), Err(MemFault { addr: Memory::LIMIT, unmapped: true }));
+    assert_eq!(
+        m.load::<8>(Memory::LIMIT - 7),
+        Err(MemFault {
+            addr: Memory::LIMIT,
+            unmapped: true
+        })
+    );
 }
 
 #[test]
@@ -89,7 +145,10 @@ fn limit_is_kept() {
     m.map(0x10000, 0x3000, Perm::RW).unwrap();
     assert_eq!(
         m.map(0x20000, 0x2000, Perm::RW),
-        Err(MemoryError::LimitExceeded { len: 0x2000, limit: 0x4000 })
+        Err(MemoryError::LimitExceeded {
+            len: 0x2000,
+            limit: 0x4000
+        })
     );
     // Overlap is not counted twice.
     m.map(0x11000, 0x3000, Perm::RW).unwrap();
@@ -130,11 +189,17 @@ fn ranges_are_checked() {
         (Memory::LIMIT - 0x1000, 0x2000),
         (!0xfff, 0x2000),
     ] {
-        assert_eq!(m.map(addr, len, Perm::RW), Err(MemoryError::BadRange { addr, len }));
+        assert_eq!(
+            m.map(addr, len, Perm::RW),
+            Err(MemoryError::BadRange { addr, len })
+        );
         assert_eq!(m.unmap(addr, len), Err(MemoryError::BadRange { addr, len }));
     }
     m.map(0x1000, 0x1000, Perm::RW).unwrap();
-    assert_eq!(m.protect(0x1000, 0x2000, Perm::R), Err(MemoryError::NotMapped { addr: 0x2000 }));
+    assert_eq!(
+        m.protect(0x1000, 0x2000, Perm::R),
+        Err(MemoryError::NotMapped { addr: 0x2000 })
+    );
     assert_eq!(m.permissions(0x1000), Some(Perm::RW));
 }
 
@@ -161,7 +226,10 @@ fn dirty_pages_are_first_writes() {
     m.store::<1>(0x3000, 1).unwrap();
     m.store::<8>(0x1ffc, 1).unwrap();
     m.store::<1>(0x3001, 1).unwrap();
-    assert_eq!(m.dirty_pages().collect::<Vec<_>>(), vec![0x3000, 0x1000, 0x2000]);
+    assert_eq!(
+        m.dirty_pages().collect::<Vec<_>>(),
+        vec![0x3000, 0x1000, 0x2000]
+    );
     m.clear_dirty();
     assert_eq!(m.dirty_pages().count(), 0);
     assert_eq!(m.load::<1>(0x3000), Ok(1));
@@ -171,7 +239,10 @@ fn dirty_pages_are_first_writes() {
     m.protect(0x4000, 0x1000, Perm::RW).unwrap();
     m.store::<1>(0x4000, 2).unwrap();
     m.unmap(0x1000, 0x1000).unwrap();
-    assert_eq!(m.dirty_pages().collect::<Vec<_>>(), vec![0x3000, 0x4000, 0x1000]);
+    assert_eq!(
+        m.dirty_pages().collect::<Vec<_>>(),
+        vec![0x3000, 0x4000, 0x1000]
+    );
 }
 
 #[test]
@@ -180,10 +251,22 @@ fn fetch_reads_both_lengths_and_needs_x() {
     m.map(0x1000, 0x2000, Perm::RW).unwrap();
     m.write_bytes(0x1ffe, &[0x93, 0x00, 0x10, 0x00]).unwrap();
     m.write_bytes(0x1ffc, &[0x01, 0x00]).unwrap();
-    assert_eq!(m.fetch_word(0x1ffc), Err(MemFault { addr: 0x1ffc, unmapped: false }));
+    assert_eq!(
+        m.fetch_word(0x1ffc),
+        Err(MemFault {
+            addr: 0x1ffc,
+            unmapped: false
+        })
+    );
     m.protect(0x1000, 0x1000, Perm::RX).unwrap();
     assert_eq!(m.fetch_word(0x1ffc), Ok(1));
-    assert_eq!(m.fetch_word(0x1ffe), Err(MemFault { addr: 0x2000, unmapped: false }));
+    assert_eq!(
+        m.fetch_word(0x1ffe),
+        Err(MemFault {
+            addr: 0x2000,
+            unmapped: false
+        })
+    );
     m.protect(0x2000, 0x1000, Perm::X).unwrap();
     assert_eq!(m.fetch_word(0x1ffe), Ok(0x0010_0093));
     assert!(m.load::<1>(0x2000).is_err(), "execute-only");
@@ -217,11 +300,20 @@ fn strings_end_at_zero_limit_or_fault() {
     assert_eq!(m.read_cstr(0x1ffb, 4), Ok(Some(b"abcd".to_vec())));
     assert_eq!(m.read_cstr(0x1ffb, 3), Ok(None));
     m.write_bytes(0x1fff, b"e").unwrap();
-    assert_eq!(m.read_cstr(0x1ffb, 100), Err(MemFault { addr: 0x2000, unmapped: true }));
+    assert_eq!(
+        m.read_cstr(0x1ffb, 100),
+        Err(MemFault {
+            addr: 0x2000,
+            unmapped: true
+        })
+    );
 }
 
 #[test]
 fn reserve_failure_names_the_remedy() {
-    let text = MemoryError::Reserve { cause: "no".to_owned() }.to_string();
+    let text = MemoryError::Reserve {
+        cause: "no".to_owned(),
+    }
+    .to_string();
     assert!(text.contains("vm.overcommit_memory"), "{text}");
 }

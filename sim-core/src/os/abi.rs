@@ -159,7 +159,12 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// The frame cannot be written; `hart` is then unchanged.
-    fn enter_handler(&self, hart: &mut Hart, mem: &mut Memory, entry: &HandlerEntry) -> Result<u64, MemFault>;
+    fn enter_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &mut Memory,
+        entry: &HandlerEntry,
+    ) -> Result<u64, MemFault>;
     /// Restores the state of `hart` from the signal frame at its stack pointer.
     ///
     /// # Errors

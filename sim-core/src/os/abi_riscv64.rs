@@ -131,7 +131,9 @@ impl Abi for Riscv64 {
 
     /// One bit for each single-letter extension: A, C, D, F, I, M.
     fn hwcap(&self) -> u64 {
-        b"ACDFIM".iter().fold(0, |bits, letter| bits | 1 << (letter - b'A'))
+        b"ACDFIM"
+            .iter()
+            .fold(0, |bits, letter| bits | 1 << (letter - b'A'))
     }
 
     fn open_flags(&self, raw: u64) -> OpenFlags {
@@ -210,11 +212,18 @@ impl Abi for Riscv64 {
 
     fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
         let [handler, flags, mask] = read_words(mem, addr)?;
-        Ok(Action { handler, flags, mask })
+        Ok(Action {
+            handler,
+            flags,
+            mask,
+        })
     }
 
     fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
-        let record = Record::new().u64(action.handler).u64(action.flags).u64(action.mask);
+        let record = Record::new()
+            .u64(action.handler)
+            .u64(action.flags)
+            .u64(action.mask);
         mem.write_bytes(addr, &record.done())
     }
 
@@ -223,7 +232,12 @@ impl Abi for Riscv64 {
         &[0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00]
     }
 
-    fn enter_handler(&self, hart: &mut Hart, mem: &mut Memory, entry: &HandlerEntry) -> Result<u64, MemFault> {
+    fn enter_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &mut Memory,
+        entry: &HandlerEntry,
+    ) -> Result<u64, MemFault> {
         let addr = entry.stack_top.wrapping_sub(frame::BYTES as u64) & !15;
         let mut record = Record::new()
             .bytes(&entry.info.encode())
@@ -266,7 +280,11 @@ impl Abi for Riscv64 {
         hart.r[usize::from(reg::FP)..usize::from(reg::FP) + 32].copy_from_slice(&fp);
         hart.fcsr = fcsr as u8;
         hart.reservation = NO_RESERVATION;
-        Ok(Restored { frame: addr, mask, alt_stack })
+        Ok(Restored {
+            frame: addr,
+            mask,
+            alt_stack,
+        })
     }
 }
 
@@ -276,8 +294,14 @@ mod tests {
 
     #[test]
     fn structures_have_the_sizes_of_linux() {
-        let stat =
-            FileStat { inode: 1, mode: 2, links: 3, rdev: 4, size_bytes: 513, time_seconds: 5 };
+        let stat = FileStat {
+            inode: 1,
+            mode: 2,
+            links: 3,
+            rdev: 4,
+            size_bytes: 513,
+            time_seconds: 5,
+        };
         let bytes = Riscv64.stat(&stat);
         assert_eq!(bytes.len(), 128);
         assert_eq!(bytes[48..56], 513u64.to_le_bytes());
@@ -295,7 +319,12 @@ mod tests {
 
     #[test]
     fn flags_survive() {
-        for raw in [0, o::WRONLY | o::APPEND, o::RDWR | o::NONBLOCK, o::DIRECTORY] {
+        for raw in [
+            0,
+            o::WRONLY | o::APPEND,
+            o::RDWR | o::NONBLOCK,
+            o::DIRECTORY,
+        ] {
             assert_eq!(Riscv64.status_flags(Riscv64.open_flags(raw)), raw);
         }
     }

@@ -66,8 +66,17 @@ pub(super) struct PipeEnd {
 impl PipeEnd {
     pub(super) fn pair() -> (PipeEnd, PipeEnd) {
         let pipe = Arc::new(Mutex::new(Pipe::default()));
-        let reader = PipeEnd { pipe: Arc::clone(&pipe), is_writer: false };
-        (reader, PipeEnd { pipe, is_writer: true })
+        let reader = PipeEnd {
+            pipe: Arc::clone(&pipe),
+            is_writer: false,
+        };
+        (
+            reader,
+            PipeEnd {
+                pipe,
+                is_writer: true,
+            },
+        )
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Pipe> {
@@ -79,7 +88,11 @@ impl Drop for PipeEnd {
     fn drop(&mut self) {
         let is_writer = self.is_writer;
         let mut pipe = self.lock();
-        if is_writer { pipe.writer_closed = true } else { pipe.reader_closed = true }
+        if is_writer {
+            pipe.writer_closed = true
+        } else {
+            pipe.reader_closed = true
+        }
     }
 }
 
@@ -109,25 +122,44 @@ impl Descriptors {
     fn descriptor(&self, fd: u64) -> Result<Descriptor, Errno> {
         // The kernel takes descriptors as 32-bit numbers.
         let index = (fd as u32) as usize;
-        self.descriptors.get(index).copied().flatten().ok_or(Errno::EBADF)
+        self.descriptors
+            .get(index)
+            .copied()
+            .flatten()
+            .ok_or(Errno::EBADF)
     }
 
     pub(super) fn get(&self, fd: u64) -> Result<&OpenFile, Errno> {
         let slot = self.descriptor(fd)?.slot;
-        self.files[slot].as_ref().map(|(file, _)| file).ok_or(Errno::EBADF)
+        self.files[slot]
+            .as_ref()
+            .map(|(file, _)| file)
+            .ok_or(Errno::EBADF)
     }
 
     pub(super) fn get_mut(&mut self, fd: u64) -> Result<&mut OpenFile, Errno> {
         let slot = self.descriptor(fd)?.slot;
-        self.files[slot].as_mut().map(|(file, _)| file).ok_or(Errno::EBADF)
+        self.files[slot]
+            .as_mut()
+            .map(|(file, _)| file)
+            .ok_or(Errno::EBADF)
     }
 
     /// The lowest free descriptor from `from` on.
     fn lowest_free(&self, from: u64, limit: u64) -> Result<usize, Errno> {
         let from = from as usize;
-        let taken = self.descriptors.iter().skip(from).take_while(|d| d.is_some()).count();
+        let taken = self
+            .descriptors
+            .iter()
+            .skip(from)
+            .take_while(|d| d.is_some())
+            .count();
         let free = from + taken;
-        if (free as u64) < limit { Ok(free) } else { Err(Errno::EMFILE) }
+        if (free as u64) < limit {
+            Ok(free)
+        } else {
+            Err(Errno::EMFILE)
+        }
     }
 
     fn set(&mut self, index: usize, descriptor: Option<Descriptor>) {
@@ -154,7 +186,13 @@ impl Descriptors {
     }
 
     /// Duplicates to the lowest free descriptor from `from` on.
-    pub(super) fn duplicate(&mut self, fd: u64, from: u64, cloexec: bool, limit: u64) -> Result<u64, Errno> {
+    pub(super) fn duplicate(
+        &mut self,
+        fd: u64,
+        from: u64,
+        cloexec: bool,
+        limit: u64,
+    ) -> Result<u64, Errno> {
         let slot = self.descriptor(fd)?.slot;
         if from >= limit {
             return Err(Errno::EINVAL);
@@ -166,7 +204,13 @@ impl Descriptors {
     }
 
     /// Duplicates to `to`, closing what was there.
-    pub(super) fn duplicate_to(&mut self, fd: u64, to: u64, cloexec: bool, limit: u64) -> Result<u64, Errno> {
+    pub(super) fn duplicate_to(
+        &mut self,
+        fd: u64,
+        to: u64,
+        cloexec: bool,
+        limit: u64,
+    ) -> Result<u64, Errno> {
         let slot = self.descriptor(fd)?.slot;
         let to = u64::from(to as u32);
         if to >= limit {
@@ -203,7 +247,13 @@ impl Descriptors {
 
     pub(super) fn set_cloexec(&mut self, fd: u64, cloexec: bool) -> Result<(), Errno> {
         let descriptor = self.descriptor(fd)?;
-        self.set(fd as u32 as usize, Some(Descriptor { cloexec, ..descriptor }));
+        self.set(
+            fd as u32 as usize,
+            Some(Descriptor {
+                cloexec,
+                ..descriptor
+            }),
+        );
         Ok(())
     }
 }

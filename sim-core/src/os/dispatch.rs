@@ -14,7 +14,9 @@ impl Linux {
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
         match self.abi.call(number) {
-            Some(Call::Exit | Call::ExitGroup) => return SyscallResult::Exit((arguments[0] & 0xff) as i32),
+            Some(Call::Exit | Call::ExitGroup) => {
+                return SyscallResult::Exit((arguments[0] & 0xff) as i32);
+            }
             Some(Call::RtSigreturn) => {
                 if let Err(code) = self.signal_return(hart, mem) {
                     return SyscallResult::Exit(code);
@@ -26,7 +28,10 @@ impl Linux {
             }
             None => {
                 let pc = hart.pc;
-                self.warn(number, format!("system call {number} before pc {pc:#x} is unknown: it returns ENOSYS"));
+                self.warn(
+                    number,
+                    format!("system call {number} before pc {pc:#x} is unknown: it returns ENOSYS"),
+                );
                 self.abi.set_result(hart, Err(Errno::ENOSYS));
             }
         }
@@ -50,7 +55,10 @@ impl Linux {
             Call::Clone | Call::Clone3 | Call::Execve => {
                 // Threads would each have a hart and a thread number of their own.
                 let name = call.name();
-                self.warn(number, format!("{name} is refused: a guest has one process with one thread"));
+                self.warn(
+                    number,
+                    format!("{name} is refused: a guest has one process with one thread"),
+                );
                 Err(Errno::ENOSYS)
             }
             Call::Wait4 => Err(Errno::ECHILD),

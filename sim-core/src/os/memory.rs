@@ -16,10 +16,14 @@ const PROT_EXEC: u64 = 4;
 
 /// RISC-V has no page that is writable and not readable.
 fn permissions(prot: u64) -> Perm {
-    [(PROT_READ, Perm::R), (PROT_WRITE, Perm::RW), (PROT_EXEC, Perm::X)]
-        .into_iter()
-        .filter(|&(flag, _)| prot & flag != 0)
-        .fold(Perm::NONE, |perm, (_, bits)| perm.union(bits))
+    [
+        (PROT_READ, Perm::R),
+        (PROT_WRITE, Perm::RW),
+        (PROT_EXEC, Perm::X),
+    ]
+    .into_iter()
+    .filter(|&(flag, _)| prot & flag != 0)
+    .fold(Perm::NONE, |perm, (_, bits)| perm.union(bits))
 }
 
 /// A length in whole pages.
@@ -55,7 +59,11 @@ impl Linux {
     /// `brk`: returns the end of the heap, which is the old one if it cannot be moved.
     pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> u64 {
         let Heap { start, end } = self.heap;
-        let top = if start < layout::PIE_BASE { layout::PIE_BASE } else { layout::IMAGE_TOP };
+        let top = if start < layout::PIE_BASE {
+            layout::PIE_BASE
+        } else {
+            layout::IMAGE_TOP
+        };
         if wanted < start || wanted > top {
             return end;
         }
@@ -63,7 +71,8 @@ impl Linux {
         let old_end = page_align_up(end).unwrap_or(end);
         let new_end = page_align_up(wanted).unwrap_or(wanted);
         let moved = if new_end > old_end {
-            mem.is_free(old_end, new_end - old_end) && mem.map(old_end, new_end - old_end, Perm::RW).is_ok()
+            mem.is_free(old_end, new_end - old_end)
+                && mem.map(old_end, new_end - old_end, Perm::RW).is_ok()
         } else {
             new_end == old_end || mem.unmap(new_end, old_end - new_end).is_ok()
         };
@@ -85,7 +94,9 @@ impl Linux {
         }
         let addr = choose_address(mem, hint, len, flags)?;
         mem.map(addr, len, permissions(prot))?;
-        if !flags.anonymous && let Err(errno) = self.copy_file(mem, fd, offset, addr, len) {
+        if !flags.anonymous
+            && let Err(errno) = self.copy_file(mem, fd, offset, addr, len)
+        {
             mem.unmap(addr, len)?;
             return Err(errno);
         }
@@ -103,7 +114,14 @@ impl Linux {
         }
     }
 
-    fn copy_file(&self, mem: &mut Memory, fd: u64, offset: u64, addr: u64, len: u64) -> Result<(), Errno> {
+    fn copy_file(
+        &self,
+        mem: &mut Memory,
+        fd: u64,
+        offset: u64,
+        addr: u64,
+        len: u64,
+    ) -> Result<(), Errno> {
         let Kind::File(host) = &self.files.get(fd)?.kind else {
             return Ok(());
         };
@@ -172,7 +190,9 @@ impl Linux {
         if flags & MAYMOVE == 0 {
             return Err(Errno::ENOMEM);
         }
-        let target = mem.find_gap(new_len, layout::MMAP_FLOOR, layout::MMAP_TOP).ok_or(Errno::ENOMEM)?;
+        let target = mem
+            .find_gap(new_len, layout::MMAP_FLOOR, layout::MMAP_TOP)
+            .ok_or(Errno::ENOMEM)?;
         move_pages(mem, old, old_len, target, new_len, perm)
     }
 
@@ -198,7 +218,11 @@ impl Linux {
 
     pub(super) fn msync(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let len = page_align_up(a[1]).ok_or(Errno::ENOMEM)?;
-        if mem.is_mapped(a[0], len) { Ok(0) } else { Err(Errno::ENOMEM) }
+        if mem.is_mapped(a[0], len) {
+            Ok(0)
+        } else {
+            Err(Errno::ENOMEM)
+        }
     }
 }
 
@@ -208,7 +232,11 @@ fn choose_address(mem: &Memory, hint: u64, len: u64, flags: MapFlags) -> Result<
             return Err(Errno::EINVAL);
         }
         if !layout::is_guest_range(hint, len) {
-            return Err(if hint < layout::LOWEST { Errno::EPERM } else { Errno::ENOMEM });
+            return Err(if hint < layout::LOWEST {
+                Errno::EPERM
+            } else {
+                Errno::ENOMEM
+            });
         }
         if flags.no_replace && !mem.is_free(hint, len) {
             return Err(Errno::EEXIST);
@@ -219,7 +247,8 @@ fn choose_address(mem: &Memory, hint: u64, len: u64, flags: MapFlags) -> Result<
     if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
         return Ok(hint);
     }
-    mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP).ok_or(Errno::ENOMEM)
+    mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
+        .ok_or(Errno::ENOMEM)
 }
 
 /// Moves the content of a range to `target`. Its first page gives the permissions.

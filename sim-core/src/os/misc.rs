@@ -21,7 +21,10 @@ impl Default for Limits {
         let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
         limits[RLIMIT_STACK] = (layout::STACK_BYTES, layout::STACK_BYTES);
         limits[RLIMIT_CORE] = (0, 0);
-        limits[RLIMIT_NOFILE] = (super::descriptors::MAX_DESCRIPTORS, super::descriptors::MAX_DESCRIPTORS);
+        limits[RLIMIT_NOFILE] = (
+            super::descriptors::MAX_DESCRIPTORS,
+            super::descriptors::MAX_DESCRIPTORS,
+        );
         Limits(limits)
     }
 }
@@ -52,7 +55,10 @@ impl Linux {
         new: u64,
         old: u64,
     ) -> Result<u64, Errno> {
-        let index = usize::try_from(resource).ok().filter(|&i| i < RESOURCES).ok_or(Errno::EINVAL)?;
+        let index = usize::try_from(resource)
+            .ok()
+            .filter(|&i| i < RESOURCES)
+            .ok_or(Errno::EINVAL)?;
         let current = self.limits.0[index];
         let wanted = match new {
             0 => current,
@@ -64,7 +70,11 @@ impl Linux {
         if wanted.1 > current.1 {
             return Err(Errno::EPERM);
         }
-        super::record::write_optional(mem, old, &Record::new().u64(current.0).u64(current.1).done())?;
+        super::record::write_optional(
+            mem,
+            old,
+            &Record::new().u64(current.0).u64(current.1).done(),
+        )?;
         self.limits.0[index] = wanted;
         Ok(0)
     }
@@ -114,7 +124,9 @@ impl Linux {
         const WAKE_BITSET: u64 = 10;
         let [addr, operation, value, timeout, ..] = *a;
         match operation & COMMAND {
-            WAKE | WAKE_BITSET | REQUEUE | CMP_REQUEUE => mem.readable(addr, 4).map(|_| 0).map_err(Errno::from),
+            WAKE | WAKE_BITSET | REQUEUE | CMP_REQUEUE => {
+                mem.readable(addr, 4).map(|_| 0).map_err(Errno::from)
+            }
             WAIT | WAIT_BITSET => {
                 if mem.read::<4>(addr)? != value & 0xffff_ffff {
                     return Err(Errno::EAGAIN);
@@ -122,7 +134,9 @@ impl Linux {
                 if timeout != 0 {
                     return Err(Errno::ETIMEDOUT);
                 }
-                self.stop = Some(StopReason::Deadlock { waits_for: "a futex that no other thread can wake" });
+                self.stop = Some(StopReason::Deadlock {
+                    waits_for: "a futex that no other thread can wake",
+                });
                 Err(Errno::EDEADLK)
             }
             _ => Err(Errno::ENOSYS),

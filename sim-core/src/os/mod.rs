@@ -9,6 +9,7 @@
 
 pub mod abi;
 pub mod abi_riscv64;
+mod descriptor_calls;
 mod descriptors;
 mod dispatch;
 pub mod errno;
@@ -19,7 +20,9 @@ pub mod numbers;
 mod paths;
 mod random;
 mod record;
+mod signal_calls;
 mod signals;
+mod stat;
 mod streams;
 mod time;
 mod tree;
@@ -71,7 +74,9 @@ pub enum StopReason {
         waits_for: &'static str,
     },
     /// It wrote too much.
-    #[error("the program wrote more than its limit of {bytes} bytes; raise the output limit if it really needs more")]
+    #[error(
+        "the program wrote more than its limit of {bytes} bytes; raise the output limit if it really needs more"
+    )]
     OutputLimit {
         /// The limit, in bytes.
         bytes: u64,
@@ -127,7 +132,12 @@ impl Linux {
     ///
     /// # Errors
     /// [`LoadError::Config`] if the root is not a folder that can be read.
-    pub fn new(isa: Isa, config: &ProcessConfig, name: &str, heap_start: u64) -> Result<Linux, LoadError> {
+    pub fn new(
+        isa: Isa,
+        config: &ProcessConfig,
+        name: &str,
+        heap_start: u64,
+    ) -> Result<Linux, LoadError> {
         let abi: &'static dyn Abi = match isa {
             Isa::Riscv64 => &abi_riscv64::Riscv64,
         };
@@ -139,7 +149,11 @@ impl Linux {
                 remedy: "name a folder that exists and can be read",
             })?),
         };
-        let exe = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
+        let exe = if name.starts_with('/') {
+            name.to_owned()
+        } else {
+            format!("/{name}")
+        };
         let mut os = Linux {
             abi,
             files: Descriptors::default(),

@@ -28,15 +28,20 @@ impl GuestPath {
         if self.0.is_empty() {
             return b"/".to_vec();
         }
-        self.0.iter().flat_map(|name| [b"/", name.as_bytes()].concat()).collect()
+        self.0
+            .iter()
+            .flat_map(|name| [b"/", name.as_bytes()].concat())
+            .collect()
     }
 
     /// A number that stands for the file: FNV-1a of its path. The host's numbers would differ
     /// from host to host.
     pub(super) fn inode(&self) -> u64 {
-        self.text().iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        })
+        self.text()
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+            })
     }
 
     pub(super) fn child(&self, name: &OsStr) -> GuestPath {
@@ -67,7 +72,11 @@ impl Resolved {
     /// What is there.
     pub(super) fn existing(&self) -> Result<&Metadata, Errno> {
         let found = self.found.as_ref().ok_or(Errno::ENOENT)?;
-        if self.wants_directory && !found.is_dir() { Err(Errno::ENOTDIR) } else { Ok(found) }
+        if self.wants_directory && !found.is_dir() {
+            Err(Errno::ENOTDIR)
+        } else {
+            Ok(found)
+        }
     }
 }
 
@@ -84,7 +93,11 @@ impl Root {
     /// The folder must exist.
     pub(super) fn new(dir: &Path) -> io::Result<Root> {
         let dir = dir.canonicalize()?;
-        if dir.is_dir() { Ok(Root { dir }) } else { Err(io::Error::from(io::ErrorKind::NotADirectory)) }
+        if dir.is_dir() {
+            Ok(Root { dir })
+        } else {
+            Err(io::Error::from(io::ErrorKind::NotADirectory))
+        }
     }
 
     pub(super) fn host(&self, guest: &GuestPath) -> PathBuf {
@@ -95,14 +108,23 @@ impl Root {
 
     /// Walks `path` from `start` (from the root, if it is absolute). The last component may be
     /// missing; it is followed if it is a link and `follow_last` asks for that.
-    pub(super) fn resolve(&self, start: &GuestPath, path: &[u8], follow_last: bool) -> Result<Resolved, Errno> {
+    pub(super) fn resolve(
+        &self,
+        start: &GuestPath,
+        path: &[u8],
+        follow_last: bool,
+    ) -> Result<Resolved, Errno> {
         if path.is_empty() {
             return Err(Errno::ENOENT);
         }
         if path.len() >= PATH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
-        let mut at = if path[0] == b'/' { GuestPath::default() } else { start.clone() };
+        let mut at = if path[0] == b'/' {
+            GuestPath::default()
+        } else {
+            start.clone()
+        };
         let mut pending = Pending::new();
         let mut wants_directory = push_front(&mut pending, path, false);
         let mut links = 0;
@@ -138,7 +160,12 @@ impl Root {
                 let directory = push_front(&mut pending, &target, true);
                 wants_directory |= directory && is_last;
             } else if is_last {
-                return Ok(Resolved { guest: at, host, found, wants_directory });
+                return Ok(Resolved {
+                    guest: at,
+                    host,
+                    found,
+                    wants_directory,
+                });
             } else if found.is_some_and(|f| !f.is_dir()) {
                 return Err(Errno::ENOTDIR);
             }
@@ -147,14 +174,22 @@ impl Root {
         // directory, unless somebody else removed it meanwhile.
         let host = self.host(&at);
         let found = std::fs::symlink_metadata(&host)?;
-        Ok(Resolved { guest: at, host, found: Some(found), wants_directory: true })
+        Ok(Resolved {
+            guest: at,
+            host,
+            found: Some(found),
+            wants_directory: true,
+        })
     }
 }
 
 /// Puts the components of a path before those that are pending. Returns whether the path ends in
 /// a way that only fits a directory.
 fn push_front(pending: &mut Pending, path: &[u8], from_link: bool) -> bool {
-    for name in path.rsplit(|&b| b == b'/').filter(|name| !name.is_empty() && *name != b".") {
+    for name in path
+        .rsplit(|&b| b == b'/')
+        .filter(|name| !name.is_empty() && *name != b".")
+    {
         pending.push_front((OsStr::from_bytes(name).to_owned(), from_link));
     }
     let last = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
@@ -189,7 +224,10 @@ mod tests {
     fn walk(root: &Root, path: &str) -> Result<String, Errno> {
         let resolved = root.resolve(&GuestPath::default(), path.as_bytes(), true)?;
         resolved.existing()?;
-        assert!(resolved.host.canonicalize().unwrap().starts_with(&root.dir), "{path} escapes");
+        assert!(
+            resolved.host.canonicalize().unwrap().starts_with(&root.dir),
+            "{path} escapes"
+        );
         Ok(String::from_utf8(resolved.guest.text()).unwrap())
     }
 
@@ -230,9 +268,13 @@ mod tests {
     #[test]
     fn last_links_can_be_kept() {
         let (_dir, root) = tree();
-        let link = root.resolve(&GuestPath::default(), b"climbs", false).unwrap();
+        let link = root
+            .resolve(&GuestPath::default(), b"climbs", false)
+            .unwrap();
         assert!(link.existing().unwrap().is_symlink());
-        let dir = root.resolve(&GuestPath::default(), b"to_dir/", false).unwrap();
+        let dir = root
+            .resolve(&GuestPath::default(), b"to_dir/", false)
+            .unwrap();
         assert!(dir.existing().unwrap().is_dir());
     }
 }

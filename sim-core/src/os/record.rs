@@ -45,7 +45,11 @@ impl Record {
 
 /// Writes a structure; a null address means that the caller does not want it.
 pub(super) fn write_optional(mem: &mut Memory, addr: u64, bytes: &[u8]) -> Result<(), MemFault> {
-    if addr == 0 { Ok(()) } else { mem.write_bytes(addr, bytes) }
+    if addr == 0 {
+        Ok(())
+    } else {
+        mem.write_bytes(addr, bytes)
+    }
 }
 
 /// Reads consecutive 64-bit words.

@@ -47,7 +47,12 @@ pub(super) struct Streams {
 
 impl Streams {
     pub(super) fn new(input: Stdin, stdout: Output, stderr: Output) -> Streams {
-        Streams { input, input_position: 0, modes: [stdout, stderr], captured: [Vec::new(), Vec::new()] }
+        Streams {
+            input,
+            input_position: 0,
+            modes: [stdout, stderr],
+            captured: [Vec::new(), Vec::new()],
+        }
     }
 
     pub(super) fn captured(&self, which: Which) -> &[u8] {
@@ -93,5 +98,54 @@ pub(super) fn retry<T>(mut f: impl FnMut() -> io::Result<T>) -> Result<T, Errno>
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             other => return other.map_err(Errno::from),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes some bytes, then fails.
+    struct Failing {
+        room: usize,
+        error: i32,
+    }
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.room);
+            self.room -= count;
+            if count == 0 {
+                Err(io::Error::from_raw_os_error(self.error))
+            } else {
+                Ok(count)
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn failing_writes_of_the_host_reach_the_guest() {
+        let write = |room, error| pass_on(Failing { room, error }, b"text");
+        assert_eq!(write(4, libc::ENOSPC), Ok(()));
+        assert_eq!(write(3, libc::ENOSPC), Err(Errno::ENOSPC));
+        assert_eq!(write(0, libc::EPIPE), Err(Errno::EPIPE));
+    }
+
+    #[test]
+    fn interrupted_calls_are_repeated() {
+        let mut left = 3;
+        let result = retry(|| {
+            left -= 1;
+            if left > 0 {
+                Err(io::Error::from(io::ErrorKind::Interrupted))
+            } else {
+                Ok(left)
+            }
+        });
+        assert_eq!(result, Ok(0));
     }
 }

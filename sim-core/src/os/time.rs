@@ -47,7 +47,10 @@ impl Linux {
             Clock::Epoch => EPOCH_SECONDS,
             Clock::Start => 0,
         };
-        mem.write_bytes(a[1], &pair(base + self.seconds(), self.now_ns % NANOS_PER_SECOND))?;
+        mem.write_bytes(
+            a[1],
+            &pair(base + self.seconds(), self.now_ns % NANOS_PER_SECOND),
+        )?;
         Ok(0)
     }
 
@@ -58,7 +61,11 @@ impl Linux {
     }
 
     pub(super) fn gettimeofday(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        write_optional(mem, a[0], &pair(EPOCH_SECONDS + self.seconds(), self.microseconds()))?;
+        write_optional(
+            mem,
+            a[0],
+            &pair(EPOCH_SECONDS + self.seconds(), self.microseconds()),
+        )?;
         write_optional(mem, a[1], &[0; 8])?;
         Ok(0)
     }
@@ -66,7 +73,11 @@ impl Linux {
     /// Sleeping returns at once: simulated time passes only while instructions run.
     pub(super) fn sleep(&self, mem: &Memory, request: u64) -> Result<u64, Errno> {
         let [seconds, nanos] = read_words(mem, request)?;
-        if (seconds as i64) < 0 || nanos >= NANOS_PER_SECOND { Err(Errno::EINVAL) } else { Ok(0) }
+        if (seconds as i64) < 0 || nanos >= NANOS_PER_SECOND {
+            Err(Errno::EINVAL)
+        } else {
+            Ok(0)
+        }
     }
 
     pub(super) fn times(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
@@ -98,7 +109,11 @@ impl Linux {
             .u64(self.seconds())
             .pad_to(32)
             .u64(total)
-            .u64(total.saturating_sub(mem.mapped_bytes()).next_multiple_of(PAGE_SIZE))
+            .u64(
+                total
+                    .saturating_sub(mem.mapped_bytes())
+                    .next_multiple_of(PAGE_SIZE),
+            )
             .pad_to(80)
             .u16(1)
             .pad_to(104)

@@ -1,102 +1,45 @@
-//! Calls on the tree of files: opening, asking, listing, changing.
+//! Calls on the tree of files: opening, listing, changing.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use super::Linux;
-use super::abi::{BLOCK_BYTES, FileStat, OpenFlags};
+use super::abi::OpenFlags;
 use super::descriptors::{Entry, Kind, Listing, OpenFile};
 use super::errno::Errno;
 use super::paths::{GuestPath, PATH_MAX, Resolved, Root};
 use super::record::Record;
-use super::time::EPOCH_SECONDS;
+use super::stat::{AT_SYMLINK_NOFOLLOW, mode_of};
 use crate::memory::Memory;
 
-const AT_FDCWD: i32 = -100;
-const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
+pub(super) const AT_FDCWD: i32 = -100;
 const AT_REMOVEDIR: u64 = 0x200;
-const AT_EMPTY_PATH: u64 = 0x1000;
-
-const S_IFIFO: u32 = 0o010_000;
-const S_IFCHR: u32 = 0o020_000;
-const S_IFDIR: u32 = 0o040_000;
-const S_IFREG: u32 = 0o100_000;
-const S_IFLNK: u32 = 0o120_000;
 
 const DT_UNKNOWN: u8 = 0;
 const DT_DIR: u8 = 4;
 const DT_REG: u8 = 8;
 const DT_LNK: u8 = 10;
 
-/// The mode that the guest sees: the kind, and whether it can be executed. Which other bits the
-/// host has depends on how the files came there.
-fn mode_of(found: &Metadata) -> u32 {
-    let executable = found.permissions().mode() & 0o100 != 0;
-    match (found.is_dir(), found.is_symlink(), found.is_file()) {
-        (true, ..) => S_IFDIR | 0o755,
-        (_, true, _) => S_IFLNK | 0o777,
-        (_, _, true) => S_IFREG | if executable { 0o755 } else { 0o644 },
-        _ => S_IFCHR,
-    }
-}
-
-fn stat_of(found: &Metadata, path: &GuestPath) -> FileStat {
-    FileStat {
-        inode: path.inode(),
-        mode: mode_of(found),
-        links: if found.is_dir() { 2 } else { 1 },
-        rdev: 0,
-        size_bytes: if found.is_dir() { u64::from(BLOCK_BYTES) } else { found.len() },
-        time_seconds: EPOCH_SECONDS,
-    }
-}
-
-/// What a stream, a pipe or a device is.
-fn special_stat(kind: &Kind, number: u64) -> FileStat {
-    let mode = match kind {
-        Kind::Null | Kind::Zero | Kind::Random => S_IFCHR | 0o666,
-        _ => S_IFIFO | 0o600,
-    };
-    FileStat { inode: number + 1, mode, links: 1, rdev: 0, size_bytes: 0, time_seconds: EPOCH_SECONDS }
-}
-
-fn statx_bytes(stat: &FileStat) -> Vec<u8> {
-    const BASIC_STATS: u32 = 0x7ff;
-    let mut record = Record::new()
-        .u32(BASIC_STATS)
-        .u32(BLOCK_BYTES)
-        .u64(0)
-        .u32(stat.links)
-        .u32(super::UID)
-        .u32(super::GID)
-        .u16(stat.mode as u16)
-        .u16(0)
-        .u64(stat.inode)
-        .u64(stat.size_bytes)
-        .u64(stat.blocks())
-        .u64(0);
-    for _ in ["access", "birth", "change", "modification"] {
-        record = record.u64(stat.time_seconds).u64(0);
-    }
-    // No device number of its own (major, minor), then those of the device that holds it.
-    record.u64(0).u32(0).u32(super::DEVICE as u32).pad_to(256).done()
-}
-
 impl Linux {
-    fn root(&self) -> Result<&Root, Errno> {
+    pub(super) fn root(&self) -> Result<&Root, Errno> {
         self.root.as_ref().ok_or(Errno::ENOENT)
     }
 
     /// A change of the tree is asked for.
     fn writable_root(&self) -> Result<&Root, Errno> {
         let root = self.root()?;
-        if self.writable { Ok(root) } else { Err(Errno::EROFS) }
+        if self.writable {
+            Ok(root)
+        } else {
+            Err(Errno::EROFS)
+        }
     }
 
-    fn path_argument(&self, mem: &Memory, addr: u64) -> Result<Vec<u8>, Errno> {
-        mem.read_cstr(addr, PATH_MAX - 1)?.ok_or(Errno::ENAMETOOLONG)
+    pub(super) fn path_argument(&self, mem: &Memory, addr: u64) -> Result<Vec<u8>, Errno> {
+        mem.read_cstr(addr, PATH_MAX - 1)?
+            .ok_or(Errno::ENAMETOOLONG)
     }
 
     /// Where a relative path starts.
@@ -111,7 +54,7 @@ impl Linux {
         file.path.clone().ok_or(Errno::ENOTDIR)
     }
 
-    fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Resolved, Errno> {
+    pub(super) fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Resolved, Errno> {
         let start = self.start(dirfd, path)?;
         self.root()?.resolve(&start, path, follow)
     }
@@ -122,16 +65,30 @@ impl Linux {
         let flags = self.abi.open_flags(flags);
         let limit = self.limits.descriptors();
         if let Some(kind) = self.device(&path) {
-            return self.files.insert(OpenFile { kind, flags, path: None }, limit);
+            return self.files.insert(
+                OpenFile {
+                    kind,
+                    flags,
+                    path: None,
+                },
+                limit,
+            );
         }
-        let follow = !flags.nofollow && !(flags.create && flags.exclusive);
-        let place = self.resolve(dirfd, &path, follow)?;
+        let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
+        let place = self.resolve(dirfd, &path, !keeps_link)?;
         let kind = self.open_kind(&place, flags, mode as u32 & !self.umask)?;
-        self.files.insert(OpenFile { kind, flags, path: Some(place.guest) }, limit)
+        self.files.insert(
+            OpenFile {
+                kind,
+                flags,
+                path: Some(place.guest),
+            },
+            limit,
+        )
     }
 
     /// The few devices that programs take for granted. They exist wherever there are files.
-    fn device(&self, path: &[u8]) -> Option<Kind> {
+    pub(super) fn device(&self, path: &[u8]) -> Option<Kind> {
         self.root.as_ref()?;
         match path {
             b"/dev/null" => Some(Kind::Null),
@@ -147,7 +104,11 @@ impl Linux {
                 return Err(Errno::ENOENT);
             }
             self.writable_root()?;
-            return if place.wants_directory { Err(Errno::EISDIR) } else { open_file(place, flags, mode) };
+            return if place.wants_directory {
+                Err(Errno::EISDIR)
+            } else {
+                open_file(place, flags, mode)
+            };
         };
         place.existing()?;
         if flags.create && flags.exclusive {
@@ -155,14 +116,22 @@ impl Linux {
         }
         if flags.path_only {
             let fits = found.is_dir() || !flags.directory;
-            return if fits { Ok(Kind::Place) } else { Err(Errno::ENOTDIR) };
+            return if fits {
+                Ok(Kind::Place)
+            } else {
+                Err(Errno::ENOTDIR)
+            };
         }
         if found.is_symlink() {
             return Err(Errno::ELOOP);
         }
         if found.is_dir() {
             let changes = flags.write || flags.create || flags.truncate;
-            return if changes { Err(Errno::EISDIR) } else { Ok(Kind::Directory(list(place)?)) };
+            return if changes {
+                Err(Errno::EISDIR)
+            } else {
+                Ok(Kind::Directory(list(place)?))
+            };
         }
         if flags.directory {
             return Err(Errno::ENOTDIR);
@@ -175,56 +144,6 @@ impl Linux {
             self.writable_root()?;
         }
         open_file(place, flags, mode)
-    }
-
-    pub(super) fn fstat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let stat = self.stat_descriptor(a[0])?;
-        mem.write_bytes(a[1], &self.abi.stat(&stat))?;
-        Ok(0)
-    }
-
-    fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
-        let file = self.files.get(fd)?;
-        match (&file.kind, &file.path) {
-            (Kind::File(host), Some(path)) => Ok(stat_of(&host.metadata()?, path)),
-            (Kind::Directory(_) | Kind::Place, Some(path)) => {
-                let found = std::fs::symlink_metadata(self.root()?.host(path))?;
-                Ok(stat_of(&found, path))
-            }
-            (kind, _) => Ok(special_stat(kind, u64::from(fd as u32))),
-        }
-    }
-
-    fn stat_path(&self, mem: &Memory, dirfd: u64, path: u64, flags: u64) -> Result<FileStat, Errno> {
-        // Since 6.11 a null path means the descriptor itself, too.
-        let path = if path == 0 && flags & AT_EMPTY_PATH != 0 {
-            Vec::new()
-        } else {
-            self.path_argument(mem, path)?
-        };
-        if path.is_empty() && flags & AT_EMPTY_PATH != 0 && dirfd as i32 != AT_FDCWD {
-            return self.stat_descriptor(dirfd);
-        }
-        let path = if path.is_empty() && flags & AT_EMPTY_PATH != 0 { b".".to_vec() } else { path };
-        if let Some(kind) = self.device(&path) {
-            return Ok(special_stat(&kind, 0));
-        }
-        let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
-        Ok(stat_of(place.existing()?, &place.guest))
-    }
-
-    pub(super) fn newfstatat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [dirfd, path, buffer, flags, ..] = *a;
-        let stat = self.stat_path(mem, dirfd, path, flags)?;
-        mem.write_bytes(buffer, &self.abi.stat(&stat))?;
-        Ok(0)
-    }
-
-    pub(super) fn statx(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [dirfd, path, flags, _mask, buffer, _] = *a;
-        let stat = self.stat_path(mem, dirfd, path, flags)?;
-        mem.write_bytes(buffer, &statx_bytes(&stat))?;
-        Ok(0)
     }
 
     pub(super) fn readlinkat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -253,7 +172,11 @@ impl Linux {
         let [dirfd, path, wanted, ..] = *a;
         let path = self.path_argument(mem, path)?;
         if self.device(&path).is_some() {
-            return if wanted & X_OK == 0 { Ok(0) } else { Err(Errno::EACCES) };
+            return if wanted & X_OK == 0 {
+                Ok(0)
+            } else {
+                Err(Errno::EACCES)
+            };
         }
         let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
         let found = place.existing()?;
@@ -393,7 +316,10 @@ impl Linux {
 
 fn open_file(place: &Resolved, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
     let mut options = OpenOptions::new();
-    options.read(flags.read).write(flags.write && !flags.append).append(flags.write && flags.append);
+    options
+        .read(flags.read)
+        .write(flags.write && !flags.append)
+        .append(flags.write && flags.append);
     // The last component was resolved, so a link there now was put there behind our back.
     options.mode(mode & 0o777).custom_flags(libc::O_NOFOLLOW);
     let creates = flags.create && place.found.is_none();
@@ -423,13 +349,24 @@ fn list(place: &Resolved) -> Result<Listing, Errno> {
             _ => DT_UNKNOWN,
         };
         let name = entry.file_name();
-        entries.push(Entry { inode: place.guest.child(&name).inode(), name, kind });
+        entries.push(Entry {
+            inode: place.guest.child(&name).inode(),
+            name,
+            kind,
+        });
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
     let special = [(".", place.guest.clone()), ("..", place.guest.parent())];
-    let special = special.map(|(name, path)| Entry { name: name.into(), inode: path.inode(), kind: DT_DIR });
+    let special = special.map(|(name, path)| Entry {
+        name: name.into(),
+        inode: path.inode(),
+        kind: DT_DIR,
+    });
     entries.splice(0..0, special);
-    Ok(Listing { entries, position: 0 })
+    Ok(Listing {
+        entries,
+        position: 0,
+    })
 }
 
 /// `struct linux_dirent64`.

@@ -75,24 +75,37 @@ impl Process {
     /// [`LoadError`] if the image and its stack do not fit, the host refuses memory, or the
     /// configuration cannot be used.
     pub fn new(image: Arc<ProgramImage>, config: &ProcessConfig) -> Result<Process, LoadError> {
-        let memory_error = |source| LoadError::Memory { file: image.name.clone(), source };
+        let memory_error = |source| LoadError::Memory {
+            file: image.name.clone(),
+            source,
+        };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
         place_image(&mut mem, &image)?;
         let stack_bottom = layout::STACK_TOP - layout::STACK_BYTES;
-        mem.map(stack_bottom, layout::STACK_BYTES, Perm::RW).map_err(memory_error)?;
+        mem.map(stack_bottom, layout::STACK_BYTES, Perm::RW)
+            .map_err(memory_error)?;
 
         // Segments end below IMAGE_TOP, which is page-aligned, so this cannot overflow.
         let heap = page_align_up(image.end()).unwrap_or(layout::IMAGE_TOP);
         let args = arguments(&image, config);
         let mut os = Linux::new(image.isa, config, &args[0], heap)?;
-        mem.map(layout::TRAMPOLINE, PAGE_SIZE, Perm::RX).map_err(memory_error)?;
+        mem.map(layout::TRAMPOLINE, PAGE_SIZE, Perm::RX)
+            .map_err(memory_error)?;
         write(&mut mem, layout::TRAMPOLINE, os.trampoline(), &image)?;
 
         let stack = stack::build(&image, &args, config, &mut os)?;
         write(&mut mem, stack.pointer, &stack.bytes, &image)?;
-        let mut hart = Hart { pc: image.entry, ..Hart::default() };
+        let mut hart = Hart {
+            pc: image.entry,
+            ..Hart::default()
+        };
         os.abi().set_stack_pointer(&mut hart, stack.pointer);
-        Ok(Process { hart, mem, os, image })
+        Ok(Process {
+            hart,
+            mem,
+            os,
+            image,
+        })
     }
 }
 
@@ -107,7 +120,10 @@ fn arguments(image: &ProgramImage, config: &ProcessConfig) -> Vec<String> {
 }
 
 fn place_image(mem: &mut Memory, image: &ProgramImage) -> Result<(), LoadError> {
-    let memory_error = |source| LoadError::Memory { file: image.name.clone(), source };
+    let memory_error = |source| LoadError::Memory {
+        file: image.name.clone(),
+        source,
+    };
     for segment in &image.segments {
         map_segment(mem, segment).map_err(memory_error)?;
     }
@@ -119,19 +135,27 @@ fn place_image(mem: &mut Memory, image: &ProgramImage) -> Result<(), LoadError> 
 
 /// Maps a segment. A page that it shares with the segment before it gets the permissions of both.
 fn map_segment(mem: &mut Memory, segment: &Segment) -> Result<(), MemoryError> {
-    let too_large = MemoryError::BadRange { addr: segment.addr, len: segment.mem_bytes };
+    let too_large = MemoryError::BadRange {
+        addr: segment.addr,
+        len: segment.mem_bytes,
+    };
     let mut start = page_align_down(segment.addr);
     let end = page_align_up(segment.end()).ok_or(too_large)?;
     if let Some(shared) = mem.permissions(start) {
         mem.protect(start, PAGE_SIZE, shared.union(segment.perm))?;
         start += PAGE_SIZE;
     }
-    if start < end { mem.map(start, end - start, segment.perm) } else { Ok(()) }
+    if start < end {
+        mem.map(start, end - start, segment.perm)
+    } else {
+        Ok(())
+    }
 }
 
 fn write(mem: &mut Memory, addr: u64, bytes: &[u8], image: &ProgramImage) -> Result<(), LoadError> {
-    mem.write_bytes_forced(addr, bytes).map_err(|fault| LoadError::Memory {
-        file: image.name.clone(),
-        source: MemoryError::NotMapped { addr: fault.addr },
-    })
+    mem.write_bytes_forced(addr, bytes)
+        .map_err(|fault| LoadError::Memory {
+            file: image.name.clone(),
+            source: MemoryError::NotMapped { addr: fault.addr },
+        })
 }

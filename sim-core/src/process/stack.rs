@@ -61,13 +61,27 @@ pub(super) fn build(
     config: &ProcessConfig,
     os: &mut Linux,
 ) -> Result<Stack, LoadError> {
-    let env: Vec<String> = config.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let env: Vec<String> = config
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     check_strings(args, &config.env, &env)?;
 
-    let mut strings = Strings { reversed: vec![0; 8] };
+    let mut strings = Strings {
+        reversed: vec![0; 8],
+    };
     let file_name = strings.push_cstr(&args[0]);
-    let env: Vec<u64> = env.iter().rev().map(|text| strings.push_cstr(text)).collect();
-    let argv: Vec<u64> = args.iter().rev().map(|text| strings.push_cstr(text)).collect();
+    let env: Vec<u64> = env
+        .iter()
+        .rev()
+        .map(|text| strings.push_cstr(text))
+        .collect();
+    let argv: Vec<u64> = args
+        .iter()
+        .rev()
+        .map(|text| strings.push_cstr(text))
+        .collect();
     let platform = os.abi().platform().map(|name| strings.push_cstr(name));
     let mut random = [0; 16];
     os.fill_random(&mut random);
@@ -120,21 +134,48 @@ fn auxiliary(
     entries
 }
 
-fn check_strings(args: &[String], env: &[(String, String)], joined: &[String]) -> Result<(), LoadError> {
-    let config = |place, problem: String, remedy| LoadError::Config { place, problem, remedy };
+fn check_strings(
+    args: &[String],
+    env: &[(String, String)],
+    joined: &[String],
+) -> Result<(), LoadError> {
+    let config = |place, problem: String, remedy| LoadError::Config {
+        place,
+        problem,
+        remedy,
+    };
     if let Some(arg) = args.iter().find(|a| a.contains('\0')) {
-        return Err(config("args", format!("{arg:?} contains a zero byte"), "remove it"));
+        return Err(config(
+            "args",
+            format!("{arg:?} contains a zero byte"),
+            "remove it",
+        ));
     }
-    if let Some((name, _)) = env.iter().find(|(n, v)| n.is_empty() || n.contains(['=', '\0']) || v.contains('\0')) {
-        let problem = format!("{name:?} is no name of a variable, or its value contains a zero byte");
-        return Err(config("env", problem, "give names without '=' and values without zero bytes"));
+    if let Some((name, _)) = env
+        .iter()
+        .find(|(n, v)| n.is_empty() || n.contains(['=', '\0']) || v.contains('\0'))
+    {
+        let problem =
+            format!("{name:?} is no name of a variable, or its value contains a zero byte");
+        return Err(config(
+            "env",
+            problem,
+            "give names without '=' and values without zero bytes",
+        ));
     }
     let pointers = (args.len() + joined.len()) as u64 * 8;
     let text: u64 = args.iter().chain(joined).map(|s| s.len() as u64 + 1).sum();
     if pointers + text > layout::MAX_ARGUMENT_BYTES {
-        let problem =
-            format!("arguments and environment take {} bytes, more than {}", pointers + text, layout::MAX_ARGUMENT_BYTES);
-        return Err(config("args and env", problem, "shorten them or pass the data in a file"));
+        let problem = format!(
+            "arguments and environment take {} bytes, more than {}",
+            pointers + text,
+            layout::MAX_ARGUMENT_BYTES
+        );
+        return Err(config(
+            "args and env",
+            problem,
+            "shorten them or pass the data in a file",
+        ));
     }
     Ok(())
 }

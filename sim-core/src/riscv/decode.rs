@@ -74,7 +74,10 @@ pub fn decode(word: u32) -> Inst {
     }
     let bucket = ((word >> 2) & 0x1f | ((word >> 12) & 7) << 5) as usize;
     let list = &CANDIDATES[STARTS[bucket] as usize..STARTS[bucket + 1] as usize];
-    let matching = list.iter().map(|op| op.info()).find(|info| word & info.mask == info.match_bits);
+    let matching = list
+        .iter()
+        .map(|op| op.info())
+        .find(|info| word & info.mask == info.match_bits);
     match matching {
         Some(info) => with_operands(info, word),
         None => dise_move(word).unwrap_or(Inst::illegal(4)),
@@ -91,12 +94,20 @@ fn dise_move(word: u32) -> Option<Inst> {
         0x0000_100b if rd < reg::DISE_COUNT => (reg::DISE + rd, rs1),
         _ => return None,
     };
-    Some(Inst { rd, rs1, ..build(Op::DiseMove, 4) })
+    Some(Inst {
+        rd,
+        rs1,
+        ..build(Op::DiseMove, 4)
+    })
 }
 
 /// An instruction without operands yet.
 pub(super) fn build(op: Op, len: u8) -> Inst {
-    Inst { op, class: op.class(), ..Inst::illegal(len) }
+    Inst {
+        op,
+        class: op.class(),
+        ..Inst::illegal(len)
+    }
 }
 
 /// The zero register as a destination is the sink.
@@ -173,5 +184,9 @@ fn jump_offset(word: u32) -> i64 {
 
 /// `fm`, predecessors and successors; every reserved `fm` is a plain fence.
 fn fence_sets(bits: u32) -> u32 {
-    if bits == super::FENCE_TSO { bits } else { bits & 0xff }
+    if bits == super::FENCE_TSO {
+        bits
+    } else {
+        bits & 0xff
+    }
 }

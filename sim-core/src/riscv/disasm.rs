@@ -61,7 +61,9 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
             write!(text, "{}({})", inst.imm, register_name(inst.rs1))
         }
         Operand::Address => write!(text, "({})", register_name(inst.rs1)),
-        Operand::BranchTarget | Operand::JumpTarget => write!(text, "{:#x}", inst.direct_target(pc)),
+        Operand::BranchTarget | Operand::JumpTarget => {
+            write!(text, "{:#x}", inst.direct_target(pc))
+        }
         Operand::Csr => match csr_name((inst.imm & 0xfff) as u16) {
             Some(name) => text.write_str(name),
             None => write!(text, "{:#x}", inst.imm & 0xfff),
@@ -75,7 +77,9 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
         Operand::RoundingMode if inst.imm == DYNAMIC => Ok(()),
         Operand::RoundingModeExact if inst.imm == EXACT_DEFAULT => Ok(()),
         Operand::RoundingMode | Operand::RoundingModeExact => {
-            let name = usize::try_from(inst.imm).ok().and_then(|m| *ROUNDING_MODES.get(m)?);
+            let name = usize::try_from(inst.imm)
+                .ok()
+                .and_then(|m| *ROUNDING_MODES.get(m)?);
             text.write_str(name.unwrap_or("?"))
         }
     }

@@ -51,7 +51,11 @@ pub fn encode(inst: &Inst) -> Option<u32> {
 }
 
 fn encode_dise_move(inst: &Inst) -> Option<u32> {
-    let dise = |r: u8| r.checked_sub(reg::DISE).filter(|&n| n < reg::DISE_COUNT).map(u32::from);
+    let dise = |r: u8| {
+        r.checked_sub(reg::DISE)
+            .filter(|&n| n < reg::DISE_COUNT)
+            .map(u32::from)
+    };
     match (dise(inst.rd), dise(inst.rs1)) {
         (None, Some(n)) => Some(0x0000_000b | integer(inst.rd)? << 7 | n << 15),
         (Some(n), None) => Some(0x0000_100b | n << 7 | integer(inst.rs1)? << 15),
@@ -68,13 +72,17 @@ fn integer(r: u8) -> Option<u32> {
 }
 
 fn float(r: u8) -> Option<u32> {
-    (reg::FP..reg::DISE).contains(&r).then(|| u32::from(r - reg::FP))
+    (reg::FP..reg::DISE)
+        .contains(&r)
+        .then(|| u32::from(r - reg::FP))
 }
 
 /// The low `bits` bits of a value that fits in them as a signed number.
 fn signed(value: i64, bits: u32) -> Option<u32> {
     let limit = 1i64 << (bits - 1);
-    (-limit..limit).contains(&value).then_some(value as u32 & ((1 << bits) - 1))
+    (-limit..limit)
+        .contains(&value)
+        .then_some(value as u32 & ((1 << bits) - 1))
 }
 
 fn unsigned(value: i64, bits: u32) -> Option<u32> {
@@ -86,7 +94,10 @@ fn even(value: i64, bits: u32) -> Option<u32> {
 }
 
 fn branch_bits(offset: u32) -> u32 {
-    (offset >> 1 & 15) << 8 | (offset >> 5 & 63) << 25 | (offset >> 11 & 1) << 7 | (offset >> 12 & 1) << 31
+    (offset >> 1 & 15) << 8
+        | (offset >> 5 & 63) << 25
+        | (offset >> 11 & 1) << 7
+        | (offset >> 12 & 1) << 31
 }
 
 fn jump_bits(offset: u32) -> u32 {

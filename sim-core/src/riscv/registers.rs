@@ -3,12 +3,13 @@
 use crate::inst::reg;
 
 const NAMES: [&str; reg::COUNT] = [
-    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5", "a6",
-    "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6", "ft0", "ft1",
-    "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1", "fa2", "fa3", "fa4", "fa5", "fa6",
-    "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10",
-    "ft11", "dr0", "dr1", "dr2", "dr3", "dr4", "dr5", "dr6", "dr7", "dr8", "dr9", "dr10", "dr11", "dr12",
-    "dr13", "dr14", "dr15", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "zero",
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
+    "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
+    "t5", "t6", "ft0", "ft1", "ft2", "ft3", "ft4", "ft5", "ft6", "ft7", "fs0", "fs1", "fa0", "fa1",
+    "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8",
+    "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11", "dr0", "dr1", "dr2", "dr3", "dr4", "dr5",
+    "dr6", "dr7", "dr8", "dr9", "dr10", "dr11", "dr12", "dr13", "dr14", "dr15", "?", "?", "?", "?",
+    "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "zero",
 ];
 
 /// The name of a register in the numbering of [`reg`]: the ABI's for integer and floating-point
@@ -34,7 +35,8 @@ pub fn parse_register(name: &str) -> Option<u8> {
         b'f' => (reg::FP, &name[1..]),
         _ => return None,
     };
-    let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let canonical =
+        digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     let number: u8 = digits.parse().ok().filter(|_| canonical)?;
     (number < 32).then_some(base + number)
 }
@@ -64,18 +66,30 @@ const CSRS: [(u16, &str); 6] = [
 /// The name of a control and status register that exists in user mode here.
 #[must_use]
 pub fn csr_name(number: u16) -> Option<&'static str> {
-    CSRS.iter().find(|&&(n, _)| n == number).map(|&(_, name)| name)
+    CSRS.iter()
+        .find(|&&(n, _)| n == number)
+        .map(|&(_, name)| name)
 }
 
 /// The number of a named control and status register.
 #[must_use]
 pub fn parse_csr(name: &str) -> Option<u16> {
-    CSRS.iter().find(|&&(_, n)| n == name).map(|&(number, _)| number)
+    CSRS.iter()
+        .find(|&&(_, n)| n == name)
+        .map(|&(number, _)| number)
 }
 
 /// Names of rounding modes; the holes are reserved.
-pub(crate) const ROUNDING_MODES: [Option<&str>; 8] =
-    [Some("rne"), Some("rtz"), Some("rdn"), Some("rup"), Some("rmm"), None, None, Some("dyn")];
+pub(crate) const ROUNDING_MODES: [Option<&str>; 8] = [
+    Some("rne"),
+    Some("rtz"),
+    Some("rdn"),
+    Some("rup"),
+    Some("rmm"),
+    None,
+    None,
+    Some("dyn"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -90,7 +104,9 @@ mod tests {
         assert_eq!(parse_register("f0"), Some(32));
         assert_eq!(parse_register("fp"), Some(8));
         assert_eq!(register_name(reg::SINK), "zero");
-        for bad in ["", "x", "x32", "x01", "f32", "f+1", "dr16", "a8", "s12", "?", "é"] {
+        for bad in [
+            "", "x", "x32", "x01", "f32", "f+1", "dr16", "a8", "s12", "?", "é",
+        ] {
             assert_eq!(parse_register(bad), None, "{bad}");
         }
     }

@@ -69,8 +69,10 @@ impl Half {
     }
     /// Offset of `c.j`.
     const fn jump_offset(self) -> i64 {
-        let low = self.bits(3, 3, 1) | self.bits(11, 1, 4) | self.bits(2, 1, 5) | self.bits(7, 1, 6);
-        let high = self.bits(6, 1, 7) | self.bits(9, 2, 8) | self.bits(8, 1, 10) | self.bits(12, 1, 11);
+        let low =
+            self.bits(3, 3, 1) | self.bits(11, 1, 4) | self.bits(2, 1, 5) | self.bits(7, 1, 6);
+        let high =
+            self.bits(6, 1, 7) | self.bits(9, 2, 8) | self.bits(8, 1, 10) | self.bits(12, 1, 11);
         sign_extend(low | high, 12)
     }
     /// Offset of `c.beqz` and `c.bnez`.
@@ -128,7 +130,11 @@ fn quadrant1(h: Half, funct3: u16) -> Option<Inst> {
         }
         3 => {
             let imm = nonzero(h.imm6())? << 12;
-            Inst { rd: destination(rd), imm, ..build(Op::Lui, 2) }
+            Inst {
+                rd: destination(rd),
+                imm,
+                ..build(Op::Lui, 2)
+            }
         }
         4 => arithmetic(h)?,
         5 => jump(Op::Jal, reg::ZERO, h.jump_offset()),
@@ -188,31 +194,69 @@ fn nonzero(imm: i64) -> Option<i64> {
 }
 
 fn immediate(op: Op, rd: u8, rs1: u8, imm: i64) -> Inst {
-    Inst { rd: destination(rd), rs1, imm, ..build(op, 2) }
+    Inst {
+        rd: destination(rd),
+        rs1,
+        imm,
+        ..build(op, 2)
+    }
 }
 
 fn register(op: Op, rd: u8, rs1: u8, rs2: u8) -> Inst {
-    Inst { rd: destination(rd), rs1, rs2, ..build(op, 2) }
+    Inst {
+        rd: destination(rd),
+        rs1,
+        rs2,
+        ..build(op, 2)
+    }
 }
 
 fn load(op: Op, rd: u8, rs1: u8, imm: i64) -> Inst {
-    Inst { rd, rs1, imm, ..build(op, 2) }
+    Inst {
+        rd,
+        rs1,
+        imm,
+        ..build(op, 2)
+    }
 }
 
 fn store(op: Op, rs2: u8, rs1: u8, imm: i64) -> Inst {
-    Inst { rs1, rs2, imm, ..build(op, 2) }
+    Inst {
+        rs1,
+        rs2,
+        imm,
+        ..build(op, 2)
+    }
 }
 
 fn branch(op: Op, h: Half) -> Inst {
-    Inst { rs1: h.rd_short(), imm: h.branch_offset(), ..build(op, 2) }
+    Inst {
+        rs1: h.rd_short(),
+        imm: h.branch_offset(),
+        ..build(op, 2)
+    }
 }
 
 fn jump(op: Op, rd: u8, imm: i64) -> Inst {
-    let inst = Inst { rd: destination(rd), imm, ..build(op, 2) };
-    Inst { class: class_of(&inst), ..inst }
+    let inst = Inst {
+        rd: destination(rd),
+        imm,
+        ..build(op, 2)
+    };
+    Inst {
+        class: class_of(&inst),
+        ..inst
+    }
 }
 
 fn jump_register(rd: u8, rs1: u8) -> Inst {
-    let inst = Inst { rd: destination(rd), rs1, ..build(Op::Jalr, 2) };
-    Inst { class: class_of(&inst), ..inst }
+    let inst = Inst {
+        rd: destination(rd),
+        rs1,
+        ..build(Op::Jalr, 2)
+    };
+    Inst {
+        class: class_of(&inst),
+        ..inst
+    }
 }

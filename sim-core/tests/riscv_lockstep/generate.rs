@@ -34,7 +34,11 @@ pub fn block(random: Random, items: usize) -> (Block, Random) {
         4..6 => 2,
         _ => 1 + random.below(31) as u8,
     };
-    let mut generator = Generator { random, base, depth: 0 };
+    let mut generator = Generator {
+        random,
+        base,
+        depth: 0,
+    };
     let items = (0..items).map(|_| generator.item()).collect();
     (Block { base, items }, generator.random)
 }
@@ -56,7 +60,11 @@ impl Generator {
     /// A 32-bit instruction; none for operations that cannot be compared.
     fn full(&mut self, op: Op) -> Option<Vec<u8>> {
         Some(match op.format() {
-            Format::DiseBranch | Format::DiseJump | Format::DiseCall | Format::DiseCallIf | Format::DiseMove => {
+            Format::DiseBranch
+            | Format::DiseJump
+            | Format::DiseCall
+            | Format::DiseCallIf
+            | Format::DiseMove => {
                 return None;
             }
             // The system call is in every block's end; a breakpoint ends the run.
@@ -65,7 +73,10 @@ impl Generator {
             Format::Atomic | Format::LoadReserved => self.atomic(op),
             Format::Branch | Format::Jump => {
                 let skipped = self.skipped();
-                let inst = Inst { imm: 4 + skipped.len() as i64, ..self.operands(op) };
+                let inst = Inst {
+                    imm: 4 + skipped.len() as i64,
+                    ..self.operands(op)
+                };
                 [bytes(&[inst]), skipped].concat()
             }
             Format::JumpRegister => self.jump_register(),
@@ -127,7 +138,9 @@ impl Generator {
                 Operand::Fs1 => inst.rs1 = self.float(),
                 Operand::Fs2 => inst.rs2 = self.float(),
                 Operand::Fs3 => inst.rs3 = self.float(),
-                Operand::Imm12 => inst.imm = self.random.range(-2048, 2047) >> self.random.below(12),
+                Operand::Imm12 => {
+                    inst.imm = self.random.range(-2048, 2047) >> self.random.below(12)
+                }
                 Operand::Shamt6 => inst.imm = self.random.range(0, 63),
                 Operand::Shamt5 => inst.imm = self.random.range(0, 31),
                 Operand::Imm20 => inst.imm = i64::from((self.random.next() as i32) & !0xfff),
@@ -149,7 +162,11 @@ impl Generator {
             let op = self.random.pick(Op::ALL);
             let computes = matches!(
                 op.format(),
-                Format::Register | Format::Immediate | Format::Unary | Format::FpRounded | Format::FpRegister
+                Format::Register
+                    | Format::Immediate
+                    | Format::Unary
+                    | Format::FpRounded
+                    | Format::FpRegister
             );
             if computes && op != Op::Ctzw {
                 return self.operands(op);
@@ -166,12 +183,20 @@ impl Generator {
         let inst = self.operands(op);
         if self.random.chance(60) {
             let imm = self.random.range(low, high);
-            return bytes(&[Inst { rs1: self.base, imm, ..inst }]);
+            return bytes(&[Inst {
+                rs1: self.base,
+                imm,
+                ..inst
+            }]);
         }
         let pointer = self.scratch();
         let imm = self.random.range(low, high - INDEX_MASK);
         let mut code = self.index(pointer, INDEX_MASK);
-        code.push(Inst { rs1: pointer, imm, ..inst });
+        code.push(Inst {
+            rs1: pointer,
+            imm,
+            ..inst
+        });
         bytes(&code)
     }
 
@@ -179,8 +204,18 @@ impl Generator {
     fn index(&mut self, pointer: u8, mask: i64) -> Vec<Inst> {
         let rs1 = self.source();
         vec![
-            Inst { rd: pointer, rs1, imm: mask, ..operation(Op::Andi) },
-            Inst { rd: pointer, rs1: pointer, rs2: self.base, ..operation(Op::Add) },
+            Inst {
+                rd: pointer,
+                rs1,
+                imm: mask,
+                ..operation(Op::Andi)
+            },
+            Inst {
+                rd: pointer,
+                rs1: pointer,
+                rs2: self.base,
+                ..operation(Op::Add)
+            },
         ]
     }
 
@@ -194,14 +229,24 @@ impl Generator {
             self.index(pointer, INDEX_MASK & -align)
         } else {
             let slots = (DUMP - 8 - STORES) / align;
-            vec![addi(pointer, self.base, STORES + align * self.random.range(0, slots))]
+            vec![addi(
+                pointer,
+                self.base,
+                STORES + align * self.random.range(0, slots),
+            )]
         };
-        let inst = Inst { rs1: pointer, ..self.operands(op) };
+        let inst = Inst {
+            rs1: pointer,
+            ..self.operands(op)
+        };
         if op.format() != Format::LoadReserved {
             code.push(inst);
             return bytes(&code);
         }
-        while code.last().is_some_and(|last| last.op != Op::LrW && last.op != Op::LrD) {
+        while code
+            .last()
+            .is_some_and(|last| last.op != Op::LrW && last.op != Op::LrD)
+        {
             let rd = self.destination();
             if rd != pointer {
                 code.push(Inst { rd, ..inst });
@@ -214,11 +259,17 @@ impl Generator {
             }
         }
         let conditional = if double { Op::ScD } else { Op::ScW };
-        let sc = Inst { rs1: pointer, ..self.operands(conditional) };
+        let sc = Inst {
+            rs1: pointer,
+            ..self.operands(conditional)
+        };
         code.push(sc);
         if self.random.chance(20) && sc.rd != pointer {
             // The reservation is gone: this one fails.
-            code.push(Inst { rs1: pointer, ..self.operands(conditional) });
+            code.push(Inst {
+                rs1: pointer,
+                ..self.operands(conditional)
+            });
         }
         bytes(&code)
     }
@@ -240,9 +291,16 @@ impl Generator {
     /// An access to a floating-point CSR, a look at the result, and a valid rounding mode again.
     fn csr(&mut self, op: Op) -> Vec<u8> {
         let access = self.operands(op);
-        let look = Inst { rd: self.destination(), imm: 3, ..operation(Op::Csrrs) };
+        let look = Inst {
+            rd: self.destination(),
+            imm: 3,
+            ..operation(Op::Csrrs)
+        };
         let mode = self.random.range(0, 4);
-        let repair = Inst { imm: 2 | mode << 12, ..operation(Op::Csrrwi) };
+        let repair = Inst {
+            imm: 2 | mode << 12,
+            ..operation(Op::Csrrwi)
+        };
         bytes(&[access, look, repair])
     }
 
@@ -252,12 +310,25 @@ impl Generator {
     fn ctzw(&mut self) -> Vec<u8> {
         let operand = self.scratch();
         let prepare = if self.random.chance(50) {
-            Inst { imm: self.random.range(0, 31), ..operation(Op::Bseti) }
+            Inst {
+                imm: self.random.range(0, 31),
+                ..operation(Op::Bseti)
+            }
         } else {
             operation(Op::AddUw)
         };
-        let prepare = Inst { rd: operand, rs1: self.source(), ..prepare };
-        bytes(&[prepare, Inst { rs1: operand, ..self.operands(Op::Ctzw) }])
+        let prepare = Inst {
+            rd: operand,
+            rs1: self.source(),
+            ..prepare
+        };
+        bytes(&[
+            prepare,
+            Inst {
+                rs1: operand,
+                ..self.operands(Op::Ctzw)
+            },
+        ])
     }
 
     /// A random 16-bit encoding and what it needs to be safe.
@@ -286,7 +357,9 @@ impl Generator {
                         return [half.to_le_bytes().to_vec(), skipped].concat();
                     }
                 }
-                OpClass::JumpIndirect | OpClass::CallIndirect | OpClass::Return if inst.rs1 != self.base => {
+                OpClass::JumpIndirect | OpClass::CallIndirect | OpClass::Return
+                    if inst.rs1 != self.base =>
+                {
                     let skipped = self.skipped();
                     let target = 10 + skipped.len() as i64;
                     let code = [auipc(inst.rs1), addi(inst.rs1, inst.rs1, target)];
@@ -299,24 +372,53 @@ impl Generator {
 }
 
 fn auipc(rd: u8) -> Inst {
-    Inst { rd, ..operation(Op::Auipc) }
+    Inst {
+        rd,
+        ..operation(Op::Auipc)
+    }
 }
 
 /// A compressed branch or jump with another offset, if it reaches.
 fn with_offset(half: u16, inst: &Inst, offset: u16) -> Option<u16> {
     let bit = |from: u16, to: u16| (offset >> from & 1) << to;
     if inst.class == OpClass::Jump {
-        let scattered =
-            [(11, 12), (4, 11), (9, 10), (8, 9), (10, 8), (6, 7), (7, 6), (3, 5), (2, 4), (1, 3), (5, 2)];
-        let bits = scattered.iter().fold(0, |bits, &(from, to)| bits | bit(from, to));
+        let scattered = [
+            (11, 12),
+            (4, 11),
+            (9, 10),
+            (8, 9),
+            (10, 8),
+            (6, 7),
+            (7, 6),
+            (3, 5),
+            (2, 4),
+            (1, 3),
+            (5, 2),
+        ];
+        let bits = scattered
+            .iter()
+            .fold(0, |bits, &(from, to)| bits | bit(from, to));
         (offset < 2048).then_some(half & 0xe003 | bits)
     } else {
-        let scattered = [(8, 12), (4, 11), (3, 10), (7, 6), (6, 5), (2, 4), (1, 3), (5, 2)];
-        let bits = scattered.iter().fold(0, |bits, &(from, to)| bits | bit(from, to));
+        let scattered = [
+            (8, 12),
+            (4, 11),
+            (3, 10),
+            (7, 6),
+            (6, 5),
+            (2, 4),
+            (1, 3),
+            (5, 2),
+        ];
+        let bits = scattered
+            .iter()
+            .fold(0, |bits, &(from, to)| bits | bit(from, to));
         (offset < 256).then_some(half & 0xe383 | bits)
     }
 }
 
 fn bytes(code: &[Inst]) -> Vec<u8> {
-    code.iter().flat_map(|inst| word(inst).to_le_bytes()).collect()
+    code.iter()
+        .flat_map(|inst| word(inst).to_le_bytes())
+        .collect()
 }

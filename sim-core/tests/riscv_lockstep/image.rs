@@ -52,7 +52,10 @@ impl Code {
     fn address(&mut self, register: u8, value: u64) {
         let upper = (value + 0x800) & !0xfff;
         self.asm(&format!("lui x{register}, {}", upper >> 12));
-        self.asm(&format!("addi x{register}, x{register}, {}", value as i64 - upper as i64));
+        self.asm(&format!(
+            "addi x{register}, x{register}, {}",
+            value as i64 - upper as i64
+        ));
     }
 }
 
@@ -74,7 +77,12 @@ impl Layout {
         let control = BASE + text as u64;
         let windows = control + PAGE as u64;
         let sets = windows + (blocks * PAGE) as u64;
-        Layout { control, windows, sets, end: sets + (SETS * RECORD) as u64 }
+        Layout {
+            control,
+            windows,
+            sets,
+            end: sets + (SETS * RECORD) as u64,
+        }
     }
 }
 
@@ -95,7 +103,14 @@ pub fn build(blocks: &[Block], iterations: u64, seed: u64) -> Image {
     put(layout.control + 16, iterations);
     let mut random = Random::new(seed ^ 0x5eed);
     for address in (layout.windows..layout.sets).step_by(8) {
-        put(address, if random.chance(50) { random.float() } else { random.integer() });
+        put(
+            address,
+            if random.chance(50) {
+                random.float()
+            } else {
+                random.integer()
+            },
+        );
     }
     for set in (layout.sets..layout.end).step_by(RECORD) {
         for slot in 0..64 {
@@ -107,7 +122,11 @@ pub fn build(blocks: &[Block], iterations: u64, seed: u64) -> Image {
             put(set + slot * 8, value);
         }
     }
-    Image { memory, text, bodies }
+    Image {
+        memory,
+        text,
+        bodies,
+    }
 }
 
 fn emit(blocks: &[Block], iterations: u64, layout: Layout) -> (Vec<u8>, Vec<std::ops::Range<u64>>) {
@@ -200,7 +219,10 @@ pub fn elf(image: &Image) -> Vec<u8> {
     for v in [64, 56, 2, 64, 0, 0] {
         half(&mut file, v);
     }
-    let segments = [(5, 0, image.text), (6, image.text, image.memory.len() - image.text)];
+    let segments = [
+        (5, 0, image.text),
+        (6, image.text, image.memory.len() - image.text),
+    ];
     for (flags, offset, size) in segments {
         word(&mut file, 1);
         word(&mut file, flags);
@@ -218,10 +240,19 @@ pub fn elf(image: &Image) -> Vec<u8> {
 
 /// `addi rd, rs1, imm`, which generated code needs everywhere.
 pub fn addi(rd: u8, rs1: u8, imm: i64) -> Inst {
-    Inst { rd, rs1, imm, ..operation(Op::Addi) }
+    Inst {
+        rd,
+        rs1,
+        imm,
+        ..operation(Op::Addi)
+    }
 }
 
 /// An operation without operands.
 pub fn operation(op: Op) -> Inst {
-    Inst { op, class: op.class(), ..Inst::illegal(4) }
+    Inst {
+        op,
+        class: op.class(),
+        ..Inst::illegal(4)
+    }
 }

@@ -16,13 +16,18 @@ const QEMU: &str = "qemu-riscv64";
 /// Runs the image under QEMU user mode and returns what it wrote.
 pub fn run_qemu(image: &Image) -> Vec<u8> {
     let folder = std::env::temp_dir();
-    let path = folder.join(format!("riscv-lockstep-{}-{:x}.elf", std::process::id(), image.memory.as_ptr() as usize));
+    let path = folder.join(format!(
+        "riscv-lockstep-{}-{:x}.elf",
+        std::process::id(),
+        image.memory.as_ptr() as usize
+    ));
     {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create(true).truncate(true);
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o755);
         let mut file = options.open(&path).expect("a writable temporary folder");
-        file.write_all(&elf(image)).expect("space in the temporary folder");
+        file.write_all(&elf(image))
+            .expect("space in the temporary folder");
     }
     let output = Command::new(QEMU).arg(&path).stdin(Stdio::null()).output();
     let _ = std::fs::remove_file(&path);
@@ -30,7 +35,11 @@ pub fn run_qemu(image: &Image) -> Vec<u8> {
         panic!("cannot run {QEMU}: {error}. Install Debian's package `qemu-user`.")
     });
     let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{QEMU} ended with {}: {complaint}", output.status);
+    assert!(
+        output.status.success(),
+        "{QEMU} ended with {}: {complaint}",
+        output.status
+    );
     output.stdout
 }
 
@@ -42,7 +51,10 @@ impl Ram {
         if at < self.0.len() && at + N <= self.0.len() {
             Ok(at)
         } else {
-            Err(MemFault { addr, unmapped: true })
+            Err(MemFault {
+                addr,
+                unmapped: true,
+            })
         }
     }
 }
@@ -85,7 +97,10 @@ pub fn run_ours(image: &Image) -> Run {
         in_body[(body.start - BASE) as usize / 2..(body.end - BASE) as usize / 2].fill(true);
     }
     let mut hart = Hart::default();
-    let mut run = Run { output: Vec::new(), body_instructions: 0 };
+    let mut run = Run {
+        output: Vec::new(),
+        body_instructions: 0,
+    };
     let mut pc = BASE;
     loop {
         let slot = (pc - BASE) as usize / 2;

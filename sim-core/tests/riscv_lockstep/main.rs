@@ -29,7 +29,9 @@ const INSTRUCTIONS: u64 = 10_000_000;
 
 fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text} is not a number")),
         Err(_) => default,
     }
 }
@@ -57,7 +59,10 @@ fn random_streams_leave_the_same_registers_as_qemu() {
         count < BLOCKS || instructions >= INSTRUCTIONS,
         "{instructions} random instructions were executed, not {INSTRUCTIONS}"
     );
-    eprintln!("{instructions} random instructions, {} register dumps", count * ITERATIONS);
+    eprintln!(
+        "{instructions} random instructions, {} register dumps",
+        count * ITERATIONS
+    );
     if let Some(difference) = first_difference(&expected, &ours.output) {
         report(&blocks, difference, seed);
     }
@@ -79,11 +84,18 @@ fn slot_name(slot: usize) -> String {
 }
 
 fn first_difference(expected: &[u8], ours: &[u8]) -> Option<Difference> {
-    let at = expected.iter().zip(ours).position(|(a, b)| a != b).or_else(|| {
-        (expected.len() != ours.len()).then(|| expected.len().min(ours.len()).saturating_sub(1))
-    })?;
+    let at = expected
+        .iter()
+        .zip(ours)
+        .position(|(a, b)| a != b)
+        .or_else(|| {
+            (expected.len() != ours.len()).then(|| expected.len().min(ours.len()).saturating_sub(1))
+        })?;
     let value = |bytes: &[u8], at: usize| match bytes.get(at..at + 8) {
-        Some(slice) => format!("{:#018x}", u64::from_le_bytes(slice.try_into().unwrap_or_default())),
+        Some(slice) => format!(
+            "{:#018x}",
+            u64::from_le_bytes(slice.try_into().unwrap_or_default())
+        ),
         None => "nothing".to_owned(),
     };
     let record = at / RECORD;
@@ -97,7 +109,11 @@ fn first_difference(expected: &[u8], ours: &[u8]) -> Option<Difference> {
             text += &format!("  {:12} QEMU {qemu}  ours {hps}\n", slot_name(slot));
         }
     }
-    text += &format!("(QEMU wrote {} bytes, we wrote {}; {windows} pages follow)", expected.len(), ours.len());
+    text += &format!(
+        "(QEMU wrote {} bytes, we wrote {}; {windows} pages follow)",
+        expected.len(),
+        ours.len()
+    );
     Some(Difference { block, text })
 }
 
@@ -105,26 +121,44 @@ fn first_difference(expected: &[u8], ours: &[u8]) -> Option<Difference> {
 /// the block runs alone on every register set.
 fn report(blocks: &[Block], difference: Difference, seed: u64) -> ! {
     let Some(block) = blocks.get(difference.block) else {
-        panic!("seed {seed}: the memory windows differ at the end\n{}", difference.text);
+        panic!(
+            "seed {seed}: the memory windows differ at the end\n{}",
+            difference.text
+        );
     };
     let alone = |items: usize| -> (Image, Option<String>) {
-        let part = Block { base: block.base, items: block.items[..items].to_vec() };
+        let part = Block {
+            base: block.base,
+            items: block.items[..items].to_vec(),
+        };
         let image = image::build(&[part], SETS as u64, seed);
         let difference = first_difference(&run_qemu(&image), &run_ours(&image).output);
         (image, difference.map(|d| d.text))
     };
     let (image, whole) = alone(block.items.len());
     if whole.is_none() {
-        panic!("seed {seed}: {}\nThe block alone does not differ:\n{}", difference.text, listing(&image));
+        panic!(
+            "seed {seed}: {}\nThe block alone does not differ:\n{}",
+            difference.text,
+            listing(&image)
+        );
     }
     let (mut same, mut differs) = (0, block.items.len());
     while differs - same > 1 {
         let middle = (same + differs) / 2;
-        if alone(middle).1.is_some() { differs = middle } else { same = middle }
+        if alone(middle).1.is_some() {
+            differs = middle
+        } else {
+            same = middle
+        }
     }
     let (image, text) = alone(differs);
     let before = listing(&alone(same).0).lines().count();
-    let culprit: Vec<String> = listing(&image).lines().skip(before).map(str::to_owned).collect();
+    let culprit: Vec<String> = listing(&image)
+        .lines()
+        .skip(before)
+        .map(str::to_owned)
+        .collect();
     panic!(
         "seed {seed}: {}\nThe code at fault, after {same} pieces that agree:\n{}\nAlone, on set {}",
         difference.text,

@@ -90,11 +90,18 @@ impl Random {
             0 | 1 => self.pick(&SPECIAL),
             2 => ((self.range(0, 40) as f64) / 4.0).to_bits(),
             // Around the limits of conversions to integers.
-            3 => f64::from_bits((1023 + self.pick(&[31, 32, 63, 64])) << 52).to_bits().wrapping_add(self.range(-3, 3) as u64),
+            3 => f64::from_bits((1023 + self.pick(&[31, 32, 63, 64])) << 52)
+                .to_bits()
+                .wrapping_add(self.range(-3, 3) as u64),
             // Near 1, so that sums and products cancel and round.
             4 | 5 => (1023u64.wrapping_add(self.range(-30, 30) as u64)) << 52 | self.next() >> 12,
             // Where single precision ends.
-            6 => (1023u64.wrapping_add(self.pick(&[-126i64, -127, -140, -149, -150, 127, 128]) as u64)) << 52 | self.next() >> 12,
+            6 => {
+                (1023u64
+                    .wrapping_add(self.pick(&[-126i64, -127, -140, -149, -150, 127, 128]) as u64))
+                    << 52
+                    | self.next() >> 12
+            }
             _ => self.next() & !(1 << 63),
         };
         sign | magnitude
@@ -117,7 +124,8 @@ impl Random {
         let magnitude = match self.below(7) {
             0 | 1 => self.pick(&SPECIAL),
             2 => ((self.range(0, 40) as f32) / 4.0).to_bits(),
-            3 => ((127 + self.pick(&[31u32, 32, 63, 64])) << 23).wrapping_add(self.range(-3, 3) as u32),
+            3 => ((127 + self.pick(&[31u32, 32, 63, 64])) << 23)
+                .wrapping_add(self.range(-3, 3) as u32),
             4 | 5 => (127u32.wrapping_add(self.range(-20, 20) as u32)) << 23 | noise >> 9,
             _ => noise & !(1 << 31),
         };

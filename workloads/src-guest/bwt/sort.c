@@ -1,9 +1,11 @@
-/* Sorting of rotations: a bucket pass on two bytes, then three-way string quicksort in each bucket.
- * A block that repeats itself would make that quadratic; after a budget of steps the whole block
- * is sorted by prefix doubling instead. */
+/* Sorting of rotations: a bucket pass on two bytes (one in short blocks), then three-way string
+ * quicksort in each bucket.  A block that repeats itself would make that quadratic; after a budget
+ * of steps the whole block is sorted by prefix doubling instead. */
 #include "bwt.h"
 
 #define SMALL_PART 12
+/* A shorter block has fewer rotations than two bytes would give buckets to walk. */
+#define SHORT_BLOCK (16 * 1024)
 
 long fallback_sorts;
 
@@ -93,16 +95,17 @@ static NOINLINE void string_quicksort(struct sorter *s, int *order, int count, i
     insertion_sort(s, order, count, depth);
 }
 
-/* Spreads all rotations over 65536 buckets by their first two bytes. */
-static NOINLINE void bucket_pass(const unsigned char *block, int n, int *order, int *start)
+/* Spreads all rotations over the buckets by the top `bits` of their first two bytes. */
+static NOINLINE void bucket_pass(const unsigned char *block, int n, int *order, int *start, int bits)
 {
-    memset(start, 0, 65537 * sizeof(int));
+    int shift = 16 - bits, buckets = 1 << bits;
+    memset(start, 0, ((size_t)buckets + 1) * sizeof(int));
     for (int i = 0; i < n; i++)
-        start[(block[i] << 8 | block[i + 1]) + 1]++;
-    for (int i = 0; i < 65536; i++)
+        start[((block[i] << 8 | block[i + 1]) >> shift) + 1]++;
+    for (int i = 0; i < buckets; i++)
         start[i + 1] += start[i];
     for (int i = 0; i < n; i++)
-        order[start[block[i] << 8 | block[i + 1]]++] = i;
+        order[start[(block[i] << 8 | block[i + 1]) >> shift]++] = i;
 }
 
 /* One round of prefix doubling sorts by (rank[i], rank[i + step]) with two counting passes. */
@@ -173,13 +176,14 @@ void sort_rotations(const unsigned char *block, int n, int *order)
     memcpy(doubled, block, (size_t)n);
     memcpy(doubled + n, block, (size_t)n);
     struct sorter s = {doubled, n, 100L * n};
-    int *start = malloc(65537 * sizeof(int));
-    bucket_pass(doubled, n, order, start);
-    for (int b = 0, from = 0; b < 65536 && s.budget >= 0; b++) {
+    int bytes = n < SHORT_BLOCK ? 1 : 2, buckets = 1 << (8 * bytes);
+    int *start = malloc(((size_t)buckets + 1) * sizeof(int));
+    bucket_pass(doubled, n, order, start, 8 * bytes);
+    for (int b = 0, from = 0; b < buckets && s.budget >= 0; b++) {
         /* After the pass start[b] is where bucket b ends. */
         int end = start[b];
         if (end - from > 1)
-            string_quicksort(&s, order + from, end - from, 2);
+            string_quicksort(&s, order + from, end - from, bytes);
         from = end;
     }
     free(start);

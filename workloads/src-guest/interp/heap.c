@@ -1,13 +1,12 @@
 /* Arrays behind handles, collected by marking from the stack and the globals. */
 #include "vm.h"
 
-enum { HEAP_HANDLES = 4096, COLLECT_AFTER = 3000 };
-
-void heap_start(struct vm *vm)
+void heap_start(struct vm *vm, int handles, int collect_after)
 {
-    vm->heap_size = HEAP_HANDLES;
-    vm->heap = calloc(HEAP_HANDLES, sizeof(*vm->heap));
-    vm->free_handles = malloc(HEAP_HANDLES * sizeof(int));
+    vm->heap_size = handles;
+    vm->collect_after = collect_after;
+    vm->heap = calloc((size_t)handles, sizeof(*vm->heap));
+    vm->free_handles = malloc((size_t)handles * sizeof(int));
     vm->heap_used = vm->free_count = vm->allocated_since = 0;
 }
 
@@ -68,7 +67,7 @@ static NOINLINE int find_free_handle(struct vm *vm)
 
 value heap_new(struct vm *vm, int length)
 {
-    if (++vm->allocated_since > COLLECT_AFTER)
+    if (++vm->allocated_since > vm->collect_after)
         collect(vm);
     int index = find_free_handle(vm);
     struct array *a = &vm->heap[index];

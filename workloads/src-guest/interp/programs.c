@@ -80,11 +80,11 @@ static const char sequences[] =
     "done: load 1 load 0 get native emit push 0 ret ";
 
 const struct program programs[] = {
-    {"fibonacci", fibonacci, 15, 22},
-    {"sieve", sieve, 2000, 60000},
-    {"matrix", matrix, 9, 36},
-    {"quicksort", quicksort, 300, 9000},
-    {"objects", objects, 500, 40000},
-    {"sequences", sequences, 30, 160},
+    {"fibonacci", fibonacci, 13, 22},
+    {"sieve", sieve, 800, 60000},
+    {"matrix", matrix, 6, 36},
+    {"quicksort", quicksort, 130, 9000},
+    {"objects", objects, 220, 40000},
+    {"sequences", sequences, 19, 160},
 };
 const int program_count = ARRAY_LEN(programs);

@@ -48,7 +48,7 @@ struct vm {
     struct frame frames[FRAME_LIMIT];
     int depth, base;
     struct array *heap;
-    int heap_size, heap_used, allocated_since;
+    int heap_size, heap_used, allocated_since, collect_after;
     int *free_handles, free_count;
     long collections, executed;
     uint64_t output;
@@ -63,7 +63,8 @@ int find_function(const struct vm *vm, const char *name);
 value heap_new(struct vm *vm, int length);
 struct array *heap_array(struct vm *vm, value handle);
 value *heap_element(struct vm *vm, value handle, value index);
-void heap_start(struct vm *vm);
+/* Collects when `collect_after` arrays were made since the last time. */
+void heap_start(struct vm *vm, int handles, int collect_after);
 void heap_free(struct vm *vm);
 
 /* Native functions (native.c); each takes and leaves values on the stack. */

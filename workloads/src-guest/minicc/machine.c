@@ -1,7 +1,7 @@
 /* The machine: every call has its own registers in its frame. */
 #include "minicc.h"
 
-enum { MEMORY_WORDS = 1 << 16, MAX_DEPTH = 4096 };
+enum { MEMORY_WORDS = 1 << 13, MAX_DEPTH = 512 };
 
 struct call {
     const struct function *function;

@@ -44,11 +44,11 @@ void write_algorithms(struct text *t, int work)
 {
     for (size_t i = 0; i < ARRAY_LEN(algorithms); i++)
         text_add(t, "%s", algorithms[i]);
-    text_add(t, "func main() { print sieve(%d); print queens(0, %d); print ways(%d, 6);\n", 400 * work, work < 4 ? 5 : 7,
-             20 * work);
-    text_add(t, "  var i = 1; var sum = 0; while (i < %d) { sum = sum + collatz(i) * gcd(i, 360); i = i + 1; }\n", 60 * work);
-    text_add(t, "  print sum; i = 0; while (i < %d) { heap[i] = i * 7919 %% 1009; i = i + 1; }\n", 60 * work);
-    text_add(t, "  print heapsort(%d); return 0; }\n", 60 * work);
+    text_add(t, "func main() { print sieve(%d); print queens(0, %d); print ways(%d, 6);\n", 100 * work, work < 4 ? 4 : 7,
+             5 * work);
+    text_add(t, "  var i = 1; var sum = 0; while (i < %d) { sum = sum + collatz(i) * gcd(i, 360); i = i + 1; }\n", 15 * work);
+    text_add(t, "  print sum; i = 0; while (i < %d) { heap[i] = i * 7919 %% 1009; i = i + 1; }\n", 15 * work);
+    text_add(t, "  print heapsort(%d); return 0; }\n", 15 * work);
 }
 
 /* Generated functions: expressions over what is in scope, bounded loops, calls of earlier ones. */

@@ -8,9 +8,9 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"transport", generate_transport, 60, 800},
-    {"grid", generate_grid, 80, 950},
-    {"timetable", generate_timetable, 60, 700},
+    {"transport", generate_transport, 48, 800},
+    {"grid", generate_grid, 64, 950},
+    {"timetable", generate_timetable, 48, 700},
 };
 
 struct rule {

@@ -51,8 +51,8 @@ int main(int argc, char **argv)
     shop.journal = journal_new(&store);
     shop.rng = &rng;
     shop.answers = CHECKSUM_START;
-    shop_fill(&shop, large ? 4000 : 400, large ? 3000 : 300);
-    for (int i = 0; i < (large ? 220000 : 6000); i++)
+    shop_fill(&shop, large ? 4000 : 240, large ? 3000 : 180);
+    for (int i = 0; i < (large ? 220000 : 3500); i++)
         run_one(&shop);
     print_results(&shop);
     journal_free(shop.journal);

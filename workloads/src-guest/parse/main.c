@@ -99,10 +99,10 @@ int main(int argc, char **argv)
     dictionary_build(&rng);
     struct parser *p = malloc(sizeof(*p));
     memset(p, 0, sizeof(*p));
-    read_text(p, &rng, large ? 220 : 8, 4);
-    read_text(p, &rng, large ? 100 : 4, 16);
+    read_text(p, &rng, large ? 220 : 4, 4);
+    read_text(p, &rng, large ? 100 : 2, 16);
     read_text(p, &rng, large ? 40 : 1, 28);
-    tag_text(&rng, large ? 3000 : 100);
+    tag_text(&rng, large ? 3000 : 50);
     free(p);
     dictionary_free();
     if (rt_live_blocks() != 0)

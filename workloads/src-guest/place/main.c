@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     struct rng rng;
     rng_seed(&rng, 1983);
     for (size_t i = 0; i < ARRAY_LEN(models); i++)
-        large ? place_and_route(&models[i], &rng, 20, 6, 11) : place_and_route(&models[i], &rng, 8, 2, 11);
+        large ? place_and_route(&models[i], &rng, 20, 6, 11) : place_and_route(&models[i], &rng, 6, 1, 10);
     if (rt_live_blocks() != 0)
         rt_fail("blocks leaked");
     return 0;

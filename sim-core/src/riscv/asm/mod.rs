@@ -58,7 +58,10 @@ struct Token<'a> {
 
 impl Token<'_> {
     fn error(self, message: impl Into<String>) -> AsmError {
-        AsmError { column: self.column, message: message.into() }
+        AsmError {
+            column: self.column,
+            message: message.into(),
+        }
     }
 }
 
@@ -69,14 +72,22 @@ impl Token<'_> {
 /// kind, an immediate or a distance that does not fit.
 pub fn assemble(text: &str, pc: u64, operands: &dyn OperandHook) -> Result<Inst, AsmError> {
     let (mnemonic, tokens) = split(text)?;
-    let parser = Parser { mnemonic: mnemonic.text, pc, hook: operands };
+    let parser = Parser {
+        mnemonic: mnemonic.text,
+        pc,
+        hook: operands,
+    };
     if let Some(inst) = pseudo::special(&parser, mnemonic, &tokens)? {
         return Ok(inst);
     }
-    if let Some((op, tokens)) = pseudo::expand(mnemonic, &tokens) {
-        return instruction(&parser, op, mnemonic, &tokens);
-    }
-    let op = operation(mnemonic.text).ok_or_else(|| pseudo::unknown(mnemonic, tokens.len()))?;
+    let (op, tokens) = match pseudo::expand(mnemonic, &tokens) {
+        Some(expansion) => expansion,
+        None => match operation(mnemonic.text) {
+            Some(op) => (op, tokens),
+            None => return Err(pseudo::unknown(mnemonic, tokens.len())),
+        },
+    };
+    let op = pseudo::immediate_form(&parser, op, &tokens).unwrap_or(op);
     instruction(&parser, op, mnemonic, &tokens)
 }
 
@@ -85,7 +96,10 @@ fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError> {
     let start = text.len() - text.trim_start().len();
     let body = text.trim();
     let length = body.find(char::is_whitespace).unwrap_or(body.len());
-    let mnemonic = Token { text: &body[..length], column: start };
+    let mnemonic = Token {
+        text: &body[..length],
+        column: start,
+    };
     if body.is_empty() {
         return Err(mnemonic.error("an instruction is missing"));
     }
@@ -96,7 +110,10 @@ fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError> {
     let mut at = start + length;
     for piece in body[length..].split(',') {
         let lead = piece.len() - piece.trim_start().len();
-        let token = Token { text: piece.trim(), column: at + lead };
+        let token = Token {
+            text: piece.trim(),
+            column: at + lead,
+        };
         if token.text.is_empty() {
             return Err(token.error("an operand is missing"));
         }
@@ -118,12 +135,21 @@ fn operation(mnemonic: &str) -> Option<Op> {
 }
 
 /// An operation of the table with its operands.
-fn instruction(parser: &Parser<'_>, op: Op, mnemonic: Token<'_>, tokens: &[Token<'_>]) -> Result<Inst, AsmError> {
+fn instruction(
+    parser: &Parser<'_>,
+    op: Op,
+    mnemonic: Token<'_>,
+    tokens: &[Token<'_>],
+) -> Result<Inst, AsmError> {
     let mut inst = build(op, 4);
     let mut rest = tokens;
     let wrong_count = || {
         let wanted = expected(op.format());
-        mnemonic.error(format!("`{}` takes {wanted}, not {}", mnemonic.text, tokens.len()))
+        mnemonic.error(format!(
+            "`{}` takes {wanted}, not {}",
+            mnemonic.text,
+            tokens.len()
+        ))
     };
     for &operand in op.format().operands() {
         match (operand, rest) {
@@ -166,7 +192,11 @@ fn check_dise_move(inst: &Inst, mnemonic: Token<'_>) -> Result<(), AsmError> {
 
 /// "3 operands (rd, rs1, imm)" for an error message.
 fn expected(format: Format) -> String {
-    let names: Vec<&str> = format.operands().iter().map(|&operand| operand::describe(operand)).collect();
+    let names: Vec<&str> = format
+        .operands()
+        .iter()
+        .map(|&operand| operand::describe(operand))
+        .collect();
     let count = names.len() + usize::from(format == Format::Fence);
     match count {
         0 => "no operands".to_owned(),
@@ -177,5 +207,8 @@ fn expected(format: Format) -> String {
 
 /// `fence.tso`, which is a fence of its own.
 fn fence_tso() -> Inst {
-    Inst { imm: i64::from(FENCE_TSO), ..build(Op::Fence, 4) }
+    Inst {
+        imm: i64::from(FENCE_TSO),
+        ..build(Op::Fence, 4)
+    }
 }

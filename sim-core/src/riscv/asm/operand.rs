@@ -21,7 +21,12 @@ enum Kind {
 
 impl Parser<'_> {
     /// Parses one operand into the instruction.
-    pub(super) fn operand(&self, inst: &mut Inst, operand: Operand, token: Token<'_>) -> Result<(), AsmError> {
+    pub(super) fn operand(
+        &self,
+        inst: &mut Inst,
+        operand: Operand,
+        token: Token<'_>,
+    ) -> Result<(), AsmError> {
         match operand {
             Operand::Rd => inst.rd = destination(self.register(token, Kind::Integer)?),
             Operand::Rs1 => inst.rs1 = self.register(token, Kind::Integer)?,
@@ -40,7 +45,10 @@ impl Parser<'_> {
             Operand::Address => {
                 (inst.rs1, inst.imm) = self.memory(token, false)?;
                 if inst.imm != 0 {
-                    return Err(token.error(format!("`{}` takes no offset: write `(register)`", self.mnemonic)));
+                    return Err(token.error(format!(
+                        "`{}` takes no offset: write `(register)`",
+                        self.mnemonic
+                    )));
                 }
             }
             Operand::BranchTarget => inst.imm = self.distance(token, 1 << 12)?,
@@ -53,6 +61,14 @@ impl Parser<'_> {
             Operand::FenceSets => inst.imm = self.fence_set(token)?,
         }
         Ok(())
+    }
+
+    /// The token names a register, of whatever kind.
+    pub(super) fn is_register(&self, token: Token<'_>) -> bool {
+        self.hook
+            .register(token.text)
+            .or_else(|| parse_register(token.text))
+            .is_some()
     }
 
     fn register(&self, token: Token<'_>, kind: Kind) -> Result<u8, AsmError> {
@@ -81,7 +97,12 @@ impl Parser<'_> {
         self.hook
             .immediate(token.text)
             .or_else(|| parse_number(token.text))
-            .ok_or_else(|| token.error(format!("`{}` is neither a number nor a known name", token.text)))
+            .ok_or_else(|| {
+                token.error(format!(
+                    "`{}` is neither a number nor a known name",
+                    token.text
+                ))
+            })
     }
 
     fn ranged(&self, token: Token<'_>, low: i64, high: i64) -> Result<i64, AsmError> {
@@ -89,23 +110,41 @@ impl Parser<'_> {
         if (low..=high).contains(&value) {
             return Ok(value);
         }
-        Err(token.error(format!("{value} is out of range: `{}` takes {low} to {high} here", self.mnemonic)))
+        Err(token.error(format!(
+            "{value} is out of range: `{}` takes {low} to {high} here",
+            self.mnemonic
+        )))
     }
 
     /// `imm(register)` or `(register)`; the register alone where `bare` allows it.
     fn memory(&self, token: Token<'_>, bare: bool) -> Result<(u8, i64), AsmError> {
-        let Some((open, inner)) =
-            token.text.strip_suffix(')').and_then(|head| head.rfind('(').map(|at| (at, &head[at + 1..])))
+        let Some((open, inner)) = token
+            .text
+            .strip_suffix(')')
+            .and_then(|head| head.rfind('(').map(|at| (at, &head[at + 1..])))
         else {
             if bare {
                 return Ok((self.register(token, Kind::Integer)?, 0));
             }
-            return Err(token.error(format!("`{}` is not a memory operand: write `offset(register)`", token.text)));
+            return Err(token.error(format!(
+                "`{}` is not a memory operand: write `offset(register)`",
+                token.text
+            )));
         };
         let lead = inner.len() - inner.trim_start().len();
-        let register = Token { text: inner.trim(), column: token.column + open + 1 + lead };
-        let offset = Token { text: token.text[..open].trim(), column: token.column };
-        let imm = if offset.text.is_empty() { 0 } else { self.ranged(offset, -2048, 2047)? };
+        let register = Token {
+            text: inner.trim(),
+            column: token.column + open + 1 + lead,
+        };
+        let offset = Token {
+            text: token.text[..open].trim(),
+            column: token.column,
+        };
+        let imm = if offset.text.is_empty() {
+            0
+        } else {
+            self.ranged(offset, -2048, 2047)?
+        };
         Ok((self.register(register, Kind::Integer)?, imm))
     }
 
@@ -113,7 +152,10 @@ impl Parser<'_> {
     fn distance(&self, token: Token<'_>, reach: i64) -> Result<i64, AsmError> {
         let distance = self.immediate(token)?.wrapping_sub(self.pc as i64);
         if distance & 1 != 0 {
-            return Err(token.error(format!("the target `{}` is not at an even distance", token.text)));
+            return Err(token.error(format!(
+                "the target `{}` is not at an even distance",
+                token.text
+            )));
         }
         if (-reach..reach).contains(&distance) {
             return Ok(distance);
@@ -145,7 +187,10 @@ impl Parser<'_> {
         if rest.is_empty() || token.text == "0" {
             return Ok(bits);
         }
-        Err(token.error(format!("`{}` is no set of accesses: write letters of `iorw` in this order, or 0", token.text)))
+        Err(token.error(format!(
+            "`{}` is no set of accesses: write letters of `iorw` in this order, or 0",
+            token.text
+        )))
     }
 }
 
@@ -154,7 +199,12 @@ fn rounding_mode(token: Token<'_>) -> Result<i64, AsmError> {
         .iter()
         .position(|&name| name == Some(token.text))
         .map(|mode| mode as i64)
-        .ok_or_else(|| token.error(format!("`{}` is no rounding mode: use rne, rtz, rdn, rup, rmm or dyn", token.text)))
+        .ok_or_else(|| {
+            token.error(format!(
+                "`{}` is no rounding mode: use rne, rtz, rdn, rup, rmm or dyn",
+                token.text
+            ))
+        })
 }
 
 /// Decimal, `0x` or `0b`, with a sign.
@@ -163,7 +213,10 @@ fn parse_number(text: &str) -> Option<i64> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let magnitude = if let Some(hex) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+    let magnitude = if let Some(hex) = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
         unsigned(hex, 16)?
     } else if let Some(binary) = digits.strip_prefix("0b") {
         unsigned(binary, 2)?

@@ -1,9 +1,9 @@
 //! Pseudo-instructions that stand for one instruction (unprivileged specification, chapter
 //! "RISC-V Assembly Programmer's Handbook", and the aliases of the GNU assembler).
 
+use super::super::decode::{build, class_of, destination};
 use super::operand::Parser;
 use super::{AsmError, Token, fence_tso, suggest};
-use super::super::decode::{build, class_of, destination};
 use crate::inst::{Inst, Op};
 use crate::ops::OPS;
 
@@ -81,14 +81,56 @@ const PSEUDOS: &[Pseudo] = &[
     ("fmv.s.x", 2, Op::FmvWX, &["$1", "$2"]),
 ];
 
+/// `add rd, rs1, imm` is read as `addi`, and so on, as GNU tools write it.
+const IMMEDIATE_FORMS: &[(Op, Op)] = &[
+    (Op::Add, Op::Addi),
+    (Op::Slt, Op::Slti),
+    (Op::Sltu, Op::Sltiu),
+    (Op::Xor, Op::Xori),
+    (Op::Or, Op::Ori),
+    (Op::And, Op::Andi),
+    (Op::Sll, Op::Slli),
+    (Op::Srl, Op::Srli),
+    (Op::Sra, Op::Srai),
+    (Op::Addw, Op::Addiw),
+    (Op::Sllw, Op::Slliw),
+    (Op::Srlw, Op::Srliw),
+    (Op::Sraw, Op::Sraiw),
+    (Op::Ror, Op::Rori),
+    (Op::Rorw, Op::Roriw),
+    (Op::Bclr, Op::Bclri),
+    (Op::Bext, Op::Bexti),
+    (Op::Binv, Op::Binvi),
+    (Op::Bset, Op::Bseti),
+    (Op::Csrrw, Op::Csrrwi),
+    (Op::Csrrs, Op::Csrrsi),
+    (Op::Csrrc, Op::Csrrci),
+];
+
+/// The operation with an immediate that `op` means if its third operand is one.
+pub(super) fn immediate_form(parser: &Parser<'_>, op: Op, tokens: &[Token<'_>]) -> Option<Op> {
+    let &(_, immediate) = IMMEDIATE_FORMS
+        .iter()
+        .find(|&&(register, _)| register == op)?;
+    let [_, _, third] = tokens else { return None };
+    (!parser.is_register(*third) && parser.immediate(*third).is_ok()).then_some(immediate)
+}
+
 /// The operation and operands that a pseudo-instruction stands for.
-pub(super) fn expand<'a>(mnemonic: Token<'a>, tokens: &[Token<'a>]) -> Option<(Op, Vec<Token<'a>>)> {
-    let &(_, _, op, template) =
-        PSEUDOS.iter().find(|&&(name, count, ..)| name == mnemonic.text && count == tokens.len())?;
+pub(super) fn expand<'a>(
+    mnemonic: Token<'a>,
+    tokens: &[Token<'a>],
+) -> Option<(Op, Vec<Token<'a>>)> {
+    let &(_, _, op, template) = PSEUDOS
+        .iter()
+        .find(|&&(name, count, ..)| name == mnemonic.text && count == tokens.len())?;
     let fill = |item: &&'static str| match item.strip_prefix('$') {
         // Templates name operands 1 to 3, which the count above guarantees.
         Some(digit) => tokens[usize::from(digit.as_bytes()[0] - b'1')],
-        None => Token { text: item, column: mnemonic.column },
+        None => Token {
+            text: item,
+            column: mnemonic.column,
+        },
     };
     Some((op, template.iter().map(fill).collect()))
 }
@@ -129,7 +171,10 @@ fn load_immediate(parser: &Parser<'_>, rd: Token<'_>, value: Token<'_>) -> Resul
             )));
         }
     };
-    let mut inst = Inst { imm, ..build(op, 4) };
+    let mut inst = Inst {
+        imm,
+        ..build(op, 4)
+    };
     parser.operand(&mut inst, Rd, rd)?;
     inst.rd = destination(inst.rd);
     Ok(inst)
@@ -138,21 +183,31 @@ fn load_immediate(parser: &Parser<'_>, rd: Token<'_>, value: Token<'_>) -> Resul
 /// The error for a mnemonic that is in no table, or is one of a pseudo-instruction with another
 /// number of operands.
 pub(super) fn unknown(mnemonic: Token<'_>, operands: usize) -> AsmError {
-    let counts: Vec<String> =
-        PSEUDOS.iter().filter(|p| p.0 == mnemonic.text).map(|p| p.1.to_string()).collect();
+    let counts: Vec<String> = PSEUDOS
+        .iter()
+        .filter(|p| p.0 == mnemonic.text)
+        .map(|p| p.1.to_string())
+        .collect();
     if !counts.is_empty() {
         let counts = counts.join(" or ");
-        return mnemonic.error(format!("`{}` takes {counts} operands, not {operands}", mnemonic.text));
+        return mnemonic.error(format!(
+            "`{}` takes {counts} operands, not {operands}",
+            mnemonic.text
+        ));
     }
     if mnemonic.text == "li" {
         return mnemonic.error(format!("`li` takes 2 operands, not {operands}"));
     }
-    let known = OPS[1..].iter().map(|info| info.mnemonic).chain(PSEUDOS.iter().map(|p| p.0));
+    let known = OPS[1..]
+        .iter()
+        .map(|info| info.mnemonic)
+        .chain(PSEUDOS.iter().map(|p| p.0));
     let known = known.chain(["li", "fence.tso", "d_mfdr", "d_mtdr"]);
     match suggest::nearest(mnemonic.text, known) {
-        Some(name) => {
-            mnemonic.error(format!("unknown instruction `{}`; did you mean `{name}`?", mnemonic.text))
-        }
+        Some(name) => mnemonic.error(format!(
+            "unknown instruction `{}`; did you mean `{name}`?",
+            mnemonic.text
+        )),
         None => mnemonic.error(format!("unknown instruction `{}`", mnemonic.text)),
     }
 }

@@ -2,10 +2,18 @@
 
 /// The candidate with the least edit distance to `word`, the first of equals, if it is close
 /// enough to be meant.
-pub(super) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let limit = if word.len() <= 4 { 1 } else { 2 };
     candidates
-        .map(|candidate| (edit_distance(word.as_bytes(), candidate.as_bytes()), candidate))
+        .map(|candidate| {
+            (
+                edit_distance(word.as_bytes(), candidate.as_bytes()),
+                candidate,
+            )
+        })
         .filter(|&(distance, _)| distance <= limit)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)

@@ -58,6 +58,9 @@ fn pseudo_instructions_stand_for_their_expansion() {
         ("fence", "fence iorw, iorw"),
         ("csrr a0, 0xc02", "csrrs a0, instret, zero"),
         ("amoswap.w.aqrl a0, a1, (a2)", "amoswap.w a0, a1, (a2)"),
+        ("add a0, a0, -1", "addi a0, a0, -1"),
+        ("csrs fflags, 16", "csrrsi zero, fflags, 16"),
+        ("sraw a0, a0, 31", "sraiw a0, a0, 31"),
         ("lw a0, (sp)", "lw a0, 0(sp)"),
         ("  add\ta0,a1 , a2  ", "add x10, x11, x12"),
     ] {
@@ -84,17 +87,31 @@ fn dise_operations_assemble() {
     assert_eq!(word("d_ret"), 0x0000_200b);
     assert_eq!(word("d_drain"), 0x0000_300b);
     let branch = assemble("d_bltu dr0, a0, 3", PC, &NoHook).unwrap();
-    assert_eq!((branch.op, branch.rs1, branch.rs2, branch.imm), (Op::DiseBltu, reg::DISE, 10, 3));
+    assert_eq!(
+        (branch.op, branch.rs1, branch.rs2, branch.imm),
+        (Op::DiseBltu, reg::DISE, 10, 3)
+    );
     assert_eq!(encode(&branch), None);
     let call = assemble("d_ccall dr1, 0x7000", PC, &NoHook).unwrap();
-    assert_eq!((call.rs1, call.imm, call.class), (reg::DISE + 1, 0x7000, OpClass::DiseCall));
+    assert_eq!(
+        (call.rs1, call.imm, call.class),
+        (reg::DISE + 1, 0x7000, OpClass::DiseCall)
+    );
     let add = assemble("addi dr2, dr3, 1", PC, &NoHook).unwrap();
     assert_eq!((add.rd, add.rs1), (reg::DISE + 2, reg::DISE + 3));
     assert_eq!(encode(&add), None);
     let copy = assemble("d_move dr1, dr2", PC, &NoHook).unwrap();
     assert_eq!((copy.rd, copy.rs1), (reg::DISE + 1, reg::DISE + 2));
-    assert!(error("d_mfdr dr1, a0").message.contains("from a DISE register"));
-    assert!(error("d_mtdr a0, dr1").message.contains("to a DISE register"));
+    assert!(
+        error("d_mfdr dr1, a0")
+            .message
+            .contains("from a DISE register")
+    );
+    assert!(
+        error("d_mtdr a0, dr1")
+            .message
+            .contains("to a DISE register")
+    );
 }
 
 #[test]
@@ -121,34 +138,109 @@ fn the_hook_is_asked_first() {
 fn errors_name_the_place_and_the_remedy() {
     for (text, column, message) in [
         ("", 0, "an instruction is missing"),
-        ("adi a0, a0, 1", 0, "unknown instruction `adi`; did you mean `addi`?"),
+        (
+            "adi a0, a0, 1",
+            0,
+            "unknown instruction `adi`; did you mean `addi`?",
+        ),
         ("frobnicate a0", 0, "unknown instruction `frobnicate`"),
-        ("  add a0, a1", 2, "`add` takes 3 operands (rd, rs1, rs2), not 2"),
+        (
+            "  add a0, a1",
+            2,
+            "`add` takes 3 operands (rd, rs1, rs2), not 2",
+        ),
         ("mv a0", 0, "`mv` takes 2 operands, not 1"),
         ("ecall a0", 0, "`ecall` takes no operands, not 1"),
         ("add a0,, a1", 7, "an operand is missing"),
-        ("addi a0, a0, 2048", 13, "2048 is out of range: `addi` takes -2048 to 2047 here"),
-        ("slliw a0, a0, 32", 14, "32 is out of range: `slliw` takes 0 to 31 here"),
+        (
+            "addi a0, a0, 2048",
+            13,
+            "2048 is out of range: `addi` takes -2048 to 2047 here",
+        ),
+        (
+            "slliw a0, a0, 32",
+            14,
+            "32 is out of range: `slliw` takes 0 to 31 here",
+        ),
         ("add a0, q1, a2", 8, "`q1` is not a register"),
-        ("add a0, a1, fa2", 12, "`add` takes an integer register here, not `fa2`"),
-        ("fadd.s fa0, fa1, a2", 17, "`fadd.s` takes a floating-point register here, not `a2`"),
-        ("lw a0, a1", 7, "`a1` is not a memory operand: write `offset(register)`"),
-        ("lw a0, 4096(a1)", 7, "4096 is out of range: `lw` takes -2048 to 2047 here"),
+        (
+            "add a0, a1, fa2",
+            12,
+            "`add` takes an integer register here, not `fa2`",
+        ),
+        (
+            "fadd.s fa0, fa1, a2",
+            17,
+            "`fadd.s` takes a floating-point register here, not `a2`",
+        ),
+        (
+            "lw a0, a1",
+            7,
+            "`a1` is not a memory operand: write `offset(register)`",
+        ),
+        (
+            "lw a0, 4096(a1)",
+            7,
+            "4096 is out of range: `lw` takes -2048 to 2047 here",
+        ),
         ("lw a0, 4( q1)", 10, "`q1` is not a register"),
-        ("lr.w a0, 4(a1)", 9, "`lr.w` takes no offset: write `(register)`"),
-        ("j 0x200000", 2, "the target is 2031616 bytes away: `j` reaches -1048576 to 1048574"),
-        ("beqz a0, 0x10001", 9, "the target `0x10001` is not at an even distance"),
-        ("j nowhere", 2, "`nowhere` is neither a number nor a known name"),
-        ("fadd.s fa0, fa1, fa2, up", 22, "`up` is no rounding mode: use rne, rtz, rdn, rup, rmm or dyn"),
-        ("li a0, 0x12345678", 7, "305419896 takes more than one instruction: `li` takes -2048 to 2047 here, or 32 bits whose lower 12 are zero"),
+        (
+            "lr.w a0, 4(a1)",
+            9,
+            "`lr.w` takes no offset: write `(register)`",
+        ),
+        (
+            "j 0x200000",
+            2,
+            "the target is 2031616 bytes away: `j` reaches -1048576 to 1048574",
+        ),
+        (
+            "beqz a0, 0x10001",
+            9,
+            "the target `0x10001` is not at an even distance",
+        ),
+        (
+            "j nowhere",
+            2,
+            "`nowhere` is neither a number nor a known name",
+        ),
+        (
+            "fadd.s fa0, fa1, fa2, up",
+            22,
+            "`up` is no rounding mode: use rne, rtz, rdn, rup, rmm or dyn",
+        ),
+        (
+            "li a0, 0x12345678",
+            7,
+            "305419896 takes more than one instruction: `li` takes -2048 to 2047 here, or 32 bits whose lower 12 are zero",
+        ),
     ] {
-        assert_eq!(error(text), AsmError { column, message: message.to_owned() }, "{text}");
+        assert_eq!(
+            error(text),
+            AsmError {
+                column,
+                message: message.to_owned()
+            },
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn hostile_text_is_an_error_and_no_panic() {
-    for text in ["é", "add é,é,é", "lw a0, (", "lw a0, )", "lw a0, )(", "lw a0, ()", "add ,", ",", "li", "jalr ,,,", "add.aq a0, a1, a2"] {
+    for text in [
+        "é",
+        "add é,é,é",
+        "lw a0, (",
+        "lw a0, )",
+        "lw a0, )(",
+        "lw a0, ()",
+        "add ,",
+        ",",
+        "li",
+        "jalr ,,,",
+        "add.aq a0, a1, a2",
+    ] {
         assert!(assemble(text, PC, &NoHook).is_err(), "{text}");
     }
     assert!(assemble("j 0x8000000000000000", PC, &NoHook).is_err());
@@ -176,7 +268,12 @@ fn text_of_every_operation_reads_back() {
     }
     assert!(seen > 550, "{seen}");
     for op in [Op::DiseBeq, Op::DiseBr, Op::DiseCall, Op::DiseCcall] {
-        let mut inst = Inst { op, class: op.class(), imm: 5, ..Inst::illegal(4) };
+        let mut inst = Inst {
+            op,
+            class: op.class(),
+            imm: 5,
+            ..Inst::illegal(4)
+        };
         if op == Op::DiseBeq || op == Op::DiseCcall {
             inst.rs1 = reg::DISE;
         }

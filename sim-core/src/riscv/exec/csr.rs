@@ -46,7 +46,9 @@ fn set(hart: &mut Hart, csr: u16, value: u64) -> Option<()> {
 /// Reads a CSR into `rd` and, if `update` gives a value, writes that.
 fn access(hart: &mut Hart, inst: &Inst, update: impl FnOnce(u64) -> Option<u64>) -> Outcome {
     let csr = number(inst);
-    let Some(old) = read(hart, csr) else { return illegal() };
+    let Some(old) = read(hart, csr) else {
+        return illegal();
+    };
     if let Some(value) = update(old)
         && set(hart, csr, value).is_none()
     {
@@ -62,12 +64,16 @@ pub(super) fn csrrw<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outco
 
 pub(super) fn csrrs<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let operand = rs1(hart, inst);
-    access(hart, inst, |old| (inst.rs1 != reg::ZERO).then_some(old | operand))
+    access(hart, inst, |old| {
+        (inst.rs1 != reg::ZERO).then_some(old | operand)
+    })
 }
 
 pub(super) fn csrrc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let operand = rs1(hart, inst);
-    access(hart, inst, |old| (inst.rs1 != reg::ZERO).then_some(old & !operand))
+    access(hart, inst, |old| {
+        (inst.rs1 != reg::ZERO).then_some(old & !operand)
+    })
 }
 
 pub(super) fn csrrwi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
@@ -75,9 +81,13 @@ pub(super) fn csrrwi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outc
 }
 
 pub(super) fn csrrsi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
-    access(hart, inst, |old| (zimm(inst) != 0).then_some(old | zimm(inst)))
+    access(hart, inst, |old| {
+        (zimm(inst) != 0).then_some(old | zimm(inst))
+    })
 }
 
 pub(super) fn csrrci<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
-    access(hart, inst, |old| (zimm(inst) != 0).then_some(old & !zimm(inst)))
+    access(hart, inst, |old| {
+        (zimm(inst) != 0).then_some(old & !zimm(inst))
+    })
 }

@@ -41,7 +41,11 @@ pub(super) fn call<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
 
 #[inline(always)]
 pub(super) fn ccall<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
-    if rs1(hart, inst) != 0 { Outcome::DiseCall(inst.imm as u64) } else { Outcome::Next }
+    if rs1(hart, inst) != 0 {
+        Outcome::DiseCall(inst.imm as u64)
+    } else {
+        Outcome::Next
+    }
 }
 
 #[inline(always)]

@@ -1,6 +1,8 @@
 //! D: double-precision arithmetic.
 
-use super::{flag_ops, illegal, register_ops, rounding, rounding_ops, rs1, rs2, rs3, unary_ops, write};
+use super::{
+    flag_ops, illegal, register_ops, rounding, rounding_ops, rs1, rs2, rs3, unary_ops, write,
+};
 use crate::exec::Outcome;
 use crate::fp;
 use crate::hart::Hart;

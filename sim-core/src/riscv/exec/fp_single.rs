@@ -1,6 +1,9 @@
 //! F: single-precision arithmetic on NaN-boxed values.
 
-use super::{boxed, flag_ops, illegal, register_ops, rounding, rounding_ops, rs1, rs2, rs3, unary_ops, unbox, write};
+use super::{
+    boxed, flag_ops, illegal, register_ops, rounding, rounding_ops, rs1, rs2, rs3, unary_ops,
+    unbox, write,
+};
 use crate::exec::Outcome;
 use crate::fp;
 use crate::hart::Hart;

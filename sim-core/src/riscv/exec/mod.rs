@@ -82,7 +82,11 @@ fn illegal() -> Outcome {
 fn rounding(hart: &Hart, inst: &Inst) -> Option<Round> {
     const DYNAMIC: u8 = 7;
     let mode = inst.imm as u8;
-    Round::from_riscv(if mode == DYNAMIC { hart.fcsr >> 5 } else { mode })
+    Round::from_riscv(if mode == DYNAMIC {
+        hart.fcsr >> 5
+    } else {
+        mode
+    })
 }
 
 /// The upper half of a register that holds a single-precision value.
@@ -92,7 +96,11 @@ const BOX: u64 = 0xffff_ffff_0000_0000;
 #[inline(always)]
 fn unbox(value: u64) -> u32 {
     const CANONICAL_NAN: u32 = 0x7fc0_0000;
-    if value >= BOX { value as u32 } else { CANONICAL_NAN }
+    if value >= BOX {
+        value as u32
+    } else {
+        CANONICAL_NAN
+    }
 }
 
 #[inline(always)]

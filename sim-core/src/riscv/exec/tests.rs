@@ -20,12 +20,18 @@ impl Bus for Ram {
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
         let mut bytes = [0; 8];
         let slice = self.0.get(addr as usize..).and_then(|rest| rest.get(..N));
-        bytes[..N].copy_from_slice(slice.ok_or(MemFault { addr, unmapped: true })?);
+        bytes[..N].copy_from_slice(slice.ok_or(MemFault {
+            addr,
+            unmapped: true,
+        })?);
         Ok(u64::from_le_bytes(bytes))
     }
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
         if addr >= 32 {
-            return Err(MemFault { addr, unmapped: false });
+            return Err(MemFault {
+                addr,
+                unmapped: false,
+            });
         }
         self.0[addr as usize..addr as usize + N].copy_from_slice(&value.to_le_bytes()[..N]);
         Ok(())
@@ -39,7 +45,10 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        Guest { hart: Hart::default(), ram: Ram([0; 64]) }
+        Guest {
+            hart: Hart::default(),
+            ram: Ram([0; 64]),
+        }
     }
     fn run(&mut self, text: &str) -> Outcome {
         let inst = assemble(text, PC, &NoHook).unwrap_or_else(|e| panic!("{text}: {e}"));
@@ -49,7 +58,11 @@ impl Guest {
     fn trap(&mut self, text: &str) -> TrapCause {
         let (hart, ram) = (self.hart.clone(), self.ram.0);
         let outcome = self.run(text);
-        assert_eq!((&self.hart, self.ram.0), (&hart, ram), "{text} trapped and changed something");
+        assert_eq!(
+            (&self.hart, self.ram.0),
+            (&hart, ram),
+            "{text} trapped and changed something"
+        );
         match outcome {
             Outcome::Trap(cause) => cause,
             other => panic!("{text}: {other:?}"),
@@ -69,26 +82,49 @@ fn store_conditional_needs_the_reservation_on_its_address() {
     // A store of the same hart in between does not break the reservation.
     g.run("sw a2, 0(a1)");
     g.run("sc.w a0, a1, (a1)");
-    assert_eq!((g.hart.r[A0], g.ram.0[8], g.hart.reservation), (0, 8, NO_RESERVATION));
+    assert_eq!(
+        (g.hart.r[A0], g.ram.0[8], g.hart.reservation),
+        (0, 8, NO_RESERVATION)
+    );
     g.run("lr.d a0, (a1)");
     g.hart.r[A1] = 16;
     g.run("sc.d a0, a2, (a1)");
-    assert_eq!((g.hart.r[A0], g.ram.0[16], g.hart.reservation), (1, 0, NO_RESERVATION));
+    assert_eq!(
+        (g.hart.r[A0], g.ram.0[16], g.hart.reservation),
+        (1, 0, NO_RESERVATION)
+    );
 }
 
 #[test]
 fn atomics_trap_where_they_must() {
     let mut g = Guest::new();
     g.hart.r[A1] = 4;
-    for text in ["amoadd.d a0, a2, (a1)", "lr.d a0, (a1)", "sc.d a0, a2, (a1)"] {
-        assert_eq!(g.trap(text), TrapCause::MisalignedAtomic { addr: 4 }, "{text}");
+    for text in [
+        "amoadd.d a0, a2, (a1)",
+        "lr.d a0, (a1)",
+        "sc.d a0, a2, (a1)",
+    ] {
+        assert_eq!(
+            g.trap(text),
+            TrapCause::MisalignedAtomic { addr: 4 },
+            "{text}"
+        );
     }
     g.hart.r[A1] = 32;
-    assert_eq!(g.trap("amoadd.d a0, a2, (a1)"), TrapCause::StoreFault { addr: 32 });
+    assert_eq!(
+        g.trap("amoadd.d a0, a2, (a1)"),
+        TrapCause::StoreFault { addr: 32 }
+    );
     g.run("lr.d a0, (a1)");
-    assert_eq!(g.trap("sc.d a0, a2, (a1)"), TrapCause::StoreFault { addr: 32 });
+    assert_eq!(
+        g.trap("sc.d a0, a2, (a1)"),
+        TrapCause::StoreFault { addr: 32 }
+    );
     g.hart.r[A1] = 64;
-    assert_eq!(g.trap("amoadd.d a0, a2, (a1)"), TrapCause::StoreFault { addr: 64 });
+    assert_eq!(
+        g.trap("amoadd.d a0, a2, (a1)"),
+        TrapCause::StoreFault { addr: 64 }
+    );
     assert_eq!(g.trap("lr.d a0, (a1)"), TrapCause::LoadFault { addr: 64 });
 }
 
@@ -105,7 +141,11 @@ fn loads_and_stores_trap_without_effect() {
 #[test]
 fn only_the_documented_csrs_exist() {
     let mut g = Guest::new();
-    g.hart.counters = GuestCounters { cycle: 11, time_ns: 22, instret: 33 };
+    g.hart.counters = GuestCounters {
+        cycle: 11,
+        time_ns: 22,
+        instret: 33,
+    };
     for (text, value) in [("rdcycle a0", 11), ("rdtime a0", 22), ("rdinstret a0", 33)] {
         assert_eq!(g.run(text), Outcome::Next);
         assert_eq!(g.hart.r[A0], value, "{text}");
@@ -137,8 +177,17 @@ fn a_reserved_dynamic_rounding_mode_is_illegal_where_it_is_used() {
     let mut g = Guest::new();
     for frm in 5..8 {
         g.run(&format!("fsrmi {frm}"));
-        for text in ["fadd.s fa0, fa0, fa0", "fsqrt.d fa0, fa0", "fcvt.d.w fa0, a0, dyn", "fcvt.lu.s a0, fa0"] {
-            assert_eq!(g.trap(text), TrapCause::IllegalInstruction, "{text} with frm {frm}");
+        for text in [
+            "fadd.s fa0, fa0, fa0",
+            "fsqrt.d fa0, fa0",
+            "fcvt.d.w fa0, a0, dyn",
+            "fcvt.lu.s a0, fa0",
+        ] {
+            assert_eq!(
+                g.trap(text),
+                TrapCause::IllegalInstruction,
+                "{text} with frm {frm}"
+            );
         }
         assert_eq!(g.run("fadd.s fa0, fa0, fa0, rtz"), Outcome::Next);
         assert_eq!(g.run("fcvt.d.w fa0, a0"), Outcome::Next);
@@ -173,8 +222,14 @@ fn jumps_link_behind_themselves_and_read_before_they_write() {
     g.hart.r[A1] = 0x2001;
     assert_eq!(g.run("jalr a1, 4(a1)"), Outcome::Taken(0x2004));
     assert_eq!(g.hart.r[A1], PC + 4);
-    let short = Inst { len: 2, ..assemble("jal ra, 0x1800", PC, &NoHook).unwrap() };
-    assert_eq!(execute(&mut g.hart, &mut g.ram, &short, PC), Outcome::Taken(0x1800));
+    let short = Inst {
+        len: 2,
+        ..assemble("jal ra, 0x1800", PC, &NoHook).unwrap()
+    };
+    assert_eq!(
+        execute(&mut g.hart, &mut g.ram, &short, PC),
+        Outcome::Taken(0x1800)
+    );
     assert_eq!(g.hart.r[1], PC + 2);
     assert_eq!(g.run("bltu zero, zero, 0x1010"), Outcome::Next);
     assert_eq!(g.run("bgeu zero, zero, 0x0ff0"), Outcome::Taken(0xff0));
@@ -204,7 +259,13 @@ fn system_instructions_say_what_they_are() {
 fn writes_to_the_zero_register_vanish() {
     let mut g = Guest::new();
     g.hart.r[A1] = 5;
-    for text in ["add zero, a1, a1", "lb zero, 0(a1)", "jal zero, 0x1000", "csrr zero, fcsr", "fmv.x.d zero, fa0"] {
+    for text in [
+        "add zero, a1, a1",
+        "lb zero, 0(a1)",
+        "jal zero, 0x1000",
+        "csrr zero, fcsr",
+        "fmv.x.d zero, fa0",
+    ] {
         g.run(text);
         assert_eq!(g.hart.r[reg::ZERO as usize], 0, "{text}");
     }

@@ -1,0 +1,24 @@
+//! Machines as sweeps use them.
+
+use hps_dise::DiseConfig;
+use hps_pipeline::config::{ExpansionCost, MachineConfig};
+
+/// The DISE engine that a machine description asks for.
+#[must_use]
+pub fn dise_config(machine: &MachineConfig) -> DiseConfig {
+    let d = &machine.dise;
+    DiseConfig {
+        pt_entries: d.pt_entries as usize,
+        rt_entries: d.rt_entries as usize,
+        rt_entry_bytes: d.rt_entry_bytes as usize,
+        expansion_cost: match d.expansion_cost {
+            ExpansionCost::Free => hps_dise::ExpansionCost::Free,
+            ExpansionCost::Stall => hps_dise::ExpansionCost::Stall,
+            ExpansionCost::ExtraStage => hps_dise::ExpansionCost::ExtraStage,
+        },
+        rt_miss_cycles: d.rt_miss_cycles,
+        composed_miss_cycles: d.composed_miss_cycles,
+        repair_counters: d.repair_counters,
+        ..DiseConfig::default()
+    }
+}

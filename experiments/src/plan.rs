@@ -1,0 +1,224 @@
+//! From a definition to points: programs and machines loaded, every point with its id.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hps_pipeline::config::{ConfigError, MachineConfig};
+use hps_productions::{SamplePoint, SamplePointError};
+use hps_profile::{ProfileKind, StreamConfig};
+use hps_sim_core::image::{LoadError, ProgramImage};
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::process::ProcessConfig;
+use sha2::{Digest, Sha256};
+
+use crate::spec::{InputSize, SweepSpec};
+
+/// Results are comparable only within one version of the lab.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A definition that names what is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// No such program.
+    #[error("program {name}: there is none of that name; the programs that come with the project are {known}")]
+    UnknownProgram {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A program cannot be loaded.
+    #[error(transparent)]
+    Program(#[from] LoadError),
+    /// A machine cannot be used.
+    #[error(transparent)]
+    Machine(#[from] ConfigError),
+    /// A sampling point cannot be used.
+    #[error(transparent)]
+    Point(#[from] SamplePointError),
+}
+
+/// A program with its input.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its name in results.
+    pub name: String,
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// The name of its input in results.
+    pub input: String,
+    /// How it is started.
+    pub process: ProcessConfig,
+    /// What it must print, if that is known.
+    pub expected: Option<&'static str>,
+}
+
+/// A point of a plan.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Made from everything that determines the result.
+    pub id: String,
+    /// Index into [`Plan::programs`].
+    pub program: usize,
+    /// Index into [`Plan::machines`].
+    pub machine: usize,
+    /// Kind of profile.
+    pub profile: ProfileKind,
+    /// Index into [`Plan::grid`].
+    pub at: usize,
+    /// It is timed.
+    pub timed: bool,
+}
+
+/// Everything that a sweep will do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Programs.
+    pub programs: Vec<Program>,
+    /// Machines.
+    pub machines: Vec<MachineConfig>,
+    /// Sampling points with their frequency as 1 in n.
+    pub grid: Vec<(SamplePoint, u64)>,
+    /// All points.
+    pub points: Vec<Point>,
+    /// How data streams are analyzed.
+    pub streams: StreamConfig,
+    /// Data references are needed.
+    pub wants_memory: bool,
+}
+
+impl Plan {
+    /// Loads what a definition names. Relative paths are relative to `folder`.
+    ///
+    /// # Errors
+    /// [`PlanError`] for the first thing that cannot be used.
+    pub fn new(spec: &SweepSpec, folder: &Path) -> Result<Plan, PlanError> {
+        let programs = load_programs(spec, folder)?;
+        let machines = spec
+            .machines
+            .iter()
+            .map(|name| MachineConfig::load(&located(name, folder)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut grid = Vec::new();
+        for &burst in &spec.bursts {
+            for &one_in in &spec.one_in {
+                grid.push((SamplePoint::from_frequency(burst, one_in)?, one_in));
+            }
+        }
+        let mut plan = Plan {
+            programs,
+            machines,
+            grid,
+            points: Vec::new(),
+            streams: StreamConfig::default(),
+            wants_memory: spec.profiles.contains(&ProfileKind::DataStream),
+        };
+        plan.points = plan.enumerate(spec);
+        Ok(plan)
+    }
+
+    fn enumerate(&self, spec: &SweepSpec) -> Vec<Point> {
+        let mut points = Vec::new();
+        for program in 0..self.programs.len() {
+            for machine in 0..self.machines.len() {
+                for &profile in &spec.profiles {
+                    for (at, (point, _)) in self.grid.iter().enumerate() {
+                        let timed = spec.is_timed(profile, point.burst);
+                        let id = self.id(program, machine, profile, *point, timed);
+                        points.push(Point { id, program, machine, profile, at, timed });
+                    }
+                }
+            }
+        }
+        points
+    }
+
+    fn id(&self, program: usize, machine: usize, profile: ProfileKind, point: SamplePoint, timed: bool) -> String {
+        let p = &self.programs[program];
+        // Accuracy does not depend on the machine; a timed point does.
+        let description = serde_json::json!({
+            "version": VERSION,
+            "program": p.image.hash,
+            "args": p.process.args,
+            "env": p.process.env,
+            "root": p.process.root,
+            "seed": p.process.seed,
+            "profile": profile,
+            "burst": point.burst,
+            "sparsity": point.sparsity,
+            "machine": self.machines[machine].fingerprint(),
+            "timed": timed,
+            "streams": self.streams,
+        });
+        let digest = Sha256::digest(description.to_string().as_bytes());
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A name that is a file relative to the definition's folder, or left as it is.
+fn located(name: &str, folder: &Path) -> String {
+    let path = folder.join(name);
+    if name.contains(['/', '.']) && path.exists() {
+        path.to_string_lossy().into_owned()
+    } else {
+        name.to_string()
+    }
+}
+
+fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanError> {
+    let mut programs = Vec::new();
+    let all = spec.programs.is_empty() && spec.own_programs.is_empty();
+    let names: Vec<&str> = if all {
+        hps_workloads::all().iter().map(|w| w.name).collect()
+    } else {
+        spec.programs.iter().map(String::as_str).collect()
+    };
+    for name in names {
+        programs.push(workload(name, spec.size)?);
+    }
+    for own in &spec.own_programs {
+        let path: PathBuf = folder.join(&own.path);
+        let image = Arc::new(ProgramImage::load(&path)?);
+        let name = path.file_name().map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
+        let mut args = vec![name.clone()];
+        args.extend(own.args.iter().cloned());
+        programs.push(Program {
+            input: own.args.join(" "),
+            process: ProcessConfig {
+                args,
+                root: own.root.as_ref().map(|root| folder.join(root)),
+                ..captured()
+            },
+            name,
+            image,
+            expected: None,
+        });
+    }
+    Ok(programs)
+}
+
+fn workload(name: &str, size: InputSize) -> Result<Program, PlanError> {
+    let Some(w) = hps_workloads::find(name) else {
+        let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
+        return Err(PlanError::UnknownProgram { name: name.to_string(), known: known.join(", ") });
+    };
+    let of_size = match size {
+        InputSize::Small => hps_workloads::Size::Small,
+        InputSize::Large => hps_workloads::Size::Large,
+    };
+    Ok(Program {
+        name: name.to_string(),
+        image: Arc::new(ProgramImage::parse(w.image_riscv64, w.name)?),
+        input: size.name().to_string(),
+        process: ProcessConfig {
+            args: vec![name.to_string(), size.name().to_string()],
+            ..captured()
+        },
+        expected: Some(w.expected(of_size)),
+    })
+}
+
+/// Output is kept for comparison and never shown.
+fn captured() -> ProcessConfig {
+    ProcessConfig { stdin: Stdin::Empty, stdout: Output::Capture, ..ProcessConfig::default() }
+}

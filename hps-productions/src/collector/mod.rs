@@ -1,0 +1,342 @@
+//! Collecting a profile with DISE: productions in, profile out.
+
+mod read;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hps_dise::{DiseConfig, DiseEngine, DiseError, LoadOptions, ProductionSet};
+use hps_profile::{CallPair, Profile, ProfileKind, StreamConfig, StreamConfigError};
+use hps_sim_core::inst::reg;
+use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
+use hps_sim_core::process::{Process, layout};
+
+use crate::counts::AddressCounts;
+use crate::files::{self, FRAMEWORK, ProductionFile};
+use crate::point::{SamplePoint, SamplePointError};
+use crate::stream::StreamRecorder;
+use read::Accumulator;
+
+/// Why nothing can be collected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CollectorError {
+    /// The productions cannot be loaded.
+    #[error(transparent)]
+    Dise(#[from] DiseError),
+    /// An impossible sampling point.
+    #[error(transparent)]
+    Point(#[from] SamplePointError),
+    /// Impossible settings of the analysis of data streams.
+    #[error(transparent)]
+    Streams(#[from] StreamConfigError),
+    /// A table size that the handlers cannot use.
+    #[error("{option} is {value}, but must be {allowed}")]
+    Size {
+        /// The name of the option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would be allowed.
+        allowed: &'static str,
+    },
+    /// The handlers' memory cannot be mapped.
+    #[error("cannot map the handlers' memory at {base:#x}: {source}")]
+    Map {
+        /// Where the handlers begin.
+        base: u64,
+        /// What memory says.
+        source: MemoryError,
+    },
+    /// The handlers or their data would lie where the program may map memory.
+    #[error(
+        "handlers and data take {start:#x} to {end:#x}, outside the region reserved for them ({:#x} to {:#x}); \
+         use the default base and smaller tables",
+        layout::HANDLER_BASE,
+        layout::HANDLER_END
+    )]
+    Region {
+        /// Their first address.
+        start: u64,
+        /// The address behind them.
+        end: u64,
+    },
+    /// The process has no such memory, or the wrong one.
+    #[error("guest memory at {addr:#x} cannot be read: the collector is not installed in this process")]
+    NotInstalled {
+        /// The address.
+        addr: u64,
+    },
+}
+
+/// Sizes of tables, costs of the engine, settings of the analysis.
+#[derive(Clone, Debug)]
+pub struct CollectorOptions {
+    /// Sizes and costs of the engine.
+    pub dise: DiseConfig,
+    /// Slots of the hot method table, a power of two. 16 bytes each.
+    pub method_slots: u64,
+    /// Slots of the call pair table, a power of two. 32 bytes each.
+    pub pair_slots: u64,
+    /// References in the data stream buffer. 8 bytes each.
+    pub buffer_entries: u64,
+    /// How data streams are analyzed. None: only the number of references and the digest of their
+    /// sequence are kept.
+    pub streams: Option<StreamConfig>,
+}
+
+impl Default for CollectorOptions {
+    fn default() -> Self {
+        CollectorOptions {
+            dise: DiseConfig::default(),
+            method_slots: 4096,
+            pair_slots: 16384,
+            buffer_entries: 8192,
+            streams: Some(StreamConfig::default()),
+        }
+    }
+}
+
+impl CollectorOptions {
+    fn validate(&self) -> Result<(), CollectorError> {
+        for (option, value) in [("method_slots", self.method_slots), ("pair_slots", self.pair_slots)] {
+            if !value.is_power_of_two() || value > 1 << 22 {
+                let allowed = "a power of two up to 4194304";
+                return Err(CollectorError::Size { option, value, allowed });
+            }
+        }
+        if self.buffer_entries == 0 || self.buffer_entries > 1 << 24 {
+            let allowed = "between 1 and 16777216";
+            return Err(CollectorError::Size { option: "buffer_entries", value: self.buffer_entries, allowed });
+        }
+        Ok(())
+    }
+
+    /// The parameters of a profile type's production file.
+    fn params(&self, kind: Option<ProfileKind>) -> Option<(&'static str, i64)> {
+        Some(match kind? {
+            ProfileKind::Method => ("method_slots", self.method_slots as i64),
+            ProfileKind::CallPair => ("pair_slots", self.pair_slots as i64),
+            ProfileKind::DataStream => ("buffer_entries", self.buffer_entries as i64),
+        })
+    }
+}
+
+/// The sampling framework and a profile type, ready to be installed.
+///
+/// ```text
+/// let collector = Collector::new(ProfileKind::Method, point, &options)?;
+/// let engine = collector.install(&mut process)?;         // handlers, tables, DISE registers
+/// let mut machine = Machine::with_editor(process, engine);
+/// machine.run_to_end();
+/// let profile = collector.read(&machine.process)?;
+/// ```
+///
+/// One collector serves one run: a second installation starts its profile anew.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    kind: Option<ProfileKind>,
+    point: SamplePoint,
+    dise: DiseConfig,
+    streams: Option<StreamConfig>,
+    set: ProductionSet,
+    accumulator: Arc<Mutex<Accumulator>>,
+}
+
+/// What was collected, in the types of [`PointProfiles`](crate::PointProfiles).
+#[derive(Clone, Debug)]
+pub enum CollectedProfile {
+    /// Only the framework ran: there is no profile.
+    Nothing,
+    /// Hot methods.
+    Method {
+        /// Events by address.
+        addresses: AddressCounts,
+        /// Events that found no room in the table. If this is not 0, use more `method_slots`.
+        lost: u64,
+    },
+    /// Hot call pairs.
+    CallPair {
+        /// Calls by call site and target.
+        call_pairs: Profile<CallPair>,
+        /// Calls that found no room in the table. If this is not 0, use more `pair_slots`.
+        lost: u64,
+    },
+    /// Hot data streams: the trace as recorded.
+    DataStream(Box<StreamRecorder>),
+}
+
+impl Collector {
+    /// Loads the framework with the productions of a profile type.
+    ///
+    /// # Errors
+    /// An impossible point, table size or engine.
+    pub fn new(kind: ProfileKind, point: SamplePoint, options: &CollectorOptions) -> Result<Self, CollectorError> {
+        Self::build(Some(kind), &[FRAMEWORK, ProductionFile::of_kind(kind)], point, options)
+    }
+
+    /// Loads the framework alone: it decides when to sample and samples nothing. What it costs is
+    /// the basic overhead.
+    ///
+    /// # Errors
+    /// An impossible point or engine.
+    pub fn framework_only(point: SamplePoint, dise: &DiseConfig) -> Result<Self, CollectorError> {
+        let options = CollectorOptions { dise: dise.clone(), ..CollectorOptions::default() };
+        Self::build(None, &[FRAMEWORK], point, &options)
+    }
+
+    fn build(
+        kind: Option<ProfileKind>,
+        files: &[ProductionFile],
+        point: SamplePoint,
+        options: &CollectorOptions,
+    ) -> Result<Self, CollectorError> {
+        point.validate()?;
+        options.validate()?;
+        let sampling = [("sparsity", point.sparsity as i64), ("burst", point.burst as i64)];
+        let params: HashMap<String, i64> =
+            sampling.into_iter().chain(options.params(kind)).map(|(name, value)| (name.to_owned(), value)).collect();
+        let set = files::load(files, &LoadOptions { params, ..LoadOptions::default() })?;
+        // Found now rather than at installation.
+        set.engine(&options.dise)?;
+        let accumulator = Accumulator::new(options.streams.as_ref(), point)?;
+        Ok(Collector {
+            kind,
+            point,
+            dise: options.dise.clone(),
+            streams: options.streams.clone(),
+            set,
+            accumulator: Arc::new(Mutex::new(accumulator)),
+        })
+    }
+
+    /// What is collected; none for the framework alone.
+    #[must_use]
+    pub fn kind(&self) -> Option<ProfileKind> {
+        self.kind
+    }
+
+    /// The sampling point that the run starts with. [`SamplePoint::registers`] says how to change
+    /// it in the middle of a run.
+    #[must_use]
+    pub fn point(&self) -> SamplePoint {
+        self.point
+    }
+
+    /// The productions.
+    #[must_use]
+    pub fn productions(&self) -> &ProductionSet {
+        &self.set
+    }
+
+    /// Guest addresses of the handlers and their data. Nothing outside it is written by a handler.
+    #[must_use]
+    pub fn guest_range(&self) -> Range<u64> {
+        let code = self.set.handler_image();
+        let start = code.first().map_or(layout::HANDLER_BASE, |(base, _)| *base);
+        let code_end = code.iter().map(|(base, bytes)| base + bytes.len() as u64).max().unwrap_or(start);
+        let data_end = self.set.data_areas().iter().map(|area| area.address + area.size).max();
+        let end = data_end.unwrap_or(start).max(code_end);
+        start..page_align_up(end).unwrap_or(end)
+    }
+
+    /// Maps handlers and tables into a process, sets the DISE registers, and gives the engine for
+    /// the decode stage. The program's own registers and memory are left as they are.
+    ///
+    /// # Errors
+    /// If the memory cannot be mapped, for example because a collector is installed already.
+    pub fn install(&self, process: &mut Process) -> Result<DiseEngine, CollectorError> {
+        self.map(&mut process.mem)?;
+        self.set.init_registers(&mut process.hart.r);
+        *self.lock() = Accumulator::new(self.streams.as_ref(), self.point)?;
+        let mut engine = self.set.engine(&self.dise)?;
+        engine.reset(&process.hart.r);
+        if let Some(area) = self.data_area("DataStream_buffer") {
+            let accumulator = Arc::clone(&self.accumulator);
+            engine.set_drain(Box::new(move |read| {
+                let mut bytes = vec![0; area.size as usize];
+                if read(area.address, &mut bytes) {
+                    accumulator.lock().unwrap_or_else(PoisonError::into_inner).take(&bytes);
+                }
+            }));
+        }
+        Ok(engine)
+    }
+
+    fn map(&self, mem: &mut Memory) -> Result<(), CollectorError> {
+        let range = self.guest_range();
+        if range.start < layout::HANDLER_BASE || range.end > layout::HANDLER_END {
+            return Err(CollectorError::Region { start: range.start, end: range.end });
+        }
+        let map_error = |source| CollectorError::Map { base: range.start, source };
+        let mut data_start = range.start;
+        for (base, code) in self.set.handler_image() {
+            let end = page_align_up(base + code.len() as u64).unwrap_or(range.end);
+            if !mem.is_free(base, end - base) {
+                return Err(map_error(MemoryError::BadRange { addr: base, len: end - base }));
+            }
+            mem.map(base, end - base, Perm::RX).map_err(map_error)?;
+            mem.write_bytes_forced(base, &code)
+                .map_err(|fault| map_error(MemoryError::NotMapped { addr: fault.addr }))?;
+            data_start = end;
+        }
+        if data_start < range.end {
+            debug_assert!(data_start.is_multiple_of(PAGE_SIZE));
+            mem.map(data_start, range.end - data_start, Perm::RW).map_err(map_error)?;
+        }
+        Ok(())
+    }
+
+    /// What was collected so far. Reads guest memory and changes nothing, so that it may be called
+    /// in the middle of a run.
+    ///
+    /// # Errors
+    /// If the collector is not installed in this process.
+    pub fn read(&self, process: &Process) -> Result<CollectedProfile, CollectorError> {
+        self.read_from(&process.mem, &process.hart.r)
+    }
+
+    /// As [`Collector::read`], from memory and architectural registers that a pipeline shows.
+    ///
+    /// # Errors
+    /// If the collector is not installed in this memory.
+    pub fn read_from(&self, mem: &Memory, regs: &[u64; reg::COUNT]) -> Result<CollectedProfile, CollectorError> {
+        Ok(match self.kind {
+            None => CollectedProfile::Nothing,
+            Some(ProfileKind::Method) => {
+                let (addresses, lost) = read::methods(&self.area_bytes("HotMethod_table", mem)?);
+                CollectedProfile::Method { addresses, lost }
+            }
+            Some(ProfileKind::CallPair) => {
+                let (call_pairs, lost) = read::call_pairs(&self.area_bytes("CallPair_table", mem)?);
+                CollectedProfile::CallPair { call_pairs, lost }
+            }
+            Some(ProfileKind::DataStream) => {
+                let mut accumulator = self.lock().clone();
+                let bytes = self.area_bytes("DataStream_buffer", mem)?;
+                let start = self.data_area("DataStream_buffer").map_or(0, |area| area.address);
+                let filled = regs[usize::from(read::BUFFER_POINTER)].saturating_sub(start) as usize;
+                accumulator.take(bytes.get(..filled).unwrap_or(&bytes));
+                CollectedProfile::DataStream(Box::new(accumulator.into_recorder()))
+            }
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Accumulator> {
+        self.accumulator.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn data_area(&self, name: &str) -> Option<hps_dise::DataArea> {
+        self.set.data_areas().iter().find(|area| area.name == name).cloned()
+    }
+
+    fn area_bytes(&self, name: &str, mem: &Memory) -> Result<Vec<u8>, CollectorError> {
+        let Some(area) = self.data_area(name) else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = vec![0; area.size as usize];
+        mem.read_bytes(area.address, &mut bytes)
+            .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        Ok(bytes)
+    }
+}

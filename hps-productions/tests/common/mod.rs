@@ -1,0 +1,149 @@
+//! Programs to profile: workloads, and assembly written in a test.
+#![allow(dead_code)] // each test file uses its part
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::inst::reg;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::memory::{Memory, Perm};
+use hps_sim_core::os::Output;
+use hps_sim_core::process::{Process, ProcessConfig, layout};
+use hps_sim_core::riscv::asm::{OperandHook, assemble};
+use hps_sim_core::riscv::encode;
+
+/// A fresh process of a small run of a workload.
+pub fn workload(name: &str) -> Process {
+    let workload = hps_workloads::find(name).unwrap();
+    let image = Arc::new(ProgramImage::parse(workload.image_riscv64, name).unwrap());
+    let config = ProcessConfig {
+        args: vec![name.to_owned(), "small".to_owned()],
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    };
+    Process::new(image, &config).unwrap()
+}
+
+/// Where [`assembly`] puts its code and its data.
+pub const CODE: u64 = 0x5000_0000;
+pub const DATA: u64 = 0x5001_0000;
+
+struct Labels(HashMap<String, u64>);
+
+impl OperandHook for Labels {
+    fn register(&self, _: &str) -> Option<u8> {
+        None
+    }
+    fn immediate(&self, token: &str) -> Option<i64> {
+        self.0.get(token).map(|&address| address as i64)
+    }
+}
+
+/// A process that runs this assembly, one instruction or label in a line, with a page of data at
+/// [`DATA`] (in `s1`) and distinct values in all other registers.
+pub fn assembly(text: &str) -> Process {
+    let mut labels = Labels(HashMap::new());
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match line.strip_suffix(':') {
+            Some(label) => {
+                labels.0.insert(label.to_owned(), CODE + 4 * lines.len() as u64);
+            }
+            None => lines.push(line),
+        }
+    }
+    let mut process = workload("lz");
+    process.mem.map(CODE, 4096, Perm::RX).unwrap();
+    process.mem.map(DATA, 4096, Perm::RW).unwrap();
+    for (index, line) in lines.iter().enumerate() {
+        let pc = CODE + 4 * index as u64;
+        let inst = assemble(line, pc, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let word = encode(&inst).unwrap_or_else(|| panic!("{line}"));
+        process.mem.write_bytes_forced(pc, &word.to_le_bytes()).unwrap();
+    }
+    for register in 1..reg::DISE {
+        process.hart.r[usize::from(register)] = 0x0101_0101_0101_0101 * u64::from(register);
+    }
+    process.hart.r[2] = DATA + 4096;
+    process.hart.r[9] = DATA;
+    process.hart.pc = CODE;
+    process
+}
+
+/// Calls, direct and indirect, through both link registers; loops of one instruction; forward and
+/// backward jumps; every class of memory reference. It ends with exit code 7.
+pub const MIXED: &str = "
+    addi s2, zero, 400
+    auipc s3, 0
+    addi s3, s3, 113
+outer:
+    jal ra, leaf
+    jal t0, millicode
+    jalr ra, -1(s3)
+    andi t1, s2, 3
+    beqz t1, skip
+    jalr t0, 3(s3)
+skip:
+    addi t3, zero, 3
+inner:
+    ld t4, 0(s1)
+    addi t3, t3, -1
+    bnez t3, inner
+self:
+    bne zero, zero, self
+    amoadd.d t4, s2, (s1)
+    lr.d t5, (s1)
+    sc.d t5, s2, (s1)
+    fsd fs0, 64(s1)
+    flw ft0, 68(s1)
+    addi s2, s2, -1
+    bgtz s2, outer
+    addi a0, zero, 7
+    addi a7, zero, 93
+    ecall
+leaf:
+    sb s2, 16(s1)
+    ret
+millicode:
+    j ahead
+back:
+    sd s2, 24(s1)
+    jr t0
+ahead:
+    j back
+target:
+    sh s2, 32(s1)
+    ret
+second:
+    lwu t6, 32(s1)
+    jr t0
+";
+
+/// Runs to the end and checks that it exits with this code.
+pub fn finish<E: DecodeEditor>(machine: &mut Machine<E>, code: i32) {
+    assert_eq!(machine.run_to_end(), Stop::Exit(code));
+}
+
+/// Registers of the program at its end: everything but DISE registers.
+pub fn program_registers(process: &Process) -> (Vec<u64>, u64, u8, u64) {
+    let hart = &process.hart;
+    (hart.r[..usize::from(reg::DISE)].to_vec(), hart.pc, hart.fcsr, hart.reservation)
+}
+
+/// Fails at the first byte in which two memories differ outside the handlers' region.
+pub fn assert_same_memory(a: &Memory, b: &Memory) {
+    let program = |mem: &Memory| -> Vec<_> {
+        let handlers = layout::HANDLER_BASE..layout::HANDLER_END;
+        mem.mapped_ranges().filter(|range| !handlers.contains(&range.start)).collect()
+    };
+    assert_eq!(program(a), program(b));
+    for range in program(a) {
+        let mut bytes = [vec![0; (range.end - range.start) as usize], vec![0; (range.end - range.start) as usize]];
+        a.read_bytes_forced(range.start, &mut bytes[0]).unwrap();
+        b.read_bytes_forced(range.start, &mut bytes[1]).unwrap();
+        let differs = bytes[0].iter().zip(&bytes[1]).position(|(x, y)| x != y);
+        assert_eq!(differs.map(|at| range.start + at as u64), None, "memory differs");
+    }
+}

@@ -1,0 +1,419 @@
+//! The memory system: when an access has its data.
+//!
+//! Nothing is simulated cycle by cycle: an access is told at once when its data are there, and
+//! takes what it needs (MSHRs, ports, bus cycles) for the time it needs them. Calls come in order
+//! of time (`now` never falls). Contents of guest memory are not held here; addresses are guest
+//! addresses, and are their own translations.
+//!
+//! # Organization
+//! Set-associative, write-back, write-allocate, non-blocking caches; two level 1 caches, one
+//! unified level 2 cache that is neither inclusive nor exclusive, buses, memory. Stores do not
+//! change what the instruction cache holds.
+//!
+//! # Timing rules
+//! Names are keys of [`MemoryConfig`]; `beats = line_bytes / bytes_per_cycle` of the bus, rounded
+//! up, for the line of the level 1 cache.
+//!
+//! 1. **Translation.** TLB and cache are looked up at the same time: a TLB hit costs nothing. A TLB
+//!    miss moves the access to a later start: `l2_tlb.hit_cycles` if the second level has the page,
+//!    else `miss_cycles`. Another access to the same page waits for the end of that walk. At most 8
+//!    walks of a TLB are under way; more are retried. Everything below counts from the start.
+//! 2. **Hit.** Data are there at `start + hit_cycles`.
+//! 3. **Miss.** It is known at `start + hit_cycles`, takes an MSHR of the level 1 cache until its
+//!    whole line is there, and sends a request that arrives `l1_l2_bus.latency_cycles` later.
+//!    Each port of the level 2 cache begins one request in a cycle.
+//! 4. **Level 2 hit.** `l2.hit_cycles` later the line is sent: it takes the bus for `beats` cycles
+//!    in the first gap. With `critical_word_first` the data are there after the first of these
+//!    cycles, otherwise after the last.
+//!    `l1 hit + bus latency + l2 hit + (1 or beats)`.
+//! 5. **Level 2 miss.** It is known after `l2.hit_cycles`, takes an MSHR of the level 2 cache, and
+//!    `latency_cycles` later memory has its first data. The line takes the memory bus for
+//!    `l2.line_bytes / bytes_per_beat × cycles_per_beat` cycles in the first gap. With
+//!    `critical_word_first` the transfer to level 1 may begin after the first beat, otherwise after
+//!    the last. The level 1 line is whole when both transfers have ended.
+//!    `l1 hit + bus latency + l2 hit + latency + cycles_per_beat + 1` with critical word first.
+//! 6. **Merge.** An access to a line on its way takes no MSHR. It has its data when the whole line
+//!    is there, but not before `start + hit_cycles`.
+//! 7. **Write-backs.** A changed line that makes room goes over the bus after the line that
+//!    replaces it, in the first gap. The level 2 cache takes it if it has the line (no port, no
+//!    time but the bus), else it goes on over the memory bus. Buffers for write-backs are not a
+//!    limit.
+//! 8. **Retry.** If every MSHR of a cache is taken, or every way of the set waits for its line,
+//!    nothing happens and the access is to be tried again when the next of these lines is there. If
+//!    every port of a level 1 cache is taken in this cycle, in the next cycle.
+//! 9. **Two lines.** An access that crosses a line is two accesses: the second begins one cycle
+//!    later and takes no port. It is done when both are. If one is retried, the whole is.
+//!
+//! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
+
+mod calendar;
+mod lower;
+mod mshr;
+mod stats;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod tlb;
+
+pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats};
+
+use crate::config::{CacheConfig, MemoryConfig};
+use lower::Lower;
+use mshr::{InFlight, Mshrs};
+use tags::Tags;
+use tlb::{L2Tlb, Tlb, Translation};
+
+/// Where data come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// A level 1 cache.
+    L1,
+    /// The level 2 cache.
+    L2,
+    /// Memory.
+    Memory,
+}
+
+/// An accepted access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Cycle in which the data are there (for a store: in which it is written).
+    pub ready_cycle: u64,
+    /// Where the data come from; for a merged access that of the miss it joined.
+    pub level: Level,
+    /// It waited for a translation.
+    pub tlb_miss: bool,
+}
+
+/// What becomes of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessResult {
+    /// Accepted.
+    Done(Access),
+    /// Refused; to be tried again in this cycle, which is after `now`.
+    Retry {
+        /// The cycle.
+        at_cycle: u64,
+    },
+}
+
+/// A level 1 cache.
+#[derive(Clone, Debug)]
+struct Level1 {
+    tags: Tags,
+    mshrs: Mshrs,
+    line_shift: u32,
+    hit_cycles: u64,
+    ports: u32,
+    /// Cycle of the last access, and how many ports it took.
+    port_cycle: u64,
+    ports_taken: u32,
+    stats: CacheStats,
+}
+
+impl Level1 {
+    fn new(config: &CacheConfig) -> Self {
+        Level1 {
+            tags: Tags::new(
+                lower::sets(config),
+                config.ways as usize,
+                config.replacement.clone(),
+            ),
+            mshrs: Mshrs::new(config.mshrs),
+            line_shift: config.line_bytes.trailing_zeros(),
+            hit_cycles: u64::from(config.hit_cycles),
+            ports: config.ports,
+            port_cycle: u64::MAX,
+            ports_taken: 0,
+            stats: CacheStats::default(),
+        }
+    }
+
+    /// Takes a port in this cycle, if one is left.
+    #[inline]
+    fn take_port(&mut self, now: u64) -> bool {
+        if self.port_cycle != now {
+            self.port_cycle = now;
+            self.ports_taken = 0;
+        }
+        let free = self.ports_taken < self.ports;
+        self.ports_taken += u32::from(free);
+        self.stats.port_busy_events += u64::from(!free);
+        free
+    }
+
+    /// Whether a piece of memory lies in more than one line.
+    #[inline]
+    fn crosses(&self, addr: u64, size: u8) -> bool {
+        let last = addr.wrapping_add(u64::from(size.max(1)) - 1);
+        (addr ^ last) >> self.line_shift != 0
+    }
+
+    #[inline]
+    fn next_line(&self, addr: u64) -> u64 {
+        ((addr >> self.line_shift) + 1) << self.line_shift
+    }
+
+    /// The access itself, `delay` cycles after `now` for its translation.
+    #[inline]
+    fn access(
+        &mut self,
+        lower: &mut Lower,
+        now: u64,
+        delay: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
+        let line = addr >> self.line_shift;
+        let known = now + delay + self.hit_cycles;
+        let (ready, level) = if self.tags.access(line, write) {
+            match self.mshrs.find(now, line) {
+                None => (known, Level::L1),
+                Some(primary) => {
+                    self.count_merge(write);
+                    (known.max(primary.end), primary.level)
+                }
+            }
+        } else {
+            self.miss(lower, now, known, addr, write)?
+        };
+        if write {
+            self.stats.write_access_events += 1;
+        } else {
+            self.stats.read_access_events += 1;
+        }
+        Ok((ready, level))
+    }
+
+    fn count_merge(&mut self, write: bool) {
+        if write {
+            self.stats.write_merge_events += 1;
+        } else {
+            self.stats.read_merge_events += 1;
+        }
+    }
+
+    #[cold]
+    fn miss(
+        &mut self,
+        lower: &mut Lower,
+        now: u64,
+        known: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
+        let line = addr >> self.line_shift;
+        let bytes = 1 << self.line_shift;
+        let (slot, way) = match self.room(now, line) {
+            Ok(room) => room,
+            Err(at_cycle) => {
+                self.stats.mshr_full_events += 1;
+                return Err(at_cycle);
+            }
+        };
+        let fill = lower.read(now, known, line << self.line_shift, bytes)?;
+        let in_flight = InFlight {
+            line,
+            end: fill.end,
+            level: fill.level,
+        };
+        self.mshrs.take(slot, in_flight);
+        if write {
+            self.stats.write_miss_events += 1;
+        } else {
+            self.stats.read_miss_events += 1;
+        }
+        self.stats.fill_events += 1;
+        if let Some(victim) = self.tags.fill(line, way, write)
+            && victim.dirty
+        {
+            self.stats.write_back_events += 1;
+            lower.write_back(now, fill.end, victim.line << self.line_shift, bytes);
+        }
+        Ok((fill.ready, fill.level))
+    }
+
+    /// A free MSHR and a way for a line, or the cycle in which to ask again.
+    fn room(&mut self, now: u64, line: u64) -> Result<(usize, usize), u64> {
+        let slot = self.mshrs.free(now)?;
+        let mshrs = &self.mshrs;
+        match self.tags.choose(line, |old| mshrs.find(now, old).is_some()) {
+            Some(way) => Ok((slot, way)),
+            None => Err(self.mshrs.next_end(now)),
+        }
+    }
+
+    fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+        let line = addr >> self.line_shift;
+        if self.tags.access(line, write) {
+            return;
+        }
+        lower.warm(addr, false);
+        if let Some(way) = self.tags.choose(line, |_| false)
+            && let Some(victim) = self.tags.fill(line, way, write)
+            && victim.dirty
+        {
+            lower.warm(victim.line << self.line_shift, true);
+        }
+    }
+}
+
+/// Caches, TLBs, buses and memory of one core.
+#[derive(Clone, Debug)]
+pub struct MemorySystem {
+    l1i: Level1,
+    l1d: Level1,
+    itlb: Tlb,
+    dtlb: Tlb,
+    l2_tlb: L2Tlb,
+    lower: Lower,
+}
+
+impl MemorySystem {
+    /// An empty memory system of a configuration that passed its check.
+    #[must_use]
+    pub fn new(config: &MemoryConfig) -> Self {
+        MemorySystem {
+            l1i: Level1::new(&config.l1i),
+            l1d: Level1::new(&config.l1d),
+            itlb: Tlb::new(&config.itlb, config.page_bytes),
+            dtlb: Tlb::new(&config.dtlb, config.page_bytes),
+            l2_tlb: L2Tlb::new(&config.l2_tlb),
+            lower: Lower::new(config),
+        }
+    }
+
+    /// Fetches instructions of the line at `addr`.
+    #[inline]
+    pub fn fetch(&mut self, now: u64, addr: u64) -> AccessResult {
+        if !self.l1i.take_port(now) {
+            return AccessResult::Retry { at_cycle: now + 1 };
+        }
+        let (delay, tlb_miss) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed),
+            Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
+        };
+        result(
+            self.l1i.access(&mut self.lower, now, delay, addr, false),
+            tlb_miss,
+        )
+    }
+
+    /// Loads `size` bytes.
+    #[inline]
+    pub fn load(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        self.data(now, addr, size, false)
+    }
+
+    /// Stores `size` bytes: after commit, in program order.
+    #[inline]
+    pub fn store(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        self.data(now, addr, size, true)
+    }
+
+    #[inline]
+    fn data(&mut self, now: u64, addr: u64, size: u8, write: bool) -> AccessResult {
+        if !self.l1d.take_port(now) {
+            return AccessResult::Retry { at_cycle: now + 1 };
+        }
+        if self.l1d.crosses(addr, size) {
+            return self.data_in_two_lines(now, addr, write);
+        }
+        self.data_in_line(now, addr, write)
+    }
+
+    #[inline]
+    fn data_in_line(&mut self, now: u64, addr: u64, write: bool) -> AccessResult {
+        let (delay, tlb_miss) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed),
+            Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
+        };
+        result(
+            self.l1d.access(&mut self.lower, now, delay, addr, write),
+            tlb_miss,
+        )
+    }
+
+    #[cold]
+    fn data_in_two_lines(&mut self, now: u64, addr: u64, write: bool) -> AccessResult {
+        let first = match self.data_in_line(now, addr, write) {
+            AccessResult::Done(access) => access,
+            retry => return retry,
+        };
+        let next = self.l1d.next_line(addr);
+        match self.data_in_line(now + 1, next, write) {
+            AccessResult::Done(second) => AccessResult::Done(Access {
+                ready_cycle: first.ready_cycle.max(second.ready_cycle),
+                level: first.level.max(second.level),
+                tlb_miss: first.tlb_miss || second.tlb_miss,
+            }),
+            retry => retry,
+        }
+    }
+
+    /// Whether a load of the line at `addr` would hit the level 1 data cache; changes nothing.
+    #[inline]
+    #[must_use]
+    pub fn is_l1d_hit(&self, now: u64, addr: u64) -> bool {
+        let line = addr >> self.l1d.line_shift;
+        self.l1d.tags.holds(line) && self.l1d.mshrs.find(now, line).is_none()
+    }
+
+    /// Flushes the instruction cache (an instruction-stream synchronisation).
+    pub fn flush_l1i(&mut self) {
+        self.l1i.tags.clear();
+    }
+
+    /// A fetch that takes no time and counts nothing: functional warming.
+    pub fn warm_fetch(&mut self, addr: u64) {
+        self.itlb.warm(addr, &mut self.l2_tlb);
+        self.l1i.warm(&mut self.lower, addr, false);
+    }
+
+    /// A load that takes no time and counts nothing: functional warming.
+    pub fn warm_load(&mut self, addr: u64, size: u8) {
+        self.warm_data(addr, size, false);
+    }
+
+    /// A store that takes no time and counts nothing: functional warming.
+    pub fn warm_store(&mut self, addr: u64, size: u8) {
+        self.warm_data(addr, size, true);
+    }
+
+    fn warm_data(&mut self, addr: u64, size: u8, write: bool) {
+        self.dtlb.warm(addr, &mut self.l2_tlb);
+        self.l1d.warm(&mut self.lower, addr, write);
+        if self.l1d.crosses(addr, size) {
+            let next = self.l1d.next_line(addr);
+            self.dtlb.warm(next, &mut self.l2_tlb);
+            self.l1d.warm(&mut self.lower, next, write);
+        }
+    }
+
+    /// Everything counted so far.
+    #[must_use]
+    pub fn stats(&self) -> MemoryStats {
+        MemoryStats {
+            l1i: self.l1i.stats,
+            l1d: self.l1d.stats,
+            l2: self.lower.stats,
+            itlb: self.itlb.stats,
+            dtlb: self.dtlb.stats,
+            l2_tlb: self.l2_tlb.stats,
+            l1_l2_bus: self.lower.l1_l2_bus.stats,
+            memory_bus: self.lower.memory_bus.stats,
+        }
+    }
+}
+
+#[inline]
+fn result(accessed: Result<(u64, Level), u64>, tlb_miss: bool) -> AccessResult {
+    match accessed {
+        Ok((ready_cycle, level)) => AccessResult::Done(Access {
+            ready_cycle,
+            level,
+            tlb_miss,
+        }),
+        Err(at_cycle) => AccessResult::Retry { at_cycle },
+    }
+}

@@ -1,0 +1,127 @@
+//! What the memory system counts.
+
+/// Events of one cache. An access that has to be tried again counts once, when it is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Reads: fetches, loads; for the level 2 cache the requests of the level 1 caches.
+    pub read_access_events: u64,
+    /// Reads that asked the next level for their line.
+    pub read_miss_events: u64,
+    /// Reads that found their line on its way.
+    pub read_merge_events: u64,
+    /// Writes: stores; for the level 2 cache the write-backs of the level 1 data cache.
+    pub write_access_events: u64,
+    /// Writes that asked the next level for their line; for the level 2 cache the write-backs
+    /// that it does not hold and hands on to memory.
+    pub write_miss_events: u64,
+    /// Writes that found their line on its way.
+    pub write_merge_events: u64,
+    /// Lines brought in.
+    pub fill_events: u64,
+    /// Changed lines written to the next level when they made room.
+    pub write_back_events: u64,
+    /// Accesses refused because every MSHR, or every way of the set, waits for a line.
+    pub mshr_full_events: u64,
+    /// Accesses refused because every port is taken in that cycle.
+    pub port_busy_events: u64,
+}
+
+/// Events of one TLB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlbStats {
+    /// Translations, those of accesses that the cache then refused included.
+    pub access_events: u64,
+    /// Translations that it did not hold.
+    pub miss_events: u64,
+    /// Translations that waited for a walk that another one had begun.
+    pub merge_events: u64,
+    /// Accesses refused because too many walks were under way.
+    pub walks_full_events: u64,
+}
+
+/// Traffic of one bus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BusStats {
+    /// Bytes moved, in both directions.
+    pub data_bytes: u64,
+    /// Cycles in which data moved.
+    pub busy_cycles: u64,
+}
+
+/// Everything that the memory system counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryStats {
+    /// Level 1 instruction cache.
+    pub l1i: CacheStats,
+    /// Level 1 data cache.
+    pub l1d: CacheStats,
+    /// Level 2 cache.
+    pub l2: CacheStats,
+    /// Instruction TLB.
+    pub itlb: TlbStats,
+    /// Data TLB.
+    pub dtlb: TlbStats,
+    /// Second-level TLB; all zero if there is none.
+    pub l2_tlb: TlbStats,
+    /// Bus between level 1 and level 2.
+    pub l1_l2_bus: BusStats,
+    /// Bus to memory.
+    pub memory_bus: BusStats,
+}
+
+macro_rules! named {
+    ($out:ident, $part:literal, $from:expr, $($field:ident),+) => {
+        $( $out.push((concat!($part, ".", stringify!($field)), $from.$field)); )+
+    };
+}
+
+macro_rules! cache {
+    ($out:ident, $part:literal, $from:expr) => {
+        named!(
+            $out,
+            $part,
+            $from,
+            read_access_events,
+            read_miss_events,
+            read_merge_events,
+            write_access_events,
+            write_miss_events,
+            write_merge_events,
+            fill_events,
+            write_back_events,
+            mshr_full_events,
+            port_busy_events
+        );
+    };
+}
+
+macro_rules! tlb {
+    ($out:ident, $part:literal, $from:expr) => {
+        named!(
+            $out,
+            $part,
+            $from,
+            access_events,
+            miss_events,
+            merge_events,
+            walks_full_events
+        );
+    };
+}
+
+impl MemoryStats {
+    /// Every counter with its name as reported, e.g. `l1d.read_miss_events`.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(&'static str, u64)> {
+        let mut out = Vec::with_capacity(size_of::<MemoryStats>() / size_of::<u64>());
+        cache!(out, "l1i", self.l1i);
+        cache!(out, "l1d", self.l1d);
+        cache!(out, "l2", self.l2);
+        tlb!(out, "itlb", self.itlb);
+        tlb!(out, "dtlb", self.dtlb);
+        tlb!(out, "l2_tlb", self.l2_tlb);
+        named!(out, "l1_l2_bus", self.l1_l2_bus, data_bytes, busy_cycles);
+        named!(out, "memory_bus", self.memory_bus, data_bytes, busy_cycles);
+        out
+    }
+}

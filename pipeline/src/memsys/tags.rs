@@ -1,0 +1,249 @@
+//! The tags of a set-associative cache or TLB.
+
+use crate::config::Replacement;
+
+const VALID: u64 = 1;
+const DIRTY: u64 = 2;
+const LINE_SHIFT: u32 = 2;
+
+/// A line that made room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Victim {
+    pub line: u64,
+    pub dirty: bool,
+}
+
+/// Tags with validity and a dirty flag, eight bytes a line. With LRU the ways of a set lie in
+/// order of use, the newest first, so that the common hit is the first compare and changes nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Tags {
+    slots: Box<[u64]>,
+    ways: usize,
+    set_mask: u64,
+    replacement: Replacement,
+    /// For Plru, a tree of `ways - 1` bits for each set; a set bit points to the upper half.
+    trees: Box<[u64]>,
+    random: u64,
+}
+
+impl Tags {
+    pub fn new(sets: usize, ways: usize, replacement: Replacement) -> Self {
+        let trees = if replacement == Replacement::Plru {
+            sets
+        } else {
+            0
+        };
+        Tags {
+            slots: vec![0; sets * ways].into_boxed_slice(),
+            ways,
+            set_mask: sets as u64 - 1,
+            trees: vec![0; trees].into_boxed_slice(),
+            replacement,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    #[inline]
+    fn set_of(&self, line: u64) -> usize {
+        (line & self.set_mask) as usize
+    }
+
+    #[inline]
+    fn way_of(&self, line: u64) -> Option<usize> {
+        let wanted = (line << LINE_SHIFT) | VALID;
+        let first = self.set_of(line) * self.ways;
+        self.slots[first..first + self.ways]
+            .iter()
+            .position(|slot| slot & !DIRTY == wanted)
+    }
+
+    /// Whether the line is there; changes nothing.
+    #[inline]
+    pub fn holds(&self, line: u64) -> bool {
+        self.way_of(line).is_some()
+    }
+
+    /// Uses a line. False if it is not there.
+    #[inline]
+    pub fn access(&mut self, line: u64, write: bool) -> bool {
+        let wanted = (line << LINE_SHIFT) | VALID;
+        let first = self.set_of(line) * self.ways;
+        let dirty = if write { DIRTY } else { 0 };
+        // The newest of the set: nothing to reorder.
+        if self.replacement == Replacement::Lru && self.slots[first] & !DIRTY == wanted {
+            self.slots[first] |= dirty;
+            return true;
+        }
+        let Some(way) = self.way_of(line) else {
+            return false;
+        };
+        self.slots[first + way] |= dirty;
+        self.touch(self.set_of(line), way);
+        true
+    }
+
+    /// The way that would make room for `line`; `None` if `kept` holds on to every line of the
+    /// set.
+    pub fn choose(&mut self, line: u64, kept: impl Fn(u64) -> bool) -> Option<usize> {
+        let set = self.set_of(line);
+        let first = set * self.ways;
+        let slots = &self.slots[first..first + self.ways];
+        let may_go = |way: &usize| slots[*way] & VALID == 0 || !kept(slots[*way] >> LINE_SHIFT);
+        if let Some(empty) = slots.iter().rposition(|slot| slot & VALID == 0) {
+            return Some(empty);
+        }
+        match self.replacement {
+            Replacement::Lru => (0..self.ways).rev().find(may_go),
+            Replacement::Random => {
+                // Xorshift (Marsaglia, 2003), period 2^64 - 1.
+                self.random ^= self.random << 13;
+                self.random ^= self.random >> 7;
+                self.random ^= self.random << 17;
+                let start = (self.random >> 32) as usize % self.ways;
+                let ways = self.ways;
+                (0..ways).map(|step| (start + step) % ways).find(may_go)
+            }
+            Replacement::Plru => {
+                let first_choice = tree_victim(self.trees[set], self.ways);
+                std::iter::once(first_choice)
+                    .chain(0..self.ways)
+                    .find(may_go)
+            }
+        }
+    }
+
+    /// Puts `line` into a way that [`choose`](Self::choose) gave.
+    pub fn fill(&mut self, line: u64, way: usize, dirty: bool) -> Option<Victim> {
+        let set = self.set_of(line);
+        let slot = &mut self.slots[set * self.ways + way];
+        let old = *slot;
+        *slot = (line << LINE_SHIFT) | VALID | if dirty { DIRTY } else { 0 };
+        self.touch(set, way);
+        (old & VALID != 0).then_some(Victim {
+            line: old >> LINE_SHIFT,
+            dirty: old & DIRTY != 0,
+        })
+    }
+
+    /// Empties it; what was dirty is lost.
+    pub fn clear(&mut self) {
+        self.slots.fill(0);
+    }
+
+    #[inline]
+    fn touch(&mut self, set: usize, way: usize) {
+        match self.replacement {
+            Replacement::Lru => {
+                let first = set * self.ways;
+                self.slots[first..=first + way].rotate_right(1);
+            }
+            Replacement::Random => {}
+            Replacement::Plru => tree_touch(&mut self.trees[set], self.ways, way),
+        }
+    }
+}
+
+/// Follows the bits of a tree to the way that made room least recently, as far as it knows.
+fn tree_victim(tree: u64, ways: usize) -> usize {
+    let (mut node, mut low, mut size) = (1, 0, ways);
+    while size > 1 {
+        size /= 2;
+        let upper = (tree >> node) & 1 == 1;
+        low += if upper { size } else { 0 };
+        node = 2 * node + usize::from(upper);
+    }
+    low
+}
+
+/// Turns the bits on the way to a used way to the other half.
+fn tree_touch(tree: &mut u64, ways: usize, way: usize) {
+    let (mut node, mut low, mut size) = (1, 0, ways);
+    while size > 1 {
+        size /= 2;
+        let upper = way >= low + size;
+        *tree = if upper {
+            *tree & !(1 << node)
+        } else {
+            *tree | (1 << node)
+        };
+        low += if upper { size } else { 0 };
+        node = 2 * node + usize::from(upper);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::Random;
+
+    fn bring(tags: &mut Tags, line: u64) -> Option<Victim> {
+        if tags.access(line, false) {
+            return None;
+        }
+        let way = tags.choose(line, |_| false).unwrap();
+        tags.fill(line, way, false)
+    }
+
+    #[test]
+    fn lru_is_a_list_by_use() {
+        let mut tags = Tags::new(4, 3, Replacement::Lru);
+        let mut sets: Vec<Vec<(u64, bool)>> = vec![Vec::new(); 4];
+        let mut random = Random::new(1);
+        for _ in 0..20_000 {
+            let (line, write) = (random.below(24), random.below(3) == 0);
+            let set = &mut sets[(line % 4) as usize];
+            let known = set.iter().position(|(known, _)| *known == line);
+            assert_eq!(tags.holds(line), known.is_some());
+            assert_eq!(tags.access(line, write), known.is_some());
+            let dirty = known.map(|at| set.remove(at).1).unwrap_or(false);
+            if known.is_none() {
+                let way = tags.choose(line, |_| false).unwrap();
+                let expected = (set.len() == 3).then(|| set.remove(0));
+                let victim = tags.fill(line, way, write);
+                assert_eq!(victim.map(|v| (v.line, v.dirty)), expected);
+            }
+            set.push((line, dirty || write));
+        }
+    }
+
+    #[test]
+    fn kept_lines_do_not_make_room() {
+        for replacement in [Replacement::Lru, Replacement::Random, Replacement::Plru] {
+            let mut tags = Tags::new(1, 4, replacement);
+            for line in 0..4 {
+                bring(&mut tags, line);
+            }
+            assert_eq!(tags.choose(9, |_| true), None);
+            let way = tags.choose(9, |line| line != 2).unwrap();
+            let victim = tags.fill(9, way, false).unwrap();
+            assert_eq!(victim.line, 2);
+        }
+    }
+
+    #[test]
+    fn tree_plru_follows_its_bits() {
+        let mut tags = Tags::new(1, 4, Replacement::Plru);
+        // The ways are filled from the last; the tree then points to the first that was used.
+        for line in [0, 1, 2, 3] {
+            bring(&mut tags, line);
+        }
+        assert_eq!(bring(&mut tags, 4).unwrap().line, 0);
+        // 4 took the place of 0 beside 1; the other pair is pointed to, and in it line 2.
+        assert_eq!(bring(&mut tags, 5).unwrap().line, 2);
+        // Using 1 turns its pair to 4 and the root to the other pair, where 5 is newer than 3.
+        assert!(tags.access(1, false));
+        assert_eq!(bring(&mut tags, 6).unwrap().line, 3);
+    }
+
+    #[test]
+    fn random_uses_every_way() {
+        let mut tags = Tags::new(1, 4, Replacement::Random);
+        let mut used = [0; 4];
+        for line in 0..400 {
+            let way = tags.choose(line, |_| false).unwrap();
+            tags.fill(line, way, false);
+            used[way] += 1;
+        }
+        assert!(used.iter().all(|count| *count > 60), "{used:?}");
+    }
+}

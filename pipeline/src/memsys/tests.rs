@@ -1,0 +1,591 @@
+//! Tests: exact cycles of hand-computed cases, a brute-force model, conservation.
+
+use super::*;
+use crate::config::{
+    BusConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, Replacement, TlbConfig,
+};
+use crate::predict::tests::Random;
+use std::collections::HashMap;
+
+/// The numbers of `hps-4wide`: level 1 hit 2 (data) and 1 (instructions), bus 1 + 2 beats, level 2
+/// hit 10, memory 100, memory bus 4 beats of 4 cycles. Every TLB miss costs 30.
+fn config() -> MemoryConfig {
+    MachineConfig::default().memory
+}
+
+/// A memory system whose TLBs know the first pages, so that translations take no time.
+fn warm_tlbs(config: &MemoryConfig) -> MemorySystem {
+    let mut memory = MemorySystem::new(config);
+    for page in 0..32 {
+        memory.itlb.warm(page * 4096, &mut memory.l2_tlb);
+        memory.dtlb.warm(page * 4096, &mut memory.l2_tlb);
+    }
+    memory
+}
+
+fn done(result: AccessResult) -> (u64, Level) {
+    match result {
+        AccessResult::Done(access) => (access.ready_cycle, access.level),
+        AccessResult::Retry { at_cycle } => panic!("refused until {at_cycle}"),
+    }
+}
+
+fn refused(result: AccessResult) -> u64 {
+    match result {
+        AccessResult::Retry { at_cycle } => at_cycle,
+        AccessResult::Done(access) => panic!("accepted: {access:?}"),
+    }
+}
+
+#[test]
+fn a_miss_to_memory_its_merges_and_the_hit_after_it() {
+    let mut memory = warm_tlbs(&config());
+    // known 1002, request 1003, level 2 knows 1013, data 1113, first beat 1117, level 1 1118.
+    assert_eq!(done(memory.load(1000, 0x40, 8)), (1118, Level::Memory));
+    assert!(!memory.is_l1d_hit(1001, 0x40));
+    // The line is whole after the fourth beat: 1113 + 16.
+    assert_eq!(done(memory.load(1001, 0x48, 8)), (1129, Level::Memory));
+    assert_eq!(done(memory.store(1128, 0x50, 8)), (1130, Level::Memory));
+    assert!(memory.is_l1d_hit(1129, 0x40));
+    assert_eq!(done(memory.load(1129, 0x40, 8)), (1131, Level::L1));
+    let stats = memory.stats();
+    let l1d = stats.l1d;
+    assert_eq!((l1d.read_access_events, l1d.read_miss_events), (3, 1));
+    assert_eq!((l1d.read_merge_events, l1d.write_merge_events), (1, 1));
+    assert_eq!(stats.l2.read_miss_events, 1);
+    assert_eq!(
+        (stats.l1_l2_bus.busy_cycles, stats.memory_bus.busy_cycles),
+        (2, 16)
+    );
+}
+
+#[test]
+fn without_critical_word_first_an_access_ends_with_its_line() {
+    let mut memory = warm_tlbs(&MemoryConfig {
+        critical_word_first: false,
+        ..config()
+    });
+    // data 1113, last beat 1129, level 1 after two beats of its bus.
+    assert_eq!(done(memory.load(1000, 0x40, 8)), (1131, Level::Memory));
+    // The same line from the other cache: known 2001, request 2002, data 2012, two beats.
+    assert_eq!(done(memory.fetch(2000, 0x40)), (2014, Level::L2));
+}
+
+#[test]
+fn a_level_2_hit() {
+    let mut memory = warm_tlbs(&config());
+    memory.warm_load(0x40, 8);
+    assert_eq!(done(memory.fetch(1000, 0x40)), (1013, Level::L2));
+    assert_eq!(
+        done(memory.fetch(1013, 0x40)),
+        (1014, Level::L2),
+        "whole in 1014"
+    );
+    assert_eq!(done(memory.fetch(1014, 0x40)), (1015, Level::L1));
+}
+
+#[test]
+fn two_level_1_caches_share_a_line_on_its_way() {
+    let mut memory = warm_tlbs(&config());
+    assert_eq!(done(memory.load(1000, 0x40, 8)), (1118, Level::Memory));
+    // The level 2 line is whole in 1129; the bus is free then.
+    assert_eq!(done(memory.fetch(1010, 0x40)), (1130, Level::Memory));
+    let l2 = memory.stats().l2;
+    assert_eq!(
+        (
+            l2.read_access_events,
+            l2.read_miss_events,
+            l2.read_merge_events
+        ),
+        (2, 1, 1)
+    );
+}
+
+#[test]
+fn the_memory_bus_limits_misses_and_leaves_gaps_to_hits() {
+    let mut memory = warm_tlbs(&config());
+    memory.warm_fetch(0x1000);
+    assert_eq!(done(memory.load(1000, 0x000, 8)), (1118, Level::Memory));
+    // The second request reaches the level 2 port a cycle later and waits for the memory bus:
+    // 1113..1129 is taken, first beat 1133.
+    assert_eq!(done(memory.load(1000, 0x040, 8)), (1134, Level::Memory));
+    assert_eq!(done(memory.load(1001, 0x080, 8)), (1150, Level::Memory));
+    // A level 2 hit after them finds the level 1 bus free long before their lines come.
+    assert_eq!(done(memory.load(1004, 0x1000, 8)), (1018, Level::L2));
+}
+
+#[test]
+fn one_request_begins_in_a_cycle_at_each_port_of_level_2() {
+    for (ports, second) in [(1, 1015), (2, 1015)] {
+        let mut config = config();
+        config.l2.ports = ports;
+        config.l1_l2_bus.bytes_per_cycle = 64;
+        let mut memory = warm_tlbs(&config);
+        memory.warm_fetch(0x1000);
+        memory.warm_fetch(0x1040);
+        assert_eq!(done(memory.load(1000, 0x1000, 8)), (1014, Level::L2));
+        // With one port the request waits there, with two the line waits for the bus.
+        assert_eq!(done(memory.load(1000, 0x1040, 8)), (second, Level::L2));
+    }
+}
+
+#[test]
+fn ports_of_level_1_are_per_cycle() {
+    let mut memory = warm_tlbs(&config());
+    memory.warm_load(0, 8);
+    assert_eq!(done(memory.load(1000, 0, 8)), (1002, Level::L1));
+    assert_eq!(done(memory.store(1000, 8, 8)), (1002, Level::L1));
+    assert_eq!(refused(memory.load(1000, 16, 8)), 1001);
+    assert_eq!(done(memory.load(1001, 16, 8)), (1003, Level::L1));
+    assert_eq!(memory.stats().l1d.port_busy_events, 1);
+}
+
+#[test]
+fn full_mshrs_refuse_until_the_next_line_is_there() {
+    let mut config = config();
+    config.l1d.mshrs = 2;
+    let mut memory = warm_tlbs(&config);
+    done(memory.load(1000, 0x000, 8));
+    done(memory.load(1000, 0x040, 8));
+    let before = memory.stats();
+    // The first line is whole in 1129.
+    assert_eq!(refused(memory.load(1001, 0x080, 8)), 1129);
+    let mut expected = before;
+    expected.l1d.mshr_full_events = 1;
+    // The refused access was translated all the same.
+    expected.dtlb.access_events += 1;
+    assert_eq!(memory.stats(), expected);
+    // Merges need no MSHR.
+    done(memory.load(1002, 0x008, 8));
+    // Known 1131, request 1132, data 1242, first beat 1246.
+    assert_eq!(done(memory.load(1129, 0x080, 8)), (1247, Level::Memory));
+
+    config.l1d.mshrs = 8;
+    config.l2.mshrs = 1;
+    let mut memory = warm_tlbs(&config);
+    done(memory.load(1000, 0x000, 8));
+    assert_eq!(refused(memory.load(1000, 0x040, 8)), 1129);
+    assert_eq!(memory.stats().l2.mshr_full_events, 1);
+    assert_eq!(memory.stats().l1d.read_access_events, 1);
+}
+
+#[test]
+fn lines_on_their_way_do_not_make_room() {
+    let mut config = config();
+    config.l1d.ways = 1;
+    config.l1d.size_bytes = 1024;
+    let mut memory = warm_tlbs(&config);
+    done(memory.load(1000, 0x000, 8));
+    assert_eq!(refused(memory.load(1001, 0x400, 8)), 1129);
+    done(memory.load(1129, 0x400, 8));
+}
+
+#[test]
+fn a_changed_line_is_written_back_after_the_line_that_replaces_it() {
+    let mut config = config();
+    config.l1d.ways = 1;
+    config.l1d.size_bytes = 1024;
+    config.critical_word_first = false;
+    let mut memory = warm_tlbs(&config);
+    for addr in [0x000, 0x400, 0x040] {
+        memory.warm_fetch(addr);
+    }
+    // known 1002, request 1003, data 1013, bus 1013..1015.
+    assert_eq!(done(memory.store(1000, 0x000, 8)), (1015, Level::L2));
+    // Replaces the changed line: bus 2013..2015 for the fill, 2015..2017 for the write-back.
+    assert_eq!(done(memory.load(2000, 0x400, 8)), (2015, Level::L2));
+    // A fetch whose line would be sent in 2015 waits for the write-back.
+    memory.l1i.tags.clear();
+    assert_eq!(done(memory.fetch(2003, 0x040)), (2019, Level::L2));
+    let stats = memory.stats();
+    assert_eq!(stats.l1d.write_back_events, 1);
+    assert_eq!(
+        (stats.l2.write_access_events, stats.l2.write_miss_events),
+        (1, 0)
+    );
+    assert_eq!(stats.l1_l2_bus.data_bytes, 4 * 64);
+    assert_eq!(stats.memory_bus.data_bytes, 0);
+}
+
+#[test]
+fn a_tlb_miss_moves_the_access() {
+    let mut memory = MemorySystem::new(&config());
+    memory.l1d.warm(&mut memory.lower, 0x40, false);
+    let first = memory.load(1000, 0x40, 8);
+    let access = |ready_cycle, tlb_miss| {
+        AccessResult::Done(Access {
+            ready_cycle,
+            level: Level::L1,
+            tlb_miss,
+        })
+    };
+    assert_eq!(first, access(1032, true));
+    assert_eq!(
+        memory.load(1010, 0x40, 8),
+        access(1032, true),
+        "the same walk"
+    );
+    assert_eq!(memory.load(1030, 0x40, 8), access(1032, false));
+    let dtlb = memory.stats().dtlb;
+    assert_eq!(
+        (dtlb.access_events, dtlb.miss_events, dtlb.merge_events),
+        (3, 1, 1)
+    );
+}
+
+#[test]
+fn a_second_level_tlb_serves_what_the_first_lost() {
+    let mut config = config();
+    config.dtlb = TlbConfig {
+        entries: 1,
+        ways: 1,
+        miss_cycles: 30,
+    };
+    config.l2_tlb = L2TlbConfig {
+        entries: 16,
+        ways: 4,
+        hit_cycles: 7,
+    };
+    let mut memory = MemorySystem::new(&config);
+    memory.l1d.warm(&mut memory.lower, 0x0040, false);
+    memory.l1d.warm(&mut memory.lower, 0x1080, false);
+    assert_eq!(done(memory.load(1000, 0x0040, 8)).0, 1032);
+    assert_eq!(done(memory.load(2000, 0x1080, 8)).0, 2032);
+    assert_eq!(done(memory.load(3000, 0x0040, 8)).0, 3009);
+    let stats = memory.stats();
+    assert_eq!(
+        (stats.l2_tlb.access_events, stats.l2_tlb.miss_events),
+        (3, 2)
+    );
+    // Another page replaces the one whose walk is under way; both walks go on.
+    assert_eq!(done(memory.load(4000, 0x1080, 8)).0, 4009);
+    assert_eq!(done(memory.load(4000, 0x0040, 8)).0, 4009);
+}
+
+#[test]
+fn too_many_walks_are_refused() {
+    let mut memory = MemorySystem::new(&MemoryConfig {
+        l1d: crate::config::CacheConfig {
+            ports: 16,
+            mshrs: 16,
+            ..config().l1d
+        },
+        ..config()
+    });
+    for page in 0..8 {
+        done(memory.load(1000 + page, page * 4096 + page * 64, 8));
+    }
+    assert_eq!(refused(memory.load(1008, 0x9000, 8)), 1030);
+    assert_eq!(memory.stats().dtlb.walks_full_events, 1);
+}
+
+#[test]
+fn an_access_to_two_lines_is_two_accesses() {
+    let mut memory = warm_tlbs(&config());
+    memory.warm_load(0x3c, 8);
+    assert_eq!(done(memory.load(1000, 0x3c, 8)), (1003, Level::L1));
+    assert_eq!(memory.stats().l1d.read_access_events, 2);
+    assert_eq!(done(memory.load(1000, 0x38, 8)), (1002, Level::L1));
+    // The second line misses; its access begins in 1002.
+    let second = done(memory.load(1001, 0x7c, 8));
+    assert_eq!(second, (1120, Level::Memory));
+    // The end of the address space wraps.
+    done(memory.load(5000, u64::MAX - 1, 8));
+}
+
+#[test]
+fn a_flushed_instruction_cache_misses() {
+    let mut memory = warm_tlbs(&config());
+    memory.warm_fetch(0x40);
+    assert_eq!(done(memory.fetch(1000, 0x40)).1, Level::L1);
+    memory.flush_l1i();
+    assert_eq!(done(memory.fetch(1001, 0x40)).1, Level::L2);
+}
+
+/// One cache of the brute-force model: sets as lists, the newest last.
+struct ModelCache {
+    sets: HashMap<u64, Vec<(u64, bool)>>,
+    set_count: u64,
+    ways: usize,
+    line_bytes: u64,
+}
+
+impl ModelCache {
+    fn new(config: &CacheConfig) -> Self {
+        let line_bytes = u64::from(config.line_bytes);
+        ModelCache {
+            sets: HashMap::new(),
+            set_count: u64::from(config.size_bytes) / (line_bytes * u64::from(config.ways)),
+            ways: config.ways as usize,
+            line_bytes,
+        }
+    }
+
+    fn set(&mut self, addr: u64) -> &mut Vec<(u64, bool)> {
+        let set = addr / self.line_bytes % self.set_count;
+        self.sets.entry(set).or_default()
+    }
+
+    /// Uses a line if it is there.
+    fn touch(&mut self, addr: u64, write: bool) -> bool {
+        let line = addr / self.line_bytes;
+        let set = self.set(addr);
+        let Some(at) = set.iter().position(|(known, _)| *known == line) else {
+            return false;
+        };
+        let (_, dirty) = set.remove(at);
+        set.push((line, dirty || write));
+        true
+    }
+
+    /// Brings a line in; gives the address of a changed line that made room.
+    fn bring(&mut self, addr: u64, write: bool) -> Option<u64> {
+        let (line, ways, line_bytes) = (addr / self.line_bytes, self.ways, self.line_bytes);
+        let set = self.set(addr);
+        let victim = (set.len() == ways).then(|| set.remove(0));
+        set.push((line, write));
+        victim.filter(|v| v.1).map(|v| v.0 * line_bytes)
+    }
+}
+
+/// The brute-force model of both levels.
+struct Model {
+    l1i: ModelCache,
+    l1d: ModelCache,
+    l2: ModelCache,
+    write_backs: u64,
+    l2_write_backs: u64,
+    forwarded: u64,
+}
+
+impl Model {
+    fn new(config: &MemoryConfig) -> Self {
+        Model {
+            l1i: ModelCache::new(&config.l1i),
+            l1d: ModelCache::new(&config.l1d),
+            l2: ModelCache::new(&config.l2),
+            write_backs: 0,
+            l2_write_backs: 0,
+            forwarded: 0,
+        }
+    }
+
+    fn access(&mut self, addr: u64, fetch: bool, write: bool) -> Level {
+        let l1 = if fetch { &mut self.l1i } else { &mut self.l1d };
+        if l1.touch(addr, write) {
+            return Level::L1;
+        }
+        let mut level = Level::L2;
+        if !self.l2.touch(addr, false) {
+            level = Level::Memory;
+            self.l2_write_backs += u64::from(self.l2.bring(addr, false).is_some());
+        }
+        if let Some(victim) = l1.bring(addr, write) {
+            self.write_backs += 1;
+            self.forwarded += u64::from(!self.l2.touch(victim, true));
+        }
+        level
+    }
+}
+
+/// Caches so small that everything happens.
+fn small(replacement: Replacement) -> MemoryConfig {
+    let mut config = config();
+    let caches = [
+        (&mut config.l1i, 512, 2, 32),
+        (&mut config.l1d, 512, 2, 32),
+        (&mut config.l2, 2048, 4, 64),
+    ];
+    for (cache, size_bytes, ways, line_bytes) in caches {
+        cache.size_bytes = size_bytes;
+        cache.ways = ways;
+        cache.line_bytes = line_bytes;
+        cache.replacement = replacement.clone();
+        cache.mshrs = 3;
+    }
+    config
+}
+
+/// An address that is likely to have been used before.
+fn random_address(random: &mut Random) -> u64 {
+    let span = if random.below(2) == 0 { 1024 } else { 16_384 };
+    random.below(span)
+}
+
+#[test]
+fn hits_and_misses_are_those_of_a_brute_force_model() {
+    let config = small(Replacement::Lru);
+    let (mut memory, mut model) = (MemorySystem::new(&config), Model::new(&config));
+    let mut random = Random::new(17);
+    for step in 0..40_000_u64 {
+        // So far apart that nothing is on its way any more.
+        let now = step * 1000;
+        let addr = random_address(&mut random) & !7;
+        let (fetch, write) = (random.below(4) == 0, random.below(3) == 0);
+        let result = match (fetch, write) {
+            (true, _) => memory.fetch(now, addr),
+            (false, false) => memory.load(now, addr, 8),
+            (false, true) => memory.store(now, addr, 8),
+        };
+        let expected = model.access(addr, fetch, write && !fetch);
+        assert_eq!(done(result).1, expected, "step {step}");
+    }
+    let stats = memory.stats();
+    assert_eq!(stats.l1d.write_back_events, model.write_backs);
+    assert_eq!(stats.l2.write_back_events, model.l2_write_backs);
+    assert_eq!(stats.l2.write_miss_events, model.forwarded);
+    assert!(
+        model.forwarded > 0 && model.l2_write_backs > 0,
+        "the trace is too tame"
+    );
+}
+
+/// What must hold of the counters whatever happened.
+fn check_conservation(config: &MemoryConfig, stats: &MemoryStats) {
+    for cache in [&stats.l1i, &stats.l1d] {
+        let misses = cache.read_miss_events + cache.write_miss_events;
+        assert_eq!(cache.fill_events, misses);
+    }
+    let l1_misses = stats.l1i.fill_events + stats.l1d.fill_events;
+    assert_eq!(stats.l2.read_access_events, l1_misses);
+    assert_eq!(stats.l2.fill_events, stats.l2.read_miss_events);
+    assert_eq!(stats.l2.write_access_events, stats.l1d.write_back_events);
+    let l1d_line = u64::from(config.l1d.line_bytes);
+    let l2_line = u64::from(config.l2.line_bytes);
+    assert_eq!(
+        stats.l1_l2_bus.data_bytes,
+        stats.l1i.fill_events * u64::from(config.l1i.line_bytes)
+            + (stats.l1d.fill_events + stats.l1d.write_back_events) * l1d_line
+    );
+    assert_eq!(
+        stats.memory_bus.data_bytes,
+        (stats.l2.fill_events + stats.l2.write_back_events) * l2_line
+            + stats.l2.write_miss_events * l1d_line
+    );
+    assert!(stats.l1i.write_back_events == 0);
+}
+
+/// Dense random traffic, retried as told. Returns the accepted accesses by level.
+fn traffic(memory: &mut MemorySystem, config: &MemoryConfig, seed: u64) -> HashMap<Level, u64> {
+    let mut random = Random::new(seed);
+    let mut levels = HashMap::new();
+    let mut now = 0;
+    for _ in 0..20_000 {
+        now += random.below(3) * random.below(8);
+        let addr = random_address(&mut random);
+        let (kind, size) = (random.below(4), 1 << random.below(4));
+        for tries in 0.. {
+            assert!(tries < 1000, "an access is retried for ever");
+            let result = match kind {
+                0 => memory.fetch(now, addr),
+                1 | 2 => memory.load(now, addr, size),
+                _ => memory.store(now, addr, size),
+            };
+            match result {
+                AccessResult::Done(access) => {
+                    let hit = if kind == 0 { &config.l1i } else { &config.l1d };
+                    assert!(access.ready_cycle >= now + u64::from(hit.hit_cycles));
+                    *levels.entry(access.level).or_default() += 1;
+                    break;
+                }
+                AccessResult::Retry { at_cycle } => {
+                    assert!(at_cycle > now);
+                    now = at_cycle;
+                }
+            }
+        }
+    }
+    levels
+}
+
+#[test]
+fn nothing_is_lost_in_dense_traffic() {
+    for replacement in [Replacement::Lru, Replacement::Random, Replacement::Plru] {
+        for critical_word_first in [true, false] {
+            let mut config = small(replacement.clone());
+            config.critical_word_first = critical_word_first;
+            config.l1_l2_bus = BusConfig {
+                bytes_per_cycle: 8,
+                latency_cycles: 2,
+            };
+            config.memory_bus = MemoryBusConfig {
+                bytes_per_beat: 8,
+                cycles_per_beat: 2,
+            };
+            let mut memory = MemorySystem::new(&config);
+            let levels = traffic(&mut memory, &config, 5);
+            check_conservation(&config, &memory.stats());
+            assert_eq!(levels.values().sum::<u64>(), 20_000);
+            let stats = memory.stats();
+            assert!(stats.l1d.mshr_full_events > 0 && stats.l1d.read_merge_events > 0);
+            assert!(stats.l2.write_miss_events > 0);
+            // The same traffic gives the same cycles and events.
+            let mut again = MemorySystem::new(&config);
+            traffic(&mut again, &config, 5);
+            assert_eq!(again.stats(), stats);
+        }
+    }
+}
+
+#[test]
+fn buses_are_never_busier_than_time() {
+    let config = small(Replacement::Lru);
+    let mut memory = MemorySystem::new(&config);
+    let mut last = 0;
+    for line in 0..2000_u64 {
+        let mut now = last;
+        while let AccessResult::Retry { at_cycle } = memory.load(now, line * 64, 8) {
+            now = at_cycle;
+        }
+        last = now;
+    }
+    let busy = memory.stats().memory_bus.busy_cycles;
+    // A stream of misses keeps the bus busy, three lines at a time.
+    assert!(busy <= last + 1000, "{busy} {last}");
+    assert!(busy * 4 > last, "{busy} {last}");
+}
+
+#[test]
+fn warming_leaves_what_timed_accesses_leave() {
+    let config = small(Replacement::Lru);
+    let (mut timed, mut warmed) = (MemorySystem::new(&config), MemorySystem::new(&config));
+    let mut random = Random::new(23);
+    for step in 0..5000_u64 {
+        let addr = random_address(&mut random);
+        match random.below(3) {
+            0 => {
+                let _ = timed.fetch(step * 1000, addr);
+                warmed.warm_fetch(addr);
+            }
+            1 => {
+                let _ = timed.load(step * 1000, addr, 8);
+                warmed.warm_load(addr, 8);
+            }
+            _ => {
+                let _ = timed.store(step * 1000, addr, 8);
+                warmed.warm_store(addr, 8);
+            }
+        }
+    }
+    assert_eq!(warmed.stats(), MemoryStats::default());
+    for step in 6000..8000_u64 {
+        let addr = random_address(&mut random);
+        let (a, b) = (
+            timed.load(step * 1000, addr, 8),
+            warmed.load(step * 1000, addr, 8),
+        );
+        assert_eq!(a, b);
+    }
+}
+
+#[test]
+fn every_counter_is_reported_once_with_its_unit() {
+    let entries = MemoryStats::default().entries();
+    let mut names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len() * 8, size_of::<MemoryStats>());
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), entries.len());
+    let units = ["_events", "_cycles", "_bytes"];
+    assert!(names.iter().all(|n| units.iter().any(|u| n.ends_with(u))));
+}

@@ -1,0 +1,150 @@
+//! Translation lookaside buffers. Guest addresses are their own translations; only time and events
+//! are modelled.
+
+use super::stats::TlbStats;
+use super::tags::Tags;
+use crate::config::{L2TlbConfig, Replacement, TlbConfig};
+
+/// Walks that may be under way for one first-level TLB.
+const MAX_WALKS: usize = 8;
+
+/// The second-level TLB.
+#[derive(Clone, Debug)]
+pub(super) struct L2Tlb {
+    /// `None`: there is none.
+    tags: Option<Tags>,
+    hit_cycles: u64,
+    pub stats: TlbStats,
+}
+
+impl L2Tlb {
+    pub fn new(config: &L2TlbConfig) -> Self {
+        L2Tlb {
+            tags: (config.entries > 0).then(|| tags(config.entries, config.ways)),
+            hit_cycles: u64::from(config.hit_cycles),
+            stats: TlbStats::default(),
+        }
+    }
+
+    /// Looks a page up and brings it in.
+    fn access(&mut self, page: u64) -> bool {
+        self.tags
+            .as_mut()
+            .is_some_and(|tags| hit_or_bring(tags, page))
+    }
+}
+
+/// What a translation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Translation {
+    /// The access begins this many cycles later; `missed` if it waits for a walk.
+    After { delay: u64, missed: bool },
+    /// Too many walks are under way until this cycle.
+    Retry(u64),
+}
+
+/// A first-level TLB with the walks it waits for.
+#[derive(Clone, Debug)]
+pub(super) struct Tlb {
+    tags: Tags,
+    page_shift: u32,
+    miss_cycles: u64,
+    /// Page of the last translation, the newest of its set; looked at first.
+    last_page: u64,
+    /// Pages and the cycles in which their walks end.
+    walks: [(u64, u64); MAX_WALKS],
+    /// No walk is under way from this cycle on.
+    quiet_from: u64,
+    pub stats: TlbStats,
+}
+
+fn tags(entries: u32, ways: u32) -> Tags {
+    Tags::new((entries / ways) as usize, ways as usize, Replacement::Lru)
+}
+
+fn hit_or_bring(tags: &mut Tags, page: u64) -> bool {
+    let hit = tags.access(page, false);
+    if !hit && let Some(way) = tags.choose(page, |_| false) {
+        tags.fill(page, way, false);
+    }
+    hit
+}
+
+impl Tlb {
+    pub fn new(config: &TlbConfig, page_bytes: u32) -> Self {
+        Tlb {
+            tags: tags(config.entries, config.ways),
+            page_shift: page_bytes.trailing_zeros(),
+            miss_cycles: u64::from(config.miss_cycles),
+            last_page: u64::MAX,
+            walks: [(0, 0); MAX_WALKS],
+            quiet_from: 0,
+            stats: TlbStats::default(),
+        }
+    }
+
+    /// Translates for an access at `now`.
+    #[inline]
+    pub fn translate(&mut self, now: u64, addr: u64, next: &mut L2Tlb) -> Translation {
+        let page = addr >> self.page_shift;
+        if page == self.last_page && now >= self.quiet_from {
+            self.stats.access_events += 1;
+            return Translation::After {
+                delay: 0,
+                missed: false,
+            };
+        }
+        self.translate_slowly(now, page, next)
+    }
+
+    fn translate_slowly(&mut self, now: u64, page: u64, next: &mut L2Tlb) -> Translation {
+        if self.tags.access(page, false) {
+            self.stats.access_events += 1;
+            self.last_page = page;
+            let walk = self.walks.iter().find(|w| w.0 == page && w.1 > now);
+            let delay = walk.map_or(0, |(_, end)| end - now);
+            self.stats.merge_events += u64::from(delay > 0);
+            return Translation::After {
+                delay,
+                missed: delay > 0,
+            };
+        }
+        let Some(slot) = self.walks.iter().position(|walk| walk.1 <= now) else {
+            self.stats.walks_full_events += 1;
+            return Translation::Retry(self.walks.iter().map(|walk| walk.1).min().unwrap_or(now));
+        };
+        self.stats.access_events += 1;
+        self.stats.miss_events += 1;
+        hit_or_bring(&mut self.tags, page);
+        self.last_page = page;
+        let delay = self.walk_cycles(page, next);
+        self.walks[slot] = (page, now + delay);
+        self.quiet_from = self.quiet_from.max(now + delay);
+        Translation::After {
+            delay,
+            missed: true,
+        }
+    }
+
+    fn walk_cycles(&self, page: u64, next: &mut L2Tlb) -> u64 {
+        if next.tags.is_none() {
+            return self.miss_cycles;
+        }
+        next.stats.access_events += 1;
+        if next.access(page) {
+            next.hit_cycles
+        } else {
+            next.stats.miss_events += 1;
+            self.miss_cycles
+        }
+    }
+
+    /// Brings a page in without time or events.
+    pub fn warm(&mut self, addr: u64, next: &mut L2Tlb) {
+        let page = addr >> self.page_shift;
+        if page != self.last_page && !hit_or_bring(&mut self.tags, page) {
+            next.access(page);
+        }
+        self.last_page = page;
+    }
+}

@@ -1,0 +1,281 @@
+//! Rows grouped into comparable sets, and the means the paper shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hps_experiments::{ProfileKind, Row, paper_burst};
+
+/// A number that a row may hold, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Metric {
+    /// Overlap with shares taken anew after the 90% cut.
+    Renormalized,
+    /// Overlap with shares of the whole profile.
+    Capped,
+    /// Cycles added, of the cycles without profiling.
+    Overhead,
+}
+
+impl Metric {
+    /// The row's value in percent, if it has a finite one.
+    pub(crate) fn of(self, row: &Row) -> Option<f64> {
+        let fraction = match self {
+            Metric::Renormalized => row.accuracy.map(|a| a.renormalized),
+            Metric::Capped => row.accuracy.map(|a| a.capped),
+            Metric::Overhead => row.timing.map(|t| t.overhead),
+        };
+        fraction.map(|f| f * 100.0).filter(|p| p.is_finite())
+    }
+}
+
+/// A mean over programs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mean {
+    /// In percent.
+    pub value: f64,
+    /// Programs that had a value.
+    pub programs: usize,
+}
+
+/// Rows that may be compared with each other: one version, machine and instruction set, and one
+/// input for each program.
+#[derive(Debug)]
+pub(crate) struct DataSet<'a> {
+    pub version: &'a str,
+    pub isa: &'a str,
+    pub machine: &'a str,
+    pub fingerprint: &'a str,
+    /// Set where the rows had to be separated by input.
+    pub input: Option<&'a str>,
+    pub rows: Vec<&'a Row>,
+}
+
+/// One program of a set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Program<'a> {
+    pub name: &'a str,
+    pub input: &'a str,
+    pub hash: &'a str,
+}
+
+/// Separates rows into comparable sets, in a fixed order. Of rows with the same id the last one
+/// that succeeded counts, or the last one.
+pub(crate) fn group(rows: &[Row]) -> Vec<DataSet<'_>> {
+    let mut latest: BTreeMap<&str, &Row> = BTreeMap::new();
+    for row in rows {
+        let known = latest.entry(row.id.as_str()).or_insert(row);
+        if row.failure.is_none() || known.failure.is_some() {
+            *known = row;
+        }
+    }
+    let mut inputs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for row in latest.values() {
+        inputs
+            .entry((&row.program, &row.program_hash))
+            .or_default()
+            .insert(&row.input);
+    }
+    let by_input = inputs.values().any(|set| set.len() > 1);
+    let mut sets: BTreeMap<_, Vec<&Row>> = BTreeMap::new();
+    for row in latest.into_values() {
+        let input = by_input.then_some(row.input.as_str());
+        let key = (
+            row.version.as_str(),
+            row.isa.as_str(),
+            row.machine.as_str(),
+            row.machine_fingerprint.as_str(),
+            input,
+        );
+        sets.entry(key).or_default().push(row);
+    }
+    sets.into_iter()
+        .map(|((version, isa, machine, fingerprint, input), mut rows)| {
+            rows.sort_by_key(|r| (&r.program, &r.program_hash, r.profile, r.burst, r.one_in));
+            DataSet {
+                version,
+                isa,
+                machine,
+                fingerprint,
+                input,
+                rows,
+            }
+        })
+        .collect()
+}
+
+impl<'a> DataSet<'a> {
+    /// What figures say about where their numbers come from.
+    pub(crate) fn origin(&self) -> String {
+        let input = self
+            .input
+            .map(|i| format!(" · input {i}"))
+            .unwrap_or_default();
+        format!(
+            "{} · {}{input} · hps {}",
+            self.machine, self.isa, self.version
+        )
+    }
+
+    /// The kinds of profile present, in the paper's order.
+    pub(crate) fn kinds(&self) -> Vec<KindData<'a>> {
+        ProfileKind::ALL
+            .into_iter()
+            .map(|kind| KindData::new(kind, &self.rows))
+            .filter(|data| !data.programs.is_empty())
+            .collect()
+    }
+}
+
+/// The rows of one kind of profile in a set, by program, burst and frequency.
+#[derive(Debug)]
+pub(crate) struct KindData<'a> {
+    pub kind: ProfileKind,
+    pub programs: Vec<Program<'a>>,
+    /// Names that tell the programs apart, parallel to `programs`.
+    pub names: Vec<String>,
+    /// Ascending.
+    pub bursts: Vec<u64>,
+    /// `n` of 1/n, ascending: highest frequency first.
+    pub frequencies: Vec<u64>,
+    points: BTreeMap<(usize, u64, u64), &'a Row>,
+}
+
+impl<'a> KindData<'a> {
+    fn new(kind: ProfileKind, rows: &[&'a Row]) -> Self {
+        let rows: Vec<&'a Row> = rows.iter().copied().filter(|r| r.profile == kind).collect();
+        let identity = |r: &'a Row| Program {
+            name: &r.program,
+            input: &r.input,
+            hash: &r.program_hash,
+        };
+        let programs: Vec<Program<'a>> = rows
+            .iter()
+            .map(|r| identity(r))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let mut points = BTreeMap::new();
+        for row in &rows {
+            let program = programs.binary_search(&identity(row)).unwrap_or_default();
+            let known = points
+                .entry((program, row.burst, row.one_in))
+                .or_insert(*row);
+            if row.failure.is_none() {
+                *known = *row;
+            }
+        }
+        let unique = |of: fn(&Row) -> u64| {
+            rows.iter()
+                .map(|r| of(r))
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect()
+        };
+        Self {
+            kind,
+            names: names(&programs),
+            programs,
+            bursts: unique(|r| r.burst),
+            frequencies: unique(|r| r.one_in),
+            points,
+        }
+    }
+
+    /// The row of a point.
+    pub(crate) fn row(&self, program: usize, burst: u64, one_in: u64) -> Option<&'a Row> {
+        self.points.get(&(program, burst, one_in)).copied()
+    }
+
+    /// A program's value at a point, in percent.
+    pub(crate) fn value(
+        &self,
+        metric: Metric,
+        program: usize,
+        burst: u64,
+        one_in: u64,
+    ) -> Option<f64> {
+        metric.of(self.row(program, burst, one_in)?)
+    }
+
+    /// The mean over the programs that have a value at a point.
+    pub(crate) fn mean(&self, metric: Metric, burst: u64, one_in: u64) -> Option<Mean> {
+        let values: Vec<f64> = (0..self.programs.len())
+            .filter_map(|p| self.value(metric, p, burst, one_in))
+            .collect();
+        (!values.is_empty()).then(|| Mean {
+            value: values.iter().sum::<f64>() / values.len() as f64,
+            programs: values.len(),
+        })
+    }
+
+    /// The mean accuracy and overhead over the programs that have both at a point.
+    pub(crate) fn mean_pair(&self, burst: u64, one_in: u64) -> Option<(f64, f64)> {
+        let pairs: Vec<(f64, f64)> = (0..self.programs.len())
+            .filter_map(|p| self.pair(p, burst, one_in))
+            .collect();
+        let count = pairs.len() as f64;
+        (!pairs.is_empty()).then(|| {
+            (
+                pairs.iter().map(|p| p.0).sum::<f64>() / count,
+                pairs.iter().map(|p| p.1).sum::<f64>() / count,
+            )
+        })
+    }
+
+    /// A program's accuracy and overhead at a point, if it has both.
+    pub(crate) fn pair(&self, program: usize, burst: u64, one_in: u64) -> Option<(f64, f64)> {
+        Some((
+            self.value(Metric::Renormalized, program, burst, one_in)?,
+            self.value(Metric::Overhead, program, burst, one_in)?,
+        ))
+    }
+
+    /// Bursts with at least one value of the metric.
+    pub(crate) fn bursts_with(&self, metric: Metric) -> Vec<u64> {
+        let has = |burst: &u64| {
+            self.frequencies
+                .iter()
+                .any(|&f| self.mean(metric, *burst, f).is_some())
+        };
+        self.bursts.iter().copied().filter(has).collect()
+    }
+
+    /// The burst of the paper's Figure 8, or the nearest to it that the rows have.
+    pub(crate) fn shown_burst(&self) -> u64 {
+        let wanted = paper_burst(self.kind);
+        self.bursts
+            .iter()
+            .copied()
+            .min_by_key(|b| b.abs_diff(wanted))
+            .unwrap_or(wanted)
+    }
+
+    /// Fewest and most programs behind the means of a metric, over the points that have any.
+    pub(crate) fn coverage(&self, metric: Metric) -> Option<(usize, usize)> {
+        let counts = || {
+            self.bursts
+                .iter()
+                .flat_map(|&b| self.frequencies.iter().map(move |&f| (b, f)))
+                .filter_map(|(b, f)| self.mean(metric, b, f))
+                .map(|m| m.programs)
+        };
+        Some((counts().min()?, counts().max()?))
+    }
+}
+
+/// Names of programs, with input or hash where the name alone would be ambiguous.
+fn names(programs: &[Program<'_>]) -> Vec<String> {
+    programs
+        .iter()
+        .map(|p| {
+            let same = || programs.iter().filter(|q| q.name == p.name);
+            let mut name = p.name.to_string();
+            if same().any(|q| q.input != p.input) {
+                name = format!("{name} ({})", p.input);
+            }
+            if same().any(|q| q.input == p.input && q.hash != p.hash) {
+                name = format!("{name} @{}", p.hash.chars().take(8).collect::<String>());
+            }
+            name
+        })
+        .collect()
+}

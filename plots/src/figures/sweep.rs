@@ -1,0 +1,466 @@
+//! The figures of a sweep: which rows go into which picture.
+
+use std::collections::BTreeSet;
+
+use super::bars::{BarChart, BarPanel, grouped_bars};
+use super::heatmap::{HeatMap, heat_map};
+use super::lines::{LineChart, Panel, Series, lines};
+use super::scatter::{Curve, Scatter, scatter};
+use crate::PlotError;
+use crate::axis::{Axis, frequency};
+use crate::dataset::{DataSet, KindData, Metric};
+use crate::figure::Figure;
+use crate::style;
+
+/// Programs side by side in one row of bars.
+const PROGRAMS_PER_ROW: usize = 20;
+
+const ACCURACY: &str = "Accuracy (overlap, %)";
+const OVERHEAD: &str = "Overhead (% of cycles)";
+
+/// A figure of a sweep with what a report needs to know about it.
+pub(crate) struct SweepFigure {
+    /// File name without extension.
+    pub name: String,
+    pub figure: Figure,
+    /// One of many, one for each program.
+    pub per_program: bool,
+}
+
+/// All figures of one kind of profile, those over all programs first.
+pub(crate) fn sweep_figures(
+    set: &DataSet<'_>,
+    data: &KindData<'_>,
+    prefix: &str,
+) -> Result<Vec<SweepFigure>, PlotError> {
+    let about = About { set, data };
+    let mut made = Vec::new();
+    let mut add = |name: &str, per_program: bool, figure: Option<Figure>| {
+        if let Some(figure) = figure {
+            let name = format!("{prefix}{}-{name}", data.kind.name().replace('_', "-"));
+            made.push(SweepFigure {
+                name,
+                figure,
+                per_program,
+            });
+        }
+    };
+    add(
+        "accuracy-frequency",
+        false,
+        about.against_frequency(Metric::Renormalized)?,
+    );
+    add(
+        "overhead-frequency",
+        false,
+        about.against_frequency(Metric::Overhead)?,
+    );
+    add(
+        "accuracy-overhead",
+        false,
+        about.accuracy_against_overhead()?,
+    );
+    add("accuracy-heatmap", false, about.map(Metric::Renormalized)?);
+    if about.whole_grid_timed() {
+        add("overhead-heatmap", false, about.map(Metric::Overhead)?);
+    }
+    add("bursts", false, about.bursts()?);
+    add("programs", false, about.programs()?);
+    let mut used = BTreeSet::new();
+    for (program, name) in data.names.iter().enumerate() {
+        let figure = about.one_program(program)?;
+        add(&format!("program-{}", slug(name, &mut used)), true, figure);
+    }
+    Ok(made)
+}
+
+struct About<'a> {
+    set: &'a DataSet<'a>,
+    data: &'a KindData<'a>,
+}
+
+impl About<'_> {
+    fn title(&self, what: &str) -> String {
+        let kind = self.data.kind.title();
+        let capital = kind[..1].to_uppercase();
+        format!("{capital}{} profile: {what}", &kind[1..])
+    }
+
+    fn mean_of(&self, metric: Metric) -> String {
+        let count = match self.data.coverage(metric) {
+            Some((few, most)) if few != most => format!("{few}–{most}"),
+            Some((_, most)) => most.to_string(),
+            None => self.data.programs.len().to_string(),
+        };
+        let noun = if count == "1" { "program" } else { "programs" };
+        format!("mean of {count} {noun} · {}", self.set.origin())
+    }
+
+    fn burst_name(burst: u64) -> String {
+        format!("burst {burst}")
+    }
+
+    fn axis(metric: Metric, values: &[f64]) -> Axis {
+        match metric {
+            Metric::Overhead => Axis::overhead(OVERHEAD, values),
+            _ => Axis::accuracy(ACCURACY, values, false),
+        }
+    }
+
+    /// One line for each burst, over frequency; `None` if there is no value.
+    fn panel(
+        &self,
+        metric: Metric,
+        title: &str,
+        value: impl Fn(u64, u64) -> Option<f64>,
+    ) -> Option<Panel> {
+        let series: Vec<Series> = self
+            .data
+            .bursts
+            .iter()
+            .map(|&burst| Series {
+                label: Self::burst_name(burst),
+                points: (self.data.frequencies.iter())
+                    .filter_map(|&f| Some((f.max(1) as f64, value(burst, f)?)))
+                    .collect(),
+            })
+            .filter(|s| !s.points.is_empty())
+            .collect();
+        let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.1).collect();
+        (!values.is_empty()).then(|| Panel {
+            title: title.to_string(),
+            x: Axis::frequency(&self.data.frequencies),
+            y: Self::axis(metric, &values),
+            series,
+        })
+    }
+
+    fn against_frequency(&self, metric: Metric) -> Result<Option<Figure>, PlotError> {
+        let value = |burst, f| self.data.mean(metric, burst, f).map(|m| m.value);
+        let Some(panel) = self.panel(metric, "", value) else {
+            return Ok(None);
+        };
+        let what = match metric {
+            Metric::Overhead => "overhead against sampling frequency",
+            _ => "accuracy against sampling frequency",
+        };
+        lines(&LineChart {
+            title: self.title(what),
+            subtitle: self.mean_of(metric),
+            panels: vec![panel],
+        })
+        .map(Some)
+    }
+
+    fn one_program(&self, program: usize) -> Result<Option<Figure>, PlotError> {
+        let value = |metric, burst, f| self.data.value(metric, program, burst, f);
+        let panels: Vec<Panel> = [
+            (Metric::Renormalized, "Accuracy"),
+            (Metric::Overhead, "Overhead"),
+        ]
+        .into_iter()
+        .filter_map(|(metric, title)| self.panel(metric, title, |b, f| value(metric, b, f)))
+        .collect();
+        if panels.is_empty() {
+            return Ok(None);
+        }
+        let single = panels.len() == 1;
+        let panels = panels
+            .into_iter()
+            .map(|p| {
+                if single {
+                    Panel {
+                        title: String::new(),
+                        ..p
+                    }
+                } else {
+                    p
+                }
+            })
+            .collect();
+        lines(&LineChart {
+            title: format!(
+                "{}: {} profile",
+                self.data.names[program],
+                self.data.kind.title()
+            ),
+            subtitle: self.set.origin(),
+            panels,
+        })
+        .map(Some)
+    }
+
+    fn accuracy_against_overhead(&self) -> Result<Option<Figure>, PlotError> {
+        let data = self.data;
+        let shown = data.shown_burst();
+        let mut curves = Vec::new();
+        for (category, &burst) in data.bursts.iter().enumerate() {
+            let points: Vec<_> = data
+                .frequencies
+                .iter()
+                .filter_map(|&f| {
+                    let (accuracy, overhead) = data.mean_pair(burst, f)?;
+                    let name = if burst == shown {
+                        frequency(f)
+                    } else {
+                        String::new()
+                    };
+                    Some((overhead, accuracy, name))
+                })
+                .collect();
+            if !points.is_empty() {
+                let label = format!("{}, mean", Self::burst_name(burst));
+                curves.push(Curve {
+                    label,
+                    category,
+                    points,
+                });
+            }
+        }
+        if curves.is_empty() {
+            return Ok(None);
+        }
+        let thin: Vec<Vec<(f64, f64)>> = (0..data.programs.len())
+            .map(|p| {
+                let pairs = data
+                    .frequencies
+                    .iter()
+                    .filter_map(|&f| data.pair(p, shown, f));
+                pairs
+                    .map(|(accuracy, overhead)| (overhead, accuracy))
+                    .collect::<Vec<_>>()
+            })
+            .filter(|line| line.len() > 1)
+            .collect();
+        let main = curves.iter().flat_map(|c| &c.points).map(|p| (p.0, p.1));
+        let all: Vec<(f64, f64)> = main.chain(thin.iter().flatten().copied()).collect();
+        let xs: Vec<f64> = all.iter().map(|p| p.0).collect();
+        let ys: Vec<f64> = all.iter().map(|p| p.1).collect();
+        scatter(&Scatter {
+            title: self.title("accuracy against overhead"),
+            subtitle: self.mean_of(Metric::Overhead),
+            x: Axis::overhead(OVERHEAD, &xs),
+            y: Axis::accuracy(ACCURACY, &ys, false),
+            curves,
+            thin,
+            thin_label: format!("each program, burst {shown}"),
+        })
+        .map(Some)
+    }
+
+    /// Whether every burst and frequency that has an accuracy also has an overhead.
+    fn whole_grid_timed(&self) -> bool {
+        let data = self.data;
+        data.bursts.len() > 1
+            && data.bursts.iter().all(|&b| {
+                data.frequencies.iter().all(|&f| {
+                    data.mean(Metric::Overhead, b, f).is_some()
+                        || data.mean(Metric::Renormalized, b, f).is_none()
+                })
+            })
+    }
+
+    fn map(&self, metric: Metric) -> Result<Option<Figure>, PlotError> {
+        let data = self.data;
+        if data.bursts_with(metric).is_empty() {
+            return Ok(None);
+        }
+        let row = |&b: &u64| {
+            data.frequencies
+                .iter()
+                .map(|&f| data.mean(metric, b, f).map(|m| m.value))
+                .collect()
+        };
+        let (what, colors, unit, decimals) = match metric {
+            Metric::Overhead => (
+                "overhead by burst and frequency",
+                style::ORANGES,
+                OVERHEAD,
+                2,
+            ),
+            _ => ("accuracy by burst and frequency", style::BLUES, ACCURACY, 1),
+        };
+        heat_map(&HeatMap {
+            title: self.title(what),
+            subtitle: self.mean_of(metric),
+            row_label: "Burst (events)".to_string(),
+            column_label: "Sampling frequency".to_string(),
+            rows: data.bursts.iter().map(ToString::to_string).collect(),
+            columns: data.frequencies.iter().map(|&f| frequency(f)).collect(),
+            values: data.bursts.iter().map(row).collect(),
+            colors,
+            unit: unit.to_string(),
+            decimals,
+        })
+        .map(Some)
+    }
+
+    /// The paper's Figure 10: accuracy by frequency and burst, the mean above, programs below.
+    fn bursts(&self) -> Result<Option<Figure>, PlotError> {
+        let data = self.data;
+        let panel = |title: &str, value: &dyn Fn(u64, u64) -> Option<f64>| {
+            let column = |&f: &u64| data.bursts.iter().map(|&b| value(b, f)).collect::<Vec<_>>();
+            let values: Vec<Vec<Option<f64>>> = data.frequencies.iter().map(column).collect();
+            let known: Vec<f64> = values.iter().flatten().flatten().copied().collect();
+            BarPanel {
+                title: title.to_string(),
+                groups: data.frequencies.iter().map(|&f| frequency(f)).collect(),
+                group_label: "Sampling frequency".to_string(),
+                values,
+                y: Axis::accuracy(ACCURACY, &known, true),
+            }
+        };
+        if data.bursts_with(Metric::Renormalized).is_empty() {
+            return Ok(None);
+        }
+        let mean = |b, f| data.mean(Metric::Renormalized, b, f).map(|m| m.value);
+        let mut rows = vec![(520.0, vec![panel("Mean of all programs", &mean)])];
+        let selected: Vec<BarPanel> = self
+            .representative()
+            .into_iter()
+            .map(|(p, why)| {
+                panel(&format!("{} ({why})", data.names[p]), &|b, f| {
+                    data.value(Metric::Renormalized, p, b, f)
+                })
+            })
+            .collect();
+        if !selected.is_empty() {
+            rows.push((460.0, selected));
+        }
+        let bars = data.bursts.iter().enumerate();
+        grouped_bars(&BarChart {
+            title: self.title("accuracy by burst length"),
+            subtitle: self.mean_of(Metric::Renormalized),
+            bars: bars
+                .map(|(i, &b)| (Self::burst_name(b), style::category(i)))
+                .collect(),
+            rows,
+        })
+        .map(Some)
+    }
+
+    /// The programs with the highest, the middle and the lowest accuracy over the whole grid.
+    fn representative(&self) -> Vec<(usize, &'static str)> {
+        let data = self.data;
+        let mut means: Vec<(f64, usize)> = (0..data.programs.len())
+            .filter_map(|p| {
+                let values: Vec<f64> = data
+                    .bursts
+                    .iter()
+                    .flat_map(|&b| data.frequencies.iter().map(move |&f| (b, f)))
+                    .filter_map(|(b, f)| data.value(Metric::Renormalized, p, b, f))
+                    .collect();
+                (!values.is_empty()).then(|| (values.iter().sum::<f64>() / values.len() as f64, p))
+            })
+            .collect();
+        means.sort_by(|a, b| b.0.total_cmp(&a.0));
+        match means.len() {
+            0 | 1 => Vec::new(),
+            2 => vec![(means[0].1, "highest"), (means[1].1, "lowest")],
+            n => vec![
+                (means[0].1, "highest"),
+                (means[n / 2].1, "middle"),
+                (means[n - 1].1, "lowest"),
+            ],
+        }
+    }
+
+    /// The paper's Figure 9: each program's accuracy and overhead at the burst of Figure 8.
+    fn programs(&self) -> Result<Option<Figure>, PlotError> {
+        let data = self.data;
+        let burst = data.shown_burst();
+        let mut rows = Vec::new();
+        for (metric, name) in [
+            (Metric::Renormalized, "Accuracy"),
+            (Metric::Overhead, "Overhead"),
+        ] {
+            let value = |p: usize, f: u64| data.value(metric, p, burst, f);
+            let all: Vec<f64> = (0..data.programs.len())
+                .flat_map(|p| data.frequencies.iter().filter_map(move |&f| value(p, f)))
+                .collect();
+            if all.is_empty() {
+                continue;
+            }
+            let y = match metric {
+                Metric::Overhead => Axis::overhead(OVERHEAD, &all),
+                _ => Axis::accuracy(ACCURACY, &all, true),
+            };
+            let programs: Vec<usize> = (0..data.programs.len()).collect();
+            for chunk in programs.chunks(PROGRAMS_PER_ROW) {
+                let panel = BarPanel {
+                    title: name.to_string(),
+                    groups: chunk.iter().map(|&p| data.names[p].clone()).collect(),
+                    group_label: String::new(),
+                    values: (chunk.iter())
+                        .map(|&p| data.frequencies.iter().map(|&f| value(p, f)).collect())
+                        .collect(),
+                    y: y.clone(),
+                };
+                rows.push((500.0, vec![panel]));
+            }
+        }
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let count = data.frequencies.len();
+        let bars = data.frequencies.iter().enumerate();
+        let noun = if data.programs.len() == 1 {
+            "program"
+        } else {
+            "programs"
+        };
+        grouped_bars(&BarChart {
+            title: self.title(&format!("each program at burst {burst}")),
+            subtitle: format!("{} {noun} · {}", data.programs.len(), self.set.origin()),
+            bars: bars
+                .map(|(i, &f)| (frequency(f), style::ordered(i, count)))
+                .collect(),
+            rows,
+        })
+        .map(Some)
+    }
+}
+
+/// A name safe in file names and links, not used before.
+fn slug(name: &str, used: &mut BTreeSet<String>) -> String {
+    let safe: String = name
+        .chars()
+        .take(60)
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let safe = safe.trim_matches(|c| matches!(c, '-' | '.')).to_string();
+    let safe = if safe.is_empty() {
+        "unnamed".to_string()
+    } else {
+        safe
+    };
+    let mut candidate = safe.clone();
+    let mut number = 2;
+    // File systems that ignore case must not merge two programs.
+    while !used.insert(candidate.to_lowercase()) {
+        candidate = format!("{safe}-{number}");
+        number += 1;
+    }
+    candidate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_safe_and_unique() {
+        let mut used = BTreeSet::new();
+        let made: Vec<_> = ["a b", "../etc", "a-b", "A b", "<>"]
+            .iter()
+            .map(|n| slug(n, &mut used))
+            .collect();
+        assert_eq!(made, ["a-b", "etc", "a-b-2", "A-b-3", "unnamed"]);
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the crate as its callers see it.
+
+mod figures;
+mod read;
+mod report;
+mod support;

@@ -1,0 +1,396 @@
+//! Whole reports from rows made by a formula.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Timed, failed, grid, row};
+use hps_experiments::{ProfileKind, Row};
+use hps_plots::{PlotError, ReportFiles, ReportInfo, summary_table, to_csv, write_report};
+
+fn info() -> ReportInfo {
+    ReportInfo {
+        title: "Sweep <one>".into(),
+        command: "hps sweep --out a&b".into(),
+        version: "0.1.0".into(),
+        notes: vec!["line 7 was \"unfinished\"".into()],
+        machine_text: "(rob_entries: 128)".into(),
+    }
+}
+
+fn report(dir: &Path, rows: &[Row]) -> (ReportFiles, String) {
+    let files = write_report(dir, rows, &info()).expect("report is written");
+    let html = fs::read_to_string(&files.html).expect("page is text");
+    (files, html)
+}
+
+fn names(files: &ReportFiles) -> Vec<String> {
+    let name = |p: &std::path::PathBuf| p.file_name().unwrap().to_string_lossy().into_owned();
+    files.figures.iter().map(name).collect()
+}
+
+fn svg(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join("figures").join(format!("{name}.svg"))).expect(name)
+}
+
+/// All text of an SVG, one line for each element, after checking that it is well-formed.
+fn texts(svg: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(svg).expect("well-formed SVG");
+    let texts = document
+        .descendants()
+        .filter(|n| n.has_tag_name(("http://www.w3.org/2000/svg", "text")));
+    texts
+        .map(|n| {
+            assert_eq!(n.attribute("font-family"), Some("sans-serif"));
+            n.text().unwrap_or_default().trim().to_string()
+        })
+        .collect()
+}
+
+/// Decodes a bitmap and counts its distinct colours.
+fn colours(path: &Path) -> (u32, u32, usize) {
+    let file = std::io::BufReader::new(fs::File::open(path).expect("picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let info = reader.next_frame(&mut pixels).expect("pixels");
+    let seen: std::collections::HashSet<&[u8]> = pixels.chunks(4).collect();
+    (info.width, info.height, seen.len())
+}
+
+#[test]
+fn a_full_grid_makes_every_figure() {
+    let dir = tempfile::tempdir().unwrap();
+    let (files, html) = report(dir.path(), &grid(&["alpha", "beta"], Timed::All));
+    let names = names(&files);
+    for kind in ["data-stream", "call-pair", "method"] {
+        for what in [
+            "accuracy-frequency",
+            "overhead-frequency",
+            "accuracy-overhead",
+            "accuracy-heatmap",
+            "overhead-heatmap",
+            "bursts",
+            "programs",
+            "program-alpha",
+            "program-beta",
+        ] {
+            for ending in ["svg", "png"] {
+                let name = format!("{kind}-{what}.{ending}");
+                assert!(names.contains(&name), "{name} is missing from {names:?}");
+            }
+        }
+    }
+    for file in &files.figures {
+        assert!(file.exists());
+        if file.extension().is_some_and(|e| e == "png") {
+            let (width, height, colours) = colours(file);
+            assert!(width >= 1400 && height >= 500, "{file:?}: {width}x{height}");
+            assert!(colours > 20, "{file:?} has {colours} colours");
+        }
+    }
+    assert_eq!(html.matches("<svg").count(), 3 * 9);
+    assert!(html.len() < 5_000_000);
+    let left: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .chain(fs::read_dir(dir.path().join("figures")).unwrap())
+        .filter(|e| {
+            e.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .ends_with(".part")
+        })
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn figures_carry_their_labels() {
+    let dir = tempfile::tempdir().unwrap();
+    report(
+        dir.path(),
+        &grid(&["alpha", "beta", "gamma"], Timed::PaperPoints),
+    );
+    let all = texts(&svg(dir.path(), "method-accuracy-frequency"));
+    for label in [
+        "Hot method profile: accuracy against sampling frequency",
+        "mean of 3 programs · hps-4wide · rv64gc · hps 0.1.0",
+        "burst 1",
+        "burst 100",
+        "1/100",
+        "1/10000",
+        "Sampling frequency",
+        "Accuracy (overlap, %)",
+    ] {
+        assert!(all.iter().any(|t| t == label), "no `{label}` in {all:?}");
+    }
+    let points = texts(&svg(dir.path(), "call-pair-accuracy-overhead"));
+    for label in [
+        "1/100",
+        "1/500",
+        "1/1000",
+        "1/5000",
+        "1/10000",
+        "burst 1, mean",
+        "each program, burst 1",
+    ] {
+        assert!(
+            points.iter().any(|t| t == label),
+            "no `{label}` in {points:?}"
+        );
+    }
+    let bars = texts(&svg(dir.path(), "method-programs"));
+    for label in ["alpha", "beta", "gamma", "Accuracy", "Overhead"] {
+        assert!(bars.iter().any(|t| t == label), "no `{label}` in {bars:?}");
+    }
+}
+
+#[test]
+fn heat_map_cells_are_the_means_of_the_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = grid(&["alpha", "beta"], Timed::None);
+    report(dir.path(), &rows);
+    let cells = texts(&svg(dir.path(), "data-stream-accuracy-heatmap"));
+    for burst in crate::support::BURSTS {
+        for one_in in crate::support::ONE_IN {
+            let values: Vec<f64> = rows
+                .iter()
+                .filter(|r| {
+                    (r.profile, r.burst, r.one_in) == (ProfileKind::DataStream, burst, one_in)
+                })
+                .map(|r| r.accuracy.unwrap().renormalized)
+                .collect();
+            let cell = format!(
+                "{:.1}",
+                values.iter().sum::<f64>() / values.len() as f64 * 100.0
+            );
+            assert!(
+                cells.contains(&cell),
+                "{burst} 1/{one_in}: no {cell} in {cells:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn partly_timed_rows_leave_out_only_what_needs_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let (files, html) = report(dir.path(), &rows);
+    let some = names(&files);
+    assert!(some.contains(&"method-overhead-frequency.svg".to_string()));
+    assert!(!some.contains(&"method-overhead-heatmap.svg".to_string()));
+    assert!(html.contains("accuracy only") && html.contains("<td>timed</td>"));
+    let lines = texts(&svg(dir.path(), "method-overhead-frequency"));
+    assert!(lines.contains(&"burst 1".to_string()) && !lines.contains(&"burst 10".to_string()));
+
+    rows.iter_mut().for_each(|r| r.timing = None);
+    let other = tempfile::tempdir().unwrap();
+    let (files, html) = report(other.path(), &rows);
+    let names = names(&files);
+    assert!(!names.iter().any(|n| n.contains("overhead")), "{names:?}");
+    assert!(html.contains("(not timed)"));
+}
+
+#[test]
+fn failures_are_listed_and_left_out_of_means() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    for row in rows
+        .iter_mut()
+        .filter(|r| r.program == "beta" && r.one_in == 500)
+    {
+        *row = failed(row.clone(), "guest fault at 0x10: <bad>");
+    }
+    let (_, html) = report(dir.path(), &rows);
+    assert!(html.contains("12 points: guest fault at 0x10: &lt;bad&gt;"));
+    assert!(html.contains("hot method of beta (small) at burst 1, 1/500"));
+    assert!(html.contains("<td class=\"n\">1 of 2</td>"));
+    let title = texts(&svg(dir.path(), "method-accuracy-frequency"));
+    assert!(
+        title.iter().any(|t| t.starts_with("mean of 1–2 programs")),
+        "{title:?}"
+    );
+    let table = summary_table(&rows);
+    assert!(
+        table.contains("12 points failed: guest fault at 0x10: <bad>"),
+        "{table}"
+    );
+    assert!(table.contains("  and 9 more"), "{table}");
+}
+
+#[test]
+fn rows_that_all_failed_still_make_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows: Vec<Row> = grid(&["alpha"], Timed::All)
+        .into_iter()
+        .map(|r| failed(r, "no such file"))
+        .collect();
+    let (files, html) = report(dir.path(), &rows);
+    assert!(files.figures.is_empty());
+    assert!(html.contains("60 points: no such file") && html.contains("every point failed"));
+}
+
+#[test]
+fn a_point_that_failed_and_was_run_again_counts_once() {
+    let good = row("alpha", 0, ProfileKind::Method, 1, 100);
+    let bad = failed(good.clone(), "out of memory");
+    for rows in [[bad.clone(), good.clone()], [good, bad]] {
+        let table = summary_table(&rows);
+        assert!(
+            table.contains("1/1") && !table.contains("failed"),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn hostile_names_are_escaped_and_cannot_leave_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "../<script>alert('x')</script>\u{1}&\u{1b}[31m";
+    let (files, html) = report(dir.path(), &grid(&[name, "plain"], Timed::PaperPoints));
+    assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
+    assert!(html.contains("Sweep &lt;one&gt;") && html.contains("hps sweep --out a&amp;b"));
+    assert!(!html.contains('\u{1}') && !html.contains('\u{1b}'));
+    for file in &files.figures {
+        assert_eq!(file.parent(), Some(dir.path().join("figures").as_path()));
+        if file.extension().is_some_and(|e| e == "svg") {
+            texts(&fs::read_to_string(file).unwrap());
+        }
+    }
+    assert!(!summary_table(&grid(&[name], Timed::None)).contains('\u{1b}'));
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, html) = report(dir.path(), &grid(&["alpha"], Timed::PaperPoints));
+    let outside = html.replace("http://www.w3.org/2000/svg", "");
+    for word in [
+        "http:", "https:", "src=", "@import", "url(", "<script", "<link",
+    ] {
+        assert!(!outside.contains(word), "{word}");
+    }
+    for part in [
+        "prefers-color-scheme: dark",
+        "(rob_entries: 128)",
+        "fedcba9876543210",
+        "How to read this",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    // Every element the page opens is closed: only void elements stand alone.
+    let body = html.strip_prefix("<!DOCTYPE html>").unwrap();
+    let closed = body.replace("<meta charset=\"utf-8\">", "");
+    let start = closed.find("<meta name=\"viewport\"").unwrap();
+    let end = start + closed[start..].find('>').unwrap() + 1;
+    let xml = format!("{}{}", &closed[..start], &closed[end..]);
+    roxmltree::Document::parse(&xml).expect("well-formed page");
+}
+
+#[test]
+fn different_machines_and_inputs_are_kept_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = grid(&["alpha"], Timed::PaperPoints);
+    rows.extend(
+        grid(&["alpha"], Timed::PaperPoints)
+            .into_iter()
+            .map(|mut r| {
+                r.id += "-large";
+                r.input = "large".into();
+                r
+            }),
+    );
+    let (files, html) = report(dir.path(), &rows);
+    let names = names(&files);
+    assert!(
+        names.contains(&"set1-method-bursts.svg".to_string()),
+        "{names:?}"
+    );
+    assert!(
+        names.contains(&"set2-method-bursts.svg".to_string()),
+        "{names:?}"
+    );
+    assert!(html.contains("input large") && html.contains("input small"));
+}
+
+#[test]
+fn the_same_rows_in_any_order_make_the_same_files() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let (_, first) = report(a.path(), &rows);
+    rows.reverse();
+    let (files, second) = report(b.path(), &rows);
+    assert_eq!(first, second);
+    let png = &files.figures[1];
+    let twin = a.path().join("figures").join(png.file_name().unwrap());
+    assert_eq!(fs::read(png).unwrap(), fs::read(twin).unwrap());
+}
+
+#[test]
+fn no_rows_and_unwritable_folders_are_clear_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let none = write_report(dir.path(), &[], &info()).unwrap_err();
+    assert!(matches!(none, PlotError::NoRows) && none.to_string().contains("run a sweep"));
+    assert!(summary_table(&[]).contains("no result rows"));
+    let file = dir.path().join("taken");
+    fs::write(&file, "a file, not a folder").unwrap();
+    let rows = [row("alpha", 0, ProfileKind::Method, 1, 100)];
+    let fault = write_report(&file, &rows, &info()).unwrap_err();
+    assert!(
+        fault.to_string().contains(&file.display().to_string()),
+        "{fault}"
+    );
+    fs::create_dir_all(dir.path().join("busy/report.html")).unwrap();
+    let fault = write_report(&dir.path().join("busy"), &rows, &info()).unwrap_err();
+    assert!(fault.to_string().contains("report.html"), "{fault}");
+}
+
+#[test]
+fn summary_table_shows_the_papers_points_in_aligned_columns() {
+    let rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let table = summary_table(&rows);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "hps-4wide · rv64gc · hps 0.1.0");
+    assert_eq!(lines.len(), 2 + 3 * 5);
+    let widths: Vec<usize> = lines[1..].iter().map(|l| l.chars().count()).collect();
+    assert!(widths.iter().all(|w| *w == widths[0]), "{table}");
+    let stream = lines[2].split_whitespace().collect::<Vec<_>>();
+    assert_eq!(
+        stream[..6],
+        ["hot", "data", "stream", "100", "1/100", "2/2"]
+    );
+    let wanted: Vec<&Row> = rows
+        .iter()
+        .filter(|r| (r.profile, r.burst, r.one_in) == (ProfileKind::DataStream, 100, 100))
+        .collect();
+    let mean = wanted
+        .iter()
+        .map(|r| r.timing.unwrap().overhead)
+        .sum::<f64>()
+        / 2.0
+        * 100.0;
+    assert_eq!(stream[8], format!("{mean:.3}"));
+}
+
+#[test]
+fn csv_round_trips_awkward_text() {
+    let mut rows = grid(&["a,\"b\"\nc"], Timed::PaperPoints);
+    rows[0] = failed(rows[0].clone(), "reason, with comma");
+    let csv = to_csv(&rows).unwrap();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let column = |name: &str| head.iter().position(|h| h == name).expect(name);
+    let read: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(read.len(), rows.len());
+    for (record, row) in read.iter().zip(&rows) {
+        assert_eq!(&record[column("program")], row.program);
+        assert_eq!(
+            &record[column("failure")],
+            row.failure.as_deref().unwrap_or("")
+        );
+        let accuracy = record[column("accuracy_renormalized")].parse::<f64>().ok();
+        assert_eq!(accuracy, row.accuracy.map(|a| a.renormalized));
+        let cycles = record[column("cycles")].parse::<u64>().ok();
+        assert_eq!(cycles, row.timing.map(|t| t.cycles));
+    }
+}

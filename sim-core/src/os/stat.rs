@@ -1,0 +1,155 @@
+//! What the guest is told of a file: `stat`, `statx`.
+
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt;
+
+use super::Linux;
+use super::abi::{BLOCK_BYTES, FileStat};
+use super::descriptors::Kind;
+use super::errno::Errno;
+use super::paths::GuestPath;
+use super::record::Record;
+use super::time::EPOCH_SECONDS;
+use super::tree::AT_FDCWD;
+use crate::memory::Memory;
+
+pub(super) const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
+const AT_EMPTY_PATH: u64 = 0x1000;
+
+const S_IFIFO: u32 = 0o010_000;
+const S_IFCHR: u32 = 0o020_000;
+const S_IFDIR: u32 = 0o040_000;
+const S_IFREG: u32 = 0o100_000;
+const S_IFLNK: u32 = 0o120_000;
+
+/// The mode that the guest sees: the kind, and whether it can be executed. Which other bits the
+/// host has depends on how the files came there.
+pub(super) fn mode_of(found: &Metadata) -> u32 {
+    let executable = found.permissions().mode() & 0o100 != 0;
+    match (found.is_dir(), found.is_symlink(), found.is_file()) {
+        (true, ..) => S_IFDIR | 0o755,
+        (_, true, _) => S_IFLNK | 0o777,
+        (_, _, true) => S_IFREG | if executable { 0o755 } else { 0o644 },
+        _ => S_IFCHR,
+    }
+}
+
+fn stat_of(found: &Metadata, path: &GuestPath) -> FileStat {
+    FileStat {
+        inode: path.inode(),
+        mode: mode_of(found),
+        links: if found.is_dir() { 2 } else { 1 },
+        rdev: 0,
+        size_bytes: if found.is_dir() {
+            u64::from(BLOCK_BYTES)
+        } else {
+            found.len()
+        },
+        time_seconds: EPOCH_SECONDS,
+    }
+}
+
+/// What a stream, a pipe or a device is.
+fn special_stat(kind: &Kind, number: u64) -> FileStat {
+    let mode = match kind {
+        Kind::Null | Kind::Zero | Kind::Random => S_IFCHR | 0o666,
+        _ => S_IFIFO | 0o600,
+    };
+    FileStat {
+        inode: number + 1,
+        mode,
+        links: 1,
+        rdev: 0,
+        size_bytes: 0,
+        time_seconds: EPOCH_SECONDS,
+    }
+}
+
+fn statx_bytes(stat: &FileStat) -> Vec<u8> {
+    const BASIC_STATS: u32 = 0x7ff;
+    let mut record = Record::new()
+        .u32(BASIC_STATS)
+        .u32(BLOCK_BYTES)
+        .u64(0)
+        .u32(stat.links)
+        .u32(super::UID)
+        .u32(super::GID)
+        .u16(stat.mode as u16)
+        .u16(0)
+        .u64(stat.inode)
+        .u64(stat.size_bytes)
+        .u64(stat.blocks())
+        .u64(0);
+    for _ in ["access", "birth", "change", "modification"] {
+        record = record.u64(stat.time_seconds).u64(0);
+    }
+    // No device number of its own (major, minor), then those of the device that holds it.
+    record
+        .u64(0)
+        .u32(0)
+        .u32(super::DEVICE as u32)
+        .pad_to(256)
+        .done()
+}
+
+impl Linux {
+    pub(super) fn fstat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let stat = self.stat_descriptor(a[0])?;
+        mem.write_bytes(a[1], &self.abi.stat(&stat))?;
+        Ok(0)
+    }
+
+    fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
+        let file = self.files.get(fd)?;
+        match (&file.kind, &file.path) {
+            (Kind::File(host), Some(path)) => Ok(stat_of(&host.metadata()?, path)),
+            (Kind::Directory(_) | Kind::Place, Some(path)) => {
+                let found = std::fs::symlink_metadata(self.root()?.host(path))?;
+                Ok(stat_of(&found, path))
+            }
+            (kind, _) => Ok(special_stat(kind, u64::from(fd as u32))),
+        }
+    }
+
+    fn stat_path(
+        &self,
+        mem: &Memory,
+        dirfd: u64,
+        path: u64,
+        flags: u64,
+    ) -> Result<FileStat, Errno> {
+        // Since 6.11 a null path means the descriptor itself, too.
+        let path = if path == 0 && flags & AT_EMPTY_PATH != 0 {
+            Vec::new()
+        } else {
+            self.path_argument(mem, path)?
+        };
+        if path.is_empty() && flags & AT_EMPTY_PATH != 0 && dirfd as i32 != AT_FDCWD {
+            return self.stat_descriptor(dirfd);
+        }
+        let path = if path.is_empty() && flags & AT_EMPTY_PATH != 0 {
+            b".".to_vec()
+        } else {
+            path
+        };
+        if let Some(kind) = self.device(&path) {
+            return Ok(special_stat(&kind, 0));
+        }
+        let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
+        Ok(stat_of(place.existing()?, &place.guest))
+    }
+
+    pub(super) fn newfstatat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [dirfd, path, buffer, flags, ..] = *a;
+        let stat = self.stat_path(mem, dirfd, path, flags)?;
+        mem.write_bytes(buffer, &self.abi.stat(&stat))?;
+        Ok(0)
+    }
+
+    pub(super) fn statx(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [dirfd, path, flags, _mask, buffer, _] = *a;
+        let stat = self.stat_path(mem, dirfd, path, flags)?;
+        mem.write_bytes(buffer, &statx_bytes(&stat))?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,63 @@
+//! What is said of a guest that faulted.
+
+use hps_dise::ProductionSet;
+use hps_sim_core::process::{Process, layout};
+use hps_sim_core::riscv;
+use hps_sim_core::trap::{Trap, TrapCause};
+
+use crate::program;
+
+/// Cause, place and instruction of a fault, for standard error.
+pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>) -> String {
+    let cause = match process.os.stop_reason() {
+        Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
+        _ => trap.cause.to_string(),
+    };
+    let mut text = format!("{}: {cause}\n  at pc {:#x}", process.image.name, trap.pc);
+    match handler(trap.pc, productions) {
+        Some(handler) => text += &format!(" in {handler}"),
+        None if process.image.symbols.function_at(trap.pc).is_some() => {
+            text += &format!(" in {}", program::place(&process.image, trap.pc));
+        }
+        None => text += ", outside of all functions of the program",
+    }
+    if trap.encoding != 0 {
+        text += &format!("\n  instruction {}: {}", encoding(trap.encoding), disassembly(trap));
+    }
+    if let Some(number) = process.hart.disepc.production() {
+        let name = productions.and_then(|set| set.tables().productions.get(usize::from(number)));
+        let name = name.map_or_else(|| format!("number {number}"), |production| production.name.clone());
+        text += &format!("\n  at position {} of the replacement of production {name}", process.hart.disepc.index());
+    }
+    text
+}
+
+/// The faulting instruction as text.
+pub fn disassembly(trap: &Trap) -> String {
+    riscv::disassemble(&riscv::decode(trap.encoding), trap.pc)
+}
+
+/// An encoding with as many digits as it has.
+pub fn encoding(word: u32) -> String {
+    if word & 3 == 3 { format!("{word:#010x}") } else { format!("{:#06x}", word & 0xffff) }
+}
+
+fn handler(pc: u64, productions: Option<&ProductionSet>) -> Option<String> {
+    if !(layout::HANDLER_BASE..layout::HANDLER_END).contains(&pc) {
+        return None;
+    }
+    let inside = |h: &&hps_dise::Handler| h.address <= pc && pc < h.address + h.size;
+    let handler = productions?.handlers().iter().find(inside)?;
+    Some(format!("handler {}+{:#x} of the productions", handler.name, pc - handler.address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings_have_their_own_length() {
+        assert_eq!(encoding(0x0000_0013), "0x00000013");
+        assert_eq!(encoding(0xdead_9002), "0x9002");
+    }
+}

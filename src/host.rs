@@ -1,0 +1,32 @@
+//! What the host offers: other programs on the search path, and runs of QEMU.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// QEMU's user mode for 64-bit RISC-V, by the names under which it is installed.
+pub const QEMU: [&str; 2] = ["qemu-riscv64", "qemu-riscv64-static"];
+
+/// The first of these programs that is on the search path.
+pub fn find(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|file| is_executable(file)))
+}
+
+fn is_executable(file: &std::path::Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// The first line of what a program says to `--version`.
+pub fn version(program: &std::path::Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string)
+}
+
+/// Writes a file that may be executed.
+pub fn write_executable(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(file, bytes)?;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
+}

@@ -1,0 +1,185 @@
+//! Production files as commands take them: a file, or the name of one that comes with the project.
+
+use anyhow::{Context, bail};
+use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
+use hps_pipeline::config::{self, MachineConfig};
+use hps_productions::{ProductionFile, files};
+use hps_sim_core::memory::{Memory, Perm, page_align_up};
+use hps_sim_core::process::{Process, layout};
+
+/// What a built-in file needs in front of it.
+fn prerequisite(name: &str) -> Option<ProductionFile> {
+    match name {
+        "hot_method" | "hot_call_pair" | "hot_data_stream" => Some(files::FRAMEWORK),
+        "figure4_printed" => Some(files::FIGURE4_PREAMBLE),
+        _ => None,
+    }
+}
+
+/// Text and name of each file, what the built-in ones need included.
+fn texts(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let built_in = |file: ProductionFile| (file.text.to_string(), format!("{}.dise", file.name));
+    let mut all: Vec<(String, String)> = Vec::new();
+    for name in names {
+        let Some(file) = ProductionFile::find(name) else {
+            all.push((read(name)?, name.clone()));
+            continue;
+        };
+        let needed = prerequisite(name).filter(|needed| !names.iter().any(|n| n == needed.name)).map(built_in);
+        for text in needed.into_iter().chain([built_in(file)]) {
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn read(name: &str) -> anyhow::Result<String> {
+    if !name.contains('/') && !std::path::Path::new(name).exists() {
+        let known: Vec<&str> = files::ALL.iter().map(|file| file.name).collect();
+        bail!(
+            "{name}: neither a file nor productions that come with the project; there are: {}",
+            known.join(", ")
+        );
+    }
+    std::fs::read_to_string(name)
+        .with_context(|| format!("{name}: cannot be read; name a production file or a built-in one (hps dise list)"))
+}
+
+/// `NAME=VALUE` with an integer, also in hexadecimal or with underscores.
+fn parameter(pair: &str) -> anyhow::Result<(String, i64)> {
+    let (name, value) = pair.split_once('=').with_context(|| format!("--param {pair}: write NAME=VALUE"))?;
+    let digits = value.replace('_', "");
+    let number = match digits.strip_prefix("0x") {
+        Some(hex) => i64::from_str_radix(hex, 16),
+        None => digits.parse(),
+    };
+    let number = number.with_context(|| format!("--param {pair}: `{value}` is no integer"))?;
+    Ok((name.to_string(), number))
+}
+
+/// Loads production files together, with values for their parameters (`NAME=VALUE`).
+pub fn load(names: &[String], params: &[String]) -> anyhow::Result<ProductionSet> {
+    let params = params.iter().map(|pair| parameter(pair)).collect::<anyhow::Result<_>>()?;
+    let options = LoadOptions { params, ..LoadOptions::default() };
+    let texts = texts(names)?;
+    let pairs: Vec<(&str, &str)> = texts.iter().map(|(text, name)| (text.as_str(), name.as_str())).collect();
+    Ok(ProductionSet::parse_files(&pairs, &options)?)
+}
+
+/// The engine that a machine describes.
+pub fn engine_config(machine: &MachineConfig) -> anyhow::Result<DiseConfig> {
+    let dise = &machine.dise;
+    let expansion_cost = match dise.expansion_cost {
+        config::ExpansionCost::Free => ExpansionCost::Free,
+        config::ExpansionCost::Stall if dise.stall_cycles == 0 => ExpansionCost::Free,
+        config::ExpansionCost::Stall if dise.stall_cycles == 1 => ExpansionCost::Stall,
+        config::ExpansionCost::Stall => bail!(
+            "machine `{}`: dise.stall_cycles is {}, but the engine stalls for 0 or 1 cycles; set it to one of them",
+            machine.name,
+            dise.stall_cycles
+        ),
+        config::ExpansionCost::ExtraStage => ExpansionCost::ExtraStage,
+    };
+    Ok(DiseConfig {
+        pt_entries: dise.pt_entries as usize,
+        rt_entries: dise.rt_entries as usize,
+        rt_entry_bytes: dise.rt_entry_bytes as usize,
+        expansion_cost,
+        rt_miss_cycles: dise.rt_miss_cycles,
+        composed_miss_cycles: dise.composed_miss_cycles,
+        repair_counters: dise.repair_counters,
+        ..DiseConfig::default()
+    })
+}
+
+/// Refuses productions with more microinstructions than the machine's conditionals table holds.
+pub fn check_fit(set: &ProductionSet, machine: &MachineConfig) -> anyhow::Result<()> {
+    let used = set.tables().microinstructions();
+    let entries = machine.dise.ct_entries;
+    if used > entries as usize {
+        bail!(
+            "the productions have {used} microinstructions, but the conditionals table of machine `{}` has {entries} \
+             entries; use fewer productions, or a machine with a larger dise.ct_entries",
+            machine.name
+        );
+    }
+    Ok(())
+}
+
+/// Maps handlers and data into a process, sets the DISE registers, and gives the engine.
+pub fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) -> anyhow::Result<DiseEngine> {
+    map_handlers(set, &mut process.mem).context("the handlers' memory cannot be mapped")?;
+    set.init_registers(&mut process.hart.r);
+    let mut engine = set.engine(config)?;
+    engine.reset(&process.hart.r);
+    Ok(engine)
+}
+
+fn map_handlers(set: &ProductionSet, mem: &mut Memory) -> anyhow::Result<()> {
+    let mut data_start = layout::HANDLER_BASE;
+    for (base, code) in set.handler_image() {
+        let end = page_align_up(base + code.len() as u64).context("the handlers end beyond all addresses")?;
+        mem.map(base, end - base, Perm::RX)?;
+        mem.write_bytes_forced(base, &code)
+            .map_err(|fault| anyhow::anyhow!("guest address {:#x} cannot be written", fault.addr))?;
+        data_start = end;
+    }
+    let data_end = set.data_areas().iter().map(|area| area.address + area.size).max().unwrap_or(data_start);
+    let data_end = page_align_up(data_end).context("the handlers' data ends beyond all addresses")?;
+    if data_end > layout::HANDLER_END {
+        bail!(
+            "their data ends at {data_end:#x}, beyond the region for handlers ({:#x}); use smaller areas",
+            layout::HANDLER_END
+        );
+    }
+    if data_start < data_end {
+        mem.map(data_start, data_end - data_start, Perm::RW)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profile_types_bring_the_framework() {
+        let names = |list: &[&str]| -> Vec<String> {
+            let list: Vec<String> = list.iter().map(|name| (*name).to_string()).collect();
+            texts(&list).expect("built-in files").into_iter().map(|(_, name)| name).collect()
+        };
+        assert_eq!(names(&["hot_method"]), ["framework.dise", "hot_method.dise"]);
+        assert_eq!(names(&["hot_method", "framework"]), ["hot_method.dise", "framework.dise"]);
+        let both = names(&["hot_method", "hot_call_pair"]);
+        assert_eq!(both, ["framework.dise", "hot_method.dise", "hot_call_pair.dise"]);
+        assert!(texts(&["nothing".to_string()]).is_err());
+    }
+
+    #[test]
+    fn parameters_are_integers() {
+        assert_eq!(parameter("burst=1_000").expect("decimal"), ("burst".to_string(), 1000));
+        assert_eq!(parameter("x=0x10").expect("hexadecimal"), ("x".to_string(), 16));
+        for wrong in ["burst", "burst=", "burst=ten"] {
+            let message = parameter(wrong).expect_err(wrong).to_string();
+            assert!(message.contains(wrong), "{message}");
+        }
+    }
+
+    #[test]
+    fn every_preset_has_an_engine() {
+        for name in MachineConfig::presets() {
+            let machine = MachineConfig::preset(name).expect("a preset");
+            engine_config(&machine).expect("an engine").validate().expect("a valid one");
+        }
+        let mut machine = MachineConfig::default();
+        assert_eq!(engine_config(&machine).expect("default"), DiseConfig::default());
+        machine.dise.stall_cycles = 2;
+        assert!(engine_config(&machine).expect_err("two cycles").to_string().contains("dise.stall_cycles"));
+        machine.dise.ct_entries = 1;
+        let set = load(&["framework".to_string()], &[]).expect("built in");
+        assert!(check_fit(&set, &machine).is_err());
+        assert!(check_fit(&set, &MachineConfig::default()).is_ok());
+    }
+}
