@@ -184,7 +184,7 @@ pub struct SweepArgs {
 /// Input size of the programs that come with the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Size {
-    /// 5 to 30 million instructions
+    /// 5 to 8 million instructions
     Small,
     /// 300 million instructions and more
     Large,

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::Workload;
 
 use crate::cli::GuestArgs;
 
@@ -52,9 +53,26 @@ pub fn process_config(guest: &GuestArgs, program: &str, args: &[String]) -> anyh
     })
 }
 
+/// The configuration of a program that comes with the project, its output kept for comparison.
+pub fn captured(workload: &Workload, size: hps_workloads::Size) -> ProcessConfig {
+    let args = [workload.name].into_iter().chain(workload.args(size));
+    ProcessConfig {
+        args: args.map(str::to_string).collect(),
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    }
+}
+
 /// A fresh process.
 pub fn process(image: &Arc<ProgramImage>, config: &ProcessConfig) -> anyhow::Result<Process> {
     Ok(Process::new(Arc::clone(image), config)?)
+}
+
+/// The name of an instruction set, in results.
+pub fn isa_name(isa: Isa) -> &'static str {
+    match isa {
+        Isa::Riscv64 => "riscv64",
+    }
 }
 
 /// Where an address lies: function and, where the program has it, the source line.

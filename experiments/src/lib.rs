@@ -3,6 +3,7 @@
 //! A [`SweepSpec`] is what a user writes; a [`Plan`] is what will be done, with an id for every
 //! point; [`run`] does it and keeps every finished point in a [`Store`].
 
+mod findings;
 pub mod machine;
 mod plan;
 mod row;
@@ -10,6 +11,7 @@ mod runner;
 mod spec;
 mod store;
 
+pub use findings::findings;
 pub use hps_profile::ProfileKind;
 pub use plan::{Plan, PlanError, Point, Program, VERSION};
 pub use row::{AccuracyResult, Row, TimingResult};

@@ -18,7 +18,7 @@ pub enum Timing {
 /// Input size of the programs that come with the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InputSize {
-    /// 5 to 30 million instructions.
+    /// 5 to 8 million instructions.
     Small,
     /// 300 million instructions and more.
     Large,

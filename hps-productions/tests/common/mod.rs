@@ -72,19 +72,19 @@ pub fn assembly(text: &str) -> Process {
     process
 }
 
-/// Calls, direct and indirect, through both link registers; loops of one instruction; forward and
+/// Calls, direct and indirect (to `target` and `second`), through both link registers; loops of one instruction; forward and
 /// backward jumps; every class of memory reference. It ends with exit code 7.
 pub const MIXED: &str = "
     addi s2, zero, 400
     auipc s3, 0
-    addi s3, s3, 113
+    addi s3, s3, 117
 outer:
     jal ra, leaf
     jal t0, millicode
-    jalr ra, -1(s3)
+    jalr ra, 0(s3)
     andi t1, s2, 3
     beqz t1, skip
-    jalr t0, 3(s3)
+    jalr t0, 7(s3)
 skip:
     addi t3, zero, 3
 inner:

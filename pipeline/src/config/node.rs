@@ -46,6 +46,7 @@ const PAPER_KEYS: &[&str] = &[
     "dise.rt_entries",
     "dise.rt_entry_bytes",
     "dise.expansion_cost",
+    "dise.stall_cycles",
 ];
 
 /// The source of the default of `path`.

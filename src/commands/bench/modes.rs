@@ -1,0 +1,123 @@
+//! One timed run of a program in each mode.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Core;
+use hps_productions::{GridProbe, SamplePoint};
+use hps_profile::StreamConfig;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Machine;
+use hps_sim_core::probe::NoProbe;
+use hps_workloads::{Size, Workload};
+
+use crate::commands::programs::expect;
+use crate::{host, program};
+
+/// A program to be measured.
+pub struct Subject {
+    /// The program.
+    pub workload: &'static Workload,
+    /// Its image.
+    pub image: Arc<ProgramImage>,
+    /// Its input size.
+    pub size: Size,
+}
+
+/// QEMU and a folder for the executables that it needs.
+pub struct Qemu {
+    /// The emulator.
+    pub path: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Subject {
+    /// A program, ready to run.
+    pub fn new(workload: &'static Workload, size: Size) -> anyhow::Result<Self> {
+        Ok(Subject { workload, image: program::load(workload.name)?, size })
+    }
+
+    /// Seconds on the functional machine, and the instructions of the program.
+    pub fn functional(&self) -> anyhow::Result<(f64, u64)> {
+        let mut machine = Machine::new(self.process()?);
+        let start = Instant::now();
+        let stop = machine.run(&mut NoProbe, u64::MAX);
+        let seconds = start.elapsed().as_secs_f64();
+        expect(self.workload, self.size, stop, machine.process.os.captured_stdout())?;
+        Ok((seconds, machine.retired.program))
+    }
+
+    /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
+    /// types and the analysis of data streams.
+    pub fn grid(&self) -> anyhow::Result<f64> {
+        let mut probe = GridProbe::with_memory(&SamplePoint::paper_grid(), Some(&StreamConfig::default()))?;
+        let mut machine = Machine::new(self.process()?);
+        let start = Instant::now();
+        let stop = machine.run(&mut probe, u64::MAX);
+        let result = probe.finish();
+        let seconds = start.elapsed().as_secs_f64();
+        expect(self.workload, self.size, stop, machine.process.os.captured_stdout())?;
+        if result.points.is_empty() || result.exhaustive.addresses.is_empty() {
+            bail!("{}: the samplers saw nothing", self.workload.name);
+        }
+        Ok(seconds)
+    }
+
+    /// Seconds on the pipeline, instructions and cycles.
+    pub fn timed(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, u64)> {
+        let mut core = Core::new(machine, self.process()?);
+        let start = Instant::now();
+        let stop = core.run_to_end();
+        let seconds = start.elapsed().as_secs_f64();
+        expect(self.workload, self.size, stop, core.process.os.captured_stdout())?;
+        Ok((seconds, core.stats.commit_program_instructions, core.stats.cycles))
+    }
+
+    fn process(&self) -> anyhow::Result<hps_sim_core::process::Process> {
+        program::process(&self.image, &program::captured(self.workload, self.size))
+    }
+}
+
+impl Qemu {
+    /// QEMU, if the host has it.
+    pub fn find() -> anyhow::Result<Option<Self>> {
+        let Some(path) = host::find(&host::QEMU) else { return Ok(None) };
+        let folder = tempfile::tempdir().context("no temporary folder for QEMU's executables can be made")?;
+        Ok(Some(Qemu { path, folder }))
+    }
+
+    /// Seconds under QEMU, its start included.
+    pub fn run(&self, subject: &Subject) -> anyhow::Result<f64> {
+        let file = self.executable(subject.workload)?;
+        let mut command = Command::new(&self.path);
+        command.arg(&file).args(subject.workload.args(subject.size)).stdin(Stdio::null());
+        let start = Instant::now();
+        let output = command.output().with_context(|| format!("{}: cannot be run", self.path.display()))?;
+        let seconds = start.elapsed().as_secs_f64();
+        let expected = subject.workload.expected(subject.size).as_bytes();
+        if !output.status.success() || output.stdout != expected {
+            bail!(
+                "{} {} under {}: {}, or not the expected output",
+                subject.workload.name,
+                subject.size.arg(),
+                self.path.display(),
+                output.status
+            );
+        }
+        Ok(seconds)
+    }
+
+    /// The program as a file, which QEMU needs.
+    fn executable(&self, workload: &Workload) -> anyhow::Result<PathBuf> {
+        let file: PathBuf = Path::new(self.folder.path()).join(workload.name);
+        if !file.exists() {
+            host::write_executable(&file, workload.image_riscv64)
+                .with_context(|| format!("{}: cannot be written", file.display()))?;
+        }
+        Ok(file)
+    }
+}

@@ -1,0 +1,145 @@
+//! `hps doctor`: what this host has, and what the lab can do with it.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use hps_sim_core::memory::Memory;
+
+use crate::host;
+use crate::text::{print, wrapped};
+
+/// One thing looked at.
+struct Finding {
+    what: &'static str,
+    state: State,
+    detail: String,
+}
+
+/// How it stands.
+#[derive(PartialEq, Eq)]
+enum State {
+    /// As it should be.
+    Ok,
+    /// Worth knowing, nothing to do.
+    Note,
+    /// Something that makes more possible is not there.
+    Missing,
+    /// Nothing works without.
+    Failed,
+}
+
+/// Runs the command; the result is the exit code: 0 unless the lab cannot work here.
+pub fn doctor() -> anyhow::Result<u8> {
+    let findings =
+        [host_system(), processors(), memory_reserve(), overcommit(), disk(), qemu(), cross_compiler(), terminal()];
+    let mut out = format!("hps {}\n\n", env!("CARGO_PKG_VERSION"));
+    for finding in &findings {
+        let state = match finding.state {
+            State::Ok => "ok",
+            State::Note => "note",
+            State::Missing => "missing",
+            State::Failed => "FAILED",
+        };
+        out += &format!("{state:<8} {:<18} {}\n", finding.what, wrapped(&finding.detail, 76, 28));
+    }
+    let failed = findings.iter().any(|f| f.state == State::Failed);
+    out += if failed {
+        "\nThe lab cannot run here until what FAILED is repaired.\n"
+    } else {
+        "\nThe lab can run here.\n"
+    };
+    print(&out)?;
+    Ok(u8::from(failed))
+}
+
+fn host_system() -> Finding {
+    let detail = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
+    let state = if cfg!(target_pointer_width = "64") { State::Ok } else { State::Failed };
+    Finding { what: "host", state, detail }
+}
+
+fn processors() -> Finding {
+    let what = "processors";
+    match std::thread::available_parallelism() {
+        Ok(n) => Finding { what, state: State::Ok, detail: format!("{n}: a sweep uses all of them (--jobs)") },
+        Err(e) => Finding { what, state: State::Note, detail: format!("their number is unknown ({e}); give --jobs") },
+    }
+}
+
+/// Really makes a guest's memory.
+fn memory_reserve() -> Finding {
+    let what = "guest memory";
+    match Memory::new(Memory::DEFAULT_LIMIT_BYTES) {
+        Ok(_) => {
+            let detail = format!("{} GiB of address space can be reserved", Memory::LIMIT >> 30);
+            Finding { what, state: State::Ok, detail }
+        }
+        Err(error) => Finding { what, state: State::Failed, detail: error.to_string() },
+    }
+}
+
+fn overcommit() -> Finding {
+    let what = "overcommit";
+    let Ok(text) = std::fs::read_to_string("/proc/sys/vm/overcommit_memory") else {
+        let detail = "the host does not say (no /proc/sys/vm/overcommit_memory)".to_string();
+        return Finding { what, state: State::Note, detail };
+    };
+    match text.trim() {
+        mode @ ("0" | "1") => Finding { what, state: State::Ok, detail: format!("vm.overcommit_memory is {mode}") },
+        mode => {
+            let detail = format!(
+                "vm.overcommit_memory is {mode}: the host may refuse the reserve of address space of further guests; \
+                 allow it with `sysctl vm.overcommit_memory=0`"
+            );
+            Finding { what, state: State::Note, detail }
+        }
+    }
+}
+
+/// Results and pictures of a sweep take some MiB.
+fn disk() -> Finding {
+    const ENOUGH_MIB: u64 = 200;
+    let what = "disk space";
+    match rustix::fs::statvfs(Path::new(".")) {
+        Ok(stat) => {
+            let mib = stat.f_bavail.saturating_mul(stat.f_frsize) >> 20;
+            if mib >= ENOUGH_MIB {
+                return Finding { what, state: State::Ok, detail: format!("{mib} MiB free in the current folder") };
+            }
+            let detail = format!("{mib} MiB free in the current folder: a sweep may not fit; use --out elsewhere");
+            Finding { what, state: State::Missing, detail }
+        }
+        Err(e) => Finding { what, state: State::Note, detail: format!("the current folder cannot be asked: {e}") },
+    }
+}
+
+fn tool(what: &'static str, names: &[&str], without: &str) -> Finding {
+    match host::find(names) {
+        Some(path) => {
+            let version = host::version(&path).unwrap_or_else(|| "its version is unknown".to_string());
+            Finding { what, state: State::Ok, detail: format!("{}: {version}", path.display()) }
+        }
+        None => Finding { what, state: State::Missing, detail: without.to_string() },
+    }
+}
+
+fn qemu() -> Finding {
+    let without = "no qemu-riscv64: `hps bench` prints speeds without ratios, tests against QEMU are left out. \
+                   Debian package: qemu-user";
+    tool("QEMU", &host::QEMU, without)
+}
+
+fn cross_compiler() -> Finding {
+    let without = "no riscv64-linux-gnu-gcc: the programs that come with the project run, but cannot be rebuilt, nor \
+                   own ones built here. Debian packages: gcc-riscv64-linux-gnu g++-riscv64-linux-gnu";
+    tool("cross compiler", &["riscv64-linux-gnu-gcc"], without)
+}
+
+fn terminal() -> Finding {
+    let detail = if std::io::stderr().is_terminal() {
+        "standard error is a terminal: long work shows a progress bar"
+    } else {
+        "standard error is no terminal: no progress bars"
+    };
+    Finding { what: "terminal", state: State::Note, detail: detail.to_string() }
+}

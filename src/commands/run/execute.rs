@@ -1,0 +1,132 @@
+//! Runs a process on the functional machine or on the pipeline, with or without DISE.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hps_dise::{DiseEngine, DiseStats};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe};
+use hps_pipeline::kanata::KanataLog;
+use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+/// What a run is asked for beside the program's own work.
+pub struct Order<'a> {
+    /// Timed on this machine; functional without.
+    pub machine: Option<&'a MachineConfig>,
+    /// Instructions of the program at most.
+    pub limit: u64,
+    /// CPI stacks by function.
+    pub by_function: bool,
+    /// An empty pipeline log to fill.
+    pub trace: Option<KanataLog>,
+}
+
+/// What a run left behind.
+pub struct Ran {
+    /// Why it ended.
+    pub stop: Stop,
+    /// The process as it ended.
+    pub process: Process,
+    /// Instructions by origin.
+    pub retired: RetiredCounts,
+    /// Host time from the first to the last simulated instruction; loading is not part of it.
+    pub host_seconds: f64,
+    /// What the pipeline counted, in a timed run.
+    pub timed: Option<Timed>,
+    /// What the DISE engine counted.
+    pub dise: Option<DiseStats>,
+}
+
+/// What the pipeline counted.
+pub struct Timed {
+    /// The core.
+    pub core: CoreStats,
+    /// Caches, TLBs, buses.
+    pub memory: MemoryStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    /// The same by function, if asked for.
+    pub by_function: Option<Vec<FunctionStack>>,
+    /// The filled pipeline log, if asked for.
+    pub trace: Option<KanataLog>,
+}
+
+/// Runs a process, with an engine in the decode stage if there is one.
+pub fn execute(process: Process, engine: Option<DiseEngine>, order: Order<'_>) -> Ran {
+    match engine {
+        None => with_editor(process, NoEditor, order, |_| None),
+        Some(engine) => with_editor(process, engine, order, |engine| Some(engine.stats().clone())),
+    }
+}
+
+fn with_editor<E: DecodeEditor>(
+    process: Process,
+    editor: E,
+    order: Order<'_>,
+    dise: fn(&E) -> Option<DiseStats>,
+) -> Ran {
+    let Some(config) = order.machine else {
+        return functional(process, editor, order.limit, dise);
+    };
+    let limit = order.limit;
+    let stacks = FunctionStacks::new(Arc::clone(&process.image));
+    let (mut ran, timed) = match (order.trace, order.by_function) {
+        (None, false) => {
+            let (ran, timed, NoProbe) = timed(config, process, editor, NoProbe, limit, dise);
+            (ran, timed)
+        }
+        (None, true) => {
+            let (ran, timed, stacks) = timed(config, process, editor, stacks, limit, dise);
+            (ran, Timed { by_function: Some(stacks.ranking()), ..timed })
+        }
+        (Some(log), by_function) => {
+            let (ran, timed, (log, stacks)) = timed(config, process, editor, (log, stacks), limit, dise);
+            let by_function = by_function.then(|| stacks.ranking());
+            (ran, Timed { by_function, trace: Some(log), ..timed })
+        }
+    };
+    ran.timed = Some(timed);
+    ran
+}
+
+fn functional<E: DecodeEditor>(process: Process, editor: E, limit: u64, dise: fn(&E) -> Option<DiseStats>) -> Ran {
+    let mut machine = Machine::with_editor(process, editor);
+    let start = Instant::now();
+    let stop = machine.run(&mut NoProbe, limit);
+    Ran {
+        stop,
+        retired: machine.retired,
+        host_seconds: start.elapsed().as_secs_f64(),
+        timed: None,
+        dise: dise(&machine.editor),
+        process: machine.process,
+    }
+}
+
+fn timed<E: DecodeEditor, P: PipelineProbe>(
+    config: &MachineConfig,
+    process: Process,
+    editor: E,
+    probe: P,
+    limit: u64,
+    dise: fn(&E) -> Option<DiseStats>,
+) -> (Ran, Timed, P) {
+    let mut core = Core::with(config, process, editor, probe);
+    let start = Instant::now();
+    let stop = core.run(limit);
+    let host_seconds = start.elapsed().as_secs_f64();
+    let memory = core.memory_stats();
+    let Core { process, editor, probe, stats, cpi, .. } = core;
+    let retired = RetiredCounts {
+        program: stats.commit_program_instructions,
+        inserted: stats.commit_inserted_instructions,
+        handler: stats.commit_handler_instructions,
+    };
+    let timed = Timed { core: stats, memory, cpi, by_function: None, trace: None };
+    (Ran { stop, process, retired, host_seconds, timed: None, dise: dise(&editor) }, timed, probe)
+}

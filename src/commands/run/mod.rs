@@ -1,0 +1,171 @@
+//! `hps run`: one program, functionally or timed. The guest owns standard output; what we say goes
+//! to standard error.
+
+mod execute;
+mod fault;
+mod statistics;
+mod summary;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use hps_dise::{DiseConfig, ProductionSet};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::kanata::KanataLog;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::process::Process;
+
+use crate::cli::RunArgs;
+use crate::{productions, program};
+use execute::{Order, Ran, Timed, execute};
+use statistics::{Context, Statistics};
+
+/// A pipeline log holds at most this many instructions (about 150 bytes each).
+const TRACE_INSTRUCTIONS: usize = 2_000_000;
+
+/// Runs the command; the result is the guest's exit code.
+pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let machine = args.machine.as_deref().map(MachineConfig::load).transpose()?;
+    let image = program::load(args.program())?;
+    let window = args.trace.as_ref().map(|_| window(&args.trace_cycles)).transpose()?;
+    let dise = load_productions(args, machine.as_ref())?;
+    let config = program::process_config(&args.guest, args.program(), args.arguments())?;
+    let mut process = program::process(&image, &config)?;
+    process.os.set_warning_sink(Box::new(|text| eprintln!("hps: warning: {text}")));
+    let engine = match &dise {
+        Some((set, config)) => Some(productions::install(set, config, &mut process)?),
+        None => None,
+    };
+    // Made before the run: hours of work must not end in a file that cannot be written.
+    let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
+    let mut trace_file = args.trace.as_deref().map(create).transpose()?;
+
+    let order = Order {
+        machine: machine.as_ref(),
+        limit: args.max_instructions.unwrap_or(u64::MAX),
+        by_function: args.by_function,
+        trace: window.map(|window| KanataLog::new(window, TRACE_INSTRUCTIONS)),
+    };
+    let ran = execute(process, engine, order);
+
+    say_how_it_ended(&ran, dise.as_ref().map(|(set, _)| set));
+    if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
+        write_trace(file, timed, &ran.process, dise.as_ref().map(|(set, _)| set))
+            .with_context(|| format!("{}: the pipeline log cannot be written", path.display()))?;
+    }
+    let context = Context {
+        program: args.program(),
+        arguments: args.arguments(),
+        seed: args.guest.seed,
+        machine: machine.as_ref(),
+        dise: dise.map(|(set, config)| (args.productions.clone(), set.constants().clone(), config)),
+    };
+    let statistics = Statistics::new(&ran, context);
+    if let (Some(file), Some(path)) = (&mut stats_file, &args.stats_out) {
+        write_statistics(file, &statistics)
+            .with_context(|| format!("{}: the statistics cannot be written", path.display()))?;
+    }
+    if args.stats {
+        eprint!("{}", summary::render(&statistics));
+    }
+    Ok((ran.stop.exit_code() & 0xff) as u8)
+}
+
+/// The productions and the engine for them, if any were asked for.
+fn load_productions(
+    args: &RunArgs,
+    machine: Option<&MachineConfig>,
+) -> anyhow::Result<Option<(ProductionSet, DiseConfig)>> {
+    if args.productions.is_empty() {
+        return Ok(None);
+    }
+    let set = productions::load(&args.productions, &args.params)?;
+    for warning in set.warnings() {
+        eprintln!("hps: warning: {warning}");
+    }
+    let config = match machine {
+        Some(machine) => {
+            productions::check_fit(&set, machine)?;
+            productions::engine_config(machine)?
+        }
+        None => DiseConfig::default(),
+    };
+    Ok(Some((set, config)))
+}
+
+fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
+    let file = File::create(path)
+        .with_context(|| format!("{}: cannot be written; name a file in a folder that exists", path.display()))?;
+    Ok(BufWriter::new(file))
+}
+
+/// `FROM..TO`, in cycles.
+fn window(text: &str) -> anyhow::Result<Range<u64>> {
+    let parse = || {
+        let (from, to) = text.split_once("..")?;
+        Some(from.trim().parse().ok()?..to.trim().parse().ok()?)
+    };
+    match parse() {
+        Some(window) if window.start < window.end => Ok(window),
+        _ => bail!("--trace-cycles {text}: write FROM..TO, two numbers of cycles with FROM below TO"),
+    }
+}
+
+fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
+    match &ran.stop {
+        Stop::Exit(_) => {}
+        Stop::Limit => eprintln!("hps: stopped after {} instructions, as asked", ran.retired.program),
+        Stop::Fault(trap) => eprintln!("hps: {}", fault::describe(trap, &ran.process, set)),
+    }
+}
+
+fn write_trace(
+    file: &mut BufWriter<File>,
+    timed: &Timed,
+    process: &Process,
+    set: Option<&ProductionSet>,
+) -> std::io::Result<()> {
+    let Some(log) = &timed.trace else { return Ok(()) };
+    let production = |number: u8| match set.and_then(|set| set.tables().productions.get(usize::from(number))) {
+        Some(production) => production.name.clone(),
+        None => format!("production {number}"),
+    };
+    let symbols = &process.image.symbols;
+    let symbol = |pc: u64| symbols.function_at(pc).map(|f| format!("{}+{:#x}", f.name, pc - f.addr));
+    log.write(file, &production, &symbol)?;
+    file.flush()?;
+    if log.is_empty() {
+        eprintln!("hps: warning: the pipeline log is empty: the run has {} cycles (--trace-cycles)", timed.core.cycles);
+    }
+    if log.dropped() > 0 {
+        eprintln!(
+            "hps: warning: the pipeline log ends early: it holds {TRACE_INSTRUCTIONS} instructions, {} more were in \
+             the window; choose a smaller one (--trace-cycles)",
+            log.dropped()
+        );
+    }
+    Ok(())
+}
+
+fn write_statistics(file: &mut BufWriter<File>, statistics: &Statistics) -> anyhow::Result<()> {
+    serde_json::to_writer_pretty(&mut *file, statistics)?;
+    writeln!(file)?;
+    file.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_ranges_of_cycles() {
+        assert_eq!(window("10..2000").expect("a range"), 10..2000);
+        for wrong in ["", "10", "..", "5..5", "9..3", "a..b", "-1..4"] {
+            assert!(window(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The statistics of a run, as JSON.
+
+use std::collections::BTreeMap;
+
+use hps_dise::{DiseConfig, DiseStats};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Cause, CoreStats, CpiStack};
+use hps_pipeline::memsys::{CacheStats, MemoryStats, TlbStats};
+use hps_pipeline::stacks::FunctionStack;
+use hps_sim_core::machine::{RetiredCounts, Stop};
+use hps_sim_core::process::Process;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::execute::{Ran, Timed};
+use super::fault;
+use crate::program;
+use crate::text::ratio;
+
+/// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
+/// units; rates are events per event, or per thousand instructions where the name says `mpki`.
+#[derive(Debug, Serialize)]
+pub struct Statistics {
+    /// Version of the lab.
+    pub version: &'static str,
+    /// The program as it was named.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// SHA-256 of its file.
+    pub program_hash: String,
+    /// Instruction set.
+    pub isa: &'static str,
+    /// `functional` or `timed`.
+    pub mode: &'static str,
+    /// Seed of the randomness that the program saw.
+    pub seed: u64,
+    /// Instructions of the program that were completed.
+    pub instructions: u64,
+    /// Simulated cycles; null in a functional run.
+    pub cycles: Option<u64>,
+    /// `instructions / cycles`; null in a functional run.
+    pub ipc: Option<f64>,
+    /// Host time of the simulation alone.
+    pub host_seconds: f64,
+    /// Instructions of the program a host second, in millions.
+    pub host_mips: f64,
+    /// The command's exit code.
+    pub exit_code: i32,
+    /// Why the run ended.
+    pub end: End,
+    /// All completed instructions by origin.
+    pub retired: Retired,
+    /// What the operating system layer warned of.
+    pub warnings: Vec<String>,
+    /// The machine; null in a functional run.
+    pub machine: Option<MachineDocument>,
+    /// Counters of the core.
+    pub core: Option<CoreStats>,
+    /// Counters of caches, TLBs and buses.
+    pub memory: Option<BTreeMap<&'static str, u64>>,
+    /// Rates made of the counters.
+    pub rates: Option<BTreeMap<&'static str, f64>>,
+    /// Cycles by cause.
+    pub cpi_stack: Option<Stack>,
+    /// Cycles by function and cause, if asked for.
+    pub by_function: Option<Vec<FunctionDocument>>,
+    /// The DISE engine, if there were productions.
+    pub dise: Option<DiseDocument>,
+}
+
+/// Why a run ended.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum End {
+    /// The program ended.
+    Exit,
+    /// It reached the limit of instructions.
+    Limit,
+    /// It faulted.
+    Fault {
+        /// What was wrong.
+        cause: String,
+        /// Address of the instruction.
+        pc: String,
+        /// Its encoding.
+        encoding: String,
+        /// The instruction.
+        disassembly: String,
+        /// Function and source line.
+        place: String,
+    },
+}
+
+/// Completed instructions by origin.
+#[derive(Debug, Serialize)]
+pub struct Retired {
+    /// Of the program.
+    pub program: u64,
+    /// Inserted by productions.
+    pub inserted: u64,
+    /// Of handlers.
+    pub handler: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+/// A machine as it was resolved.
+#[derive(Debug, Serialize)]
+pub struct MachineDocument {
+    /// Its name.
+    pub name: String,
+    /// Same for machines that cannot differ in a cycle: see [`fingerprint`].
+    pub fingerprint: String,
+    /// Every key.
+    pub configuration: MachineConfig,
+}
+
+/// A CPI stack. The slots sum to `commit_width * cycles`.
+#[derive(Debug, Serialize)]
+pub struct Stack {
+    /// Slots of a cycle.
+    pub commit_width: u64,
+    /// All slots.
+    pub total_slots: u64,
+    /// `total_slots / commit_width`.
+    pub total_cycles: f64,
+    /// By owner, in the order in which a stack is drawn.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a CPI stack.
+#[derive(Debug, Serialize)]
+pub struct Part {
+    /// The owner.
+    pub cause: &'static str,
+    /// Its commit slots.
+    pub slots: u64,
+    /// `slots / commit_width`.
+    pub cycles: f64,
+    /// Its cycles per instruction of the program.
+    pub cpi: f64,
+}
+
+/// The stack of one function.
+#[derive(Debug, Serialize)]
+pub struct FunctionDocument {
+    /// The function.
+    pub function: String,
+    /// Its address.
+    pub entry: String,
+    /// Its slots of all slots.
+    pub share: f64,
+    /// Its cycles by cause.
+    pub stack: Stack,
+}
+
+/// The DISE engine of a run.
+#[derive(Debug, Serialize)]
+pub struct DiseDocument {
+    /// The production files.
+    pub files: Vec<String>,
+    /// Parameters and constants as resolved.
+    pub constants: BTreeMap<String, i64>,
+    /// Sizes and costs.
+    pub configuration: DiseConfig,
+    /// What it counted, wrong paths included.
+    pub stats: DiseStats,
+}
+
+/// What a statistics document needs to know beside the run.
+pub struct Context<'a> {
+    /// The program as it was named.
+    pub program: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// The seed.
+    pub seed: u64,
+    /// The machine of a timed run.
+    pub machine: Option<&'a MachineConfig>,
+    /// Files, constants and engine, if there were productions.
+    pub dise: Option<(Vec<String>, BTreeMap<String, i64>, DiseConfig)>,
+}
+
+/// SHA-256, in hexadecimal, of everything in a machine that can change a cycle.
+pub fn fingerprint(machine: &MachineConfig) -> String {
+    Sha256::digest(machine.fingerprint().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Statistics {
+    /// The document of a run.
+    pub fn new(ran: &Ran, context: Context<'_>) -> Self {
+        let RetiredCounts { program, inserted, handler } = ran.retired;
+        let timed = ran.timed.as_ref();
+        let width = context.machine.map_or(1, |m| u64::from(m.window.commit_width));
+        let cycles = timed.map(|t| t.core.cycles);
+        Statistics {
+            version: env!("CARGO_PKG_VERSION"),
+            program: context.program.to_string(),
+            arguments: context.arguments.to_vec(),
+            program_hash: ran.process.image.hash.clone(),
+            isa: program::isa_name(ran.process.image.isa),
+            mode: if timed.is_some() { "timed" } else { "functional" },
+            seed: context.seed,
+            instructions: program,
+            cycles,
+            ipc: cycles.map(|cycles| ratio(program, cycles)),
+            host_seconds: ran.host_seconds,
+            host_mips: if ran.host_seconds > 0.0 { program as f64 / ran.host_seconds / 1e6 } else { 0.0 },
+            exit_code: ran.stop.exit_code(),
+            end: End::new(&ran.stop, &ran.process),
+            retired: Retired { program, inserted, handler, total: ran.retired.total() },
+            warnings: ran.process.os.warnings().to_vec(),
+            machine: context.machine.map(|m| MachineDocument {
+                name: m.name.clone(),
+                fingerprint: fingerprint(m),
+                configuration: m.clone(),
+            }),
+            core: timed.map(|t| t.core),
+            memory: timed.map(|t| t.memory.entries().into_iter().collect()),
+            rates: timed.map(rates),
+            cpi_stack: timed.map(|t| Stack::new(&t.cpi, width, program)),
+            by_function: timed.and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
+            dise: context.dise.zip(ran.dise.clone()).map(|((files, constants, configuration), stats)| DiseDocument {
+                files,
+                constants,
+                configuration,
+                stats,
+            }),
+        }
+    }
+}
+
+impl End {
+    fn new(stop: &Stop, process: &Process) -> Self {
+        match stop {
+            Stop::Exit(_) => End::Exit,
+            Stop::Limit => End::Limit,
+            Stop::Fault(trap) => End::Fault {
+                cause: trap.cause.to_string(),
+                pc: format!("{:#x}", trap.pc),
+                encoding: fault::encoding(trap.encoding),
+                disassembly: fault::disassembly(trap),
+                place: program::place(&process.image, trap.pc),
+            },
+        }
+    }
+}
+
+impl Stack {
+    fn new(stack: &CpiStack, commit_width: u64, instructions: u64) -> Self {
+        let cycles = |slots: u64| slots as f64 / commit_width as f64;
+        let part = |cause: Cause| {
+            let slots = stack.get(cause);
+            let cpi = if instructions == 0 { 0.0 } else { cycles(slots) / instructions as f64 };
+            Part { cause: cause.name(), slots, cycles: cycles(slots), cpi }
+        };
+        Stack {
+            commit_width,
+            total_slots: stack.total(),
+            total_cycles: cycles(stack.total()),
+            parts: Cause::ALL.into_iter().map(part).collect(),
+        }
+    }
+}
+
+fn by_function(all: &[FunctionStack], whole: &CpiStack, width: u64, instructions: u64) -> Vec<FunctionDocument> {
+    let document = |f: &FunctionStack| FunctionDocument {
+        function: f.name.clone(),
+        entry: format!("{:#x}", f.entry),
+        share: ratio(f.stack.total(), whole.total()),
+        stack: Stack::new(&f.stack, width, instructions),
+    };
+    all.iter().map(document).collect()
+}
+
+/// Rates of a timed run, by name.
+fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
+    let Timed { core, memory, .. } = timed;
+    let instructions = core.commit_program_instructions;
+    let mpki = |events: u64| 1000.0 * ratio(events, instructions);
+    let MemoryStats { l1i, l1d, l2, itlb, dtlb, l1_l2_bus, memory_bus, .. } = memory;
+    BTreeMap::from([
+        ("branch_mpki", mpki(core.branch_mispredicted_events)),
+        ("branch_mispredicted_rate", ratio(core.branch_mispredicted_events, core.branch_committed_events)),
+        (
+            "branch_conditional_mispredicted_rate",
+            ratio(core.branch_conditional_mispredicted_events, core.branch_conditional_events),
+        ),
+        ("squash_per_commit", ratio(core.squash_instructions, instructions)),
+        ("l1i_miss_rate", miss_rate(l1i)),
+        ("l1i_mpki", mpki(misses(l1i))),
+        ("l1d_miss_rate", miss_rate(l1d)),
+        ("l1d_mpki", mpki(misses(l1d))),
+        ("l2_miss_rate", miss_rate(l2)),
+        ("l2_mpki", mpki(misses(l2))),
+        ("itlb_miss_rate", tlb_rate(itlb)),
+        ("dtlb_miss_rate", tlb_rate(dtlb)),
+        ("store_forward_rate", ratio(core.store_forward_events, core.load_committed_events)),
+        ("memory_violation_mpki", mpki(core.memory_violation_events)),
+        ("l1_l2_bus_busy", ratio(l1_l2_bus.busy_cycles, core.cycles)),
+        ("memory_bus_busy", ratio(memory_bus.busy_cycles, core.cycles)),
+    ])
+}
+
+fn misses(cache: &CacheStats) -> u64 {
+    cache.read_miss_events + cache.write_miss_events
+}
+
+fn miss_rate(cache: &CacheStats) -> f64 {
+    ratio(misses(cache), cache.read_access_events + cache.write_access_events)
+}
+
+fn tlb_rate(tlb: &TlbStats) -> f64 {
+    ratio(tlb.miss_events, tlb.access_events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_stack_sum_to_the_whole() {
+        let mut stack = CpiStack::default();
+        for (at, cause) in Cause::ALL.into_iter().enumerate() {
+            stack.add(cause, 3 * at as u64 + 1);
+        }
+        let document = Stack::new(&stack, 4, 100);
+        assert_eq!(document.parts.iter().map(|p| p.slots).sum::<u64>(), document.total_slots);
+        let cycles: f64 = document.parts.iter().map(|p| p.cycles).sum();
+        assert!((cycles - document.total_cycles).abs() < 1e-9);
+        assert_eq!(document.parts.len(), Cause::ALL.len());
+    }
+
+    #[test]
+    fn fingerprints_ignore_names() {
+        let machine = MachineConfig::default();
+        let renamed = MachineConfig { name: "other".to_string(), ..machine.clone() };
+        assert_eq!(fingerprint(&machine), fingerprint(&renamed));
+        let mut faster = machine.clone();
+        faster.clock_mhz += 1;
+        assert_ne!(fingerprint(&machine), fingerprint(&faster));
+        assert_eq!(fingerprint(&machine).len(), 64);
+    }
+}

@@ -1,0 +1,159 @@
+//! `hps sweep`: burst length against frequency, swept and drawn.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Mutex;
+
+use anyhow::{Context, bail};
+use hps_experiments::{InputSize, Observer, Plan, Row, Store, SweepSpec, Timing};
+use hps_plots::ReportInfo;
+use indicatif::ProgressBar;
+
+use crate::cli::{Size, SweepArgs};
+use crate::progress;
+
+/// Runs a sweep; the exit code is 1 if any point failed.
+pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
+    let (spec, folder) = definition(args)?;
+    if args.print_spec {
+        let text = ron::ser::to_string_pretty(&spec, ron::ser::PrettyConfig::default())?;
+        writeln!(std::io::stdout().lock(), "{text}")?;
+        return Ok(0);
+    }
+    if args.jobs > 0 {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(args.jobs)
+            .build_global()
+            .context("--jobs: the threads could not be started")?;
+    }
+    let plan = Plan::new(&spec, &folder)?;
+    let store = Mutex::new(Store::open(&args.out.join("results.jsonl"))?);
+    let rows = {
+        let progress = Progress { bar: progress::bar(0, "sweep") };
+        let rows = hps_experiments::run(&plan, &store, &progress)?;
+        progress.bar.finish_and_clear();
+        rows
+    };
+    report(args, &plan, &rows)?;
+    let failed = rows.iter().filter(|row| row.failure.is_some()).count();
+    if failed > 0 {
+        eprintln!("hps: {failed} of {} points failed; the report says why", rows.len());
+    }
+    Ok(u8::from(failed > 0))
+}
+
+/// The definition that file and options together ask for, and the folder that its paths are
+/// relative to.
+fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf)> {
+    let mut folder = std::path::PathBuf::from(".");
+    let mut name = "the options".to_string();
+    let mut spec = match &args.spec {
+        None => SweepSpec::default(),
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("{}: cannot read the sweep definition", path.display()))?;
+            if let Some(parent) = path.parent() {
+                folder = parent.to_path_buf();
+            }
+            name = path.display().to_string();
+            SweepSpec::from_ron(&text, &name)?
+        }
+    };
+    if !args.program.is_empty() {
+        spec.programs.clear();
+        spec.own_programs.clear();
+        for program in &args.program {
+            if program.contains('/') {
+                let path = std::path::absolute(program)?.to_string_lossy().into_owned();
+                spec.own_programs.push(hps_experiments::OwnProgram { path, args: Vec::new(), root: None });
+            } else {
+                spec.programs.push(program.clone());
+            }
+        }
+    }
+    match args.size {
+        Some(Size::Small) => spec.size = InputSize::Small,
+        Some(Size::Large) => spec.size = InputSize::Large,
+        None => {}
+    }
+    if args.all_timed {
+        spec.timing = Timing::All;
+    }
+    if args.no_timing {
+        spec.timing = Timing::Off;
+    }
+    if !args.machine.is_empty() {
+        spec.machines.clone_from(&args.machine);
+    }
+    spec.check(&name)?;
+    Ok((spec, folder))
+}
+
+struct Progress {
+    bar: ProgressBar,
+}
+
+impl Observer for Progress {
+    fn planned(&self, units: u64) {
+        self.bar.set_length(units);
+    }
+    fn done(&self, what: &str) {
+        self.bar.set_message(what.to_string());
+        self.bar.inc(1);
+    }
+}
+
+fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        bail!("the sweep has no points: name programs and profiles");
+    }
+    let info = ReportInfo {
+        title: "Burst length against sparsity".to_string(),
+        command: command_line(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: notes(rows),
+        machine_text: plan.machines.iter().map(|m| m.to_ron()).collect::<Vec<_>>().join("\n"),
+    };
+    let files = hps_plots::write_report(&args.out, rows, &info)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(rows)?)?;
+        return Ok(());
+    }
+    writeln!(out, "{}", hps_plots::summary_table(rows))?;
+    for note in &info.notes {
+        writeln!(out, "{note}")?;
+    }
+    writeln!(out, "report   {}", shown(&files.html))?;
+    writeln!(out, "pictures {} as SVG and PNG in {}", files.figures.len() / 2, shown(&args.out.join("figures")))?;
+    writeln!(out, "rows     {} and {}", shown(&args.out.join("results.jsonl")), shown(&files.csv))?;
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The command that gives the same results, without what only concerns this host.
+fn command_line(args: &SweepArgs) -> String {
+    let mut words = vec!["hps sweep".to_string()];
+    words.extend(args.spec.iter().map(|p| p.display().to_string()));
+    words.extend(args.program.iter().map(|p| format!("--program {p}")));
+    if let Some(size) = args.size {
+        words.push(format!("--size {}", if size == Size::Large { "large" } else { "small" }));
+    }
+    words.extend(args.machine.iter().map(|m| format!("--machine {m}")));
+    if args.all_timed {
+        words.push("--all-timed".to_string());
+    }
+    if args.no_timing {
+        words.push("--no-timing".to_string());
+    }
+    words.join(" ")
+}
+
+/// What the paper says about burst lengths, held against these rows: for which programs it holds,
+/// and for which it does not.
+fn notes(rows: &[Row]) -> Vec<String> {
+    hps_experiments::findings(rows)
+}

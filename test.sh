@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
+# (the oracle), the RISC-V cross compiler, and the sources of the real programs that are run.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+packages=()
+command -v qemu-riscv64 >/dev/null || packages+=(qemu-user)
+command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
+command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
+command -v valgrind >/dev/null || packages+=(valgrind)
+if ((${#packages[@]})); then
+    echo "installing ${packages[*]}"
+    sudo=$(command -v sudo || true)
+    if [ "$(id -u)" = 0 ]; then sudo=; elif [ -z "$sudo" ]; then
+        echo "error: the tests need the Debian packages ${packages[*]}; install them as root" >&2
+        exit 1
+    fi
+    $sudo apt-get update -q
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
+fi
+
+scripts/real-programs.sh
+
+cargo test --workspace --locked "$@"
