@@ -2,8 +2,11 @@
 
 mod cli;
 mod commands;
+mod host;
+mod productions;
 mod program;
 mod progress;
+mod text;
 
 use std::process::ExitCode;
 

@@ -46,7 +46,11 @@ impl AddressCounts {
     /// Addresses and their events, in ascending order of address.
     #[must_use]
     pub fn sorted(&self) -> Vec<(u64, u64)> {
-        let mut all: Vec<_> = self.counts.iter().map(|(&address, &count)| (address, count)).collect();
+        let mut all: Vec<_> = self
+            .counts
+            .iter()
+            .map(|(&address, &count)| (address, count))
+            .collect();
         all.sort_unstable();
         all
     }
@@ -55,7 +59,10 @@ impl AddressCounts {
     /// (see [`MethodMap`]).
     #[must_use]
     pub fn methods(&self, entry: impl Fn(u64) -> u64) -> Profile<Method> {
-        self.counts.iter().map(|(&address, &count)| (Method(entry(address)), count)).collect()
+        self.counts
+            .iter()
+            .map(|(&address, &count)| (Method(entry(address)), count))
+            .collect()
     }
 }
 
@@ -83,7 +90,11 @@ impl MethodMap {
     /// From the symbols of a program and the targets of calls in an exhaustive profile.
     #[must_use]
     pub fn new(symbols: &SymbolTable, called: impl IntoIterator<Item = u64>) -> Self {
-        let functions = symbols.functions().iter().map(|f| (f.addr, f.addr + f.size)).collect();
+        let functions = symbols
+            .functions()
+            .iter()
+            .map(|f| (f.addr, f.addr + f.size))
+            .collect();
         let mut called: Vec<u64> = called.into_iter().collect();
         called.sort_unstable();
         called.dedup();
@@ -93,7 +104,9 @@ impl MethodMap {
     /// The entry of the method that holds `address`; the address itself if nothing is known.
     #[must_use]
     pub fn entry(&self, address: u64) -> u64 {
-        let after = self.functions.partition_point(|&(start, _)| start <= address);
+        let after = self
+            .functions
+            .partition_point(|&(start, _)| start <= address);
         if let Some(&(start, end)) = after.checked_sub(1).and_then(|at| self.functions.get(at))
             && address < end
         {
@@ -110,14 +123,33 @@ mod tests {
 
     #[test]
     fn addresses_become_methods() {
-        let map = MethodMap { functions: vec![(100, 150), (200, 210)], called: vec![100, 160, 300] };
-        let entries = [(99, 99), (100, 100), (149, 100), (155, 100), (170, 160), (205, 200), (210, 160), (999, 300)];
+        let map = MethodMap {
+            functions: vec![(100, 150), (200, 210)],
+            called: vec![100, 160, 300],
+        };
+        let entries = [
+            (99, 99),
+            (100, 100),
+            (149, 100),
+            (155, 100),
+            (170, 160),
+            (205, 200),
+            (210, 160),
+            (999, 300),
+        ];
         for (address, entry) in entries {
             assert_eq!(map.entry(address), entry, "{address}");
         }
         let counts: AddressCounts = [(100, 3), (120, 4), (205, 1), (7, 0)].into_iter().collect();
         let methods = counts.methods(|a| map.entry(a));
-        assert_eq!((methods.weight(&Method(100)), methods.weight(&Method(200)), methods.len()), (7, 1, 2));
+        assert_eq!(
+            (
+                methods.weight(&Method(100)),
+                methods.weight(&Method(200)),
+                methods.len()
+            ),
+            (7, 1, 2)
+        );
         assert_eq!((counts.total(), counts.len()), (8, 3));
     }
 }

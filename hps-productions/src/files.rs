@@ -25,29 +25,53 @@ macro_rules! production_file {
 }
 
 /// The sampling framework.
-pub const FRAMEWORK: ProductionFile =
-    production_file!("framework", "framework", "the sampling framework (Figure 4, corrected)");
+pub const FRAMEWORK: ProductionFile = production_file!(
+    "framework",
+    "framework",
+    "the sampling framework (Figure 4, corrected)"
+);
 /// The hot method profile.
-pub const HOT_METHOD: ProductionFile =
-    production_file!("hot_method", "hot_method", "hot methods: calls and back-edges by method");
+pub const HOT_METHOD: ProductionFile = production_file!(
+    "hot_method",
+    "hot_method",
+    "hot methods: calls and back-edges by method"
+);
 /// The hot call pair profile.
-pub const HOT_CALL_PAIR: ProductionFile =
-    production_file!("hot_call_pair", "hot_call_pair", "hot call pairs: calls by call site and target");
+pub const HOT_CALL_PAIR: ProductionFile = production_file!(
+    "hot_call_pair",
+    "hot_call_pair",
+    "hot call pairs: calls by call site and target"
+);
 /// The hot data stream profile.
-pub const HOT_DATA_STREAM: ProductionFile =
-    production_file!("hot_data_stream", "hot_data_stream", "hot data streams: data addresses in bursts");
+pub const HOT_DATA_STREAM: ProductionFile = production_file!(
+    "hot_data_stream",
+    "hot_data_stream",
+    "hot data streams: data addresses in bursts"
+);
 /// Replaces instructions by themselves.
-pub const IDENTITY: ProductionFile =
-    production_file!("identity", "identity", "memory operations and calls replaced by themselves");
+pub const IDENTITY: ProductionFile = production_file!(
+    "identity",
+    "identity",
+    "memory operations and calls replaced by themselves"
+);
 /// What the printed Figure 4 needs around it.
-pub const FIGURE4_PREAMBLE: ProductionFile =
-    production_file!("figure4_preamble", "figures/preamble", "registers and counters for the printed Figure 4");
+pub const FIGURE4_PREAMBLE: ProductionFile = production_file!(
+    "figure4_preamble",
+    "figures/preamble",
+    "registers and counters for the printed Figure 4"
+);
 /// Figure 4 of the report as printed, which does not work.
-pub const FIGURE4_PRINTED: ProductionFile =
-    production_file!("figure4_printed", "figures/figure4_printed", "Figure 4 as printed, for comparison");
+pub const FIGURE4_PRINTED: ProductionFile = production_file!(
+    "figure4_printed",
+    "figures/figure4_printed",
+    "Figure 4 as printed, for comparison"
+);
 /// Figure 5 of the report as printed, with handlers that do nothing.
-pub const FIGURE5_PRINTED: ProductionFile =
-    production_file!("figure5_printed", "figures/figure5_printed", "Figure 5 as printed, for comparison");
+pub const FIGURE5_PRINTED: ProductionFile = production_file!(
+    "figure5_printed",
+    "figures/figure5_printed",
+    "Figure 5 as printed, for comparison"
+);
 
 /// Every file: those to be used first, then the figures as printed.
 pub const ALL: [ProductionFile; 8] = [
@@ -84,8 +108,15 @@ impl ProductionFile {
 /// # Errors
 /// If the options name a parameter that no file declares, or give one a value that does not work.
 pub fn load(files: &[ProductionFile], options: &LoadOptions) -> Result<ProductionSet, DiseError> {
-    let names: Vec<String> = files.iter().map(|file| format!("{}.dise", file.name)).collect();
-    let texts: Vec<(&str, &str)> = files.iter().zip(&names).map(|(file, name)| (file.text, name.as_str())).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| format!("{}.dise", file.name))
+        .collect();
+    let texts: Vec<(&str, &str)> = files
+        .iter()
+        .zip(&names)
+        .map(|(file, name)| (file.text, name.as_str()))
+        .collect();
     ProductionSet::parse_files(&texts, options)
 }
 
@@ -104,7 +135,8 @@ mod tests {
             };
             let set = load(files, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
             if !file.name.starts_with("figure") {
-                let warnings: Vec<String> = set.warnings().iter().map(ToString::to_string).collect();
+                let warnings: Vec<String> =
+                    set.warnings().iter().map(ToString::to_string).collect();
                 assert!(warnings.is_empty(), "{warnings:?}");
             }
         }
@@ -113,11 +145,19 @@ mod tests {
 
     #[test]
     fn all_profile_types_fit_the_tables_together() {
-        let set = load(&[FRAMEWORK, HOT_METHOD, HOT_CALL_PAIR, HOT_DATA_STREAM], &LoadOptions::default());
+        let set = load(
+            &[FRAMEWORK, HOT_METHOD, HOT_CALL_PAIR, HOT_DATA_STREAM],
+            &LoadOptions::default(),
+        );
         let set = set.unwrap_or_else(|e| panic!("{e}"));
         assert!(hps_dise::DiseEngine::new(&set, &hps_dise::DiseConfig::default()).is_ok());
         for handler in set.handlers() {
-            assert!((60..=300).contains(&handler.size), "{} has {} bytes", handler.name, handler.size);
+            assert!(
+                (60..=300).contains(&handler.size),
+                "{} has {} bytes",
+                handler.name,
+                handler.size
+            );
         }
     }
 }

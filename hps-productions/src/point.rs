@@ -47,7 +47,10 @@ pub enum SamplePointError {
 
 impl SamplePoint {
     /// Everything is sampled.
-    pub const EXHAUSTIVE: SamplePoint = SamplePoint { burst: 1, sparsity: 0 };
+    pub const EXHAUSTIVE: SamplePoint = SamplePoint {
+        burst: 1,
+        sparsity: 0,
+    };
 
     /// A point with this burst length and sparsity.
     ///
@@ -65,7 +68,9 @@ impl SamplePoint {
     /// # Errors
     /// If `one_in` is 0 or a counter of 32 bits cannot count burst or sparsity.
     pub fn from_frequency(burst: u64, one_in: u64) -> Result<Self, SamplePointError> {
-        let between = one_in.checked_sub(1).ok_or(SamplePointError::Frequency(one_in))?;
+        let between = one_in
+            .checked_sub(1)
+            .ok_or(SamplePointError::Frequency(one_in))?;
         Self::new(burst, burst.saturating_mul(between))
     }
 
@@ -73,9 +78,15 @@ impl SamplePoint {
     /// frequencies 1/100, 1/500, 1/1000, 1/5000 and 1/10000.
     #[must_use]
     pub fn paper_grid() -> Vec<SamplePoint> {
-        let point = |burst: u64, one_in: u64| SamplePoint { burst, sparsity: burst * (one_in - 1) };
+        let point = |burst: u64, one_in: u64| SamplePoint {
+            burst,
+            sparsity: burst * (one_in - 1),
+        };
         let frequencies = [100, 500, 1000, 5000, 10_000];
-        [1, 10, 50, 100].iter().flat_map(|&burst| frequencies.map(|one_in| point(burst, one_in))).collect()
+        [1, 10, 50, 100]
+            .iter()
+            .flat_map(|&burst| frequencies.map(|one_in| point(burst, one_in)))
+            .collect()
     }
 
     /// Whether counters of 32 bits can count both.
@@ -139,8 +150,20 @@ mod tests {
 
     #[test]
     fn frequencies_of_the_report() {
-        assert_eq!(SamplePoint::from_frequency(1, 100), Ok(SamplePoint { burst: 1, sparsity: 99 }));
-        assert_eq!(SamplePoint::from_frequency(100, 100), Ok(SamplePoint { burst: 100, sparsity: 9900 }));
+        assert_eq!(
+            SamplePoint::from_frequency(1, 100),
+            Ok(SamplePoint {
+                burst: 1,
+                sparsity: 99
+            })
+        );
+        assert_eq!(
+            SamplePoint::from_frequency(100, 100),
+            Ok(SamplePoint {
+                burst: 100,
+                sparsity: 9900
+            })
+        );
         let grid = SamplePoint::paper_grid();
         assert_eq!(grid.len(), 20);
         assert!(grid.iter().all(|p| p.validate().is_ok()));
@@ -151,16 +174,28 @@ mod tests {
     #[test]
     fn impossible_points_are_refused() {
         assert_eq!(SamplePoint::new(0, 5), Err(SamplePointError::Burst(0)));
-        assert_eq!(SamplePoint::new(1, 1 << 32), Err(SamplePointError::Sparsity(1 << 32)));
-        assert_eq!(SamplePoint::from_frequency(1, 0), Err(SamplePointError::Frequency(0)));
+        assert_eq!(
+            SamplePoint::new(1, 1 << 32),
+            Err(SamplePointError::Sparsity(1 << 32))
+        );
+        assert_eq!(
+            SamplePoint::from_frequency(1, 0),
+            Err(SamplePointError::Frequency(0))
+        );
         assert!(SamplePoint::from_frequency(1 << 31, u64::MAX).is_err());
         assert!(SamplePoint::new(COUNTER_MAX, COUNTER_MAX).is_ok());
     }
 
     #[test]
     fn registers_hold_distances_to_the_maximum() {
-        let point = SamplePoint { burst: 1, sparsity: 99 };
-        assert_eq!(point.registers(), [(64, COUNTER_MAX - 99), (65, COUNTER_MAX)]);
+        let point = SamplePoint {
+            burst: 1,
+            sparsity: 99,
+        };
+        assert_eq!(
+            point.registers(),
+            [(64, COUNTER_MAX - 99), (65, COUNTER_MAX)]
+        );
         assert!(SamplePoint::EXHAUSTIVE.is_on(0) && SamplePoint::EXHAUSTIVE.is_on(12345));
         assert!(!point.is_on(98) && point.is_on(99) && !point.is_on(100));
     }

@@ -15,7 +15,9 @@ impl TraceDigest {
 
     #[inline]
     fn push(&mut self, symbol: u64) {
-        self.0 = (self.0.rotate_left(23) ^ symbol).wrapping_add(1).wrapping_mul(Self::FACTOR);
+        self.0 = (self.0.rotate_left(23) ^ symbol)
+            .wrapping_add(1)
+            .wrapping_mul(Self::FACTOR);
     }
 
     /// The digest as a number.
@@ -43,8 +45,15 @@ impl StreamRecorder {
     /// # Errors
     /// When a setting is out of its range.
     pub fn new(config: Option<&StreamConfig>) -> Result<Self, StreamConfigError> {
-        let analyzer = config.map(|config| HotStreamAnalyzer::new(config.clone())).transpose()?;
-        Ok(StreamRecorder { analyzer, digest: TraceDigest::default(), references: 0, terminators: 0 })
+        let analyzer = config
+            .map(|config| HotStreamAnalyzer::new(config.clone()))
+            .transpose()?;
+        Ok(StreamRecorder {
+            analyzer,
+            digest: TraceDigest::default(),
+            references: 0,
+            terminators: 0,
+        })
     }
 
     /// Appends a reference.
@@ -78,7 +87,11 @@ impl StreamRecorder {
     /// Bursts with references so far.
     #[must_use]
     pub fn bursts(&self) -> u64 {
-        if self.references == 0 { 0 } else { self.terminators + 1 }
+        if self.references == 0 {
+            0
+        } else {
+            self.terminators + 1
+        }
     }
 
     /// The digest of the trace so far.
@@ -128,14 +141,19 @@ mod tests {
     fn a_leading_terminator_is_none() {
         let recorder = recorded(&[None, Some(1), None, Some(2)]);
         assert_eq!((recorder.references(), recorder.bursts()), (2, 2));
-        assert_eq!(recorder.digest(), recorded(&[Some(1), None, Some(2)]).digest());
+        assert_eq!(
+            recorder.digest(),
+            recorded(&[Some(1), None, Some(2)]).digest()
+        );
         assert_eq!(recorded(&[None]).bursts(), 0);
     }
 
     #[test]
     fn streams_do_not_span_bursts() {
         let whole: Vec<_> = (0..50).flat_map(|_| [Some(8), Some(16)]).collect();
-        let cut: Vec<_> = (0..50).flat_map(|_| [Some(8), None, Some(16), None]).collect();
+        let cut: Vec<_> = (0..50)
+            .flat_map(|_| [Some(8), None, Some(16), None])
+            .collect();
         assert!(!recorded(&whole).finish().unwrap().profile.is_empty());
         assert!(recorded(&cut).finish().unwrap().profile.is_empty());
         assert!(StreamRecorder::new(None).unwrap().finish().is_none());

@@ -31,7 +31,11 @@ pub struct UniqueAddresses {
 
 impl Default for UniqueAddresses {
     fn default() -> Self {
-        UniqueAddresses { regions: vec![None; (Memory::LIMIT >> REGION_SHIFT) as usize], pages: Vec::new(), count: 0 }
+        UniqueAddresses {
+            regions: vec![None; (Memory::LIMIT >> REGION_SHIFT) as usize],
+            pages: Vec::new(),
+            count: 0,
+        }
     }
 }
 
@@ -40,7 +44,9 @@ impl UniqueAddresses {
     /// be there.
     #[inline]
     pub fn insert(&mut self, address: u64) {
-        let Some(region) = self.regions.get_mut((address >> REGION_SHIFT) as usize) else { return };
+        let Some(region) = self.regions.get_mut((address >> REGION_SHIFT) as usize) else {
+            return;
+        };
         let region = region.get_or_insert_with(|| Box::new([0; PAGES_PER_REGION]));
         let page = &mut region[(address >> PAGE_SHIFT) as usize & (PAGES_PER_REGION - 1)];
         if *page == 0 {
@@ -81,7 +87,11 @@ mod tests {
         let mut x = 1_u64;
         for i in 0..20_000_u64 {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let address = if i % 2 == 0 { x >> 50 } else { (x >> 40) << 12 | i & 0xfff };
+            let address = if i % 2 == 0 {
+                x >> 50
+            } else {
+                (x >> 40) << 12 | i & 0xfff
+            };
             unique.insert(address);
             if address < Memory::LIMIT {
                 set.insert(address / GRANULE_BYTES);

@@ -4,16 +4,23 @@ mod common;
 
 use common::*;
 use hps_productions::{
-    CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles, SamplePoint,
+    CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles,
+    SamplePoint,
 };
 use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::machine::Machine;
 use hps_sim_core::process::Process;
 
-const KINDS: [ProfileKind; 3] = [ProfileKind::Method, ProfileKind::CallPair, ProfileKind::DataStream];
+const KINDS: [ProfileKind; 3] = [
+    ProfileKind::Method,
+    ProfileKind::CallPair,
+    ProfileKind::DataStream,
+];
 
 fn points(list: &[(u64, u64)]) -> Vec<SamplePoint> {
-    list.iter().map(|&(burst, sparsity)| SamplePoint::new(burst, sparsity).unwrap()).collect()
+    list.iter()
+        .map(|&(burst, sparsity)| SamplePoint::new(burst, sparsity).unwrap())
+        .collect()
 }
 
 fn grid(process: Process, points: &[SamplePoint], limit: u64) -> GridResult {
@@ -50,7 +57,12 @@ fn assert_equal(collected: CollectedProfile, expected: &PointProfiles) -> u64 {
 }
 
 /// Collects every kind at every point and compares with the grid after `limit` instructions.
-fn compare(fresh: impl Fn() -> Process, points: &[SamplePoint], options: &CollectorOptions, limit: u64) {
+fn compare(
+    fresh: impl Fn() -> Process,
+    points: &[SamplePoint],
+    options: &CollectorOptions,
+    limit: u64,
+) {
     let expected = grid(fresh(), points, limit);
     for expected in &expected.points {
         for kind in KINDS {
@@ -62,7 +74,11 @@ fn compare(fresh: impl Fn() -> Process, points: &[SamplePoint], options: &Collec
             let mut beside = GridProbe::new(&[expected.point]).unwrap();
             machine.run(&mut beside, limit);
             let collected = collector.read(&machine.process).unwrap();
-            assert!(assert_equal(collected, expected) > 0, "{kind} at {}: nothing sampled", expected.point);
+            assert!(
+                assert_equal(collected, expected) > 0,
+                "{kind} at {}: nothing sampled",
+                expected.point
+            );
             assert_eq!(beside.finish().points[0].addresses, expected.addresses);
         }
     }
@@ -72,20 +88,34 @@ fn compare(fresh: impl Fn() -> Process, points: &[SamplePoint], options: &Collec
 fn workloads_are_collected_exactly() {
     let points = points(&[(1, 99), (10, 490), (100, 900), (50, 50)]);
     for name in ["ray", "interp", "lz"] {
-        compare(|| workload(name), &points, &CollectorOptions::default(), 1_500_000);
+        compare(
+            || workload(name),
+            &points,
+            &CollectorOptions::default(),
+            1_500_000,
+        );
     }
 }
 
 #[test]
 fn every_kind_of_event_is_collected_exactly() {
     let points = points(&[(1, 0), (7, 0), (1, 1), (3, 2), (10, 90), (2, 7)]);
-    let options = CollectorOptions { buffer_entries: 37, ..CollectorOptions::default() };
+    let options = CollectorOptions {
+        buffer_entries: 37,
+        ..CollectorOptions::default()
+    };
     compare(|| assembly(MIXED), &points, &options, u64::MAX);
     let all = grid(assembly(MIXED), &[], u64::MAX).exhaustive;
-    // Six call sites' worth of events: 400 rounds, the conditional call in three of four.
-    assert_eq!((all.call_pairs.total(), all.call_pairs.len()), (400 * 3 + 300, 4));
+    // 400 rounds with three calls each, and a fourth call in three rounds of four.
+    assert_eq!(
+        (all.call_pairs.total(), all.call_pairs.len()),
+        (400 * 3 + 300, 4)
+    );
     assert_eq!(all.events() - all.call_pairs.total(), 400 * (3 + 1 + 1 + 1));
-    assert_eq!(all.stream.map(|s| s.references()), Some(400 * (3 + 5 + 3) + 300));
+    assert_eq!(
+        all.stream.map(|s| s.references()),
+        Some(400 * (3 + 5 + 3) + 300)
+    );
 }
 
 #[test]
@@ -100,14 +130,21 @@ fn a_run_can_be_read_in_the_middle() {
             let so_far = limit.saturating_sub(machine.retired.program);
             machine.run(&mut hps_sim_core::probe::NoProbe, so_far);
             let expected = grid(assembly(MIXED), &[point], limit);
-            assert_equal(collector.read(&machine.process).unwrap(), &expected.points[0]);
+            assert_equal(
+                collector.read(&machine.process).unwrap(),
+                &expected.points[0],
+            );
         }
     }
 }
 
 #[test]
 fn what_finds_no_room_is_counted() {
-    let options = CollectorOptions { method_slots: 1, pair_slots: 1, ..CollectorOptions::default() };
+    let options = CollectorOptions {
+        method_slots: 1,
+        pair_slots: 1,
+        ..CollectorOptions::default()
+    };
     // More targets than the slots that a table of one slot tries.
     let mut text = String::from("addi s2, zero, 5\nouter:\n");
     (0..40).for_each(|i| text += &format!("jal ra, f{i}\n"));
@@ -121,12 +158,18 @@ fn what_finds_no_room_is_counted() {
         let mut machine = Machine::with_editor(process, engine);
         finish(&mut machine, 0);
         let (found, lost, of, members) = match collector.read(&machine.process).unwrap() {
-            CollectedProfile::Method { addresses, lost } => {
-                (addresses.total(), lost, all.addresses.total(), addresses.len())
-            }
-            CollectedProfile::CallPair { call_pairs, lost } => {
-                (call_pairs.total(), lost, all.call_pairs.total(), call_pairs.len())
-            }
+            CollectedProfile::Method { addresses, lost } => (
+                addresses.total(),
+                lost,
+                all.addresses.total(),
+                addresses.len(),
+            ),
+            CollectedProfile::CallPair { call_pairs, lost } => (
+                call_pairs.total(),
+                lost,
+                all.call_pairs.total(),
+                call_pairs.len(),
+            ),
             _ => unreachable!(),
         };
         assert_eq!(found + lost, of, "{kind}");
@@ -142,11 +185,17 @@ fn the_framework_alone_collects_nothing() {
     let engine = collector.install(&mut process).unwrap();
     let mut machine = Machine::with_editor(process, engine);
     finish(&mut machine, 7);
-    assert!(matches!(collector.read(&machine.process), Ok(CollectedProfile::Nothing)));
+    assert!(matches!(
+        collector.read(&machine.process),
+        Ok(CollectedProfile::Nothing)
+    ));
     assert_eq!((machine.retired.inserted, machine.retired.handler), (0, 0));
     let stats = machine.editor.stats();
     let events = grid(assembly(MIXED), &[], u64::MAX).exhaustive.events();
     assert_eq!(stats.null_match_events, events);
-    assert_eq!((stats.expansion_events, stats.expansion_stall_cycles), (0, 0));
+    assert_eq!(
+        (stats.expansion_events, stats.expansion_stall_cycles),
+        (0, 0)
+    );
     assert_eq!(u64::from(machine.editor.counters()[3]), events / 5);
 }

@@ -4,7 +4,9 @@ mod common;
 
 use common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
-use hps_productions::files::{self, FIGURE4_PREAMBLE, FIGURE4_PRINTED, FRAMEWORK, HOT_METHOD, ProductionFile};
+use hps_productions::files::{
+    self, FIGURE4_PREAMBLE, FIGURE4_PRINTED, FRAMEWORK, HOT_METHOD, ProductionFile,
+};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::machine::Machine;
@@ -39,8 +41,11 @@ fn sampled(framework: &[ProductionFile], program: &str, burst: i64, sparsity: i6
     let observer = "
         Seen: (T.OPCLASS == proc_call || (T.OPCLASS == branch && T.Target <= T.PC)) && overflow_1 => { T.INSN }
     ";
-    let files: Vec<(&str, &str)> =
-        framework.iter().map(|file| (file.text, file.name)).chain([(observer, "observer")]).collect();
+    let files: Vec<(&str, &str)> = framework
+        .iter()
+        .map(|file| (file.text, file.name))
+        .chain([(observer, "observer")])
+        .collect();
     let set = ProductionSet::parse_files(&files, &options).unwrap_or_else(|e| panic!("{e}"));
     let mut process = assembly(program);
     set.init_registers(&mut process.hart.r);
@@ -54,10 +59,19 @@ fn sampled(framework: &[ProductionFile], program: &str, burst: i64, sparsity: i6
 #[test]
 fn the_corrected_framework_samples_what_was_asked_for() {
     for (burst, sparsity) in [(1, 9), (5, 5), (3, 7), (10, 0)] {
-        let point = SamplePoint { burst: burst as u64, sparsity: sparsity as u64 };
+        let point = SamplePoint {
+            burst: burst as u64,
+            sparsity: sparsity as u64,
+        };
         for (program, events) in [(calls(), 100), (LOOP.to_owned(), 200)] {
-            let expected = (0..events).filter(|&completed| point.is_on(completed)).count() as u64;
-            assert_eq!(sampled(&[FRAMEWORK], &program, burst, sparsity), expected, "{point}");
+            let expected = (0..events)
+                .filter(|&completed| point.is_on(completed))
+                .count() as u64;
+            assert_eq!(
+                sampled(&[FRAMEWORK], &program, burst, sparsity),
+                expected,
+                "{point}"
+            );
         }
     }
 }
@@ -66,7 +80,7 @@ fn the_corrected_framework_samples_what_was_asked_for() {
 fn the_printed_framework_does_not() {
     let printed = [FIGURE4_PREAMBLE, FIGURE4_PRINTED];
     // P3 and P5 are the same pattern: both run at the first call of a burst, and P5 ends it there.
-    // Of every 10 events 1 is sampled, where 5 of 10 were asked for.
+    // One of 6 events is sampled, where 5 of 10 were asked for.
     assert_eq!(sampled(&printed, &calls(), 5, 5), 100 / 6);
     // With a burst of 1 overflow_2 is set from the start, and no production matches a call then:
     // the burst never ends.
@@ -81,7 +95,8 @@ fn the_printed_framework_does_not() {
 fn sampling_changes_in_the_middle_of_a_run() {
     let first = SamplePoint::new(2, 8).unwrap();
     let then = SamplePoint::new(5, 5).unwrap();
-    let collector = Collector::new(ProfileKind::Method, first, &CollectorOptions::default()).unwrap();
+    let collector =
+        Collector::new(ProfileKind::Method, first, &CollectorOptions::default()).unwrap();
     let program = calls();
     let mut process = assembly(&program);
     let engine = collector.install(&mut process).unwrap();
@@ -105,7 +120,15 @@ fn sampling_changes_in_the_middle_of_a_run() {
 fn profiles_stay_apart_when_they_are_loaded_together() {
     let options = LoadOptions::with_params([("burst", 1), ("sparsity", 0)]);
     let set = files::load(&[FRAMEWORK, HOT_METHOD, files::HOT_DATA_STREAM], &options).unwrap();
-    let names: Vec<&str> = set.tables().productions.iter().map(|p| p.name.as_str()).collect();
+    let names: Vec<&str> = set
+        .tables()
+        .productions
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
     assert_eq!(names.len(), 9);
-    assert!(names.contains(&"hot_method:M1") && names.contains(&"hot_data_stream:D1"), "{names:?}");
+    assert!(
+        names.contains(&"hot_method:M1") && names.contains(&"hot_data_stream:D1"),
+        "{names:?}"
+    );
 }

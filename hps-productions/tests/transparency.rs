@@ -10,7 +10,11 @@ use hps_profile::ProfileKind;
 use hps_sim_core::machine::Machine;
 use hps_sim_core::process::Process;
 
-const KINDS: [ProfileKind; 3] = [ProfileKind::Method, ProfileKind::CallPair, ProfileKind::DataStream];
+const KINDS: [ProfileKind; 3] = [
+    ProfileKind::Method,
+    ProfileKind::CallPair,
+    ProfileKind::DataStream,
+];
 
 fn assert_untouched(plain: &Process, profiled: &Process) {
     assert_eq!(program_registers(plain), program_registers(profiled));
@@ -23,10 +27,16 @@ fn a_whole_run_is_the_same_with_every_profile() {
     let mut plain = Machine::new(workload("ray"));
     finish(&mut plain, 0);
     let expected = hps_workloads::find("ray").unwrap().expected_small;
-    assert_eq!(String::from_utf8_lossy(plain.process.os.captured_stdout()), expected);
+    assert_eq!(
+        String::from_utf8_lossy(plain.process.os.captured_stdout()),
+        expected
+    );
     for kind in KINDS {
         let point = SamplePoint::from_frequency(10, 100).unwrap();
-        let options = CollectorOptions { streams: None, ..CollectorOptions::default() };
+        let options = CollectorOptions {
+            streams: None,
+            ..CollectorOptions::default()
+        };
         let collector = Collector::new(kind, point, &options).unwrap();
         let mut process = workload("ray");
         let engine = collector.install(&mut process).unwrap();
@@ -44,8 +54,12 @@ fn every_register_survives_every_handler() {
     finish(&mut plain, 7);
     for kind in KINDS {
         // The smallest tables: every path through the handlers is taken.
-        let options =
-            CollectorOptions { method_slots: 1, pair_slots: 1, buffer_entries: 1, ..CollectorOptions::default() };
+        let options = CollectorOptions {
+            method_slots: 1,
+            pair_slots: 1,
+            buffer_entries: 1,
+            ..CollectorOptions::default()
+        };
         let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options).unwrap();
         let mut process = assembly(MIXED);
         let engine = collector.install(&mut process).unwrap();
@@ -59,10 +73,16 @@ fn every_register_survives_every_handler() {
 #[test]
 fn the_identity_production_changes_nothing() {
     let set = files::load(&[IDENTITY], &LoadOptions::default()).unwrap();
-    for (fresh, code) in [(assembly as fn(&str) -> Process, 7), (|_: &str| workload("lz"), 0)] {
+    for (fresh, code) in [
+        (assembly as fn(&str) -> Process, 7),
+        (|_: &str| workload("lz"), 0),
+    ] {
         let mut plain = Machine::new(fresh(MIXED));
         finish(&mut plain, code);
-        let mut machine = Machine::with_editor(fresh(MIXED), DiseEngine::new(&set, &DiseConfig::default()).unwrap());
+        let mut machine = Machine::with_editor(
+            fresh(MIXED),
+            DiseEngine::new(&set, &DiseConfig::default()).unwrap(),
+        );
         finish(&mut machine, code);
         let stats = machine.editor.stats();
         assert!(stats.expansion_events > 1000);
@@ -75,23 +95,56 @@ fn the_identity_production_changes_nothing() {
 #[test]
 fn a_second_installation_is_refused() {
     let point = SamplePoint::from_frequency(1, 100).unwrap();
-    let collector = Collector::new(ProfileKind::Method, point, &CollectorOptions::default()).unwrap();
+    let collector =
+        Collector::new(ProfileKind::Method, point, &CollectorOptions::default()).unwrap();
     let mut process = assembly(MIXED);
-    assert!(matches!(collector.read(&process), Err(CollectorError::NotInstalled { .. })));
+    assert!(matches!(
+        collector.read(&process),
+        Err(CollectorError::NotInstalled { .. })
+    ));
     collector.install(&mut process).unwrap();
-    assert!(matches!(collector.install(&mut process), Err(CollectorError::Map { .. })));
+    assert!(matches!(
+        collector.install(&mut process),
+        Err(CollectorError::Map { .. })
+    ));
 }
 
 #[test]
 fn impossible_options_are_refused_by_name() {
     let refused = |options: CollectorOptions| {
-        Collector::new(ProfileKind::Method, SamplePoint::EXHAUSTIVE, &options).unwrap_err().to_string()
+        Collector::new(ProfileKind::Method, SamplePoint::EXHAUSTIVE, &options)
+            .unwrap_err()
+            .to_string()
     };
-    let message = refused(CollectorOptions { method_slots: 100, ..CollectorOptions::default() });
-    assert_eq!(message, "method_slots is 100, but must be a power of two up to 4194304");
-    assert!(refused(CollectorOptions { buffer_entries: 0, ..CollectorOptions::default() }).contains("buffer_entries"));
-    let dise = DiseConfig { counters: 2, ..DiseConfig::default() };
-    assert!(refused(CollectorOptions { dise, ..CollectorOptions::default() }).contains("counter"));
-    let point = SamplePoint { burst: 0, sparsity: 9 };
+    let message = refused(CollectorOptions {
+        method_slots: 100,
+        ..CollectorOptions::default()
+    });
+    assert_eq!(
+        message,
+        "method_slots is 100, but must be a power of two up to 4194304"
+    );
+    assert!(
+        refused(CollectorOptions {
+            buffer_entries: 0,
+            ..CollectorOptions::default()
+        })
+        .contains("buffer_entries")
+    );
+    let dise = DiseConfig {
+        counters: 2,
+        ..DiseConfig::default()
+    };
+    assert!(
+        refused(CollectorOptions {
+            dise,
+            ..CollectorOptions::default()
+        })
+        .contains("counter")
+    );
+    let point = SamplePoint {
+        burst: 0,
+        sparsity: 9,
+    };
     assert!(Collector::framework_only(point, &DiseConfig::default()).is_err());
 }

@@ -62,7 +62,9 @@ pub enum CollectorError {
         end: u64,
     },
     /// The process has no such memory, or the wrong one.
-    #[error("guest memory at {addr:#x} cannot be read: the collector is not installed in this process")]
+    #[error(
+        "guest memory at {addr:#x} cannot be read: the collector is not installed in this process"
+    )]
     NotInstalled {
         /// The address.
         addr: u64,
@@ -99,15 +101,26 @@ impl Default for CollectorOptions {
 
 impl CollectorOptions {
     fn validate(&self) -> Result<(), CollectorError> {
-        for (option, value) in [("method_slots", self.method_slots), ("pair_slots", self.pair_slots)] {
+        for (option, value) in [
+            ("method_slots", self.method_slots),
+            ("pair_slots", self.pair_slots),
+        ] {
             if !value.is_power_of_two() || value > 1 << 22 {
                 let allowed = "a power of two up to 4194304";
-                return Err(CollectorError::Size { option, value, allowed });
+                return Err(CollectorError::Size {
+                    option,
+                    value,
+                    allowed,
+                });
             }
         }
         if self.buffer_entries == 0 || self.buffer_entries > 1 << 24 {
             let allowed = "between 1 and 16777216";
-            return Err(CollectorError::Size { option: "buffer_entries", value: self.buffer_entries, allowed });
+            return Err(CollectorError::Size {
+                option: "buffer_entries",
+                value: self.buffer_entries,
+                allowed,
+            });
         }
         Ok(())
     }
@@ -171,8 +184,17 @@ impl Collector {
     ///
     /// # Errors
     /// An impossible point, table size or engine.
-    pub fn new(kind: ProfileKind, point: SamplePoint, options: &CollectorOptions) -> Result<Self, CollectorError> {
-        Self::build(Some(kind), &[FRAMEWORK, ProductionFile::of_kind(kind)], point, options)
+    pub fn new(
+        kind: ProfileKind,
+        point: SamplePoint,
+        options: &CollectorOptions,
+    ) -> Result<Self, CollectorError> {
+        Self::build(
+            Some(kind),
+            &[FRAMEWORK, ProductionFile::of_kind(kind)],
+            point,
+            options,
+        )
     }
 
     /// Loads the framework alone: it decides when to sample and samples nothing. What it costs is
@@ -181,7 +203,10 @@ impl Collector {
     /// # Errors
     /// An impossible point or engine.
     pub fn framework_only(point: SamplePoint, dise: &DiseConfig) -> Result<Self, CollectorError> {
-        let options = CollectorOptions { dise: dise.clone(), ..CollectorOptions::default() };
+        let options = CollectorOptions {
+            dise: dise.clone(),
+            ..CollectorOptions::default()
+        };
         Self::build(None, &[FRAMEWORK], point, &options)
     }
 
@@ -193,10 +218,22 @@ impl Collector {
     ) -> Result<Self, CollectorError> {
         point.validate()?;
         options.validate()?;
-        let sampling = [("sparsity", point.sparsity as i64), ("burst", point.burst as i64)];
-        let params: HashMap<String, i64> =
-            sampling.into_iter().chain(options.params(kind)).map(|(name, value)| (name.to_owned(), value)).collect();
-        let set = files::load(files, &LoadOptions { params, ..LoadOptions::default() })?;
+        let sampling = [
+            ("sparsity", point.sparsity as i64),
+            ("burst", point.burst as i64),
+        ];
+        let params: HashMap<String, i64> = sampling
+            .into_iter()
+            .chain(options.params(kind))
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        let set = files::load(
+            files,
+            &LoadOptions {
+                params,
+                ..LoadOptions::default()
+            },
+        )?;
         // Found now rather than at installation.
         set.engine(&options.dise)?;
         let accumulator = Accumulator::new(options.streams.as_ref(), point)?;
@@ -234,8 +271,17 @@ impl Collector {
     pub fn guest_range(&self) -> Range<u64> {
         let code = self.set.handler_image();
         let start = code.first().map_or(layout::HANDLER_BASE, |(base, _)| *base);
-        let code_end = code.iter().map(|(base, bytes)| base + bytes.len() as u64).max().unwrap_or(start);
-        let data_end = self.set.data_areas().iter().map(|area| area.address + area.size).max();
+        let code_end = code
+            .iter()
+            .map(|(base, bytes)| base + bytes.len() as u64)
+            .max()
+            .unwrap_or(start);
+        let data_end = self
+            .set
+            .data_areas()
+            .iter()
+            .map(|area| area.address + area.size)
+            .max();
         let end = data_end.unwrap_or(start).max(code_end);
         start..page_align_up(end).unwrap_or(end)
     }
@@ -256,7 +302,10 @@ impl Collector {
             engine.set_drain(Box::new(move |read| {
                 let mut bytes = vec![0; area.size as usize];
                 if read(area.address, &mut bytes) {
-                    accumulator.lock().unwrap_or_else(PoisonError::into_inner).take(&bytes);
+                    accumulator
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .take(&bytes);
                 }
             }));
         }
@@ -266,14 +315,23 @@ impl Collector {
     fn map(&self, mem: &mut Memory) -> Result<(), CollectorError> {
         let range = self.guest_range();
         if range.start < layout::HANDLER_BASE || range.end > layout::HANDLER_END {
-            return Err(CollectorError::Region { start: range.start, end: range.end });
+            return Err(CollectorError::Region {
+                start: range.start,
+                end: range.end,
+            });
         }
-        let map_error = |source| CollectorError::Map { base: range.start, source };
+        let map_error = |source| CollectorError::Map {
+            base: range.start,
+            source,
+        };
         let mut data_start = range.start;
         for (base, code) in self.set.handler_image() {
             let end = page_align_up(base + code.len() as u64).unwrap_or(range.end);
             if !mem.is_free(base, end - base) {
-                return Err(map_error(MemoryError::BadRange { addr: base, len: end - base }));
+                return Err(map_error(MemoryError::BadRange {
+                    addr: base,
+                    len: end - base,
+                }));
             }
             mem.map(base, end - base, Perm::RX).map_err(map_error)?;
             mem.write_bytes_forced(base, &code)
@@ -282,7 +340,8 @@ impl Collector {
         }
         if data_start < range.end {
             debug_assert!(data_start.is_multiple_of(PAGE_SIZE));
-            mem.map(data_start, range.end - data_start, Perm::RW).map_err(map_error)?;
+            mem.map(data_start, range.end - data_start, Perm::RW)
+                .map_err(map_error)?;
         }
         Ok(())
     }
@@ -300,7 +359,11 @@ impl Collector {
     ///
     /// # Errors
     /// If the collector is not installed in this memory.
-    pub fn read_from(&self, mem: &Memory, regs: &[u64; reg::COUNT]) -> Result<CollectedProfile, CollectorError> {
+    pub fn read_from(
+        &self,
+        mem: &Memory,
+        regs: &[u64; reg::COUNT],
+    ) -> Result<CollectedProfile, CollectorError> {
         Ok(match self.kind {
             None => CollectedProfile::Nothing,
             Some(ProfileKind::Method) => {
@@ -314,7 +377,9 @@ impl Collector {
             Some(ProfileKind::DataStream) => {
                 let mut accumulator = self.lock().clone();
                 let bytes = self.area_bytes("DataStream_buffer", mem)?;
-                let start = self.data_area("DataStream_buffer").map_or(0, |area| area.address);
+                let start = self
+                    .data_area("DataStream_buffer")
+                    .map_or(0, |area| area.address);
                 let filled = regs[usize::from(read::BUFFER_POINTER)].saturating_sub(start) as usize;
                 accumulator.take(bytes.get(..filled).unwrap_or(&bytes));
                 CollectedProfile::DataStream(Box::new(accumulator.into_recorder()))
@@ -323,11 +388,17 @@ impl Collector {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Accumulator> {
-        self.accumulator.lock().unwrap_or_else(PoisonError::into_inner)
+        self.accumulator
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn data_area(&self, name: &str) -> Option<hps_dise::DataArea> {
-        self.set.data_areas().iter().find(|area| area.name == name).cloned()
+        self.set
+            .data_areas()
+            .iter()
+            .find(|area| area.name == name)
+            .cloned()
     }
 
     fn area_bytes(&self, name: &str, mem: &Memory) -> Result<Vec<u8>, CollectorError> {

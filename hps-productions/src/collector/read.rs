@@ -15,7 +15,12 @@ const BURST_SHIFT: u32 = 48;
 
 /// Words of guest memory, little-endian.
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    bytes.chunks_exact(8).map(|chunk| chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
+    bytes.chunks_exact(8).map(|chunk| {
+        chunk
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte))
+    })
 }
 
 /// The hot method table: in front of it the events without room, then slots of `address | 1` and
@@ -33,7 +38,20 @@ pub fn call_pairs(bytes: &[u8]) -> (Profile<CallPair>, u64) {
     let table: Vec<u64> = words(bytes).collect();
     let lost = table.get(2).copied().unwrap_or(0);
     let slots = table.chunks_exact(4).skip(1).filter(|slot| slot[0] != 0);
-    (slots.map(|slot| (CallPair { site: slot[0], target: slot[1] }, slot[2])).collect(), lost)
+    (
+        slots
+            .map(|slot| {
+                (
+                    CallPair {
+                        site: slot[0],
+                        target: slot[1],
+                    },
+                    slot[2],
+                )
+            })
+            .collect(),
+        lost,
+    )
 }
 
 /// Turns buffers of references into a trace.
@@ -50,7 +68,10 @@ pub struct Accumulator {
 
 impl Accumulator {
     /// An empty trace.
-    pub fn new(config: Option<&StreamConfig>, point: SamplePoint) -> Result<Self, StreamConfigError> {
+    pub fn new(
+        config: Option<&StreamConfig>,
+        point: SamplePoint,
+    ) -> Result<Self, StreamConfigError> {
         Ok(Accumulator {
             recorder: StreamRecorder::new(config)?,
             last_burst: None,
@@ -87,9 +108,22 @@ mod tests {
     #[test]
     fn tables_are_read_as_the_handlers_write_them() {
         let (addresses, lost) = methods(&bytes(&[0, 5, 0x1001, 3, 0, 0, 0x2003, 1]));
-        assert_eq!((addresses.sorted(), lost), (vec![(0x1000, 3), (0x2002, 1)], 5));
+        assert_eq!(
+            (addresses.sorted(), lost),
+            (vec![(0x1000, 3), (0x2002, 1)], 5)
+        );
         let (pairs, lost) = call_pairs(&bytes(&[0, 0, 7, 0, 0x10, 0x20, 2, 0, 0, 0, 0, 0]));
-        assert_eq!((pairs.weight(&CallPair { site: 0x10, target: 0x20 }), pairs.len(), lost), (2, 1, 7));
+        assert_eq!(
+            (
+                pairs.weight(&CallPair {
+                    site: 0x10,
+                    target: 0x20
+                }),
+                pairs.len(),
+                lost
+            ),
+            (2, 1, 7)
+        );
         assert!(methods(&[]).0.is_empty());
     }
 
@@ -102,9 +136,15 @@ mod tests {
             accumulator.take(&trace[24..]);
             accumulator.into_recorder()
         };
-        let sampled = recorded(SamplePoint { burst: 2, sparsity: 2 });
+        let sampled = recorded(SamplePoint {
+            burst: 2,
+            sparsity: 2,
+        });
         assert_eq!((sampled.references(), sampled.bursts()), (5, 3));
-        let whole = recorded(SamplePoint { burst: 2, sparsity: 0 });
+        let whole = recorded(SamplePoint {
+            burst: 2,
+            sparsity: 0,
+        });
         assert_eq!((whole.references(), whole.bursts()), (5, 1));
     }
 }

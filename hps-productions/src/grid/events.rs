@@ -77,7 +77,10 @@ impl EventTable {
 
     /// All kinds with their counts at a point.
     pub fn at_point(&self, point: usize) -> impl Iterator<Item = (&EventKind, u64)> {
-        self.kinds.iter().enumerate().map(move |(id, kind)| (kind, self.sampled[id * self.points + point]))
+        self.kinds
+            .iter()
+            .enumerate()
+            .map(move |(id, kind)| (kind, self.sampled[id * self.points + point]))
     }
 
     #[cold]
@@ -85,7 +88,12 @@ impl EventTable {
         if (self.kinds.len() + 1) * 2 > self.index.len() {
             self.grow();
         }
-        self.kinds.push(EventKind { site, target, is_call, count: 1 });
+        self.kinds.push(EventKind {
+            site,
+            target,
+            is_call,
+            count: 1,
+        });
         self.sampled.resize(self.kinds.len() * self.points, 0);
         let id = self.kinds.len() - 1;
         self.link(id);
@@ -132,6 +140,10 @@ mod tests {
         }
         assert!(table.kinds().iter().all(|kind| kind.count == 3));
         assert!(table.at_point(0).all(|(_, count)| count == 1));
-        assert!(table.at_point(1).all(|(kind, count)| count == 3 && kind.is_call == (kind.site % 8 == 0)));
+        assert!(
+            table
+                .at_point(1)
+                .all(|(kind, count)| count == 3 && kind.is_call == (kind.site % 8 == 0))
+        );
     }
 }

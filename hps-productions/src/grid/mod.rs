@@ -31,7 +31,9 @@ pub use schedule::MAX_POINTS;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
     /// Too many points for one pass.
-    #[error("{0} sampling points are too many for one pass: use at most {MAX_POINTS}, and several passes for more")]
+    #[error(
+        "{0} sampling points are too many for one pass: use at most {MAX_POINTS}, and several passes for more"
+    )]
     TooManyPoints(usize),
     /// A point that the counters cannot count.
     #[error(transparent)]
@@ -74,7 +76,10 @@ impl GridProbe<true> {
     ///
     /// # Errors
     /// Too many points, or an impossible one; impossible settings.
-    pub fn with_memory(points: &[SamplePoint], streams: Option<&StreamConfig>) -> Result<Self, GridError> {
+    pub fn with_memory(
+        points: &[SamplePoint],
+        streams: Option<&StreamConfig>,
+    ) -> Result<Self, GridError> {
         Self::build(points, streams)
     }
 }
@@ -85,7 +90,10 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
             return Err(GridError::TooManyPoints(points.len()));
         }
         points.iter().try_for_each(SamplePoint::validate)?;
-        let recorders = points.iter().map(|_| StreamRecorder::new(streams)).collect::<Result<_, _>>()?;
+        let recorders = points
+            .iter()
+            .map(|_| StreamRecorder::new(streams))
+            .collect::<Result<_, _>>()?;
         Ok(GridProbe {
             schedule: Schedule::new(points),
             events: EventTable::new(points.len()),
@@ -136,7 +144,11 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
     pub fn finish(self) -> GridResult {
         let events = &self.events;
         let all = events.kinds().iter().map(|kind| (kind, kind.count));
-        let exhaustive = PointProfiles::new(SamplePoint::EXHAUSTIVE, all, MEMORY.then_some(self.exhaustive));
+        let exhaustive = PointProfiles::new(
+            SamplePoint::EXHAUSTIVE,
+            all,
+            MEMORY.then_some(self.exhaustive),
+        );
         let points = self.points.iter().zip(self.recorders).enumerate();
         let points = points
             .map(|(i, (&point, recorder))| {
@@ -202,10 +214,21 @@ impl PointProfiles {
         for (kind, count) in counts {
             addresses.add(kind.target, count);
             if kind.is_call {
-                call_pairs.add(CallPair { site: kind.site, target: kind.target }, count);
+                call_pairs.add(
+                    CallPair {
+                        site: kind.site,
+                        target: kind.target,
+                    },
+                    count,
+                );
             }
         }
-        PointProfiles { point, addresses, call_pairs, stream }
+        PointProfiles {
+            point,
+            addresses,
+            call_pairs,
+            stream,
+        }
     }
 
     /// Events that were sampled.
@@ -232,19 +255,34 @@ impl GridResult {
     /// Which method an address belongs to, by the program's symbols and the calls that were seen.
     #[must_use]
     pub fn method_map(&self, symbols: &hps_sim_core::symbols::SymbolTable) -> MethodMap {
-        MethodMap::new(symbols, self.exhaustive.call_pairs.iter().map(|(pair, _)| pair.target))
+        MethodMap::new(
+            symbols,
+            self.exhaustive
+                .call_pairs
+                .iter()
+                .map(|(pair, _)| pair.target),
+        )
     }
 
     /// The statistics of Figure 6. `instructions` and `unique_addresses` come from the machine and
     /// from a [`UniqueAddresses`](crate::UniqueAddresses) probe beside this one.
     #[must_use]
-    pub fn statistics(&self, methods: &MethodMap, instructions: u64, unique_addresses: Option<u64>) -> ProgramStatistics {
+    pub fn statistics(
+        &self,
+        methods: &MethodMap,
+        instructions: u64,
+        unique_addresses: Option<u64>,
+    ) -> ProgramStatistics {
         let pairs = &self.exhaustive.call_pairs;
         let mut sites: Vec<u64> = pairs.iter().map(|(pair, _)| pair.site).collect();
         sites.sort_unstable();
         sites.dedup();
         ProgramStatistics {
-            methods: self.exhaustive.addresses.methods(|address| methods.entry(address)).len() as u64,
+            methods: self
+                .exhaustive
+                .addresses
+                .methods(|address| methods.entry(address))
+                .len() as u64,
             call_sites: sites.len() as u64,
             call_pairs: pairs.len() as u64,
             calls: pairs.total(),

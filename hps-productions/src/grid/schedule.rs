@@ -26,7 +26,13 @@ pub struct Toggle {
 impl Schedule {
     /// The schedule of at most [`MAX_POINTS`] valid points, before the first event.
     pub fn new(points: &[SamplePoint]) -> Self {
-        let never_off = |p: &SamplePoint| if p.sparsity == 0 { u64::MAX } else { p.sparsity };
+        let never_off = |p: &SamplePoint| {
+            if p.sparsity == 0 {
+                u64::MAX
+            } else {
+                p.sparsity
+            }
+        };
         let mut schedule = Schedule {
             next: points.iter().map(never_off).collect(),
             points: points.to_vec(),
@@ -89,7 +95,11 @@ mod tests {
         for completed in 0..5000 {
             assert_eq!(schedule.completed(), completed);
             for (bit, point) in points.iter().enumerate() {
-                assert_eq!(schedule.mask() >> bit & 1 != 0, point.is_on(completed), "{point} at {completed}");
+                assert_eq!(
+                    schedule.mask() >> bit & 1 != 0,
+                    point.is_on(completed),
+                    "{point} at {completed}"
+                );
             }
             let before = schedule.mask();
             let ended = schedule.complete_event().map_or(0, |t| t.ended);

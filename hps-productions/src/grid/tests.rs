@@ -19,7 +19,10 @@ struct Naive {
 
 impl Naive {
     fn new(point: &SamplePoint) -> Self {
-        let initial = [COUNTER_MAX - point.sparsity, COUNTER_MAX - (point.burst - 1)];
+        let initial = [
+            COUNTER_MAX - point.sparsity,
+            COUNTER_MAX - (point.burst - 1),
+        ];
         Naive {
             initial,
             counters: initial,
@@ -37,7 +40,11 @@ impl Naive {
     fn step(&mut self, pc: u64, inst: &Inst, target: u64, addr: u64) {
         let call = inst.class.is_call();
         let backward = matches!(inst.class, OpClass::Branch | OpClass::Jump) && inst.imm <= 0;
-        let head = if call { target } else { pc.wrapping_add(inst.imm as u64) };
+        let head = if call {
+            target
+        } else {
+            pc.wrapping_add(inst.imm as u64)
+        };
         let on = self.overflow(1);
         if on && (call || backward) {
             *self.addresses.entry(head).or_default() += 1;
@@ -66,13 +73,21 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % n
     }
 }
 
 fn inst(class: OpClass, imm: i64) -> Inst {
-    Inst { op: Op::Addi, class, imm, ..Inst::illegal(4) }
+    Inst {
+        op: Op::Addi,
+        class,
+        imm,
+        ..Inst::illegal(4)
+    }
 }
 
 /// One instruction of a random program: address, instruction, address executed next, data address.
@@ -81,30 +96,72 @@ fn random_step(random: &mut Random) -> (u64, Inst, u64, u64) {
     let kind = pc / 4 % 12;
     let imm = (pc as i64 / 4 % 50 - 25) * 4;
     match kind {
-        0 => (pc, inst(OpClass::Call, imm * 16), pc.wrapping_add((imm * 16) as u64), 0),
-        1 => (pc, inst(OpClass::CallIndirect, 0), 0x8000 + 16 * random.below(5), 0),
+        0 => (
+            pc,
+            inst(OpClass::Call, imm * 16),
+            pc.wrapping_add((imm * 16) as u64),
+            0,
+        ),
+        1 => (
+            pc,
+            inst(OpClass::CallIndirect, 0),
+            0x8000 + 16 * random.below(5),
+            0,
+        ),
         2 | 3 => {
             let target = pc.wrapping_add(imm as u64);
-            (pc, inst(OpClass::Branch, imm), if random.below(2) == 0 { target } else { pc + 4 }, 0)
+            (
+                pc,
+                inst(OpClass::Branch, imm),
+                if random.below(2) == 0 { target } else { pc + 4 },
+                0,
+            )
         }
         4 => (pc, inst(OpClass::Jump, imm), pc.wrapping_add(imm as u64), 0),
-        5 => (pc, inst(OpClass::Return, 0), 0x1000 + 4 * random.below(300), 0),
+        5 => (
+            pc,
+            inst(OpClass::Return, 0),
+            0x1000 + 4 * random.below(300),
+            0,
+        ),
         6 => (pc, inst(OpClass::JumpIndirect, 0), 0x1000, 0),
-        7 => (pc, inst(OpClass::Store, 8), 0, 0x9000 + 8 * random.below(20)),
-        8 => (pc, inst(OpClass::Atomic, 0), 0, 0x9000 + 8 * random.below(20)),
+        7 => (
+            pc,
+            inst(OpClass::Store, 8),
+            0,
+            0x9000 + 8 * random.below(20),
+        ),
+        8 => (
+            pc,
+            inst(OpClass::Atomic, 0),
+            0,
+            0x9000 + 8 * random.below(20),
+        ),
         _ => (pc, inst(OpClass::Load, 8), 0, 0x9000 + 8 * random.below(20)),
     }
 }
 
 fn points() -> Vec<SamplePoint> {
     let mut points = vec![SamplePoint::EXHAUSTIVE];
-    for (burst, sparsity) in [(1, 1), (1, 99), (2, 3), (10, 90), (7, 0), (50, 450), (100, 1), (3, 1 << 30)] {
+    for (burst, sparsity) in [
+        (1, 1),
+        (1, 99),
+        (2, 3),
+        (10, 90),
+        (7, 0),
+        (50, 450),
+        (100, 1),
+        (3, 1 << 30),
+    ] {
         points.push(SamplePoint { burst, sparsity });
     }
     points
 }
 
-fn feed<const MEMORY: bool>(probe: &mut GridProbe<MEMORY>, (pc, inst, target, addr): (u64, Inst, u64, u64)) {
+fn feed<const MEMORY: bool>(
+    probe: &mut GridProbe<MEMORY>,
+    (pc, inst, target, addr): (u64, Inst, u64, u64),
+) {
     if inst.class.is_memory() {
         if MEMORY {
             probe.memory(pc, &inst, addr);
@@ -136,7 +193,9 @@ fn every_point_equals_its_naive_sampler() {
         let step = random_step(&mut random);
         feed(&mut grid, step);
         feed(&mut light, step);
-        naive.iter_mut().for_each(|sampler| sampler.step(step.0, &step.1, step.2, step.3));
+        naive
+            .iter_mut()
+            .for_each(|sampler| sampler.step(step.0, &step.1, step.2, step.3));
     }
     let result = grid.finish();
     let light = light.finish();
@@ -145,11 +204,18 @@ fn every_point_equals_its_naive_sampler() {
         let addresses: AddressCounts = naive.addresses.iter().map(|(&a, &n)| (a, n)).collect();
         assert_eq!(profiles.addresses, addresses, "{point}");
         assert_eq!(light.addresses, addresses, "{point}");
-        let pairs: Profile<CallPair> =
-            naive.pairs.iter().map(|(&(site, target), &n)| (CallPair { site, target }, n)).collect();
+        let pairs: Profile<CallPair> = naive
+            .pairs
+            .iter()
+            .map(|(&(site, target), &n)| (CallPair { site, target }, n))
+            .collect();
         assert_eq!(profiles.call_pairs, pairs, "{point}");
         let (stream, expected) = (profiles.stream.clone().unwrap(), digest(&naive.trace));
-        assert_eq!((stream.digest(), stream.bursts()), (expected.digest(), expected.bursts()), "{point}");
+        assert_eq!(
+            (stream.digest(), stream.bursts()),
+            (expected.digest(), expected.bursts()),
+            "{point}"
+        );
         assert!(light.stream.is_none());
     }
     let exhaustive = &result.points[0];
@@ -157,7 +223,10 @@ fn every_point_equals_its_naive_sampler() {
     assert_eq!(exhaustive.call_pairs, result.exhaustive.call_pairs);
     let streams = |p: &PointProfiles| p.stream.clone().unwrap().finish().unwrap();
     assert_eq!(streams(exhaustive), streams(&result.exhaustive));
-    assert!(result.points[2].events() > 50, "the sparse points sample something");
+    assert!(
+        result.points[2].events() > 50,
+        "the sparse points sample something"
+    );
     assert!(result.points[8].addresses.is_empty());
 }
 
@@ -195,9 +264,18 @@ fn statistics_count_what_was_executed() {
 
 #[test]
 fn impossible_grids_are_refused() {
-    let point = SamplePoint { burst: 0, sparsity: 1 };
-    assert_eq!(GridProbe::new(&[point]).unwrap_err(), GridError::Point(SamplePointError::Burst(0)));
+    let point = SamplePoint {
+        burst: 0,
+        sparsity: 1,
+    };
+    assert_eq!(
+        GridProbe::new(&[point]).unwrap_err(),
+        GridError::Point(SamplePointError::Burst(0))
+    );
     let many = [SamplePoint::EXHAUSTIVE; MAX_POINTS + 1];
-    assert_eq!(GridProbe::new(&many).unwrap_err(), GridError::TooManyPoints(MAX_POINTS + 1));
+    assert_eq!(
+        GridProbe::new(&many).unwrap_err(),
+        GridError::TooManyPoints(MAX_POINTS + 1)
+    );
     assert!(GridProbe::new(&many[1..]).is_ok());
 }

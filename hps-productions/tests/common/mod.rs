@@ -49,7 +49,9 @@ pub fn assembly(text: &str) -> Process {
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match line.strip_suffix(':') {
             Some(label) => {
-                labels.0.insert(label.to_owned(), CODE + 4 * lines.len() as u64);
+                labels
+                    .0
+                    .insert(label.to_owned(), CODE + 4 * lines.len() as u64);
             }
             None => lines.push(line),
         }
@@ -61,7 +63,10 @@ pub fn assembly(text: &str) -> Process {
         let pc = CODE + 4 * index as u64;
         let inst = assemble(line, pc, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
         let word = encode(&inst).unwrap_or_else(|| panic!("{line}"));
-        process.mem.write_bytes_forced(pc, &word.to_le_bytes()).unwrap();
+        process
+            .mem
+            .write_bytes_forced(pc, &word.to_le_bytes())
+            .unwrap();
     }
     for register in 1..reg::DISE {
         process.hart.r[usize::from(register)] = 0x0101_0101_0101_0101 * u64::from(register);
@@ -129,21 +134,35 @@ pub fn finish<E: DecodeEditor>(machine: &mut Machine<E>, code: i32) {
 /// Registers of the program at its end: everything but DISE registers.
 pub fn program_registers(process: &Process) -> (Vec<u64>, u64, u8, u64) {
     let hart = &process.hart;
-    (hart.r[..usize::from(reg::DISE)].to_vec(), hart.pc, hart.fcsr, hart.reservation)
+    (
+        hart.r[..usize::from(reg::DISE)].to_vec(),
+        hart.pc,
+        hart.fcsr,
+        hart.reservation,
+    )
 }
 
 /// Fails at the first byte in which two memories differ outside the handlers' region.
 pub fn assert_same_memory(a: &Memory, b: &Memory) {
     let program = |mem: &Memory| -> Vec<_> {
         let handlers = layout::HANDLER_BASE..layout::HANDLER_END;
-        mem.mapped_ranges().filter(|range| !handlers.contains(&range.start)).collect()
+        mem.mapped_ranges()
+            .filter(|range| !handlers.contains(&range.start))
+            .collect()
     };
     assert_eq!(program(a), program(b));
     for range in program(a) {
-        let mut bytes = [vec![0; (range.end - range.start) as usize], vec![0; (range.end - range.start) as usize]];
+        let mut bytes = [
+            vec![0; (range.end - range.start) as usize],
+            vec![0; (range.end - range.start) as usize],
+        ];
         a.read_bytes_forced(range.start, &mut bytes[0]).unwrap();
         b.read_bytes_forced(range.start, &mut bytes[1]).unwrap();
         let differs = bytes[0].iter().zip(&bytes[1]).position(|(x, y)| x != y);
-        assert_eq!(differs.map(|at| range.start + at as u64), None, "memory differs");
+        assert_eq!(
+            differs.map(|at| range.start + at as u64),
+            None,
+            "memory differs"
+        );
     }
 }

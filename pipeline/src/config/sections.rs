@@ -101,7 +101,7 @@ config_section! {
     /// Speculation on memory dependences. Wrong paths are always executed.
     SpeculationConfig patched by SpeculationPatch {
         /// When a load may pass older stores whose addresses are not known yet.
-        memory_dependence: MemDep = MemDep::Aggressive, "policy";
+        memory_dependence: MemDep = MemDep::StoreSets(StoreSetsConfig::default()), "policy";
         /// A load that gets its data from an older store in the store queue: from its address to
         /// the data.
         store_forward_latency_cycles: u32 = 1, "cycles";

@@ -63,14 +63,17 @@ fn random_streams_leave_the_same_registers_as_qemu() {
         "{instructions} random instructions, {} register dumps",
         count * ITERATIONS
     );
-    if let Some(difference) = first_difference(&expected, &ours.output) {
+    if let Some(difference) =
+        first_difference(&expected, &ours.output, (count * ITERATIONS) as usize)
+    {
         report(&blocks, difference, seed);
     }
 }
 
 /// A register dump, or a memory window at the end, that is not the same.
 struct Difference {
-    block: usize,
+    /// The block of the register dump.
+    block: Option<usize>,
     text: String,
 }
 
@@ -83,14 +86,11 @@ fn slot_name(slot: usize) -> String {
     }
 }
 
-fn first_difference(expected: &[u8], ours: &[u8]) -> Option<Difference> {
-    let at = expected
-        .iter()
-        .zip(ours)
-        .position(|(a, b)| a != b)
-        .or_else(|| {
-            (expected.len() != ours.len()).then(|| expected.len().min(ours.len()).saturating_sub(1))
-        })?;
+/// The first difference in what the two wrote: `dumps` register dumps, then the memory windows.
+fn first_difference(expected: &[u8], ours: &[u8], dumps: usize) -> Option<Difference> {
+    let shorter = expected.len().min(ours.len());
+    let unequal = expected.iter().zip(ours).position(|(a, b)| a != b);
+    let at = unequal.or((expected.len() != ours.len()).then_some(shorter))?;
     let value = |bytes: &[u8], at: usize| match bytes.get(at..at + 8) {
         Some(slice) => format!(
             "{:#018x}",
@@ -98,29 +98,39 @@ fn first_difference(expected: &[u8], ours: &[u8]) -> Option<Difference> {
         ),
         None => "nothing".to_owned(),
     };
-    let record = at / RECORD;
-    let windows = (expected.len() / RECORD * RECORD).saturating_sub(at) / 4096;
-    let block = (record as u64 / ITERATIONS) as usize;
-    let mut text = format!("block {block}, iteration {}:\n", record as u64 % ITERATIONS);
-    for slot in 0..64 {
-        let at = record * RECORD + slot * 8;
+    let line = |name: String, at: usize| {
         let (qemu, hps) = (value(expected, at), value(ours, at));
-        if qemu != hps {
-            text += &format!("  {:12} QEMU {qemu}  ours {hps}\n", slot_name(slot));
+        if qemu == hps {
+            String::new()
+        } else {
+            format!("  {name:12} QEMU {qemu}  ours {hps}\n")
         }
+    };
+    let record = at / RECORD;
+    if let Some(offset) = at.checked_sub(dumps * RECORD) {
+        let text = format!(
+            "window {}:\n{}",
+            offset / 4096,
+            line(format!("{:#x}", offset % 4096), at & !7)
+        );
+        return Some(Difference { block: None, text });
     }
-    text += &format!(
-        "(QEMU wrote {} bytes, we wrote {}; {windows} pages follow)",
-        expected.len(),
-        ours.len()
+    let block = record as u64 / ITERATIONS;
+    let slots = (0..64).map(|slot| line(slot_name(slot), record * RECORD + slot * 8));
+    let text = format!(
+        "dump {record}, block {block}:\n{}",
+        slots.collect::<String>()
     );
-    Some(Difference { block, text })
+    Some(Difference {
+        block: Some(block as usize),
+        text,
+    })
 }
 
 /// Fails with the difference, the block's code, and the shortest prefix of it that differs when
 /// the block runs alone on every register set.
 fn report(blocks: &[Block], difference: Difference, seed: u64) -> ! {
-    let Some(block) = blocks.get(difference.block) else {
+    let Some(block) = difference.block.and_then(|b| blocks.get(b)) else {
         panic!(
             "seed {seed}: the memory windows differ at the end\n{}",
             difference.text
@@ -132,7 +142,7 @@ fn report(blocks: &[Block], difference: Difference, seed: u64) -> ! {
             items: block.items[..items].to_vec(),
         };
         let image = image::build(&[part], SETS as u64, seed);
-        let difference = first_difference(&run_qemu(&image), &run_ours(&image).output);
+        let difference = first_difference(&run_qemu(&image), &run_ours(&image).output, SETS);
         (image, difference.map(|d| d.text))
     };
     let (image, whole) = alone(block.items.len());
@@ -160,7 +170,7 @@ fn report(blocks: &[Block], difference: Difference, seed: u64) -> ! {
         .map(str::to_owned)
         .collect();
     panic!(
-        "seed {seed}: {}\nThe code at fault, after {same} pieces that agree:\n{}\nAlone, on set {}",
+        "seed {seed}: {}\nThe code at fault, after {same} pieces that agree:\n{}\nAlone: {}",
         difference.text,
         culprit.join("\n"),
         text.unwrap_or_default(),

@@ -38,8 +38,8 @@ struct Row {
     instructions: u64,
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
-    /// The fastest run of each mode in seconds, in the order of [`MODES`].
-    #[serde(skip)]
+    /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, grid,
+    /// timed.
     seconds: [Option<f64>; 4],
     #[serde(flatten)]
     means: Means,
