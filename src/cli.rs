@@ -186,7 +186,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE.kanata", requires = "machine")]
     pub trace: Option<PathBuf>,
     /// Cycles that the pipeline log covers, as FROM..TO
-    #[arg(long, value_name = "FROM..TO", default_value = "0..2000", requires = "trace")]
+    #[arg(
+        long,
+        value_name = "FROM..TO",
+        default_value = "0..2000",
+        requires = "trace"
+    )]
     pub trace_cycles: String,
     /// Production files for the DISE engine: built-in names (hps dise list) or files (may be
     /// repeated; all are loaded together)

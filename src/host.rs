@@ -10,7 +10,12 @@ pub const QEMU: [&str; 2] = ["qemu-riscv64", "qemu-riscv64-static"];
 pub fn find(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|file| is_executable(file)))
+    names.iter().find_map(|name| {
+        folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|file| is_executable(file))
+    })
 }
 
 fn is_executable(file: &std::path::Path) -> bool {
@@ -21,7 +26,10 @@ fn is_executable(file: &std::path::Path) -> bool {
 /// The first line of what a program says to `--version`.
 pub fn version(program: &std::path::Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
-    String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_string)
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .next()
+        .map(str::to_string)
 }
 
 /// Writes a file that may be executed.

@@ -25,7 +25,9 @@ fn texts(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
             all.push((read(name)?, name.clone()));
             continue;
         };
-        let needed = prerequisite(name).filter(|needed| !names.iter().any(|n| n == needed.name)).map(built_in);
+        let needed = prerequisite(name)
+            .filter(|needed| !names.iter().any(|n| n == needed.name))
+            .map(built_in);
         for text in needed.into_iter().chain([built_in(file)]) {
             if !all.contains(&text) {
                 all.push(text);
@@ -43,13 +45,16 @@ fn read(name: &str) -> anyhow::Result<String> {
             known.join(", ")
         );
     }
-    std::fs::read_to_string(name)
-        .with_context(|| format!("{name}: cannot be read; name a production file or a built-in one (hps dise list)"))
+    std::fs::read_to_string(name).with_context(|| {
+        format!("{name}: cannot be read; name a production file or a built-in one (hps dise list)")
+    })
 }
 
 /// `NAME=VALUE` with an integer, also in hexadecimal or with underscores.
 fn parameter(pair: &str) -> anyhow::Result<(String, i64)> {
-    let (name, value) = pair.split_once('=').with_context(|| format!("--param {pair}: write NAME=VALUE"))?;
+    let (name, value) = pair
+        .split_once('=')
+        .with_context(|| format!("--param {pair}: write NAME=VALUE"))?;
     let digits = value.replace('_', "");
     let number = match digits.strip_prefix("0x") {
         Some(hex) => i64::from_str_radix(hex, 16),
@@ -61,10 +66,19 @@ fn parameter(pair: &str) -> anyhow::Result<(String, i64)> {
 
 /// Loads production files together, with values for their parameters (`NAME=VALUE`).
 pub fn load(names: &[String], params: &[String]) -> anyhow::Result<ProductionSet> {
-    let params = params.iter().map(|pair| parameter(pair)).collect::<anyhow::Result<_>>()?;
-    let options = LoadOptions { params, ..LoadOptions::default() };
+    let params = params
+        .iter()
+        .map(|pair| parameter(pair))
+        .collect::<anyhow::Result<_>>()?;
+    let options = LoadOptions {
+        params,
+        ..LoadOptions::default()
+    };
     let texts = texts(names)?;
-    let pairs: Vec<(&str, &str)> = texts.iter().map(|(text, name)| (text.as_str(), name.as_str())).collect();
+    let pairs: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(text, name)| (text.as_str(), name.as_str()))
+        .collect();
     Ok(ProductionSet::parse_files(&pairs, &options)?)
 }
 
@@ -109,7 +123,11 @@ pub fn check_fit(set: &ProductionSet, machine: &MachineConfig) -> anyhow::Result
 }
 
 /// Maps handlers and data into a process, sets the DISE registers, and gives the engine.
-pub fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) -> anyhow::Result<DiseEngine> {
+pub fn install(
+    set: &ProductionSet,
+    config: &DiseConfig,
+    process: &mut Process,
+) -> anyhow::Result<DiseEngine> {
     map_handlers(set, &mut process.mem).context("the handlers' memory cannot be mapped")?;
     set.init_registers(&mut process.hart.r);
     let mut engine = set.engine(config)?;
@@ -120,14 +138,22 @@ pub fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) 
 fn map_handlers(set: &ProductionSet, mem: &mut Memory) -> anyhow::Result<()> {
     let mut data_start = layout::HANDLER_BASE;
     for (base, code) in set.handler_image() {
-        let end = page_align_up(base + code.len() as u64).context("the handlers end beyond all addresses")?;
+        let end = page_align_up(base + code.len() as u64)
+            .context("the handlers end beyond all addresses")?;
         mem.map(base, end - base, Perm::RX)?;
-        mem.write_bytes_forced(base, &code)
-            .map_err(|fault| anyhow::anyhow!("guest address {:#x} cannot be written", fault.addr))?;
+        mem.write_bytes_forced(base, &code).map_err(|fault| {
+            anyhow::anyhow!("guest address {:#x} cannot be written", fault.addr)
+        })?;
         data_start = end;
     }
-    let data_end = set.data_areas().iter().map(|area| area.address + area.size).max().unwrap_or(data_start);
-    let data_end = page_align_up(data_end).context("the handlers' data ends beyond all addresses")?;
+    let data_end = set
+        .data_areas()
+        .iter()
+        .map(|area| area.address + area.size)
+        .max()
+        .unwrap_or(data_start);
+    let data_end =
+        page_align_up(data_end).context("the handlers' data ends beyond all addresses")?;
     if data_end > layout::HANDLER_END {
         bail!(
             "their data ends at {data_end:#x}, beyond the region for handlers ({:#x}); use smaller areas",
@@ -148,19 +174,38 @@ mod tests {
     fn profile_types_bring_the_framework() {
         let names = |list: &[&str]| -> Vec<String> {
             let list: Vec<String> = list.iter().map(|name| (*name).to_string()).collect();
-            texts(&list).expect("built-in files").into_iter().map(|(_, name)| name).collect()
+            texts(&list)
+                .expect("built-in files")
+                .into_iter()
+                .map(|(_, name)| name)
+                .collect()
         };
-        assert_eq!(names(&["hot_method"]), ["framework.dise", "hot_method.dise"]);
-        assert_eq!(names(&["hot_method", "framework"]), ["hot_method.dise", "framework.dise"]);
+        assert_eq!(
+            names(&["hot_method"]),
+            ["framework.dise", "hot_method.dise"]
+        );
+        assert_eq!(
+            names(&["hot_method", "framework"]),
+            ["hot_method.dise", "framework.dise"]
+        );
         let both = names(&["hot_method", "hot_call_pair"]);
-        assert_eq!(both, ["framework.dise", "hot_method.dise", "hot_call_pair.dise"]);
+        assert_eq!(
+            both,
+            ["framework.dise", "hot_method.dise", "hot_call_pair.dise"]
+        );
         assert!(texts(&["nothing".to_string()]).is_err());
     }
 
     #[test]
     fn parameters_are_integers() {
-        assert_eq!(parameter("burst=1_000").expect("decimal"), ("burst".to_string(), 1000));
-        assert_eq!(parameter("x=0x10").expect("hexadecimal"), ("x".to_string(), 16));
+        assert_eq!(
+            parameter("burst=1_000").expect("decimal"),
+            ("burst".to_string(), 1000)
+        );
+        assert_eq!(
+            parameter("x=0x10").expect("hexadecimal"),
+            ("x".to_string(), 16)
+        );
         for wrong in ["burst", "burst=", "burst=ten"] {
             let message = parameter(wrong).expect_err(wrong).to_string();
             assert!(message.contains(wrong), "{message}");
@@ -171,12 +216,23 @@ mod tests {
     fn every_preset_has_an_engine() {
         for name in MachineConfig::presets() {
             let machine = MachineConfig::preset(name).expect("a preset");
-            engine_config(&machine).expect("an engine").validate().expect("a valid one");
+            engine_config(&machine)
+                .expect("an engine")
+                .validate()
+                .expect("a valid one");
         }
         let mut machine = MachineConfig::default();
-        assert_eq!(engine_config(&machine).expect("default"), DiseConfig::default());
+        assert_eq!(
+            engine_config(&machine).expect("default"),
+            DiseConfig::default()
+        );
         machine.dise.stall_cycles = 2;
-        assert!(engine_config(&machine).expect_err("two cycles").to_string().contains("dise.stall_cycles"));
+        assert!(
+            engine_config(&machine)
+                .expect_err("two cycles")
+                .to_string()
+                .contains("dise.stall_cycles")
+        );
         machine.dise.ct_entries = 1;
         let set = load(&["framework".to_string()], &[]).expect("built in");
         assert!(check_fit(&set, &machine).is_err());

@@ -17,7 +17,10 @@ pub fn load(program: &str) -> anyhow::Result<Arc<ProgramImage>> {
     if !program.contains('/')
         && let Some(workload) = hps_workloads::find(program)
     {
-        return Ok(Arc::new(ProgramImage::parse(workload.image_riscv64, workload.name)?));
+        return Ok(Arc::new(ProgramImage::parse(
+            workload.image_riscv64,
+            workload.name,
+        )?));
     }
     if !path.exists() && !program.contains('/') {
         let names: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
@@ -30,11 +33,16 @@ pub fn load(program: &str) -> anyhow::Result<Arc<ProgramImage>> {
 }
 
 /// The process configuration that the options ask for; streams pass through.
-pub fn process_config(guest: &GuestArgs, program: &str, args: &[String]) -> anyhow::Result<ProcessConfig> {
+pub fn process_config(
+    guest: &GuestArgs,
+    program: &str,
+    args: &[String],
+) -> anyhow::Result<ProcessConfig> {
     let mut env = Vec::new();
     for pair in &guest.env {
-        let (name, value) =
-            pair.split_once('=').with_context(|| format!("--env {pair}: write NAME=VALUE"))?;
+        let (name, value) = pair
+            .split_once('=')
+            .with_context(|| format!("--env {pair}: write NAME=VALUE"))?;
         env.push((name.to_string(), value.to_string()));
     }
     let mut argv = vec![program.to_string()];

@@ -21,8 +21,14 @@ pub struct Table {
 impl Table {
     /// A table without rows.
     pub fn new(columns: &[(&str, Align)]) -> Self {
-        let columns = columns.iter().map(|&(name, align)| (name.to_string(), align)).collect();
-        Table { columns, rows: Vec::new() }
+        let columns = columns
+            .iter()
+            .map(|&(name, align)| (name.to_string(), align))
+            .collect();
+        Table {
+            columns,
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a column.
@@ -80,7 +86,11 @@ pub fn grouped(number: u64) -> String {
 
 /// `part / whole`, and 0 where there is no whole.
 pub fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
 }
 
 /// Breaks a text between words so that no line is longer than `width` characters (longer words
@@ -120,19 +130,30 @@ mod tests {
         let mut table = Table::new(&[("name", Align::Left), ("n", Align::Right)]);
         table.row(["a".to_string(), "1,000".to_string()]);
         table.row(["longer".to_string()]);
-        assert_eq!(table.render(), "name        n\n------  -----\na       1,000\nlonger\n");
+        assert_eq!(
+            table.render(),
+            "name        n\n------  -----\na       1,000\nlonger\n"
+        );
     }
 
     #[test]
     fn digits_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }
 
     #[test]
     fn long_text_is_broken_between_words() {
-        assert_eq!(wrapped("one two three four", 9, 2), "one two\n  three\n  four");
+        assert_eq!(
+            wrapped("one two three four", 9, 2),
+            "one two\n  three\n  four"
+        );
         assert_eq!(wrapped("immeasurable", 3, 0), "immeasurable");
     }
 }

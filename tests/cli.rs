@@ -11,11 +11,20 @@ use support::{Hps, elf, exit_with, write_text};
 fn output_and_exit_code_are_the_guests() {
     let hps = Hps::new();
     let program = hps.program("greet", &[write_text(), exit_with(42)].concat());
-    for mode in [&["run"][..], &["run", "--machine", "tiny-2wide"], &["run", "--machine", "hps-4wide", "--stats"]] {
+    for mode in [
+        &["run"][..],
+        &["run", "--machine", "tiny-2wide"],
+        &["run", "--machine", "hps-4wide", "--stats"],
+    ] {
         let run = hps.run(&[mode, &[&program]].concat());
         assert_eq!(run.code, 42, "{mode:?}: {}", run.stderr);
         assert_eq!(run.stdout, b"hi\n", "{mode:?}");
-        assert_eq!(run.stderr.contains("CPI stack"), mode.contains(&"--stats"), "{}", run.stderr);
+        assert_eq!(
+            run.stderr.contains("CPI stack"),
+            mode.contains(&"--stats"),
+            "{}",
+            run.stderr
+        );
     }
 }
 
@@ -23,7 +32,9 @@ fn output_and_exit_code_are_the_guests() {
 fn programs_of_the_project_print_what_they_must() {
     let hps = Hps::new();
     let run = hps.run(&["run", "parse", "small"]);
-    let expected = hps_workloads::find("parse").expect("it comes with the project").expected_small;
+    let expected = hps_workloads::find("parse")
+        .expect("it comes with the project")
+        .expected_small;
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     assert_eq!(String::from_utf8_lossy(&run.stdout), expected);
 }
@@ -32,10 +43,19 @@ fn programs_of_the_project_print_what_they_must() {
 fn options_behind_the_program_are_its_own() {
     let hps = Hps::new();
     // write(1, argv[1], 7); exit(0)
-    let code = [0x0101_3583, 0x0010_0513, 0x0070_0613, 0x0400_0893, 0x0000_0073];
+    let code = [
+        0x0101_3583,
+        0x0010_0513,
+        0x0070_0613,
+        0x0400_0893,
+        0x0000_0073,
+    ];
     let program = hps.program("echo", &[&code[..], &exit_with(0)].concat());
     let run = hps.run(&["run", &program, "--stats", "--machine", "none"]);
-    assert_eq!((run.code, run.stdout.as_slice(), run.stderr.as_str()), (0, &b"--stats"[..], ""));
+    assert_eq!(
+        (run.code, run.stdout.as_slice(), run.stderr.as_str()),
+        (0, &b"--stats"[..], "")
+    );
 }
 
 #[test]
@@ -43,29 +63,51 @@ fn statistics_of_both_modes() {
     let hps = Hps::new();
     let program = hps.program("greet", &[write_text(), exit_with(3)].concat());
     let file = hps.path("stats.json");
-    hps.run(&["run", "--stats-out", &file, &program, "x"]).expect_code(3);
+    hps.run(&["run", "--stats-out", &file, &program, "x"])
+        .expect_code(3);
     let functional = json(&file);
     assert_eq!(functional["instructions"], 11);
     assert!(functional["cycles"].is_null() && functional["ipc"].is_null());
     assert!(functional["host_seconds"].as_f64().is_some_and(|s| s > 0.0));
-    assert_eq!((&functional["exit_code"], &functional["arguments"][0]), (&Value::from(3), &Value::from("x")));
+    assert_eq!(
+        (&functional["exit_code"], &functional["arguments"][0]),
+        (&Value::from(3), &Value::from("x"))
+    );
 
-    hps.run(&["run", "--machine", "hps-4wide", "--by-function", "--stats-out", &file, &program]).expect_code(3);
+    hps.run(&[
+        "run",
+        "--machine",
+        "hps-4wide",
+        "--by-function",
+        "--stats-out",
+        &file,
+        &program,
+    ])
+    .expect_code(3);
     let timed = json(&file);
     assert_eq!(timed["instructions"], 11);
     let cycles = timed["cycles"].as_u64().expect("cycles");
     assert!(cycles > 12, "nothing passes 12 stages in {cycles} cycles");
-    assert_eq!(timed["machine"]["configuration"]["window"]["rob_entries"], 128);
+    assert_eq!(
+        timed["machine"]["configuration"]["window"]["rob_entries"],
+        128
+    );
     assert_eq!(timed["program_hash"], functional["program_hash"]);
     let slots = |stack: &Value| -> u64 {
         let parts = stack["parts"].as_array().expect("parts");
-        parts.iter().map(|p| p["slots"].as_u64().expect("slots")).sum()
+        parts
+            .iter()
+            .map(|p| p["slots"].as_u64().expect("slots"))
+            .sum()
     };
     let stack = &timed["cpi_stack"];
     assert_eq!(stack["total_slots"].as_u64(), Some(slots(stack)));
     assert_eq!(slots(stack), 4 * cycles);
     let functions = timed["by_function"].as_array().expect("functions");
-    assert_eq!(functions.iter().map(|f| slots(&f["stack"])).sum::<u64>(), slots(stack));
+    assert_eq!(
+        functions.iter().map(|f| slots(&f["stack"])).sum::<u64>(),
+        slots(stack)
+    );
 }
 
 #[test]
@@ -77,7 +119,11 @@ fn a_guest_that_faults_is_described() {
         let run = hps.run(&[mode, &[&program]].concat());
         assert_eq!(run.code, 128 + 11, "{}", run.stderr);
         for part in ["not readable", "pc 0x10078", "0x00003503", "ld a0, 0(zero)"] {
-            assert!(run.stderr.contains(part), "{mode:?}: `{part}` is missing in {}", run.stderr);
+            assert!(
+                run.stderr.contains(part),
+                "{mode:?}: `{part}` is missing in {}",
+                run.stderr
+            );
         }
     }
     let illegal = hps.program("illegal", &[0xffff_ffff]);
@@ -97,8 +143,15 @@ fn a_guest_that_loops_ends_at_its_limit() {
         args.push(&program);
         let run = hps.run(&args);
         assert_eq!(run.code, 0);
-        assert!(run.stderr.contains("stopped after 1000 instructions"), "{}", run.stderr);
-        assert_eq!((&json(&file)["instructions"], &json(&file)["end"]["kind"]), (&1000.into(), &"limit".into()));
+        assert!(
+            run.stderr.contains("stopped after 1000 instructions"),
+            "{}",
+            run.stderr
+        );
+        assert_eq!(
+            (&json(&file)["instructions"], &json(&file)["end"]["kind"]),
+            (&1000.into(), &"limit".into())
+        );
     }
 }
 
@@ -106,9 +159,17 @@ fn a_guest_that_loops_ends_at_its_limit() {
 fn unknown_system_calls_warn_once() {
     let hps = Hps::new();
     // a7 = 1999; ecall; ecall
-    let program = hps.program("unknown", &[&[0x7cf0_0893, 0x0000_0073, 0x0000_0073][..], &exit_with(0)].concat());
+    let program = hps.program(
+        "unknown",
+        &[&[0x7cf0_0893, 0x0000_0073, 0x0000_0073][..], &exit_with(0)].concat(),
+    );
     let run = hps.run(&["run", &program]);
-    assert_eq!((run.code, run.stderr.matches("system call 1999").count()), (0, 1), "{}", run.stderr);
+    assert_eq!(
+        (run.code, run.stderr.matches("system call 1999").count()),
+        (0, 1),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
@@ -119,20 +180,53 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
     std::fs::write(&text, "#!/bin/sh\n").expect("written");
     let unwritable = hps.path("no/such/folder/stats.json");
     let cases: [(&[&str], &str); 9] = [
-        (&["run", "--machine", "hps-5wide", &program], "there is no machine `hps-5wide`"),
+        (
+            &["run", "--machine", "hps-5wide", &program],
+            "there is no machine `hps-5wide`",
+        ),
         (&["run", "no-such-program"], "neither a file nor a program"),
         (&["run", "./no-such-program"], "cannot be read"),
         (&["run", &text], "ELF"),
-        (&["run", "--stats-out", &unwritable, &program], "cannot be written"),
-        (&["run", "--machine", "tiny-2wide", "--trace", &unwritable, &program], "cannot be written"),
-        (&["run", "--productions", "no-such", &program], "neither a file nor productions"),
-        (&["run", "--productions", "framework", "--param", "brust=1", &program], "no parameter `brust`"),
+        (
+            &["run", "--stats-out", &unwritable, &program],
+            "cannot be written",
+        ),
+        (
+            &[
+                "run",
+                "--machine",
+                "tiny-2wide",
+                "--trace",
+                &unwritable,
+                &program,
+            ],
+            "cannot be written",
+        ),
+        (
+            &["run", "--productions", "no-such", &program],
+            "neither a file nor productions",
+        ),
+        (
+            &[
+                "run",
+                "--productions",
+                "framework",
+                "--param",
+                "brust=1",
+                &program,
+            ],
+            "no parameter `brust`",
+        ),
         (&["run", "--env", "HOME", &program], "NAME=VALUE"),
     ];
     for (args, message) in cases {
         let run = hps.run(args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
-        assert!(run.stderr.starts_with("hps: error: ") && run.stderr.contains(message), "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.starts_with("hps: error: ") && run.stderr.contains(message),
+            "{args:?}: {}",
+            run.stderr
+        );
         assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
     }
 }
@@ -140,8 +234,13 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
 #[test]
 fn damaged_executables_never_panic() {
     let hps = Hps::new();
-    let image = hps_workloads::find("bwt").expect("it comes with the project").image_riscv64;
-    let mut damaged: Vec<Vec<u8>> = [0, 3, 40, 100, 1000].iter().map(|&n| image[..n].to_vec()).collect();
+    let image = hps_workloads::find("bwt")
+        .expect("it comes with the project")
+        .image_riscv64;
+    let mut damaged: Vec<Vec<u8>> = [0, 3, 40, 100, 1000]
+        .iter()
+        .map(|&n| image[..n].to_vec())
+        .collect();
     for at in [4, 5, 16, 18, 28, 32, 40, 54, 56, 60, 80, 100] {
         let mut bytes = image.to_vec();
         bytes[at] ^= 0xff;
@@ -151,8 +250,15 @@ fn damaged_executables_never_panic() {
         let file = hps.path("damaged");
         std::fs::write(&file, bytes).expect("written");
         let run = hps.run(&["run", "--max-instructions", "1000", &file, "small"]);
-        assert!(run.code != 101 && !run.stderr.contains("panicked"), "case {number}: {}", run.stderr);
-        assert!(run.code == 0 || !run.stderr.is_empty(), "case {number} says nothing");
+        assert!(
+            run.code != 101 && !run.stderr.contains("panicked"),
+            "case {number}: {}",
+            run.stderr
+        );
+        assert!(
+            run.code == 0 || !run.stderr.is_empty(),
+            "case {number} says nothing"
+        );
     }
 }
 
@@ -163,8 +269,19 @@ fn productions_leave_the_program_as_it_is() {
     let file = hps.path("stats.json");
     for mode in [&["run"][..], &["run", "--machine", "hps-4wide"]] {
         for productions in ["identity", "hot_method", "hot_data_stream"] {
-            let run = hps.run(&[mode, &["--stats-out", &file, "--productions", productions, &program]].concat());
-            assert_eq!((run.code, run.stdout.as_slice()), (5, &b"hi\n"[..]), "{productions}: {}", run.stderr);
+            let run = hps.run(
+                &[
+                    mode,
+                    &["--stats-out", &file, "--productions", productions, &program],
+                ]
+                .concat(),
+            );
+            assert_eq!(
+                (run.code, run.stdout.as_slice()),
+                (5, &b"hi\n"[..]),
+                "{productions}: {}",
+                run.stderr
+            );
             let document = json(&file);
             assert_eq!(document["instructions"], 11, "{productions}");
             assert_eq!(document["dise"]["files"][0], productions);
@@ -177,12 +294,31 @@ fn the_pipeline_log_is_in_the_kanata_format() {
     let hps = Hps::new();
     let program = hps.program("greet", &[write_text(), exit_with(0)].concat());
     let file = hps.path("log.kanata");
-    let args = ["run", "--machine", "tiny-2wide", "--trace", &file, "--trace-cycles", "0..500", &program];
+    let args = [
+        "run",
+        "--machine",
+        "tiny-2wide",
+        "--trace",
+        &file,
+        "--trace-cycles",
+        "0..500",
+        &program,
+    ];
     hps.run(&args).expect_code(0);
     let text = std::fs::read_to_string(&file).expect("a log");
     assert!(text.starts_with("Kanata\t0004\n"));
     assert!(text.contains("ecall"), "{text}");
-    hps.run(&["run", "--machine", "tiny-2wide", "--trace", &file, "--trace-cycles", "9..9", &program]).expect_code(2);
+    hps.run(&[
+        "run",
+        "--machine",
+        "tiny-2wide",
+        "--trace",
+        &file,
+        "--trace-cycles",
+        "9..9",
+        &program,
+    ])
+    .expect_code(2);
 }
 
 #[test]
@@ -191,33 +327,56 @@ fn machines_are_listed_shown_and_checked() {
     let list = hps.run(&["machine", "list"]).expect_code(0);
     assert!(list.contains("hps-4wide") && list.contains("wide-8"));
     let show = hps.run(&["machine", "show", "hps-4wide"]).expect_code(0);
-    assert!(show.contains("window.rob_entries") && show.contains("paper"), "{show}");
-    assert!(hps.run(&["machine", "keys"]).expect_code(0).contains("branch.predictor.Tage.tables"));
+    assert!(
+        show.contains("window.rob_entries") && show.contains("paper"),
+        "{show}"
+    );
+    assert!(
+        hps.run(&["machine", "keys"])
+            .expect_code(0)
+            .contains("branch.predictor.Tage.tables")
+    );
 
     // What is shown as RON is the same machine.
-    let ron = hps.run(&["machine", "show", "wide-8", "--ron"]).expect_code(0);
+    let ron = hps
+        .run(&["machine", "show", "wide-8", "--ron"])
+        .expect_code(0);
     let good = hps.path("good.ron");
     std::fs::write(&good, &ron).expect("written");
-    assert_eq!(hps.run(&["machine", "show", &good, "--ron"]).expect_code(0), ron);
+    assert_eq!(
+        hps.run(&["machine", "show", &good, "--ron"]).expect_code(0),
+        ron
+    );
 
     let bad = hps.path("bad.ron");
     std::fs::write(&bad, "(\n    window: (rob_entrys: 64),\n)\n").expect("written");
     let text = hps.run(&["machine", "check", &good, &bad]).expect_code(1);
     assert!(text.contains("good.ron: ok"), "{text}");
-    assert!(text.contains("bad.ron:2:") && text.contains("did you mean `rob_entries`"), "{text}");
+    assert!(
+        text.contains("bad.ron:2:") && text.contains("did you mean `rob_entries`"),
+        "{text}"
+    );
     let run = hps.run(&["run", "--machine", &bad, "bwt"]);
-    assert!(run.code == 2 && run.stderr.contains("bad.ron:2:"), "{}", run.stderr);
+    assert!(
+        run.code == 2 && run.stderr.contains("bad.ron:2:"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
 fn programs_are_listed_and_extracted() {
     let hps = Hps::new();
-    let all: Value = serde_json::from_str(&hps.run(&["programs", "--json"]).expect_code(0)).expect("JSON");
+    let all: Value =
+        serde_json::from_str(&hps.run(&["programs", "--json"]).expect_code(0)).expect("JSON");
     assert!(all.as_array().is_some_and(|all| all.len() >= 10));
     assert!(hps.run(&["programs"]).expect_code(0).contains("256.bzip2"));
     let file = hps.path("ray");
-    hps.run(&["programs", "--extract", &format!("ray={file}")]).expect_code(0);
-    let image = hps_workloads::find("ray").expect("it comes with the project").image_riscv64;
+    hps.run(&["programs", "--extract", &format!("ray={file}")])
+        .expect_code(0);
+    let image = hps_workloads::find("ray")
+        .expect("it comes with the project")
+        .image_riscv64;
     assert!(std::fs::read(&file).expect("extracted") == image);
     assert!(is_executable(Path::new(&file)));
     for wrong in ["ray", "nothing=x", "ray=/no/such/folder/x"] {
@@ -228,13 +387,29 @@ fn programs_are_listed_and_extracted() {
 #[test]
 fn productions_are_listed_checked_and_explained() {
     let hps = Hps::new();
-    assert!(hps.run(&["dise", "list"]).expect_code(0).contains("hot_call_pair"));
+    assert!(
+        hps.run(&["dise", "list"])
+            .expect_code(0)
+            .contains("hot_call_pair")
+    );
     let text = hps.run(&["dise", "list", "framework"]).expect_code(0);
     let file = hps.path("mine.dise");
     std::fs::write(&file, &text).expect("written");
-    assert!(hps.run(&["dise", "check", &file]).expect_code(0).contains("PT entries"));
-    assert!(hps.run(&["dise", "check", "figure4_printed"]).expect_code(0).contains("P3 and P5"));
-    assert!(hps.run(&["dise", "explain", "hot_method", "--program", "ray"]).expect_code(0).contains("replaces it"));
+    assert!(
+        hps.run(&["dise", "check", &file])
+            .expect_code(0)
+            .contains("PT entries")
+    );
+    assert!(
+        hps.run(&["dise", "check", "figure4_printed"])
+            .expect_code(0)
+            .contains("P3 and P5")
+    );
+    assert!(
+        hps.run(&["dise", "explain", "hot_method", "--program", "ray"])
+            .expect_code(0)
+            .contains("replaces it")
+    );
 
     std::fs::write(&file, "P1: T.OPCLASS == laod => null, inc_1\n").expect("written");
     let run = hps.run(&["dise", "check", &file]);
@@ -254,7 +429,9 @@ fn the_doctor_finds_what_it_needs() {
 #[test]
 fn every_command_explains_itself() {
     let hps = Hps::new();
-    let commands = ["sweep", "run", "profile", "dise", "machine", "programs", "bench", "doctor"];
+    let commands = [
+        "sweep", "run", "profile", "dise", "machine", "programs", "bench", "doctor",
+    ];
     let whole = hps.run(&["--help"]).expect_code(0);
     for command in commands {
         assert!(whole.contains(command));
@@ -262,7 +439,12 @@ fn every_command_explains_itself() {
         assert!(text.contains("Usage: hps"), "{text}");
         assert_eq!(text.contains("Examples:"), command != "doctor", "{command}");
     }
-    for command in [["machine", "check"], ["machine", "show"], ["dise", "explain"], ["dise", "list"]] {
+    for command in [
+        ["machine", "check"],
+        ["machine", "show"],
+        ["dise", "explain"],
+        ["dise", "list"],
+    ] {
         hps.run(&[command[0], command[1], "--help"]).expect_code(0);
     }
     hps.run(&["--version"]).expect_code(0);

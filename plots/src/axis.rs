@@ -1,6 +1,6 @@
 //! Scales, ticks and the frame of a diagram.
 
-use crate::canvas::{Canvas, Type, text_width};
+use crate::canvas::{Canvas, Type, fit, text_width};
 use crate::style;
 
 /// How values become positions.
@@ -92,10 +92,11 @@ impl Axis {
     /// look.
     pub(crate) fn accuracy(label: &str, values: &[f64], bars: bool) -> Self {
         let (low, high) = range(values);
-        let low = match low {
-            low if bars || low < 60.0 => 0.0,
-            low if low < 82.0 => 50.0,
-            _ => 80.0,
+        // Round twenties leave some air below the lowest point.
+        let low = if bars || low < 40.0 {
+            0.0
+        } else {
+            ((low.min(100.0) - 5.0) / 20.0).floor() * 20.0
         };
         let high = [5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0]
             .into_iter()
@@ -104,8 +105,8 @@ impl Axis {
         Self::linear(label, low, high, round_step((high - low) / 5.0))
     }
 
-    /// Overheads in percent: linear, or logarithmic away from zero where they span more than a
-    /// factor of 20.
+    /// Overheads in percent, for lines: linear, or logarithmic where they span more than a factor
+    /// of 20. A logarithmic axis keeps a place for zeros and negative values if there are any.
     pub(crate) fn overhead(label: &str, values: &[f64]) -> Self {
         let (low, high) = range(values);
         let sizes = || values.iter().map(|v| v.abs()).filter(|v| *v >= 0.0005);
@@ -114,40 +115,39 @@ impl Axis {
         if large <= small * 20.0 {
             return Self::numbers(label, values, true);
         }
-        let threshold = 10f64.powf(small.log10().floor()).clamp(0.001, 1.0);
-        let scale = Scale::SymLog { threshold };
-        let mut marks = vec![0.0];
-        let mut decade = threshold;
-        while decade <= large * 10.0 {
-            for part in [decade, 2.0 * decade, 5.0 * decade] {
-                marks.extend([-part, part]);
-            }
-            decade *= 10.0;
+        let decade = 10f64.powf(small.log10().floor());
+        let scale = if low > 0.0 && low >= decade {
+            Scale::Log
+        } else {
+            Scale::SymLog { threshold: decade }
+        };
+        let steps = one_two_five(decade, large);
+        let mut marks: Vec<f64> = steps.iter().map(|&(m, _)| m).collect();
+        if scale != Scale::Log {
+            marks.extend(steps.iter().map(|(m, _)| -m));
+            marks.push(0.0);
+            marks.sort_by(f64::total_cmp);
         }
-        marks.sort_by(f64::total_cmp);
-        let top = marks
-            .iter()
-            .copied()
-            .find(|&m| m >= high.max(0.0))
-            .unwrap_or(high);
+        let top = marks.iter().copied().find(|&m| m >= high).unwrap_or(high);
+        let floor = if scale == Scale::Log {
+            low
+        } else {
+            low.min(0.0)
+        };
         let bottom = marks
             .iter()
             .copied()
             .rev()
-            .find(|&m| m <= low.min(0.0))
-            .unwrap_or(low);
-        // Labels at 1, 10, 100 ... only: the steps between them would crowd.
-        let labelled = |m: f64| {
-            let mantissa = (m.abs() / threshold).log10();
-            m == 0.0 || m == top || (mantissa - mantissa.round()).abs() < 1e-6
-        };
-        let ticks = marks
-            .iter()
+            .find(|&m| m <= floor)
+            .unwrap_or(floor);
+        // The steps between powers of ten would crowd a long axis.
+        let labelled = |m: f64| m == 0.0 || steps.iter().any(|&(s, whole)| whole && s == m.abs());
+        let ticks = (marks.iter())
             .filter(|&&m| m >= bottom && m <= top && labelled(m))
             .map(|&m| (m, plain(m)))
             .collect();
         Self {
-            label: label.to_string(),
+            label: format!("{label}, log scale"),
             scale,
             low: bottom,
             high: top,
@@ -165,7 +165,7 @@ impl Axis {
             .map(|&n| (n.max(1) as f64, frequency(n)))
             .collect();
         // Some air at both ends; the same factor makes it equal on a logarithmic scale.
-        let air = (high / low).powf(0.06).max(1.15);
+        let air = (high / low).powf(0.05).max(1.15);
         Self {
             label: "Sampling frequency".to_string(),
             scale: Scale::Log,
@@ -271,6 +271,17 @@ pub(crate) fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
+/// 1, 2 and 5 times each power of ten from `decade` to beyond `large`, and whether it is a power.
+fn one_two_five(decade: f64, large: f64) -> Vec<(f64, bool)> {
+    let mut steps = Vec::new();
+    let mut at = decade;
+    while at <= large * 10.0 && steps.len() < 60 {
+        steps.extend([(at, true), (2.0 * at, false), (5.0 * at, false)]);
+        at *= 10.0;
+    }
+    steps
+}
+
 /// Smallest of 1, 2, 2.5, 5 × 10ⁿ that is at least `raw`.
 fn round_step(raw: f64) -> f64 {
     let size = 10f64.powf(raw.max(1e-12).log10().floor());
@@ -304,6 +315,11 @@ impl Rect {
         self.right - self.left
     }
 }
+
+/// Smallest size of tick labels, of the usual one.
+const SMALLEST: f64 = 0.8;
+/// Room between neighbouring tick labels.
+const TICK_GAP: f64 = 6.0;
 
 /// The plotting area of a diagram whose axes have been drawn.
 pub(crate) struct Frame {
@@ -353,7 +369,7 @@ impl Frame {
         };
         if !title.is_empty() {
             let room = area.width();
-            let text = crate::canvas::fit(title, style::LABEL, true, room);
+            let text = fit(title, style::LABEL, true, room);
             canvas.text(
                 &text,
                 (area.left, outer.top + style::LABEL * 0.8),
@@ -371,6 +387,25 @@ impl Frame {
             self.area.left + self.x.place(x) * self.area.width(),
             self.area.bottom - self.y.place(y) * (self.area.bottom - self.area.top),
         )
+    }
+
+    /// The largest size at which the labels below the axis do not touch, down to the smallest.
+    fn x_tick_size(&self) -> f64 {
+        let fits = |size: f64| {
+            let spans: Vec<(f64, f64)> = (self.x.ticks.iter())
+                .map(|(v, t)| (self.at(*v, self.y.low).0, text_width(t, size, false) / 2.0))
+                .collect();
+            spans
+                .windows(2)
+                .all(|w| w[0].0 + w[0].1 + TICK_GAP < w[1].0 - w[1].1)
+        };
+        let shrunk = [1.0, 0.95, 0.9, 0.85]
+            .into_iter()
+            .map(|part| part * style::TICK);
+        shrunk
+            .into_iter()
+            .find(|&size| fits(size))
+            .unwrap_or(SMALLEST * style::TICK)
     }
 
     fn draw_y(&self, canvas: &mut Canvas<'_>, outer: Rect) {
@@ -391,7 +426,7 @@ impl Frame {
             }
         }
         let middle = (a.top + a.bottom) / 2.0;
-        let label = crate::canvas::fit(&self.y.label, style::LABEL, false, a.bottom - a.top + 60.0);
+        let label = fit(&self.y.label, style::LABEL, false, a.bottom - a.top + 60.0);
         canvas.text(
             &label,
             (outer.left + style::LABEL * 0.5, middle),
@@ -402,6 +437,11 @@ impl Frame {
     fn draw_x(&self, canvas: &mut Canvas<'_>, outer: Rect, upright: bool, names: f64) {
         let a = self.area;
         canvas.line((a.left, a.bottom), (a.right, a.bottom), style::INK, 2);
+        let size = if upright {
+            style::TICK
+        } else {
+            self.x_tick_size()
+        };
         let mut used_to = f64::NEG_INFINITY;
         for (value, text) in &self.x.ticks {
             let x = self.at(*value, self.y.low).0;
@@ -410,21 +450,17 @@ impl Frame {
                 canvas.line((x, a.bottom), (x, a.bottom + 8.0), style::INK, 2);
             }
             if upright {
-                let text = crate::canvas::fit(text, style::TICK, false, names);
+                let text = fit(text, size, false, names);
                 canvas.text(
                     &text,
                     (x, a.bottom + 14.0),
-                    Type::new(style::TICK).right().upwards(),
+                    Type::new(size).right().upwards(),
                 );
                 continue;
             }
-            let half = text_width(text, style::TICK, false) / 2.0;
-            if x - half > used_to + 6.0 {
-                canvas.text(
-                    text,
-                    (x, a.bottom + 14.0),
-                    Type::new(style::TICK).centered().top(),
-                );
+            let half = text_width(text, size, false) / 2.0;
+            if x - half > used_to + TICK_GAP {
+                canvas.text(text, (x, a.bottom + 14.0), Type::new(size).centered().top());
                 used_to = x + half;
             }
         }
@@ -477,6 +513,11 @@ mod tests {
             .collect();
         assert!(places.windows(2).all(|w| w[0] < w[1]) && places[0] >= 0.0 && places[4] <= 1.0);
         assert_eq!(Axis::overhead("o", &[0.5, 1.0]).scale, Scale::Linear);
+        let positive = Axis::overhead("o", &[0.014, 0.9]);
+        assert_eq!(
+            (positive.scale, positive.low, positive.high),
+            (Scale::Log, 0.01, 1.0)
+        );
     }
 
     #[test]

@@ -35,7 +35,11 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
 
 fn check(set: &ProductionSet) -> String {
     let report = hps_dise::check(set);
-    let verdict = if report.is_clean() { "ok: nothing in the way of anything\n" } else { "ok, with what stands above\n" };
+    let verdict = if report.is_clean() {
+        "ok: nothing in the way of anything\n"
+    } else {
+        "ok, with what stands above\n"
+    };
     format!("{report}{verdict}")
 }
 
@@ -44,7 +48,8 @@ fn list() -> String {
     for file in files::ALL {
         table.row([file.name.to_string(), file.description.to_string()]);
     }
-    table.render() + "\n`hps dise list NAME` prints one. The hot_* files bring the framework with them.\n"
+    table.render()
+        + "\n`hps dise list NAME` prints one. The hot_* files bring the framework with them.\n"
 }
 
 fn text_of(name: &str) -> anyhow::Result<&'static str> {
@@ -52,7 +57,10 @@ fn text_of(name: &str) -> anyhow::Result<&'static str> {
         Some(file) => Ok(file.text),
         None => {
             let known: Vec<&str> = files::ALL.iter().map(|file| file.name).collect();
-            bail!("there are no productions `{name}`; there are: {}", known.join(", "))
+            bail!(
+                "there are no productions `{name}`; there are: {}",
+                known.join(", ")
+            )
         }
     }
 }
@@ -68,8 +76,16 @@ fn instructions(image: &ProgramImage) -> Vec<(u64, Inst)> {
         if functions.is_empty() {
             sweep(bytes, segment.addr, segment.addr..end, &mut found);
         }
-        for f in functions.iter().filter(|f| segment.addr <= f.addr && f.addr < end) {
-            sweep(bytes, segment.addr, f.addr..(f.addr.saturating_add(f.size)).min(end), &mut found);
+        for f in functions
+            .iter()
+            .filter(|f| segment.addr <= f.addr && f.addr < end)
+        {
+            sweep(
+                bytes,
+                segment.addr,
+                f.addr..(f.addr.saturating_add(f.size)).min(end),
+                &mut found,
+            );
         }
     }
     found
@@ -80,12 +96,19 @@ fn instructions(image: &ProgramImage) -> Vec<(u64, Inst)> {
 fn sweep(bytes: &[u8], base: u64, range: std::ops::Range<u64>, found: &mut Vec<(u64, Inst)>) {
     let half = |at: u64| {
         let at = usize::try_from(at - base).ok()?;
-        Some(u32::from(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?])))
+        Some(u32::from(u16::from_le_bytes([
+            *bytes.get(at)?,
+            *bytes.get(at + 1)?,
+        ])))
     };
     let mut pc = range.start;
     while pc < range.end {
         let Some(low) = half(pc) else { return };
-        let word = if low & 3 == 3 { low | half(pc + 2).unwrap_or(0) << 16 } else { low };
+        let word = if low & 3 == 3 {
+            low | half(pc + 2).unwrap_or(0) << 16
+        } else {
+            low
+        };
         let inst = riscv::decode(word);
         if inst.class != OpClass::Illegal {
             found.push((pc, inst));
@@ -115,7 +138,12 @@ mod tests {
         assert!(all.len() > 1000 && all.iter().any(|(_, inst)| inst.class.is_call()));
         let set = productions::load(&["hot_call_pair".to_string()], &[]).expect("built in");
         let explanation = hps_dise::explain(&set, all.iter().copied());
-        assert!(explanation.groups.iter().any(|g| g.classes.iter().any(|(name, _)| name.contains("call"))));
+        assert!(
+            explanation
+                .groups
+                .iter()
+                .any(|g| g.classes.iter().any(|(name, _)| name.contains("call")))
+        );
         assert!(check(&set).contains("PT entries"));
     }
 }

@@ -30,8 +30,16 @@ enum State {
 
 /// Runs the command; the result is the exit code: 0 unless the lab cannot work here.
 pub fn doctor() -> anyhow::Result<u8> {
-    let findings =
-        [host_system(), processors(), memory_reserve(), overcommit(), disk(), qemu(), cross_compiler(), terminal()];
+    let findings = [
+        host_system(),
+        processors(),
+        memory_reserve(),
+        overcommit(),
+        disk(),
+        qemu(),
+        cross_compiler(),
+        terminal(),
+    ];
     let mut out = format!("hps {}\n\n", env!("CARGO_PKG_VERSION"));
     for finding in &findings {
         let state = match finding.state {
@@ -40,7 +48,11 @@ pub fn doctor() -> anyhow::Result<u8> {
             State::Missing => "missing",
             State::Failed => "FAILED",
         };
-        out += &format!("{state:<8} {:<18} {}\n", finding.what, wrapped(&finding.detail, 76, 28));
+        out += &format!(
+            "{state:<8} {:<18} {}\n",
+            finding.what,
+            wrapped(&finding.detail, 76, 28)
+        );
     }
     let failed = findings.iter().any(|f| f.state == State::Failed);
     out += if failed {
@@ -54,15 +66,31 @@ pub fn doctor() -> anyhow::Result<u8> {
 
 fn host_system() -> Finding {
     let detail = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
-    let state = if cfg!(target_pointer_width = "64") { State::Ok } else { State::Failed };
-    Finding { what: "host", state, detail }
+    let state = if cfg!(target_pointer_width = "64") {
+        State::Ok
+    } else {
+        State::Failed
+    };
+    Finding {
+        what: "host",
+        state,
+        detail,
+    }
 }
 
 fn processors() -> Finding {
     let what = "processors";
     match std::thread::available_parallelism() {
-        Ok(n) => Finding { what, state: State::Ok, detail: format!("{n}: a sweep uses all of them (--jobs)") },
-        Err(e) => Finding { what, state: State::Note, detail: format!("their number is unknown ({e}); give --jobs") },
+        Ok(n) => Finding {
+            what,
+            state: State::Ok,
+            detail: format!("{n}: a sweep uses all of them (--jobs)"),
+        },
+        Err(e) => Finding {
+            what,
+            state: State::Note,
+            detail: format!("their number is unknown ({e}); give --jobs"),
+        },
     }
 }
 
@@ -71,10 +99,21 @@ fn memory_reserve() -> Finding {
     let what = "guest memory";
     match Memory::new(Memory::DEFAULT_LIMIT_BYTES) {
         Ok(_) => {
-            let detail = format!("{} GiB of address space can be reserved", Memory::LIMIT >> 30);
-            Finding { what, state: State::Ok, detail }
+            let detail = format!(
+                "{} GiB of address space can be reserved",
+                Memory::LIMIT >> 30
+            );
+            Finding {
+                what,
+                state: State::Ok,
+                detail,
+            }
         }
-        Err(error) => Finding { what, state: State::Failed, detail: error.to_string() },
+        Err(error) => Finding {
+            what,
+            state: State::Failed,
+            detail: error.to_string(),
+        },
     }
 }
 
@@ -82,16 +121,28 @@ fn overcommit() -> Finding {
     let what = "overcommit";
     let Ok(text) = std::fs::read_to_string("/proc/sys/vm/overcommit_memory") else {
         let detail = "the host does not say (no /proc/sys/vm/overcommit_memory)".to_string();
-        return Finding { what, state: State::Note, detail };
+        return Finding {
+            what,
+            state: State::Note,
+            detail,
+        };
     };
     match text.trim() {
-        mode @ ("0" | "1") => Finding { what, state: State::Ok, detail: format!("vm.overcommit_memory is {mode}") },
+        mode @ ("0" | "1") => Finding {
+            what,
+            state: State::Ok,
+            detail: format!("vm.overcommit_memory is {mode}"),
+        },
         mode => {
             let detail = format!(
                 "vm.overcommit_memory is {mode}: the host may refuse the reserve of address space of further guests; \
                  allow it with `sysctl vm.overcommit_memory=0`"
             );
-            Finding { what, state: State::Note, detail }
+            Finding {
+                what,
+                state: State::Note,
+                detail,
+            }
         }
     }
 }
@@ -104,22 +155,45 @@ fn disk() -> Finding {
         Ok(stat) => {
             let mib = stat.f_bavail.saturating_mul(stat.f_frsize) >> 20;
             if mib >= ENOUGH_MIB {
-                return Finding { what, state: State::Ok, detail: format!("{mib} MiB free in the current folder") };
+                return Finding {
+                    what,
+                    state: State::Ok,
+                    detail: format!("{mib} MiB free in the current folder"),
+                };
             }
-            let detail = format!("{mib} MiB free in the current folder: a sweep may not fit; use --out elsewhere");
-            Finding { what, state: State::Missing, detail }
+            let detail = format!(
+                "{mib} MiB free in the current folder: a sweep may not fit; use --out elsewhere"
+            );
+            Finding {
+                what,
+                state: State::Missing,
+                detail,
+            }
         }
-        Err(e) => Finding { what, state: State::Note, detail: format!("the current folder cannot be asked: {e}") },
+        Err(e) => Finding {
+            what,
+            state: State::Note,
+            detail: format!("the current folder cannot be asked: {e}"),
+        },
     }
 }
 
 fn tool(what: &'static str, names: &[&str], without: &str) -> Finding {
     match host::find(names) {
         Some(path) => {
-            let version = host::version(&path).unwrap_or_else(|| "its version is unknown".to_string());
-            Finding { what, state: State::Ok, detail: format!("{}: {version}", path.display()) }
+            let version =
+                host::version(&path).unwrap_or_else(|| "its version is unknown".to_string());
+            Finding {
+                what,
+                state: State::Ok,
+                detail: format!("{}: {version}", path.display()),
+            }
         }
-        None => Finding { what, state: State::Missing, detail: without.to_string() },
+        None => Finding {
+            what,
+            state: State::Missing,
+            detail: without.to_string(),
+        },
     }
 }
 
@@ -141,5 +215,9 @@ fn terminal() -> Finding {
     } else {
         "standard error is no terminal: no progress bars"
     };
-    Finding { what: "terminal", state: State::Note, detail: detail.to_string() }
+    Finding {
+        what: "terminal",
+        state: State::Note,
+        detail: detail.to_string(),
+    }
 }

@@ -12,7 +12,11 @@ pub fn machine(command: &MachineCommand) -> anyhow::Result<u8> {
         MachineCommand::List => print(&list()?)?,
         MachineCommand::Show { machine, ron } => {
             let config = MachineConfig::load(machine)?;
-            print(&if *ron { config.to_ron() } else { show(&config)? })?;
+            print(&if *ron {
+                config.to_ron()
+            } else {
+                show(&config)?
+            })?;
         }
         MachineCommand::Check { files } => return check(files),
         MachineCommand::Keys => print(&keys())?,
@@ -21,10 +25,18 @@ pub fn machine(command: &MachineCommand) -> anyhow::Result<u8> {
 }
 
 fn list() -> anyhow::Result<String> {
-    let mut table = Table::new(&[("machine", Align::Left), ("stages", Align::Right), ("description", Align::Left)]);
+    let mut table = Table::new(&[
+        ("machine", Align::Left),
+        ("stages", Align::Right),
+        ("description", Align::Left),
+    ]);
     for name in MachineConfig::presets() {
         let config = MachineConfig::preset(name)?;
-        table.row([name.to_string(), config.pipeline_stages().to_string(), config.description]);
+        table.row([
+            name.to_string(),
+            config.pipeline_stages().to_string(),
+            config.description,
+        ]);
     }
     Ok(table.render())
 }
@@ -33,8 +45,12 @@ fn list() -> anyhow::Result<String> {
 fn show(config: &MachineConfig) -> anyhow::Result<String> {
     let values = serde_json::to_value(config)?;
     let defaults = serde_json::to_value(MachineConfig::default())?;
-    let columns =
-        [("key", Align::Left), ("value", Align::Right), ("unit", Align::Left), ("origin", Align::Left)];
+    let columns = [
+        ("key", Align::Left),
+        ("value", Align::Right),
+        ("unit", Align::Left),
+        ("origin", Align::Left),
+    ];
     let mut table = Table::new(&columns);
     for key in MachineConfig::keys() {
         if ["name", "description", "base"].contains(&key.path.as_str()) {
@@ -42,7 +58,12 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
         }
         if let Some(value) = lookup(&values, &key.path) {
             let value = value_text(value);
-            table.row([key.path.clone(), value.clone(), key.unit.to_string(), origin(&key, &value, &defaults)]);
+            table.row([
+                key.path.clone(),
+                value.clone(),
+                key.unit.to_string(),
+                origin(&key, &value, &defaults),
+            ]);
         }
     }
     let mut out = format!("{}: {}\n", config.name, config.description);
@@ -62,10 +83,16 @@ fn stages(config: &MachineConfig) -> String {
         ("dispatch to issue", config.issue.dispatch_to_issue_cycles),
         ("issue to execute", config.issue.issue_to_execute_cycles),
         ("execute (shortest)", 1),
-        ("complete to commit", config.window.complete_to_commit_cycles),
+        (
+            "complete to commit",
+            config.window.complete_to_commit_cycles,
+        ),
         ("commit", 1),
     ];
-    let mut table = Table::new(&[("part of the pipeline", Align::Left), ("cycles", Align::Right)]);
+    let mut table = Table::new(&[
+        ("part of the pipeline", Align::Left),
+        ("cycles", Align::Right),
+    ]);
     for (part, cycles) in rows {
         table.row([part.to_string(), cycles.to_string()]);
     }
@@ -80,7 +107,8 @@ fn stages(config: &MachineConfig) -> String {
 
 /// The value at a path of keys; none for keys of variants that this machine does not use.
 fn lookup<'a>(values: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(values, |value, key| value.get(key))
+    path.split('.')
+        .try_fold(values, |value, key| value.get(key))
 }
 
 /// A value as a machine file would hold it; of an enumeration only the variant, since its keys
@@ -91,7 +119,10 @@ fn value_text(value: &Value) -> String {
         Value::Object(map) => match map.iter().next() {
             Some((variant, Value::Object(_))) if map.len() == 1 => variant.clone(),
             _ => {
-                let entries: Vec<String> = map.iter().map(|(k, v)| format!("{k} {}", value_text(v))).collect();
+                let entries: Vec<String> = map
+                    .iter()
+                    .map(|(k, v)| format!("{k} {}", value_text(v)))
+                    .collect();
                 entries.join(", ")
             }
         },
@@ -110,7 +141,11 @@ fn origin(key: &KeyDoc, value: &str, defaults: &Value) -> String {
         Source::Chosen => "chosen",
     };
     let default = default_text(key, defaults);
-    if value == default { source.to_string() } else { format!("machine (default {default}, {source})") }
+    if value == default {
+        source.to_string()
+    } else {
+        format!("machine (default {default}, {source})")
+    }
 }
 
 fn check(files: &[String]) -> anyhow::Result<u8> {
@@ -119,7 +154,11 @@ fn check(files: &[String]) -> anyhow::Result<u8> {
     for file in files {
         match MachineConfig::load(file) {
             Ok(config) => {
-                out += &format!("{file}: ok ({}, {} stages)\n", config.name, config.pipeline_stages());
+                out += &format!(
+                    "{file}: ok ({}, {} stages)\n",
+                    config.name,
+                    config.pipeline_stages()
+                );
             }
             Err(error) => {
                 bad += 1;
@@ -145,8 +184,15 @@ fn keys() -> String {
             Source::Paper => ", from the paper",
             Source::Chosen => "",
         };
-        let default = if key.default.is_empty() || key.default == "\"\"" { "none" } else { &key.default };
-        out += &format!("\n{}  [{}; default {default}{source}]\n    ", key.path, key.unit);
+        let default = if key.default.is_empty() || key.default == "\"\"" {
+            "none"
+        } else {
+            &key.default
+        };
+        out += &format!(
+            "\n{}  [{}; default {default}{source}]\n    ",
+            key.path, key.unit
+        );
         out += &wrapped(&key.description, 92, 4);
         out.push('\n');
     }
@@ -162,9 +208,19 @@ mod tests {
         for name in MachineConfig::presets() {
             let config = MachineConfig::preset(name).expect("a preset");
             let text = show(&config).expect("shown");
-            let line = text.lines().find(|l| l.starts_with("window.rob_entries ")).expect("the key");
-            assert!(line.contains(&format!(" {} ", config.window.rob_entries)), "{line}");
-            assert_eq!(line.contains("default 128"), config.window.rob_entries != 128, "{line}");
+            let line = text
+                .lines()
+                .find(|l| l.starts_with("window.rob_entries "))
+                .expect("the key");
+            assert!(
+                line.contains(&format!(" {} ", config.window.rob_entries)),
+                "{line}"
+            );
+            assert_eq!(
+                line.contains("default 128"),
+                config.window.rob_entries != 128,
+                "{line}"
+            );
         }
     }
 

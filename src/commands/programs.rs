@@ -40,14 +40,19 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
     }
     let size = workload_size(args.size);
     let mut all = Vec::new();
-    let bar = args.measure.then(|| progress::bar(hps_workloads::all().len() as u64, "programs"));
+    let bar = args
+        .measure
+        .then(|| progress::bar(hps_workloads::all().len() as u64, "programs"));
     for workload in hps_workloads::all() {
         let measured = match &bar {
             Some(bar) => {
                 bar.set_message(workload.name);
                 let statistics = measure(workload, size)?;
                 bar.inc(1);
-                Some(Measured { size: size.arg(), statistics })
+                Some(Measured {
+                    size: size.arg(),
+                    statistics,
+                })
             }
             None => None,
         };
@@ -81,7 +86,11 @@ pub fn workload_size(size: Size) -> hps_workloads::Size {
 }
 
 fn list(all: &[Listed]) -> String {
-    let columns = [("program", Align::Left), ("stands for", Align::Left), ("description", Align::Left)];
+    let columns = [
+        ("program", Align::Left),
+        ("stands for", Align::Left),
+        ("description", Align::Left),
+    ];
     let mut table = Table::new(&columns);
     for p in all {
         table.row([p.name, p.stands_for, p.description].map(str::to_string));
@@ -106,7 +115,9 @@ fn measured_table(all: &[Listed]) -> String {
         table.column(name, Align::Right);
     }
     for p in all {
-        let Some(Measured { statistics: s, .. }) = &p.measured else { continue };
+        let Some(Measured { statistics: s, .. }) = &p.measured else {
+            continue;
+        };
         let numbers = [
             s.methods,
             s.call_sites,
@@ -129,7 +140,10 @@ fn measured_table(all: &[Listed]) -> String {
 fn measure(workload: &Workload, size: hps_workloads::Size) -> anyhow::Result<ProgramStatistics> {
     let image = program::load(workload.name)?;
     let process = program::process(&image, &program::captured(workload, size))?;
-    let mut probe = (GridProbe::with_memory(&[], None)?, UniqueAddresses::default());
+    let mut probe = (
+        GridProbe::with_memory(&[], None)?,
+        UniqueAddresses::default(),
+    );
     let mut machine = Machine::new(process);
     let stop = machine.run(&mut probe, u64::MAX);
     expect(workload, size, stop, machine.process.os.captured_stdout())?;
@@ -140,9 +154,18 @@ fn measure(workload: &Workload, size: hps_workloads::Size) -> anyhow::Result<Pro
 }
 
 /// Refuses a run that did not do what the program must do.
-pub fn expect(workload: &Workload, size: hps_workloads::Size, stop: Stop, output: &[u8]) -> anyhow::Result<()> {
+pub fn expect(
+    workload: &Workload,
+    size: hps_workloads::Size,
+    stop: Stop,
+    output: &[u8],
+) -> anyhow::Result<()> {
     if stop != Stop::Exit(0) {
-        bail!("{} {}: ended with {stop:?} instead of exit code 0", workload.name, size.arg());
+        bail!(
+            "{} {}: ended with {stop:?} instead of exit code 0",
+            workload.name,
+            size.arg()
+        );
     }
     if output != workload.expected(size).as_bytes() {
         bail!(
@@ -157,13 +180,22 @@ pub fn expect(workload: &Workload, size: hps_workloads::Size, stop: Stop, output
 
 /// `NAME=FILE`: writes an image.
 fn extract(order: &str) -> anyhow::Result<()> {
-    let (name, file) = order.split_once('=').with_context(|| format!("--extract {order}: write NAME=FILE"))?;
+    let (name, file) = order
+        .split_once('=')
+        .with_context(|| format!("--extract {order}: write NAME=FILE"))?;
     let Some(workload) = hps_workloads::find(name) else {
         let names: Vec<&str> = hps_workloads::all().iter().map(|w| w.name).collect();
-        bail!("--extract {order}: there is no program `{name}`; there are: {}", names.join(", "));
+        bail!(
+            "--extract {order}: there is no program `{name}`; there are: {}",
+            names.join(", ")
+        );
     };
-    host::write_executable(Path::new(file), workload.image_riscv64)
-        .with_context(|| format!("{file}: cannot be written; name a file in a folder that exists"))?;
-    print(&format!("{file}: {} bytes, for RISC-V Linux\n", workload.image_riscv64.len()))?;
+    host::write_executable(Path::new(file), workload.image_riscv64).with_context(|| {
+        format!("{file}: cannot be written; name a file in a folder that exists")
+    })?;
+    print(&format!(
+        "{file}: {} bytes, for RISC-V Linux\n",
+        workload.image_riscv64.len()
+    ))?;
     Ok(())
 }

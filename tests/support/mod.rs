@@ -22,7 +22,9 @@ pub struct Run {
 impl Hps {
     /// An empty folder.
     pub fn new() -> Self {
-        Hps { folder: tempfile::tempdir().expect("a temporary folder") }
+        Hps {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
     }
 
     /// A path in the folder.

@@ -18,7 +18,15 @@ pub(crate) struct Entry {
     pub swatch: Swatch,
 }
 
-const SWATCH_WIDTH: f64 = 52.0;
+impl Swatch {
+    fn width(self) -> f64 {
+        match self {
+            Swatch::Line(_) | Swatch::Thin => 52.0,
+            Swatch::Box => 28.0,
+        }
+    }
+}
+
 const GAP: f64 = 34.0;
 const ROW: f64 = 38.0;
 
@@ -66,26 +74,19 @@ pub(crate) fn legend_height(entries: &[Entry], width: f64) -> f64 {
 pub(crate) fn legend(canvas: &mut Canvas<'_>, entries: &[Entry], width: f64, top: f64) -> f64 {
     for (entry, (row, x)) in entries.iter().zip(place(entries, width)) {
         let y = top + row as f64 * ROW + ROW / 2.0;
-        let middle = (x + SWATCH_WIDTH / 2.0, y);
+        let end = x + entry.swatch.width();
+        let middle = ((x + end) / 2.0, y);
         match entry.swatch {
             Swatch::Line(shape) => {
-                canvas.line((x, y), (x + SWATCH_WIDTH, y), entry.color, 5);
+                canvas.line((x, y), (end, y), entry.color, 5);
                 canvas.marker(shape, middle, 9.0, entry.color);
             }
-            Swatch::Thin => canvas.line((x, y), (x + SWATCH_WIDTH, y), entry.color, 2),
-            Swatch::Box => canvas.rect(
-                (x + 20.0, y - 13.0),
-                (x + SWATCH_WIDTH - 4.0, y + 13.0),
-                entry.color,
-            ),
+            Swatch::Thin => canvas.line((x, y), (end, y), entry.color, 2),
+            Swatch::Box => canvas.rect((x, y - 13.0), (end, y + 13.0), entry.color),
         }
-        let room = width - 2.0 * style::MARGIN - SWATCH_WIDTH - 12.0;
+        let room = width - style::MARGIN - end - 12.0;
         let label = fit(&entry.label, style::LABEL, false, room);
-        canvas.text(
-            &label,
-            (x + SWATCH_WIDTH + 10.0, y),
-            Type::new(style::LABEL),
-        );
+        canvas.text(&label, (end + 10.0, y), Type::new(style::LABEL));
     }
     legend_height(entries, width)
 }
@@ -95,7 +96,7 @@ fn place(entries: &[Entry], width: f64) -> Vec<(usize, f64)> {
     let mut places = Vec::with_capacity(entries.len());
     let (mut row, mut x) = (0, style::MARGIN);
     for entry in entries {
-        let wide = SWATCH_WIDTH + 10.0 + text_width(&entry.label, style::LABEL, false);
+        let wide = entry.swatch.width() + 10.0 + text_width(&entry.label, style::LABEL, false);
         if x > style::MARGIN && x + wide > width - style::MARGIN {
             row += 1;
             x = style::MARGIN;

@@ -70,7 +70,7 @@ pub fn lines(chart: &LineChart) -> Result<Figure, PlotError> {
         })
         .collect();
     let width = if chart.panels.len() > 1 {
-        style::WIDTH * 1.25
+        style::WIDTH * 1.3
     } else {
         style::WIDTH
     };

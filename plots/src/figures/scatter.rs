@@ -73,6 +73,7 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
         canvas.path(&points, style::FAINT, 2);
         for &point in &points {
             canvas.marker(style::Marker::Circle, point, 3.0, style::FAINT);
+            ink.push((point, 15.0));
         }
         trace(&points, 1.0, &mut ink);
     }
@@ -120,7 +121,7 @@ fn place_names(
     for &(at, name) in names {
         let best = candidates(at, text_width(name, NAME, false))
             .filter(|b| b.left > area.left && b.right < area.right)
-            .filter(|b| b.top > area.top - NAME && b.bottom < area.bottom)
+            .filter(|b| b.top > area.top && b.bottom < area.bottom)
             .filter(|b| taken.iter().all(|t| !meet(b, t)))
             .map(|b| {
                 let covered: f64 = ink
@@ -142,9 +143,23 @@ fn place_names(
             at.0.clamp(place.left, place.right),
             at.1.clamp(place.top, place.bottom),
         );
-        if (near.0 - at.0).hypot(near.1 - at.1) > 34.0 {
-            canvas.line(at, near, style::MUTED, 2);
+        let away = (near.0 - at.0).hypot(near.1 - at.1);
+        if away > 34.0 {
+            // From the point's edge to the name.
+            let edge = |c: f64, n: f64| c + (n - c) * 14.0 / away;
+            canvas.line(
+                (edge(at.0, near.0), edge(at.1, near.1)),
+                near,
+                style::MUTED,
+                2,
+            );
         }
+        // Thin lines behind the name would strike it through.
+        canvas.rect(
+            (place.left, place.top + 3.0),
+            (place.right, place.bottom - 1.0),
+            style::PAPER,
+        );
         canvas.text(name, middle, Type::new(NAME).centered());
         taken.push(place);
     }

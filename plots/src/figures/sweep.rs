@@ -298,32 +298,38 @@ impl About<'_> {
     /// The paper's Figure 10: accuracy by frequency and burst, the mean above, programs below.
     fn bursts(&self) -> Result<Option<Figure>, PlotError> {
         let data = self.data;
-        let panel = |title: &str, value: &dyn Fn(u64, u64) -> Option<f64>| {
-            let column = |&f: &u64| data.bursts.iter().map(|&b| value(b, f)).collect::<Vec<_>>();
-            let values: Vec<Vec<Option<f64>>> = data.frequencies.iter().map(column).collect();
-            let known: Vec<f64> = values.iter().flatten().flatten().copied().collect();
-            BarPanel {
-                title: title.to_string(),
-                groups: data.frequencies.iter().map(|&f| frequency(f)).collect(),
-                group_label: "Sampling frequency".to_string(),
-                values,
-                y: Axis::accuracy(ACCURACY, &known, true),
-            }
-        };
         if data.bursts_with(Metric::Renormalized).is_empty() {
             return Ok(None);
         }
-        let mean = |b, f| data.mean(Metric::Renormalized, b, f).map(|m| m.value);
-        let mut rows = vec![(520.0, vec![panel("Mean of all programs", &mean)])];
-        let selected: Vec<BarPanel> = self
-            .representative()
-            .into_iter()
-            .map(|(p, why)| {
-                panel(&format!("{} ({why})", data.names[p]), &|b, f| {
-                    data.value(Metric::Renormalized, p, b, f)
-                })
-            })
+        let value = |program: Option<usize>, burst, f| match program {
+            Some(p) => data.value(Metric::Renormalized, p, burst, f),
+            None => data.mean(Metric::Renormalized, burst, f).map(|m| m.value),
+        };
+        let grid = |program| -> Vec<Vec<Option<f64>>> {
+            let group = |&f: &u64| data.bursts.iter().map(|&b| value(program, b, f)).collect();
+            data.frequencies.iter().map(group).collect()
+        };
+        let mut shown = vec![("Mean of all programs".to_string(), grid(None))];
+        for (p, why) in self.representative() {
+            shown.push((format!("{} ({why})", data.names[p]), grid(Some(p))));
+        }
+        let all: Vec<f64> = shown
+            .iter()
+            .flat_map(|(_, g)| g)
+            .flatten()
+            .flatten()
+            .copied()
             .collect();
+        let mut panels = shown.into_iter().map(|(title, values)| BarPanel {
+            title,
+            groups: data.frequencies.iter().map(|&f| frequency(f)).collect(),
+            group_label: "Sampling frequency".to_string(),
+            values,
+            // One scale for all, so that the panels can be compared.
+            y: Axis::accuracy(ACCURACY, &all, true),
+        });
+        let mut rows = vec![(520.0, panels.by_ref().take(1).collect())];
+        let selected: Vec<BarPanel> = panels.collect();
         if !selected.is_empty() {
             rows.push((460.0, selected));
         }
@@ -382,7 +388,8 @@ impl About<'_> {
                 continue;
             }
             let y = match metric {
-                Metric::Overhead => Axis::overhead(OVERHEAD, &all),
+                // Bars show a value by their length, so they stay on a linear scale.
+                Metric::Overhead => Axis::numbers(OVERHEAD, &all, true),
                 _ => Axis::accuracy(ACCURACY, &all, true),
             };
             let programs: Vec<usize> = (0..data.programs.len()).collect();

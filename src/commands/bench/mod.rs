@@ -66,8 +66,13 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     let programs = chosen(&args.program)?;
     let size = workload_size(args.size);
     let json = args.json.as_deref().map(create).transpose()?;
-    let qemu = if args.skip.contains(&Mode::Qemu) { None } else { Qemu::find()? };
-    let wanted = MODES.map(|mode| !args.skip.contains(&mode) && (mode != Mode::Qemu || qemu.is_some()));
+    let qemu = if args.skip.contains(&Mode::Qemu) {
+        None
+    } else {
+        Qemu::find()?
+    };
+    let wanted =
+        MODES.map(|mode| !args.skip.contains(&mode) && (mode != Mode::Qemu || qemu.is_some()));
     if !wanted.contains(&true) {
         bail!("there is nothing to measure: every mode is left out");
     }
@@ -78,7 +83,14 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     for workload in programs {
         let subject = Subject::new(workload, size)?;
         bar.set_message(workload.name);
-        rows.push(measure(&subject, wanted, args.runs, &machine, qemu.as_ref(), &bar)?);
+        rows.push(measure(
+            &subject,
+            wanted,
+            args.runs,
+            &machine,
+            qemu.as_ref(),
+            &bar,
+        )?);
     }
     bar.finish_and_clear();
 
@@ -87,7 +99,9 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         size: size.arg(),
         machine: machine.name,
         runs: args.runs,
-        qemu: qemu.as_ref().map(|q| crate::host::version(&q.path).unwrap_or_else(|| q.path.display().to_string())),
+        qemu: qemu
+            .as_ref()
+            .map(|q| crate::host::version(&q.path).unwrap_or_else(|| q.path.display().to_string())),
         geometric_mean: Means::geometric(&rows),
         programs: rows,
     };
@@ -100,8 +114,12 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
 }
 
 fn create(path: &Path) -> anyhow::Result<std::fs::File> {
-    std::fs::File::create(path)
-        .with_context(|| format!("{}: cannot be written; name a file in a folder that exists", path.display()))
+    std::fs::File::create(path).with_context(|| {
+        format!(
+            "{}: cannot be written; name a file in a folder that exists",
+            path.display()
+        )
+    })
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Workload>> {
@@ -109,7 +127,8 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Workload>> {
         return Ok(hps_workloads::all().iter().collect());
     }
     let find = |name: &String| {
-        hps_workloads::find(name).with_context(|| format!("there is no program `{name}`; hps programs lists them"))
+        hps_workloads::find(name)
+            .with_context(|| format!("there is no program `{name}`; hps programs lists them"))
     };
     names.iter().map(find).collect()
 }
@@ -154,13 +173,21 @@ fn measure(
         Some(n) => n,
         None => subject.functional()?.1,
     };
-    Ok(Row { program: subject.workload.name, instructions, cycles, seconds: best, means: Means::of(instructions, &best) })
+    Ok(Row {
+        program: subject.workload.name,
+        instructions,
+        cycles,
+        seconds: best,
+        means: Means::of(instructions, &best),
+    })
 }
 
 impl Means {
     fn of(instructions: u64, seconds: &[Option<f64>; 4]) -> Self {
-        let [qemu, functional, grid, timed] =
-            seconds.map(|s| s.filter(|s| *s > 0.0).map(|s| instructions as f64 / s / 1e6));
+        let [qemu, functional, grid, timed] = seconds.map(|s| {
+            s.filter(|s| *s > 0.0)
+                .map(|s| instructions as f64 / s / 1e6)
+        });
         let per = |mode: Option<f64>| Some(qemu? / mode?);
         Means {
             qemu_mips: qemu,
@@ -174,7 +201,8 @@ impl Means {
     }
 
     fn geometric(rows: &[Row]) -> Self {
-        let mean = |of: fn(&Means) -> Option<f64>| geometric_mean(rows.iter().map(|row| of(&row.means)));
+        let mean =
+            |of: fn(&Means) -> Option<f64>| geometric_mean(rows.iter().map(|row| of(&row.means)));
         Means {
             qemu_mips: mean(|m| m.qemu_mips),
             functional_mips: mean(|m| m.functional_mips),
@@ -188,7 +216,8 @@ impl Means {
 
     fn cells(&self) -> [String; 7] {
         let speed = |mips: Option<f64>| mips.map_or("-".to_string(), |mips| format!("{mips:.1}"));
-        let share = |ratio: Option<f64>| ratio.map_or("-".to_string(), |ratio| format!("1/{ratio:.1}"));
+        let share =
+            |ratio: Option<f64>| ratio.map_or("-".to_string(), |ratio| format!("1/{ratio:.1}"));
         [
             speed(self.qemu_mips),
             speed(self.functional_mips),
@@ -203,7 +232,9 @@ impl Means {
 
 /// The geometric mean; none unless every value is there and above zero.
 fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let logarithms: Option<Vec<f64>> = values.map(|v| v.filter(|v| *v > 0.0).map(f64::ln)).collect();
+    let logarithms: Option<Vec<f64>> = values
+        .map(|v| v.filter(|v| *v > 0.0).map(f64::ln))
+        .collect();
     let logarithms = logarithms.filter(|all| !all.is_empty())?;
     Some((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
 }
@@ -211,7 +242,15 @@ fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 impl Bench {
     fn render(&self, qemu_left_out: bool) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("instructions", Align::Right)]);
-        for name in ["QEMU", "functional", "of QEMU", "grid", "of QEMU", self.machine.as_str(), "of QEMU"] {
+        for name in [
+            "QEMU",
+            "functional",
+            "of QEMU",
+            "grid",
+            "of QEMU",
+            self.machine.as_str(),
+            "of QEMU",
+        ] {
             table.column(name, Align::Right);
         }
         for row in &self.programs {
@@ -228,11 +267,19 @@ impl Bench {
         );
         match &self.qemu {
             Some(version) if self.size == "small" => {
-                out += &format!("{version}. Its time includes its start, which counts at this size (--size large).\n");
+                out += &format!(
+                    "{version}. Its time includes its start, which counts at this size (--size large).\n"
+                );
             }
-            Some(version) => out += &format!("{version}. Its time includes its start, which is small beside the run.\n"),
+            Some(version) => {
+                out += &format!(
+                    "{version}. Its time includes its start, which is small beside the run.\n"
+                )
+            }
             None if qemu_left_out => {}
-            None => out += "qemu-riscv64 was not found, so there are no ratios (Debian package: qemu-user).\n",
+            None => {
+                out += "qemu-riscv64 was not found, so there are no ratios (Debian package: qemu-user).\n"
+            }
         }
         out
     }

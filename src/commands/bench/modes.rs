@@ -38,7 +38,11 @@ pub struct Qemu {
 impl Subject {
     /// A program, ready to run.
     pub fn new(workload: &'static Workload, size: Size) -> anyhow::Result<Self> {
-        Ok(Subject { workload, image: program::load(workload.name)?, size })
+        Ok(Subject {
+            workload,
+            image: program::load(workload.name)?,
+            size,
+        })
     }
 
     /// Seconds on the functional machine, and the instructions of the program.
@@ -47,20 +51,31 @@ impl Subject {
         let start = Instant::now();
         let stop = machine.run(&mut NoProbe, u64::MAX);
         let seconds = start.elapsed().as_secs_f64();
-        expect(self.workload, self.size, stop, machine.process.os.captured_stdout())?;
+        expect(
+            self.workload,
+            self.size,
+            stop,
+            machine.process.os.captured_stdout(),
+        )?;
         Ok((seconds, machine.retired.program))
     }
 
     /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
     /// types and the analysis of data streams.
     pub fn grid(&self) -> anyhow::Result<f64> {
-        let mut probe = GridProbe::with_memory(&SamplePoint::paper_grid(), Some(&StreamConfig::default()))?;
+        let mut probe =
+            GridProbe::with_memory(&SamplePoint::paper_grid(), Some(&StreamConfig::default()))?;
         let mut machine = Machine::new(self.process()?);
         let start = Instant::now();
         let stop = machine.run(&mut probe, u64::MAX);
         let result = probe.finish();
         let seconds = start.elapsed().as_secs_f64();
-        expect(self.workload, self.size, stop, machine.process.os.captured_stdout())?;
+        expect(
+            self.workload,
+            self.size,
+            stop,
+            machine.process.os.captured_stdout(),
+        )?;
         if result.points.is_empty() || result.exhaustive.addresses.is_empty() {
             bail!("{}: the samplers saw nothing", self.workload.name);
         }
@@ -73,8 +88,17 @@ impl Subject {
         let start = Instant::now();
         let stop = core.run_to_end();
         let seconds = start.elapsed().as_secs_f64();
-        expect(self.workload, self.size, stop, core.process.os.captured_stdout())?;
-        Ok((seconds, core.stats.commit_program_instructions, core.stats.cycles))
+        expect(
+            self.workload,
+            self.size,
+            stop,
+            core.process.os.captured_stdout(),
+        )?;
+        Ok((
+            seconds,
+            core.stats.commit_program_instructions,
+            core.stats.cycles,
+        ))
     }
 
     fn process(&self) -> anyhow::Result<hps_sim_core::process::Process> {
@@ -85,8 +109,11 @@ impl Subject {
 impl Qemu {
     /// QEMU, if the host has it.
     pub fn find() -> anyhow::Result<Option<Self>> {
-        let Some(path) = host::find(&host::QEMU) else { return Ok(None) };
-        let folder = tempfile::tempdir().context("no temporary folder for QEMU's executables can be made")?;
+        let Some(path) = host::find(&host::QEMU) else {
+            return Ok(None);
+        };
+        let folder = tempfile::tempdir()
+            .context("no temporary folder for QEMU's executables can be made")?;
         Ok(Some(Qemu { path, folder }))
     }
 
@@ -94,9 +121,14 @@ impl Qemu {
     pub fn run(&self, subject: &Subject) -> anyhow::Result<f64> {
         let file = self.executable(subject.workload)?;
         let mut command = Command::new(&self.path);
-        command.arg(&file).args(subject.workload.args(subject.size)).stdin(Stdio::null());
+        command
+            .arg(&file)
+            .args(subject.workload.args(subject.size))
+            .stdin(Stdio::null());
         let start = Instant::now();
-        let output = command.output().with_context(|| format!("{}: cannot be run", self.path.display()))?;
+        let output = command
+            .output()
+            .with_context(|| format!("{}: cannot be run", self.path.display()))?;
         let seconds = start.elapsed().as_secs_f64();
         let expected = subject.workload.expected(subject.size).as_bytes();
         if !output.status.success() || output.stdout != expected {

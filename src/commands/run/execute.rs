@@ -60,7 +60,9 @@ pub struct Timed {
 pub fn execute(process: Process, engine: Option<DiseEngine>, order: Order<'_>) -> Ran {
     match engine {
         None => with_editor(process, NoEditor, order, |_| None),
-        Some(engine) => with_editor(process, engine, order, |engine| Some(engine.stats().clone())),
+        Some(engine) => with_editor(process, engine, order, |engine| {
+            Some(engine.stats().clone())
+        }),
     }
 }
 
@@ -82,19 +84,38 @@ fn with_editor<E: DecodeEditor>(
         }
         (None, true) => {
             let (ran, timed, stacks) = timed(config, process, editor, stacks, limit, dise);
-            (ran, Timed { by_function: Some(stacks.ranking()), ..timed })
+            (
+                ran,
+                Timed {
+                    by_function: Some(stacks.ranking()),
+                    ..timed
+                },
+            )
         }
         (Some(log), by_function) => {
-            let (ran, timed, (log, stacks)) = timed(config, process, editor, (log, stacks), limit, dise);
+            let (ran, timed, (log, stacks)) =
+                timed(config, process, editor, (log, stacks), limit, dise);
             let by_function = by_function.then(|| stacks.ranking());
-            (ran, Timed { by_function, trace: Some(log), ..timed })
+            (
+                ran,
+                Timed {
+                    by_function,
+                    trace: Some(log),
+                    ..timed
+                },
+            )
         }
     };
     ran.timed = Some(timed);
     ran
 }
 
-fn functional<E: DecodeEditor>(process: Process, editor: E, limit: u64, dise: fn(&E) -> Option<DiseStats>) -> Ran {
+fn functional<E: DecodeEditor>(
+    process: Process,
+    editor: E,
+    limit: u64,
+    dise: fn(&E) -> Option<DiseStats>,
+) -> Ran {
     let mut machine = Machine::with_editor(process, editor);
     let start = Instant::now();
     let stop = machine.run(&mut NoProbe, limit);
@@ -121,12 +142,36 @@ fn timed<E: DecodeEditor, P: PipelineProbe>(
     let stop = core.run(limit);
     let host_seconds = start.elapsed().as_secs_f64();
     let memory = core.memory_stats();
-    let Core { process, editor, probe, stats, cpi, .. } = core;
+    let Core {
+        process,
+        editor,
+        probe,
+        stats,
+        cpi,
+        ..
+    } = core;
     let retired = RetiredCounts {
         program: stats.commit_program_instructions,
         inserted: stats.commit_inserted_instructions,
         handler: stats.commit_handler_instructions,
     };
-    let timed = Timed { core: stats, memory, cpi, by_function: None, trace: None };
-    (Ran { stop, process, retired, host_seconds, timed: None, dise: dise(&editor) }, timed, probe)
+    let timed = Timed {
+        core: stats,
+        memory,
+        cpi,
+        by_function: None,
+        trace: None,
+    };
+    (
+        Ran {
+            stop,
+            process,
+            retired,
+            host_seconds,
+            timed: None,
+            dise: dise(&editor),
+        },
+        timed,
+        probe,
+    )
 }

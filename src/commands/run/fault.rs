@@ -22,12 +22,22 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         None => text += ", outside of all functions of the program",
     }
     if trap.encoding != 0 {
-        text += &format!("\n  instruction {}: {}", encoding(trap.encoding), disassembly(trap));
+        text += &format!(
+            "\n  instruction {}: {}",
+            encoding(trap.encoding),
+            disassembly(trap)
+        );
     }
     if let Some(number) = process.hart.disepc.production() {
         let name = productions.and_then(|set| set.tables().productions.get(usize::from(number)));
-        let name = name.map_or_else(|| format!("number {number}"), |production| production.name.clone());
-        text += &format!("\n  at position {} of the replacement of production {name}", process.hart.disepc.index());
+        let name = name.map_or_else(
+            || format!("number {number}"),
+            |production| production.name.clone(),
+        );
+        text += &format!(
+            "\n  at position {} of the replacement of production {name}",
+            process.hart.disepc.index()
+        );
     }
     text
 }
@@ -39,7 +49,11 @@ pub fn disassembly(trap: &Trap) -> String {
 
 /// An encoding with as many digits as it has.
 pub fn encoding(word: u32) -> String {
-    if word & 3 == 3 { format!("{word:#010x}") } else { format!("{:#06x}", word & 0xffff) }
+    if word & 3 == 3 {
+        format!("{word:#010x}")
+    } else {
+        format!("{:#06x}", word & 0xffff)
+    }
 }
 
 fn handler(pc: u64, productions: Option<&ProductionSet>) -> Option<String> {
@@ -48,7 +62,11 @@ fn handler(pc: u64, productions: Option<&ProductionSet>) -> Option<String> {
     }
     let inside = |h: &&hps_dise::Handler| h.address <= pc && pc < h.address + h.size;
     let handler = productions?.handlers().iter().find(inside)?;
-    Some(format!("handler {}+{:#x} of the productions", handler.name, pc - handler.address))
+    Some(format!(
+        "handler {}+{:#x} of the productions",
+        handler.name,
+        pc - handler.address
+    ))
 }
 
 #[cfg(test)]

@@ -28,13 +28,23 @@ const TRACE_INSTRUCTIONS: usize = 2_000_000;
 
 /// Runs the command; the result is the guest's exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let machine = args.machine.as_deref().map(MachineConfig::load).transpose()?;
+    let machine = args
+        .machine
+        .as_deref()
+        .map(MachineConfig::load)
+        .transpose()?;
     let image = program::load(args.program())?;
-    let window = args.trace.as_ref().map(|_| window(&args.trace_cycles)).transpose()?;
+    let window = args
+        .trace
+        .as_ref()
+        .map(|_| window(&args.trace_cycles))
+        .transpose()?;
     let dise = load_productions(args, machine.as_ref())?;
     let config = program::process_config(&args.guest, args.program(), args.arguments())?;
     let mut process = program::process(&image, &config)?;
-    process.os.set_warning_sink(Box::new(|text| eprintln!("hps: warning: {text}")));
+    process
+        .os
+        .set_warning_sink(Box::new(|text| eprintln!("hps: warning: {text}")));
     let engine = match &dise {
         Some((set, config)) => Some(productions::install(set, config, &mut process)?),
         None => None,
@@ -97,8 +107,12 @@ fn load_productions(
 }
 
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    let file = File::create(path)
-        .with_context(|| format!("{}: cannot be written; name a file in a folder that exists", path.display()))?;
+    let file = File::create(path).with_context(|| {
+        format!(
+            "{}: cannot be written; name a file in a folder that exists",
+            path.display()
+        )
+    })?;
     Ok(BufWriter::new(file))
 }
 
@@ -110,14 +124,19 @@ fn window(text: &str) -> anyhow::Result<Range<u64>> {
     };
     match parse() {
         Some(window) if window.start < window.end => Ok(window),
-        _ => bail!("--trace-cycles {text}: write FROM..TO, two numbers of cycles with FROM below TO"),
+        _ => {
+            bail!("--trace-cycles {text}: write FROM..TO, two numbers of cycles with FROM below TO")
+        }
     }
 }
 
 fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
     match &ran.stop {
         Stop::Exit(_) => {}
-        Stop::Limit => eprintln!("hps: stopped after {} instructions, as asked", ran.retired.program),
+        Stop::Limit => eprintln!(
+            "hps: stopped after {} instructions, as asked",
+            ran.retired.program
+        ),
         Stop::Fault(trap) => eprintln!("hps: {}", fault::describe(trap, &ran.process, set)),
     }
 }
@@ -128,17 +147,27 @@ fn write_trace(
     process: &Process,
     set: Option<&ProductionSet>,
 ) -> std::io::Result<()> {
-    let Some(log) = &timed.trace else { return Ok(()) };
-    let production = |number: u8| match set.and_then(|set| set.tables().productions.get(usize::from(number))) {
-        Some(production) => production.name.clone(),
-        None => format!("production {number}"),
+    let Some(log) = &timed.trace else {
+        return Ok(());
     };
+    let production =
+        |number: u8| match set.and_then(|set| set.tables().productions.get(usize::from(number))) {
+            Some(production) => production.name.clone(),
+            None => format!("production {number}"),
+        };
     let symbols = &process.image.symbols;
-    let symbol = |pc: u64| symbols.function_at(pc).map(|f| format!("{}+{:#x}", f.name, pc - f.addr));
+    let symbol = |pc: u64| {
+        symbols
+            .function_at(pc)
+            .map(|f| format!("{}+{:#x}", f.name, pc - f.addr))
+    };
     log.write(file, &production, &symbol)?;
     file.flush()?;
     if log.is_empty() {
-        eprintln!("hps: warning: the pipeline log is empty: the run has {} cycles (--trace-cycles)", timed.core.cycles);
+        eprintln!(
+            "hps: warning: the pipeline log is empty: the run has {} cycles (--trace-cycles)",
+            timed.core.cycles
+        );
     }
     if log.dropped() > 0 {
         eprintln!(

@@ -184,15 +184,24 @@ pub struct Context<'a> {
 
 /// SHA-256, in hexadecimal, of everything in a machine that can change a cycle.
 pub fn fingerprint(machine: &MachineConfig) -> String {
-    Sha256::digest(machine.fingerprint().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(machine.fingerprint().as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 impl Statistics {
     /// The document of a run.
     pub fn new(ran: &Ran, context: Context<'_>) -> Self {
-        let RetiredCounts { program, inserted, handler } = ran.retired;
+        let RetiredCounts {
+            program,
+            inserted,
+            handler,
+        } = ran.retired;
         let timed = ran.timed.as_ref();
-        let width = context.machine.map_or(1, |m| u64::from(m.window.commit_width));
+        let width = context
+            .machine
+            .map_or(1, |m| u64::from(m.window.commit_width));
         let cycles = timed.map(|t| t.core.cycles);
         Statistics {
             version: env!("CARGO_PKG_VERSION"),
@@ -200,16 +209,29 @@ impl Statistics {
             arguments: context.arguments.to_vec(),
             program_hash: ran.process.image.hash.clone(),
             isa: program::isa_name(ran.process.image.isa),
-            mode: if timed.is_some() { "timed" } else { "functional" },
+            mode: if timed.is_some() {
+                "timed"
+            } else {
+                "functional"
+            },
             seed: context.seed,
             instructions: program,
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)),
             host_seconds: ran.host_seconds,
-            host_mips: if ran.host_seconds > 0.0 { program as f64 / ran.host_seconds / 1e6 } else { 0.0 },
+            host_mips: if ran.host_seconds > 0.0 {
+                program as f64 / ran.host_seconds / 1e6
+            } else {
+                0.0
+            },
             exit_code: ran.stop.exit_code(),
             end: End::new(&ran.stop, &ran.process),
-            retired: Retired { program, inserted, handler, total: ran.retired.total() },
+            retired: Retired {
+                program,
+                inserted,
+                handler,
+                total: ran.retired.total(),
+            },
             warnings: ran.process.os.warnings().to_vec(),
             machine: context.machine.map(|m| MachineDocument {
                 name: m.name.clone(),
@@ -220,13 +242,16 @@ impl Statistics {
             memory: timed.map(|t| t.memory.entries().into_iter().collect()),
             rates: timed.map(rates),
             cpi_stack: timed.map(|t| Stack::new(&t.cpi, width, program)),
-            by_function: timed.and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
-            dise: context.dise.zip(ran.dise.clone()).map(|((files, constants, configuration), stats)| DiseDocument {
-                files,
-                constants,
-                configuration,
-                stats,
-            }),
+            by_function: timed
+                .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
+            dise: context.dise.zip(ran.dise.clone()).map(
+                |((files, constants, configuration), stats)| DiseDocument {
+                    files,
+                    constants,
+                    configuration,
+                    stats,
+                },
+            ),
         }
     }
 }
@@ -252,8 +277,17 @@ impl Stack {
         let cycles = |slots: u64| slots as f64 / commit_width as f64;
         let part = |cause: Cause| {
             let slots = stack.get(cause);
-            let cpi = if instructions == 0 { 0.0 } else { cycles(slots) / instructions as f64 };
-            Part { cause: cause.name(), slots, cycles: cycles(slots), cpi }
+            let cpi = if instructions == 0 {
+                0.0
+            } else {
+                cycles(slots) / instructions as f64
+            };
+            Part {
+                cause: cause.name(),
+                slots,
+                cycles: cycles(slots),
+                cpi,
+            }
         };
         Stack {
             commit_width,
@@ -264,7 +298,12 @@ impl Stack {
     }
 }
 
-fn by_function(all: &[FunctionStack], whole: &CpiStack, width: u64, instructions: u64) -> Vec<FunctionDocument> {
+fn by_function(
+    all: &[FunctionStack],
+    whole: &CpiStack,
+    width: u64,
+    instructions: u64,
+) -> Vec<FunctionDocument> {
     let document = |f: &FunctionStack| FunctionDocument {
         function: f.name.clone(),
         entry: format!("{:#x}", f.entry),
@@ -279,15 +318,36 @@ fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
     let Timed { core, memory, .. } = timed;
     let instructions = core.commit_program_instructions;
     let mpki = |events: u64| 1000.0 * ratio(events, instructions);
-    let MemoryStats { l1i, l1d, l2, itlb, dtlb, l1_l2_bus, memory_bus, .. } = memory;
+    let MemoryStats {
+        l1i,
+        l1d,
+        l2,
+        itlb,
+        dtlb,
+        l1_l2_bus,
+        memory_bus,
+        ..
+    } = memory;
     BTreeMap::from([
         ("branch_mpki", mpki(core.branch_mispredicted_events)),
-        ("branch_mispredicted_rate", ratio(core.branch_mispredicted_events, core.branch_committed_events)),
+        (
+            "branch_mispredicted_rate",
+            ratio(
+                core.branch_mispredicted_events,
+                core.branch_committed_events,
+            ),
+        ),
         (
             "branch_conditional_mispredicted_rate",
-            ratio(core.branch_conditional_mispredicted_events, core.branch_conditional_events),
+            ratio(
+                core.branch_conditional_mispredicted_events,
+                core.branch_conditional_events,
+            ),
         ),
-        ("squash_per_commit", ratio(core.squash_instructions, instructions)),
+        (
+            "squash_per_commit",
+            ratio(core.squash_instructions, instructions),
+        ),
         ("l1i_miss_rate", miss_rate(l1i)),
         ("l1i_mpki", mpki(misses(l1i))),
         ("l1d_miss_rate", miss_rate(l1d)),
@@ -296,10 +356,16 @@ fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
         ("l2_mpki", mpki(misses(l2))),
         ("itlb_miss_rate", tlb_rate(itlb)),
         ("dtlb_miss_rate", tlb_rate(dtlb)),
-        ("store_forward_rate", ratio(core.store_forward_events, core.load_committed_events)),
+        (
+            "store_forward_rate",
+            ratio(core.store_forward_events, core.load_committed_events),
+        ),
         ("memory_violation_mpki", mpki(core.memory_violation_events)),
         ("l1_l2_bus_busy", ratio(l1_l2_bus.busy_cycles, core.cycles)),
-        ("memory_bus_busy", ratio(memory_bus.busy_cycles, core.cycles)),
+        (
+            "memory_bus_busy",
+            ratio(memory_bus.busy_cycles, core.cycles),
+        ),
     ])
 }
 
@@ -308,7 +374,10 @@ fn misses(cache: &CacheStats) -> u64 {
 }
 
 fn miss_rate(cache: &CacheStats) -> f64 {
-    ratio(misses(cache), cache.read_access_events + cache.write_access_events)
+    ratio(
+        misses(cache),
+        cache.read_access_events + cache.write_access_events,
+    )
 }
 
 fn tlb_rate(tlb: &TlbStats) -> f64 {
@@ -326,7 +395,10 @@ mod tests {
             stack.add(cause, 3 * at as u64 + 1);
         }
         let document = Stack::new(&stack, 4, 100);
-        assert_eq!(document.parts.iter().map(|p| p.slots).sum::<u64>(), document.total_slots);
+        assert_eq!(
+            document.parts.iter().map(|p| p.slots).sum::<u64>(),
+            document.total_slots
+        );
         let cycles: f64 = document.parts.iter().map(|p| p.cycles).sum();
         assert!((cycles - document.total_cycles).abs() < 1e-9);
         assert_eq!(document.parts.len(), Cause::ALL.len());
@@ -335,7 +407,10 @@ mod tests {
     #[test]
     fn fingerprints_ignore_names() {
         let machine = MachineConfig::default();
-        let renamed = MachineConfig { name: "other".to_string(), ..machine.clone() };
+        let renamed = MachineConfig {
+            name: "other".to_string(),
+            ..machine.clone()
+        };
         assert_eq!(fingerprint(&machine), fingerprint(&renamed));
         let mut faster = machine.clone();
         faster.clock_mhz += 1;

@@ -28,14 +28,21 @@ pub fn render(statistics: &Statistics) -> String {
         out += &by_function(functions);
     }
     if let Some(dise) = &statistics.dise {
-        let columns =
-            [("production", Align::Left), ("matches", Align::Right), ("controls", Align::Right), ("replaced", Align::Right)];
+        let columns = [
+            ("production", Align::Left),
+            ("matches", Align::Right),
+            ("controls", Align::Right),
+            ("replaced", Align::Right),
+        ];
         let mut table = Table::new(&columns);
         for p in &dise.stats.productions {
             let numbers = [p.match_events, p.control_events, p.expansion_events].map(grouped);
             table.row([p.name.clone()].into_iter().chain(numbers));
         }
-        out += &format!("\nDISE, at decode, wrong paths included\n{}", table.render());
+        out += &format!(
+            "\nDISE, at decode, wrong paths included\n{}",
+            table.render()
+        );
     }
     out
 }
@@ -46,7 +53,12 @@ fn head(s: &Statistics) -> String {
         // Writing into a String cannot fail.
         let _ = writeln!(out, "{name:<22}{value}");
     };
-    line("program", [&[s.program.clone()], s.arguments.as_slice()].concat().join(" "));
+    line(
+        "program",
+        [&[s.program.clone()], s.arguments.as_slice()]
+            .concat()
+            .join(" "),
+    );
     match &s.machine {
         Some(machine) => line("machine", machine.name.clone()),
         None => line("machine", "none: functional run".to_string()),
@@ -65,14 +77,30 @@ fn head(s: &Statistics) -> String {
         line("cycles", grouped(cycles));
         line("IPC", format!("{ipc:.4}"));
     }
-    line("host seconds", format!("{:.3} ({:.2} million instructions a second)", s.host_seconds, s.host_mips));
+    line(
+        "host seconds",
+        format!(
+            "{:.3} ({:.2} million instructions a second)",
+            s.host_seconds, s.host_mips
+        ),
+    );
     out
 }
 
 fn cpi(stack: &Stack, instructions: u64) -> String {
-    let whole = if instructions == 0 { 0.0 } else { stack.total_cycles / instructions as f64 };
+    let whole = if instructions == 0 {
+        0.0
+    } else {
+        stack.total_cycles / instructions as f64
+    };
     let mut out = format!("\nCPI stack: {whole:.4} cycles an instruction\n");
-    let longest = stack.parts.iter().map(|p| p.slots).max().unwrap_or(0).max(1) as f64;
+    let longest = stack
+        .parts
+        .iter()
+        .map(|p| p.slots)
+        .max()
+        .unwrap_or(0)
+        .max(1) as f64;
     for part in &stack.parts {
         let share = 100.0 * part.slots as f64 / stack.total_slots.max(1) as f64;
         let bar = "#".repeat((BAR * part.slots as f64 / longest).round() as usize);
@@ -85,28 +113,53 @@ fn cpi(stack: &Stack, instructions: u64) -> String {
 /// Every counter that is not zero.
 fn counters(statistics: &Statistics) -> String {
     let core = serde_json::to_value(statistics.core).unwrap_or_default();
-    let core = core.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name.clone(), value.as_u64()?)));
-    let memory = statistics.memory.iter().flatten().map(|(name, value)| ((*name).to_string(), *value));
+    let core = core
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, value)| Some((name.clone(), value.as_u64()?)));
+    let memory = statistics
+        .memory
+        .iter()
+        .flatten()
+        .map(|(name, value)| ((*name).to_string(), *value));
     let mut table = Table::new(&[("counter", Align::Left), ("count", Align::Right)]);
     let mut any = false;
     for (name, value) in core.chain(memory).filter(|(_, value)| *value > 0) {
         table.row([name, grouped(value)]);
         any = true;
     }
-    if any { format!("\n{}", table.render()) } else { String::new() }
+    if any {
+        format!("\n{}", table.render())
+    } else {
+        String::new()
+    }
 }
 
 fn by_function(functions: &[FunctionDocument]) -> String {
-    let columns = [("cycles", Align::Right), ("share", Align::Right), ("function", Align::Left), ("mostly", Align::Left)];
+    let columns = [
+        ("cycles", Align::Right),
+        ("share", Align::Right),
+        ("function", Align::Left),
+        ("mostly", Align::Left),
+    ];
     let mut table = Table::new(&columns);
     for f in functions.iter().take(FUNCTIONS) {
         let mut parts: Vec<_> = f.stack.parts.iter().filter(|p| p.slots > 0).collect();
         parts.sort_by_key(|p| std::cmp::Reverse(p.slots));
         let percent = |slots: u64| 100.0 * slots as f64 / f.stack.total_slots.max(1) as f64;
-        let mostly: Vec<String> =
-            parts.iter().take(3).map(|p| format!("{} {:.0}%", p.cause, percent(p.slots))).collect();
+        let mostly: Vec<String> = parts
+            .iter()
+            .take(3)
+            .map(|p| format!("{} {:.0}%", p.cause, percent(p.slots)))
+            .collect();
         let cycles = format!("{:.0}", f.stack.total_cycles);
-        table.row([cycles, format!("{:.2}%", 100.0 * f.share), f.function.clone(), mostly.join(", ")]);
+        table.row([
+            cycles,
+            format!("{:.2}%", 100.0 * f.share),
+            f.function.clone(),
+            mostly.join(", "),
+        ]);
     }
     let mut out = format!("\n{}", table.render());
     if functions.len() > FUNCTIONS {

@@ -1,0 +1,117 @@
+//! What the tests of the pipeline share: programs from assembly text, runs with records of every
+//! instruction, comparison with the functional machine.
+#![allow(dead_code)] // each test crate uses a part of it
+
+pub mod assemble;
+pub mod compare;
+pub mod random;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
+use hps_pipeline::memsys::MemoryStats;
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::probe::Probe;
+use hps_sim_core::process::Process;
+
+pub use assemble::{CODE, DATA, Program};
+
+/// A preset by its name.
+pub fn preset(name: &str) -> MachineConfig {
+    MachineConfig::preset(name).expect("the preset exists")
+}
+
+/// A preset with changes, which must leave a machine that can be built.
+pub fn machine(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig {
+    let mut config = preset(name);
+    change(&mut config);
+    config.check().expect("the changed machine passes its check");
+    config
+}
+
+/// Keeps the record of every instruction that left the pipeline.
+#[derive(Default)]
+pub struct Trace {
+    pub records: Vec<StageRecord>,
+}
+
+impl Probe for Trace {}
+
+impl PipelineProbe for Trace {
+    const WANTS_STAGES: bool = true;
+    fn finished(&mut self, record: &StageRecord) {
+        self.records.push(*record);
+    }
+}
+
+/// A finished run.
+pub struct Run {
+    /// Committed instructions in program order.
+    pub committed: Vec<StageRecord>,
+    /// Squashed instructions in the order in which they were squashed.
+    pub squashed: Vec<StageRecord>,
+    pub stats: CoreStats,
+    pub cpi: CpiStack,
+    pub memory: MemoryStats,
+    pub stop: Stop,
+    pub program: Program,
+}
+
+impl Run {
+    /// Runs a program to its end and records every instruction.
+    pub fn of(config: &MachineConfig, program: &Program) -> Run {
+        Run::with_editor(config, program, program.process(), NoEditor)
+    }
+
+    /// The same with an editor in decode.
+    pub fn with_editor<E: DecodeEditor>(
+        config: &MachineConfig,
+        program: &Program,
+        process: Process,
+        editor: E,
+    ) -> Run {
+        let mut core = Core::with(config, process, editor, Trace::default());
+        let stop = core.run_to_end();
+        let (committed, squashed) = core.probe.records.iter().copied().partition(|r| !r.squashed);
+        Run {
+            committed,
+            squashed,
+            stats: core.stats,
+            cpi: core.cpi,
+            memory: core.memory_stats(),
+            stop,
+            program: program.clone(),
+        }
+    }
+
+    /// Every committed execution of the instruction at a label, in order.
+    pub fn at(&self, label: &str) -> Vec<StageRecord> {
+        let pc = self.program.address(label);
+        self.committed.iter().filter(|r| r.pc == pc).copied().collect()
+    }
+
+    /// The committed instructions between the last two executions of a label, the first of them
+    /// included: one iteration of a warm loop.
+    pub fn last_iteration(&self, label: &str) -> &[StageRecord] {
+        let pc = self.program.address(label);
+        let at: Vec<usize> =
+            (0..self.committed.len()).filter(|&i| self.committed[i].pc == pc).collect();
+        let [.., from, to] = at[..] else { panic!("`{label}` runs at least twice") };
+        &self.committed[from..to]
+    }
+}
+
+/// Distances between neighbours.
+pub fn steps(cycles: &[u64]) -> Vec<u64> {
+    cycles.windows(2).map(|w| w[1] - w[0]).collect()
+}
+
+/// Issue cycles.
+pub fn issues(records: &[StageRecord]) -> Vec<u64> {
+    records.iter().map(|r| r.issue_cycle).collect()
+}
+
+/// Lines of text from a closure over a range: unrolled code.
+pub fn repeat(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(|i| line(i) + "\n").collect()
+}

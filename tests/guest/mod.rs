@@ -1,0 +1,177 @@
+//! Guest programs for the tests that cross crates: those of the project, assembly written in a
+//! test, and the same under QEMU.
+#![allow(dead_code)] // each test file uses its part
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Core, PipelineProbe};
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::os::Output;
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_sim_core::riscv::asm::{OperandHook, assemble};
+use hps_sim_core::riscv::encode;
+use hps_workloads::{Size, Workload};
+
+pub use support::{elf, exit_with};
+
+/// Where [`elf`] puts the first instruction.
+pub const ENTRY: u64 = 0x10078;
+
+/// What a program did, as its caller sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+}
+
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "exit code {}, {}", self.code, String::from_utf8_lossy(&self.stdout))
+    }
+}
+
+/// The machine of the HPS paper.
+pub fn machine() -> MachineConfig {
+    MachineConfig::preset("hps-4wide").unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A fresh process of a program of the project; its output is captured.
+pub fn workload(name: &str, size: Size) -> Process {
+    let workload = find(name);
+    let image = ProgramImage::parse(workload.image_riscv64, name).unwrap_or_else(|e| panic!("{e}"));
+    process(image, &captured(&[&[name], &workload.args(size)[..]].concat()))
+}
+
+/// A program of the project.
+pub fn find(name: &str) -> &'static Workload {
+    hps_workloads::find(name).unwrap_or_else(|| panic!("there is no program {name}"))
+}
+
+/// A process with these arguments whose output is captured.
+pub fn captured(args: &[&str]) -> ProcessConfig {
+    ProcessConfig {
+        args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    }
+}
+
+/// A process of an image.
+pub fn process(image: ProgramImage, config: &ProcessConfig) -> Process {
+    Process::new(Arc::new(image), config).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What a finished run did. Fails if it was not finished by the program.
+#[track_caller]
+pub fn outcome(stop: Stop, process: &Process) -> Outcome {
+    match stop {
+        Stop::Exit(code) => Outcome { code, stdout: process.os.captured_stdout().to_vec() },
+        other => panic!("the program did not end by itself: {other:?}"),
+    }
+}
+
+/// What a core's run to the end did.
+#[track_caller]
+pub fn outcome_of_core<E: DecodeEditor, P: PipelineProbe>(core: &mut Core<E, P>) -> Outcome {
+    let stop = core.run_to_end();
+    outcome(stop, &core.process)
+}
+
+/// Runs an executable file under QEMU in a folder.
+#[track_caller]
+pub fn qemu(program: &Path, args: &[&str], folder: &Path, stdin: &[u8]) -> Outcome {
+    let mut child = Command::new("qemu-riscv64")
+        .arg(program)
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| {
+            panic!("qemu-riscv64 does not start ({e}): install Debian's package qemu-user, as test.sh does")
+        });
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(stdin).expect("QEMU takes its input");
+    drop(pipe);
+    let output = child.wait_with_output().expect("QEMU ends");
+    let code = output.status.code().unwrap_or_else(|| {
+        panic!("QEMU was killed: {}", String::from_utf8_lossy(&output.stderr))
+    });
+    Outcome { code, stdout: output.stdout }
+}
+
+/// Writes an image where QEMU can run it.
+pub fn write_executable(path: &Path, image: &[u8]) {
+    std::fs::write(path, image).expect("an executable");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+}
+
+struct Labels(HashMap<String, u64>);
+
+impl OperandHook for Labels {
+    fn register(&self, _: &str) -> Option<u8> {
+        None
+    }
+    fn immediate(&self, token: &str) -> Option<i64> {
+        self.0.get(token).map(|&address| address as i64)
+    }
+}
+
+/// Assembles a program for [`elf`]: one instruction or label in a line.
+pub fn assembly(text: &str) -> Vec<u32> {
+    let mut labels = Labels(HashMap::new());
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match line.strip_suffix(':') {
+            Some(label) => {
+                labels.0.insert(label.to_owned(), ENTRY + 4 * lines.len() as u64);
+            }
+            None => lines.push(line),
+        }
+    }
+    let encoded = |(index, line): (usize, &&str)| {
+        let inst = assemble(line, ENTRY + 4 * index as u64, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
+        encode(&inst).unwrap_or_else(|| panic!("{line} has no encoding"))
+    };
+    lines.iter().enumerate().map(encoded).collect()
+}
+
+/// A process that runs this assembly.
+pub fn assembled(text: &str, config: &ProcessConfig) -> Process {
+    let image = ProgramImage::parse(&elf(&assembly(text)), "assembly").unwrap_or_else(|e| panic!("{e}"));
+    process(image, config)
+}
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}
