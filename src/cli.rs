@@ -2,108 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::examples;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-
-/// Examples of the whole.
-const EXAMPLES: &str = "\
-Examples:
-  hps doctor                                   what this host has
-  hps programs                                 the programs that come with the project
-  hps run bwt small                            run one of them
-  hps run --machine hps-4wide --stats ray small
-                                               time it, with its CPI stack
-  hps profile --kind call-pair --one-in 500 interp small
-                                               one sampled profile beside the truth
-  hps sweep --size small --out results         the paper's grid, with a report
-";
-
-/// Examples of `hps run`.
-const RUN_EXAMPLES: &str = "\
-The program's output passes through untouched; what hps says goes to standard error. The exit code
-is the program's, or 128 plus the number of the signal that would have killed it.
-
-Examples:
-  hps run bwt small
-      Functionally: fast, no cycles.
-  hps run --machine hps-4wide --stats --stats-out lz.json lz small
-      Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
-  hps run --machine hps-4wide --by-function --stats interp small
-      Where the cycles go, by function.
-  hps run --machine tiny-2wide --trace p.kanata --trace-cycles 10000..12000 chess small
-      The pipeline in these cycles; open the file with Konata.
-  hps run --productions hot_method --param burst=10 --param sparsity=990 --stats parse small
-      With productions in the decode stage (the hot_* files bring the sampling framework along).
-  hps run --root data --seed 7 ./my-program --input /file.txt
-      A program of your own, whose files lie in `data` and stay as they are (see --writable).
-
-Statistics name among others instructions, cycles, ipc (both null without --machine), host_seconds
-(the simulation alone), the machine with every key, cpi_stack (its slots sum to commit width times
-cycles), core, memory and rates. instructions and ipc count the program's own instructions only.
-";
-
-/// Examples of `hps profile`.
-const PROFILE_EXAMPLES: &str = "\
-Examples:
-  hps profile interp small
-      Hot methods: one event in 100 sampled, beside the truth.
-  hps profile --kind data-stream --burst 100 --one-in 1000 --machine hps-4wide netsimplex small
-      Hot data streams and what their collection costs.
-  hps profile --change 1000000:10:500 parse small
-      From a million instructions on, bursts of 10, one event in 500.
-";
-
-/// Examples of `hps sweep`.
-const SWEEP_EXAMPLES: &str = "\
-Results are stored point by point; a sweep that was stopped goes on where it stopped when it is
-started again with the same --out.
-
-Examples:
-  hps sweep
-      The paper's grid over all programs, small inputs; overhead at the points of its Figure 8.
-  hps sweep --program ray --program lz --all-timed --out two
-      Two programs, the whole grid timed.
-  hps sweep --print-spec > mine.ron; hps sweep mine.ron
-      A definition to change.
-";
-
-/// Examples of `hps machine`.
-const MACHINE_EXAMPLES: &str = "\
-Examples:
-  hps machine list
-  hps machine show wide-8
-  hps machine show hps-4wide --ron > mine.ron
-      A whole machine to change; what a file leaves out comes from its `base`.
-  hps machine check mine.ron
-  hps machine keys
-";
-
-/// Examples of `hps dise`.
-const DISE_EXAMPLES: &str = "\
-Examples:
-  hps dise list                                the files that come with the project
-  hps dise list framework > mine.dise          one of them, to change
-  hps dise check mine.dise
-  hps dise check framework hot_method          files are loaded together, in this order
-  hps dise explain hot_call_pair --program ray
-";
-
-/// Examples of `hps programs`.
-const PROGRAMS_EXAMPLES: &str = "\
-Examples:
-  hps programs
-  hps programs --measure                       the columns of the paper's Figure 6
-  hps programs --extract ray=./ray             the executable, for QEMU or hardware
-";
-
-/// Examples of `hps bench`.
-const BENCH_EXAMPLES: &str = "\
-Every run's output is compared with the expected one. Nothing is subtracted: QEMU's time includes
-its start, which counts for small inputs.
-
-Examples:
-  hps bench --size large --runs 1
-  hps bench --program bwt --program ray --skip grid --json speed.json
-";
 
 /// A laboratory for profilers: unmodified RISC-V Linux programs on a simulated out-of-order
 /// processor, profiled by HPS, compared with the truth.
@@ -114,7 +14,7 @@ Examples:
 /// Exit codes: 0 done; 1 something that was checked is bad; 2 an error. `hps run` ends with the
 /// exit code of the program.
 #[derive(Debug, Parser)]
-#[command(name = "hps", version, propagate_version = true, after_long_help = EXAMPLES)]
+#[command(name = "hps", version, propagate_version = true, after_long_help = examples::WHOLE)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -166,7 +66,7 @@ pub struct GuestArgs {
 
 /// `hps run`.
 #[derive(Debug, Args)]
-#[command(after_long_help = RUN_EXAMPLES)]
+#[command(after_long_help = examples::RUN)]
 pub struct RunArgs {
     /// Run timed on this machine: the name of a preset (`hps machine list`) or a RON file
     #[arg(long, value_name = "NAME|FILE")]
@@ -234,7 +134,7 @@ pub enum Kind {
 
 /// `hps profile`.
 #[derive(Debug, Args)]
-#[command(after_long_help = PROFILE_EXAMPLES)]
+#[command(after_long_help = examples::PROFILE)]
 pub struct ProfileArgs {
     /// Kind of profile
     #[arg(long, value_enum, default_value_t = Kind::Method)]
@@ -272,7 +172,7 @@ pub struct ProfileArgs {
 
 /// `hps sweep`.
 #[derive(Debug, Args)]
-#[command(after_long_help = SWEEP_EXAMPLES)]
+#[command(after_long_help = examples::SWEEP)]
 pub struct SweepArgs {
     /// Sweep definition (RON); without it the paper's grid over all programs
     pub spec: Option<PathBuf>,
@@ -316,7 +216,7 @@ pub enum Size {
 
 /// `hps dise`.
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = DISE_EXAMPLES)]
+#[command(after_long_help = examples::DISE)]
 pub enum DiseCommand {
     /// Check production files together: syntax, table use, conflicts
     Check {
@@ -343,7 +243,7 @@ pub enum DiseCommand {
 
 /// `hps machine`.
 #[derive(Debug, Subcommand)]
-#[command(after_long_help = MACHINE_EXAMPLES)]
+#[command(after_long_help = examples::MACHINE)]
 pub enum MachineCommand {
     /// List the presets
     List,
@@ -367,7 +267,7 @@ pub enum MachineCommand {
 
 /// `hps programs`.
 #[derive(Debug, Args)]
-#[command(after_long_help = PROGRAMS_EXAMPLES)]
+#[command(after_long_help = examples::PROGRAMS)]
 pub struct ProgramsArgs {
     /// Count instructions, calls, branches and references of each (the paper's Figure 6)
     #[arg(long)]
@@ -385,7 +285,7 @@ pub struct ProgramsArgs {
 
 /// `hps bench`.
 #[derive(Debug, Args)]
-#[command(after_long_help = BENCH_EXAMPLES)]
+#[command(after_long_help = examples::BENCH)]
 pub struct BenchArgs {
     /// Input size
     #[arg(long, value_enum, default_value_t = Size::Small)]

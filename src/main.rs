@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod examples;
 mod host;
 mod productions;
 mod program;
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
             if is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("hps: error: {error:#}");
+            eprintln!("hps: error: {}", message(&error));
             ExitCode::from(2)
         }
     }
@@ -33,4 +34,30 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
             .downcast_ref::<std::io::Error>()
             .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
     })
+}
+
+/// An error with its causes; those that it has already named are not said twice.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_said_once() {
+        let cause = || std::io::Error::other("disk on fire");
+        let said = anyhow::Error::new(cause()).context("x.ron: cannot be read: disk on fire");
+        assert_eq!(message(&said), "x.ron: cannot be read: disk on fire");
+        let unsaid = anyhow::Error::new(cause()).context("x.ron: cannot be read");
+        assert_eq!(message(&unsaid), "x.ron: cannot be read: disk on fire");
+    }
 }

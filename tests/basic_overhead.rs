@@ -3,7 +3,7 @@
 
 mod guest;
 
-use guest::{find, machine, outcome_of_core, workload};
+use guest::{find, in_parallel, machine, outcome_of_core, workload};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};
 use hps_pipeline::core::{Core, CoreStats};
 use hps_productions::files::{self, IDENTITY};
@@ -12,7 +12,6 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 use hps_workloads::Size;
-use rayon::prelude::*;
 
 /// Instructions of each program that are compared.
 const PREFIX: u64 = 1_500_000;
@@ -20,7 +19,10 @@ const PREFIX: u64 = 1_500_000;
 const SHORT_PREFIX: u64 = 250_000;
 
 fn config(expansion_cost: ExpansionCost) -> DiseConfig {
-    DiseConfig { expansion_cost, ..DiseConfig::default() }
+    DiseConfig {
+        expansion_cost,
+        ..DiseConfig::default()
+    }
 }
 
 fn plain(name: &str) -> Core {
@@ -30,7 +32,9 @@ fn plain(name: &str) -> Core {
 fn with_framework(name: &str, point: SamplePoint, dise: &DiseConfig) -> Core<DiseEngine> {
     let collector = Collector::framework_only(point, dise).unwrap_or_else(|e| panic!("{e}"));
     let mut process = workload(name, Size::Small);
-    let engine = collector.install(&mut process).unwrap_or_else(|e| panic!("{e}"));
+    let engine = collector
+        .install(&mut process)
+        .unwrap_or_else(|e| panic!("{e}"));
     core(process, engine)
 }
 
@@ -59,23 +63,38 @@ fn assert_same<E: DecodeEditor>(name: &str, plain: &Core, other: &Core<E>) {
     let none = CoreStats::default();
     let s = &other.stats;
     assert_eq!(
-        (s.dise_stall_cycles, s.dise_expansion_events, s.dise_redirect_events),
-        (none.dise_stall_cycles, none.dise_expansion_events, none.dise_redirect_events),
+        (
+            s.dise_stall_cycles,
+            s.dise_expansion_events,
+            s.dise_redirect_events
+        ),
+        (
+            none.dise_stall_cycles,
+            none.dise_expansion_events,
+            none.dise_redirect_events
+        ),
         "{name}"
     );
 }
 
 /// The framework must have decided about many events and have been through whole bursts.
 fn assert_was_sampling(name: &str, engine: &DiseEngine) {
-    assert!(engine.stats().null_match_events > 1000, "{name}: {:?}", engine.stats());
+    assert!(
+        engine.stats().null_match_events > 1000,
+        "{name}: {:?}",
+        engine.stats()
+    );
     assert!(engine.counters()[3] > 0, "{name}: no burst ended");
 }
 
 #[test]
 fn the_framework_costs_no_cycle() {
     let point = SamplePoint::from_frequency(10, 100).unwrap_or_else(|e| panic!("{e}"));
-    hps_workloads::all().par_iter().for_each(|w| {
-        let (mut without, mut with) = (plain(w.name), with_framework(w.name, point, &DiseConfig::default()));
+    in_parallel(hps_workloads::all(), |w| {
+        let (mut without, mut with) = (
+            plain(w.name),
+            with_framework(w.name, point, &DiseConfig::default()),
+        );
         cycles(&mut without, PREFIX);
         cycles(&mut with, PREFIX);
         assert_same(w.name, &without, &with);
@@ -85,9 +104,21 @@ fn the_framework_costs_no_cycle() {
 
 #[test]
 fn nor_in_whole_runs_at_any_frequency() {
-    let points = [("minicc", SamplePoint { burst: 1, sparsity: 1 }), ("ray", SamplePoint::EXHAUSTIVE)];
-    points.par_iter().for_each(|&(name, point)| {
-        let (mut without, mut with) = (plain(name), with_framework(name, point, &DiseConfig::default()));
+    let points = [
+        (
+            "minicc",
+            SamplePoint {
+                burst: 1,
+                sparsity: 1,
+            },
+        ),
+        ("ray", SamplePoint::EXHAUSTIVE),
+    ];
+    in_parallel(&points, |&(name, point)| {
+        let (mut without, mut with) = (
+            plain(name),
+            with_framework(name, point, &DiseConfig::default()),
+        );
         let expected = outcome_of_core(&mut without);
         assert_eq!(expected.stdout, find(name).expected_small.as_bytes());
         assert_eq!(outcome_of_core(&mut with), expected);
@@ -99,21 +130,41 @@ fn nor_in_whole_runs_at_any_frequency() {
 #[test]
 fn what_costs_cycles_is_seen() {
     let point = SamplePoint::from_frequency(10, 100).unwrap_or_else(|e| panic!("{e}"));
-    hps_workloads::all().par_iter().for_each(|w| {
+    in_parallel(hps_workloads::all(), |w| {
         let name = w.name;
         let without = cycles(&mut plain(name), SHORT_PREFIX);
         // A longer pipeline makes every misprediction dearer.
         let mut longer = with_framework(name, point, &config(ExpansionCost::ExtraStage));
-        assert!(cycles(&mut longer, SHORT_PREFIX) > without, "{name}: one more stage is free");
+        assert!(
+            cycles(&mut longer, SHORT_PREFIX) > without,
+            "{name}: one more stage is free"
+        );
         assert_eq!(longer.stats.dise_stall_cycles, 0, "{name}");
         // Replacing instructions by themselves stalls decode each time.
         let mut stalled = with_identity(name, ExpansionCost::Stall);
         let free = cycles(&mut with_identity(name, ExpansionCost::Free), SHORT_PREFIX);
         let dear = cycles(&mut stalled, SHORT_PREFIX);
-        assert!(dear > without && dear > free, "{name}: {dear} cycles, {free} if free, {without} without");
+        assert!(
+            dear > without && dear > free,
+            "{name}: {dear} cycles, {free} if free, {without} without"
+        );
         let s = &stalled.stats;
-        assert_eq!(s.dise_stall_cycles, s.dise_expansion_events, "{name}: one cycle each");
-        assert!(s.dise_expansion_events > SHORT_PREFIX / 10, "{name}: {}", s.dise_expansion_events);
-        assert_eq!((s.commit_inserted_instructions, s.commit_handler_instructions), (0, 0), "{name}");
+        assert_eq!(
+            s.dise_stall_cycles, s.dise_expansion_events,
+            "{name}: one cycle each"
+        );
+        assert!(
+            s.dise_expansion_events > SHORT_PREFIX / 10,
+            "{name}: {}",
+            s.dise_expansion_events
+        );
+        assert_eq!(
+            (
+                s.commit_inserted_instructions,
+                s.commit_handler_instructions
+            ),
+            (0, 0),
+            "{name}"
+        );
     });
 }

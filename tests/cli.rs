@@ -179,10 +179,14 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
     let text = hps.path("text");
     std::fs::write(&text, "#!/bin/sh\n").expect("written");
     let unwritable = hps.path("no/such/folder/stats.json");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 10] = [
         (
             &["run", "--machine", "hps-5wide", &program],
             "there is no machine `hps-5wide`",
+        ),
+        (
+            &["run", "--machine", "none.ron", &program],
+            "cannot read the machine description `none.ron`",
         ),
         (&["run", "no-such-program"], "neither a file nor a program"),
         (&["run", "./no-such-program"], "cannot be read"),
@@ -414,7 +418,7 @@ fn productions_are_listed_checked_and_explained() {
     std::fs::write(&file, "P1: T.OPCLASS == laod => null, inc_1\n").expect("written");
     let run = hps.run(&["dise", "check", &file]);
     assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("mine.dise:1:17"), "{}", run.stderr);
+    assert!(run.stderr.contains("mine.dise:1:18"), "{}", run.stderr);
     hps.run(&["dise", "list", "nothing"]).expect_code(2);
 }
 

@@ -32,7 +32,10 @@ macro_rules! programs {
 programs! { bwt lz chess ray interp minicc netsimplex objstore parse place }
 
 fn expected(name: &str, size: Size) -> Outcome {
-    Outcome { code: 0, stdout: find(name).expected(size).as_bytes().to_vec() }
+    Outcome {
+        code: 0,
+        stdout: find(name).expected(size).as_bytes().to_vec(),
+    }
 }
 
 fn under_qemu(name: &str) {
@@ -57,7 +60,13 @@ fn on_the_pipeline(name: &str) {
     assert_eq!(core.cpi.total(), width * core.stats.cycles);
     let s = &core.stats;
     assert!(s.commit_program_instructions <= width * s.cycles);
-    assert_eq!((s.commit_inserted_instructions, s.commit_handler_instructions), (0, 0));
+    assert_eq!(
+        (
+            s.commit_inserted_instructions,
+            s.commit_handler_instructions
+        ),
+        (0, 0)
+    );
     // The functional machine retires the same number of instructions.
     let mut functional = Machine::new(workload(name, Size::Small));
     functional.run_to_end();

@@ -56,14 +56,26 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
         if ["name", "description", "base"].contains(&key.path.as_str()) {
             continue;
         }
-        if let Some(value) = lookup(&values, &key.path) {
-            let value = value_text(value);
-            table.row([
-                key.path.clone(),
-                value.clone(),
-                key.unit.to_string(),
-                origin(&key, &value, &defaults),
-            ]);
+        let Some(value) = lookup(&values, &key.path) else {
+            continue;
+        };
+        let default = lookup(&defaults, &key.path);
+        for (path, value) in lines(&key.path, value) {
+            let default = default.and_then(|default| {
+                let inside = path.strip_prefix(&key.path).unwrap_or_default();
+                lookup(default, inside.trim_start_matches('.'))
+            });
+            // A key of a variant that the default does not use; a pool that it does not have.
+            let own = || {
+                if path == key.path {
+                    key.default.as_str()
+                } else {
+                    "none"
+                }
+            };
+            let default = default.map_or_else(|| own().to_string(), value_text);
+            let origin = origin(&key, &value, &default);
+            table.row([path, value, key.unit.to_string(), origin]);
         }
     }
     let mut out = format!("{}: {}\n", config.name, config.description);
@@ -105,10 +117,30 @@ fn stages(config: &MachineConfig) -> String {
     )
 }
 
-/// The value at a path of keys; none for keys of variants that this machine does not use.
+/// The value at a path of keys (itself for an empty one); none for keys of variants that this
+/// machine does not use.
 fn lookup<'a>(values: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.')
+        .filter(|key| !key.is_empty())
         .try_fold(values, |value, key| value.get(key))
+}
+
+/// The lines of a key: one, or for a map (pools of units) one for each of its entries.
+fn lines(path: &str, value: &Value) -> Vec<(String, String)> {
+    match value {
+        Value::Object(map) if !is_variant(value) => map
+            .iter()
+            .map(|(entry, value)| (format!("{path}.{entry}"), value_text(value)))
+            .collect(),
+        _ => vec![(path.to_string(), value_text(value))],
+    }
+}
+
+/// Whether a value is a variant of an enumeration with keys of its own.
+fn is_variant(value: &Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|map| map.len() == 1 && map.values().all(Value::is_object))
 }
 
 /// A value as a machine file would hold it; of an enumeration only the variant, since its keys
@@ -116,31 +148,16 @@ fn lookup<'a>(values: &'a Value, path: &str) -> Option<&'a Value> {
 fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        Value::Object(map) => match map.iter().next() {
-            Some((variant, Value::Object(_))) if map.len() == 1 => variant.clone(),
-            _ => {
-                let entries: Vec<String> = map
-                    .iter()
-                    .map(|(k, v)| format!("{k} {}", value_text(v)))
-                    .collect();
-                entries.join(", ")
-            }
-        },
+        Value::Object(map) => map.keys().cloned().collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }
 
-/// The default of a key in the form of [`value_text`].
-fn default_text(key: &KeyDoc, defaults: &Value) -> String {
-    lookup(defaults, &key.path).map_or_else(|| key.default.clone(), value_text)
-}
-
-fn origin(key: &KeyDoc, value: &str, defaults: &Value) -> String {
+fn origin(key: &KeyDoc, value: &str, default: &str) -> String {
     let source = match key.source {
         Source::Paper => "paper",
         Source::Chosen => "chosen",
     };
-    let default = default_text(key, defaults);
     if value == default {
         source.to_string()
     } else {

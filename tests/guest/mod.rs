@@ -22,8 +22,9 @@ use hps_sim_core::process::{Process, ProcessConfig};
 use hps_sim_core::riscv::asm::{OperandHook, assemble};
 use hps_sim_core::riscv::encode;
 use hps_workloads::{Size, Workload};
+use rayon::prelude::*;
 
-pub use support::{elf, exit_with};
+pub use support::elf;
 
 /// Where [`elf`] puts the first instruction.
 pub const ENTRY: u64 = 0x10078;
@@ -39,7 +40,12 @@ pub struct Outcome {
 
 impl std::fmt::Debug for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "exit code {}, {}", self.code, String::from_utf8_lossy(&self.stdout))
+        write!(
+            f,
+            "exit code {}, {}",
+            self.code,
+            String::from_utf8_lossy(&self.stdout)
+        )
     }
 }
 
@@ -52,7 +58,10 @@ pub fn machine() -> MachineConfig {
 pub fn workload(name: &str, size: Size) -> Process {
     let workload = find(name);
     let image = ProgramImage::parse(workload.image_riscv64, name).unwrap_or_else(|e| panic!("{e}"));
-    process(image, &captured(&[&[name], &workload.args(size)[..]].concat()))
+    process(
+        image,
+        &captured(&[&[name], &workload.args(size)[..]].concat()),
+    )
 }
 
 /// A program of the project.
@@ -78,7 +87,10 @@ pub fn process(image: ProgramImage, config: &ProcessConfig) -> Process {
 #[track_caller]
 pub fn outcome(stop: Stop, process: &Process) -> Outcome {
     match stop {
-        Stop::Exit(code) => Outcome { code, stdout: process.os.captured_stdout().to_vec() },
+        Stop::Exit(code) => Outcome {
+            code,
+            stdout: process.os.captured_stdout().to_vec(),
+        },
         other => panic!("the program did not end by itself: {other:?}"),
     }
 }
@@ -110,9 +122,15 @@ pub fn qemu(program: &Path, args: &[&str], folder: &Path, stdin: &[u8]) -> Outco
     drop(pipe);
     let output = child.wait_with_output().expect("QEMU ends");
     let code = output.status.code().unwrap_or_else(|| {
-        panic!("QEMU was killed: {}", String::from_utf8_lossy(&output.stderr))
+        panic!(
+            "QEMU was killed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
     });
-    Outcome { code, stdout: output.stdout }
+    Outcome {
+        code,
+        stdout: output.stdout,
+    }
 }
 
 /// Writes an image where QEMU can run it.
@@ -139,13 +157,16 @@ pub fn assembly(text: &str) -> Vec<u32> {
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match line.strip_suffix(':') {
             Some(label) => {
-                labels.0.insert(label.to_owned(), ENTRY + 4 * lines.len() as u64);
+                labels
+                    .0
+                    .insert(label.to_owned(), ENTRY + 4 * lines.len() as u64);
             }
             None => lines.push(line),
         }
     }
     let encoded = |(index, line): (usize, &&str)| {
-        let inst = assemble(line, ENTRY + 4 * index as u64, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let inst = assemble(line, ENTRY + 4 * index as u64, &labels)
+            .unwrap_or_else(|e| panic!("{line}: {e}"));
         encode(&inst).unwrap_or_else(|| panic!("{line} has no encoding"))
     };
     lines.iter().enumerate().map(encoded).collect()
@@ -153,8 +174,16 @@ pub fn assembly(text: &str) -> Vec<u32> {
 
 /// A process that runs this assembly.
 pub fn assembled(text: &str, config: &ProcessConfig) -> Process {
-    let image = ProgramImage::parse(&elf(&assembly(text)), "assembly").unwrap_or_else(|e| panic!("{e}"));
+    let image =
+        ProgramImage::parse(&elf(&assembly(text)), "assembly").unwrap_or_else(|e| panic!("{e}"));
     process(image, config)
+}
+
+/// Runs `test` for each item, several at a time. The threads are the test's own: what a failure says
+/// is shown with this test and no other.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], test: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = rayon::ThreadPoolBuilder::new().build().expect("threads");
+    threads.install(|| items.par_iter().map(&test).collect())
 }
 
 /// Numbers that look random and are the same in every run (SplitMix64).

@@ -14,27 +14,27 @@ use super::{Core, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
-        self.drain_store();
         while self.committed_in_cycle < self.params.commit_width {
             let Some(head) = self.rob.head() else { break };
             if head.complete_cycle.saturating_add(self.params.complete_to_commit) > self.now {
                 break;
             }
-            let u = *head;
+            let is_program = head.has(flag::PROGRAM);
             self.progressed = true;
-            if u.has(flag::TRAP) {
+            if head.has(flag::TRAP) {
+                let u = *head;
                 if let Some(stop) = self.take_trap(&u) {
                     self.account_rest_of_cycle();
                     return Some(stop);
                 }
                 break;
             }
-            self.retire(&u);
+            self.retire();
             if let Some(code) = self.halted {
                 self.account_rest_of_cycle();
                 return Some(Stop::Exit(code));
             }
-            if self.stats.commit_program_instructions >= end && u.has(flag::PROGRAM) {
+            if self.stats.commit_program_instructions >= end && is_program {
                 self.paused = true;
                 return Some(Stop::Limit);
             }
@@ -51,12 +51,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    #[inline]
-    fn retire(&mut self, u: &MicroOp) {
-        let slot_owner = if u.has(flag::PROGRAM) {
+    fn retire(&mut self) {
+        let slot = self.rob.slot_of(self.rob.head);
+        let u = self.rob.at(slot);
+        let (seq, pc, flags, class, checkpoint) = (u.seq, u.pc, u.flags, u.inst.class, u.checkpoint);
+        let slot_owner = if flags & flag::PROGRAM != 0 {
             self.stats.commit_program_instructions += 1;
             Cause::Base
-        } else if u.has(flag::HANDLER) {
+        } else if flags & flag::HANDLER != 0 {
             self.stats.commit_handler_instructions += 1;
             Cause::DiseInserted
         } else {
@@ -65,11 +67,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         };
         self.cpi.add(slot_owner, 1);
         if P::WANTS_SLOTS {
-            self.probe.slots(u.pc, slot_owner, 1);
+            self.probe.slots(pc, slot_owner, 1);
         }
         self.committed_in_cycle += 1;
         self.last_commit = self.now;
-        match u.inst.class {
+        match class {
             OpClass::Load => {
                 self.loads_used -= 1;
                 self.stats.load_committed_events += 1;
@@ -83,15 +85,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.stats.atomic_committed_events += 1;
                 self.commit_store();
             }
-            class if u.checkpoint != NONE => self.commit_branch(u, class),
+            class if checkpoint != NONE => self.commit_branch(slot, class),
             _ => {}
         }
         if E::ENABLED {
-            self.editor.commit(u.seq);
+            self.editor.commit(seq);
         }
         self.rob.head += 1;
         if P::ENABLED {
-            self.observe(u);
+            let u = *self.rob.at(slot);
+            self.observe(&u);
         }
     }
 
@@ -135,8 +138,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline]
-    fn commit_branch(&mut self, u: &MicroOp, class: OpClass) {
+    fn commit_branch(&mut self, slot: u32, class: OpClass) {
         let Some(kind) = branch_kind(class) else { return };
+        let u = self.rob.at(slot);
         let s = &mut self.stats;
         s.branch_committed_events += 1;
         s.branch_conditional_events += u64::from(class == OpClass::Branch);
@@ -190,7 +194,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if let Some(d) = self.decoded.front() {
             // Ready since the cycle before, and still not dispatched into the empty window.
             let waits = d.ready_cycle < self.now;
-            return (d.pc, if waits { Cause::Serialize } else { d.gap });
+            return (
+                d.pc,
+                match d.inst.class {
+                    _ if !waits => d.gap,
+                    OpClass::Store | OpClass::Atomic if self.stores.is_full() => Cause::StoreWait,
+                    _ => Cause::Serialize,
+                },
+            );
         }
         if let Some(x) = &self.expansion {
             return (x.trigger_pc(), Cause::DiseStall);

@@ -45,7 +45,7 @@ pub enum Cause {
     LoadMemory,
     /// The head is a load that missed the data TLB.
     DTlb,
-    /// The head is a load that waits for an older store.
+    /// The head is a load that waits for an older store, or the store queue is full.
     StoreWait,
 }
 

@@ -81,7 +81,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Some(link) if f.inst.class == OpClass::DiseReturn => (link.pc, link.disepc),
             _ => (f.predicted_next, DisePc::NONE),
         };
-        self.decoded.push_back(Decoded {
+        let (now, ready_cycle) = (self.now, self.now + self.params.decode_to_dispatch);
+        *self.decoded.push() = Decoded {
             seq,
             pc: f.pc,
             inst: f.inst,
@@ -91,12 +92,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             checkpoint: f.checkpoint,
             predicted_next,
             link: link.unwrap_or(NO_LINK),
-            ready_cycle: self.now + self.params.decode_to_dispatch,
+            ready_cycle,
             fetch_cycle: f.fetch_cycle,
-            decode_cycle: self.now,
+            decode_cycle: now,
             fault: f.fault,
             gap,
-        });
+        };
         if E::ENABLED {
             self.wait_for_register_write(seq, &f.inst);
             if f.inst.class == OpClass::DiseReturn {
@@ -181,7 +182,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             next = (f.pc, DisePc::new(x.production, r.inst.imm as u8));
             leaves = false;
         }
-        self.decoded.push_back(Decoded {
+        let (now, ready_cycle) = (self.now, self.now + self.params.decode_to_dispatch);
+        *self.decoded.push() = Decoded {
             seq,
             pc: f.pc,
             inst: r.inst,
@@ -191,12 +193,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             checkpoint,
             predicted_next: next.0,
             link: NO_LINK,
-            ready_cycle: self.now + self.params.decode_to_dispatch,
+            ready_cycle,
             fetch_cycle: f.fetch_cycle,
-            decode_cycle: self.now,
+            decode_cycle: now,
             fault: None,
             gap: std::mem::replace(&mut x.gap, Cause::Frontend),
-        });
+        };
         self.wait_for_register_write(seq, &r.inst);
         if r.inst.class == OpClass::DiseCall && r.inst.op == Op::DiseCall {
             let link = HandlerLink { pc: f.pc, disepc: DisePc::new(x.production, x.index + 1) };

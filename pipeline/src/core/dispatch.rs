@@ -4,7 +4,7 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::exec::Outcome;
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::os::SyscallResult;
 use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
@@ -12,8 +12,12 @@ use hps_sim_core::trap::TrapCause;
 use super::calendar::EventKind;
 use super::memdep::MemoryDependence;
 use super::store_queue::SpeculativeBus;
-use super::uop::{Decoded, MicroOp, NO_PRODUCER, UNKNOWN, flag};
-use super::{Core, PipelineProbe};
+use super::cpi::Cause;
+use super::uop::{Decoded, MicroOp, NONE, UNKNOWN, flag};
+use super::{Core, CoreStats, PipelineProbe};
+
+/// A counter among the statistics.
+type Counter = fn(&mut CoreStats) -> &mut u64;
 
 /// Where an instruction says that execution goes on, and with what side effects.
 struct Executed {
@@ -26,44 +30,50 @@ struct Executed {
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn dispatch(&mut self) {
         for _ in 0..self.params.dispatch_width {
-            let Some(d) = self.decoded.front() else { return };
+            let Some(&d) = self.decoded.front() else { return };
             if d.ready_cycle > self.now || self.halted.is_some() {
                 return;
             }
-            let (class, is_serial) = (d.inst.class, is_serializing(d.inst.class));
-            if !self.has_room(class) {
+            if let Some(counter) = self.dispatch_stall(d.inst.class) {
+                *counter(&mut self.stats) += 1;
                 return;
             }
-            if is_serial && !(self.rob.is_empty() && self.stores.is_empty()) {
-                self.stats.serialize_cycles += 1;
-                return;
-            }
-            let Some(d) = self.decoded.pop_front() else { return };
+            self.decoded.pop_front();
             self.progressed = true;
             self.enter(&d);
         }
     }
 
-    /// Whether the window can take an instruction of this class; counts what it is full of.
+    /// What keeps an instruction of this class out of the window: the counter of such cycles.
     #[inline]
-    fn has_room(&mut self, class: OpClass) -> bool {
-        if self.rob.len() >= self.params.rob_entries {
-            self.stats.rename_rob_full_cycles += 1;
-            return false;
+    fn dispatch_stall(&self, class: OpClass) -> Option<Counter> {
+        let p = &self.params;
+        if self.rob.len() >= p.rob_entries {
+            return Some(|s| &mut s.rename_rob_full_cycles);
         }
-        if self.reservations_used >= self.params.reservation_stations {
-            self.stats.rename_reservation_stations_full_cycles += 1;
-            return false;
+        if self.reservations_used >= p.reservation_stations {
+            return Some(|s| &mut s.rename_reservation_stations_full_cycles);
         }
-        if matches!(class, OpClass::Load | OpClass::Atomic) && self.loads_used >= self.params.load_queue {
-            self.stats.rename_load_queue_full_cycles += 1;
-            return false;
+        if matches!(class, OpClass::Load | OpClass::Atomic) && self.loads_used >= p.load_queue {
+            return Some(|s| &mut s.rename_load_queue_full_cycles);
         }
         if matches!(class, OpClass::Store | OpClass::Atomic) && self.stores.is_full() {
-            self.stats.rename_store_queue_full_cycles += 1;
-            return false;
+            return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
-        true
+        if is_serializing(class) && !(self.rob.is_empty() && self.stores.is_empty()) {
+            return Some(|s| &mut s.serialize_cycles);
+        }
+        None
+    }
+
+    /// Counts skipped cycles for what keeps dispatch waiting in each of them.
+    pub(super) fn account_dispatch_stall(&mut self, cycles: u64) {
+        let Some(d) = self.decoded.front() else { return };
+        if d.ready_cycle <= self.now
+            && let Some(counter) = self.dispatch_stall(d.inst.class)
+        {
+            *counter(&mut self.stats) += cycles;
+        }
     }
 
     fn enter(&mut self, d: &Decoded) {
@@ -71,79 +81,102 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let slot = self.rob.slot_of(position);
         let inst = d.inst;
         let hart = &self.process.hart;
-        let mut u = MicroOp {
+        let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
+        let (old_value, old_fcsr) = (hart.r[inst.rd as usize], hart.fcsr);
+        let (store_pos, store_wait) =
+            if inst.class.is_memory() { self.enter_memory(d, slot) } else { (0, UNKNOWN) };
+        let x = self.execute(d);
+        let mut flags = d.flags;
+        if x.taken {
+            flags |= flag::TAKEN;
+        }
+        let mut class = inst.class;
+        if let Some(cause) = x.trap {
+            flags |= flag::TRAP;
+            self.traps[slot as usize] = cause;
+            class = OpClass::IntAlu;
+        } else if (x.next_pc, x.next_disepc) != (d.predicted_next, d.predicted_disepc) {
+            flags |= flag::MISPREDICTED;
+        }
+        let now = self.now;
+        let ready_cycle = now + self.params.dispatch_to_issue;
+        let pool = self.params.units[class as usize].pool;
+        let old_producer = self.producers[inst.rd as usize];
+        // Nothing that can panic stands between finding the place and writing it: it is written in
+        // place.
+        let place = self.rob.at_mut(slot);
+        *place = MicroOp {
             seq: d.seq,
             inst,
-            flags: d.flags,
-            addr: hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64),
+            result_cycle: UNKNOWN,
+            complete_cycle: UNKNOWN,
+            ready_cycle,
+            first_consumer: NONE,
+            next_consumer: [NONE; 3],
+            producer: [NONE; 3],
+            pending: 0,
+            linked: 0,
+            flags,
+            pool,
+            store_pos,
+            store_wait,
+            addr,
             pc: d.pc,
+            next_pc: x.next_pc,
+            next_disepc: x.next_disepc,
             disepc: d.disepc,
-            old_value: hart.r[inst.rd as usize],
-            old_producer: self.producers[inst.rd as usize],
-            old_fcsr: hart.fcsr,
+            old_value,
+            old_producer,
+            old_fcsr,
+            level: Cause::Execute,
             gap: d.gap,
             checkpoint: d.checkpoint,
+            next_parked: NONE,
             link: d.link,
             fetch_cycle: d.fetch_cycle,
             decode_cycle: d.decode_cycle,
-            dispatch_cycle: self.now,
-            ready_cycle: self.now + self.params.dispatch_to_issue,
-            store_pos: self.stores.tail,
-            ..MicroOp::EMPTY
+            dispatch_cycle: now,
+            issue_cycle: UNKNOWN,
         };
-        self.enter_memory(&mut u, slot);
-        let x = self.execute(d);
-        u.next_pc = x.next_pc;
-        u.next_disepc = x.next_disepc;
-        if x.taken {
-            u.flags |= flag::TAKEN;
-        }
-        if let Some(cause) = x.trap {
-            u.flags |= flag::TRAP;
-            self.traps[slot as usize] = cause;
-        } else if (x.next_pc, x.next_disepc) != (d.predicted_next, d.predicted_disepc) {
-            u.flags |= flag::MISPREDICTED;
-        }
-        self.link_sources(&mut u, slot);
-        if u.writes_register() {
+        self.link_sources(&inst, slot, store_pos);
+        if inst.rd != reg::SINK {
             self.producers[inst.rd as usize] = position;
         }
         self.reservations_used += 1;
         self.stats.dispatch_instructions += 1;
-        let schedule = u.pending == 0;
-        let ready = u.ready_cycle;
-        *self.rob.at_mut(slot) = u;
         self.rob.tail += 1;
-        if schedule {
-            self.calendar.push(self.now, ready, EventKind::Ready, slot, d.seq);
+        let u = self.rob.at(slot);
+        if u.pending == 0 {
+            self.calendar.push(self.now, u.ready_cycle, EventKind::Ready, slot, d.seq);
         }
         if E::ENABLED && self.decode_waits_for == d.seq {
             self.decode_waits_for = 0;
         }
     }
 
-    /// Takes places in the load and store queues.
+    /// Takes places in the load and store queues. Returns the position in the store queue (of a
+    /// load: one past the youngest older store), and the store that a load's set makes it wait for.
     #[inline]
-    fn enter_memory(&mut self, u: &mut MicroOp, slot: u32) {
-        if !u.inst.class.is_memory() {
-            return;
-        }
-        if matches!(u.inst.class, OpClass::Load | OpClass::Atomic) {
+    fn enter_memory(&mut self, d: &Decoded, slot: u32) -> (u64, u64) {
+        let class = d.inst.class;
+        let mut at = (self.stores.tail, UNKNOWN);
+        if class != OpClass::Store {
             self.loads_used += 1;
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.tick(self.now);
-                u.store_wait = sets.load(u.pc).unwrap_or(UNKNOWN);
+                at.1 = sets.load(d.pc).unwrap_or(UNKNOWN);
             }
         }
-        if matches!(u.inst.class, OpClass::Store | OpClass::Atomic) {
-            u.store_pos = self.stores.push(slot, u.seq);
+        if class != OpClass::Load {
+            at.0 = self.stores.push();
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.store(u.pc, u.store_pos);
+                sets.store(d.pc, at.0);
             }
-            if u.inst.class == OpClass::Atomic {
+            if class == OpClass::Atomic {
                 self.reservations_before[slot as usize] = self.process.hart.reservation;
             }
         }
+        at
     }
 
     /// Executes functionally.
@@ -260,28 +293,27 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Instructions in the front-end may be stale: they are decoded again in place. Their number
     /// and order hardly ever change; where they do, the misprediction check finds it.
     fn refetch_decoded(&mut self) {
-        for f in &mut self.fetched {
-            match self.code.lookup(f.pc, &self.process.mem, &self.editor) {
-                Ok(slot) => {
-                    f.inst = slot.inst;
-                    f.mask = slot.mask;
-                    f.fault = None;
-                }
-                Err(cause) => f.fault = Some(cause),
+        let Core { code, process, editor, fetched, decoded, .. } = self;
+        fetched.for_each(|f| match code.lookup(f.pc, &process.mem, editor) {
+            Ok(slot) => {
+                f.inst = slot.inst;
+                f.mask = slot.mask;
+                f.fault = None;
             }
-        }
-        for d in &mut self.decoded {
+            Err(cause) => f.fault = Some(cause),
+        });
+        decoded.for_each(|d| {
             if d.disepc != DisePc::NONE {
-                continue;
+                return;
             }
-            match self.code.lookup(d.pc, &self.process.mem, &self.editor) {
+            match code.lookup(d.pc, &process.mem, editor) {
                 Ok(slot) => {
                     d.inst = slot.inst;
                     d.fault = None;
                 }
                 Err(cause) => d.fault = Some(cause),
             }
-        }
+        });
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.
@@ -294,38 +326,36 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Enters the consumer lists of producers that have not issued yet.
-    #[inline]
-    fn link_sources(&mut self, u: &mut MicroOp, slot: u32) {
-        let is_store = u.inst.class == OpClass::Store;
-        for (k, r) in u.sources().into_iter().enumerate() {
+    fn link_sources(&mut self, inst: &Inst, slot: u32, store_pos: u64) {
+        let is_store = inst.class == OpClass::Store;
+        for (k, r) in [inst.rs1, inst.rs2, inst.rs3].into_iter().enumerate() {
             if r == reg::ZERO {
                 continue;
             }
             let position = self.producers[r as usize];
-            if position < self.rob.head || position == NO_PRODUCER {
+            if position < self.rob.head {
                 continue;
             }
+            let is_data = is_store && k == 1;
             let at = self.rob.slot_of(position);
             let producer = self.rob.at_mut(at);
-            let is_data = is_store && k == 1;
-            if producer.result_cycle != UNKNOWN {
-                if !is_data {
-                    u.ready_cycle = u.ready_cycle.max(producer.result_cycle);
-                } else {
-                    self.stores.get_mut(u.store_pos).data_cycle = producer.result_cycle.max(self.now + 1);
-                }
-                continue;
-            }
-            u.next_consumer[k] = producer.first_consumer;
-            u.producer[k] = at;
-            producer.first_consumer = slot * 4 + k as u32;
-            u.linked |= 1 << k;
-            if !is_data {
-                u.pending += 1;
+            let result_cycle = producer.result_cycle;
+            if result_cycle == UNKNOWN {
+                let next = std::mem::replace(&mut producer.first_consumer, slot * 4 + k as u32);
+                let u = self.rob.at_mut(slot);
+                u.next_consumer[k] = next;
+                u.producer[k] = at;
+                u.linked |= 1 << k;
+                u.pending += u8::from(!is_data);
+            } else if is_data {
+                self.stores.get_mut(store_pos).data_cycle = result_cycle.max(self.now + 1);
+            } else {
+                let u = self.rob.at_mut(slot);
+                u.ready_cycle = u.ready_cycle.max(result_cycle);
             }
         }
-        if is_store && u.linked & 2 == 0 {
-            let e = self.stores.get_mut(u.store_pos);
+        if is_store && self.rob.at(slot).linked & 2 == 0 {
+            let e = self.stores.get_mut(store_pos);
             if e.data_cycle == UNKNOWN {
                 e.data_cycle = self.now + 1;
             }

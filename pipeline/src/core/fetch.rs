@@ -175,16 +175,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline]
     fn push_fetched(&mut self, pc: u64, inst: Inst, mask: u32, checkpoint: u32, predicted_next: u64) {
         let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
-        self.fetched.push_back(Fetched {
+        let (now, ready_cycle) = (self.now, self.now + self.params.fetch_to_decode);
+        *self.fetched.push() = Fetched {
             pc,
             inst,
             mask,
             checkpoint,
             predicted_next,
-            ready_cycle: self.now + self.params.fetch_to_decode,
-            fetch_cycle: self.now,
+            ready_cycle,
+            fetch_cycle: now,
             fault: None,
             gap,
-        });
+        };
     }
 }

@@ -7,6 +7,15 @@ use super::calendar::EventKind;
 use super::uop::{NONE, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
+/// What became of an instruction that could issue.
+enum Attempt {
+    Issued,
+    /// It has to wait for something other than a unit, and has left the ready set.
+    Waits,
+    /// No unit of its pool is free in this cycle.
+    NoUnit,
+}
+
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// What the calendar holds for this cycle.
     pub(super) fn run_events(&mut self) {
@@ -19,7 +28,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             self.progressed = true;
             match event.kind {
-                EventKind::Ready => self.ready.insert(event.slot),
+                EventKind::Ready => self.ready.insert(event.slot, self.rob.at(event.slot).pool),
                 EventKind::Resolve => self.resolve(event.slot),
                 EventKind::Violation => self.violation(event.slot),
             }
@@ -27,40 +36,60 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.due = due;
     }
 
+    /// Issues the oldest ready instructions for which units are free.
     pub(super) fn issue(&mut self) {
-        let last = self.rob.slots() as u32 - 1;
-        let mut at = self.rob.slot_of(self.rob.head);
-        let mut left = self.rob.len() as u32;
-        let mut issued = 0;
-        while issued < self.params.issue_width {
-            let Some((slot, rest)) = self.ready.next_from(at, left) else { return };
-            at = (slot + 1) & last;
-            left = rest;
-            if self.try_issue(slot) {
-                issued += 1;
-                self.progressed = true;
+        if !self.ready.any() {
+            return;
+        }
+        let head = self.rob.slot_of(self.rob.head);
+        let mut left = self.params.issue_width;
+        let mut pools = self.ready.pools();
+        let mut step = 0;
+        while let Some((mut bits, base)) = self.ready.walk(head, step, pools) {
+            while bits != 0 {
+                let slot = base + bits.trailing_zeros();
+                bits &= bits - 1;
+                let pool = self.rob.at(slot).pool;
+                if pools >> pool & 1 == 0 {
+                    continue;
+                }
+                match self.try_issue(slot, pool) {
+                    Attempt::Issued => left -= 1,
+                    Attempt::Waits => continue,
+                    Attempt::NoUnit => {
+                        pools &= !(1 << pool);
+                        continue;
+                    }
+                }
+                if left == 0 {
+                    return;
+                }
             }
+            step += 1;
         }
     }
 
-    /// Issues one ready instruction if a unit is free. False: nothing was used.
     #[inline]
-    fn try_issue(&mut self, slot: u32) -> bool {
+    fn try_issue(&mut self, slot: u32, pool: u8) -> Attempt {
         let u = self.rob.at(slot);
         let class = if u.has(flag::TRAP) { OpClass::IntAlu } else { u.inst.class };
         if class.is_memory() && !self.may_access_memory(slot) {
-            return false;
+            return Attempt::Waits;
         }
         let unit = self.params.units[class as usize];
         let now = self.now;
-        let Some(free) =
-            self.units[unit.pool as usize].iter_mut().find(|free| **free <= now)
-        else {
-            return false;
-        };
+        let free = self.units[pool as usize].iter_mut().find(|free| **free <= now);
+        let Some(free) = free else { return Attempt::NoUnit };
         *free = now + u64::from(unit.interval_cycles);
-        self.ready.remove(slot);
-        let latency = u64::from(unit.latency_cycles);
+        self.ready.remove(slot, pool);
+        self.progressed = true;
+        self.send(slot, class, u64::from(unit.latency_cycles));
+        Attempt::Issued
+    }
+
+    /// Sends an instruction to its unit.
+    #[inline]
+    fn send(&mut self, slot: u32, class: OpClass, latency: u64) {
         match class {
             OpClass::Load | OpClass::Atomic => self.issue_load(slot, latency),
             OpClass::Store => self.issue_store(slot, latency),
@@ -68,10 +97,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 if self.rob.at(slot).inst.class.is_memory() {
                     self.abandon_store(slot);
                 }
-                self.complete(slot, now + latency);
+                self.complete(slot, self.now + latency);
             }
         }
-        true
     }
 
     /// The result of an issued instruction will be there in `result_cycle`: its consumers learn it.

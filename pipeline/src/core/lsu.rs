@@ -34,8 +34,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 if oldest && self.stores.head == u.store_pos {
                     return true;
                 }
-                self.rob.at_mut(slot).flags |= flag::WAITS_FOR_HEAD;
-                self.ready.remove(slot);
+                let u = self.rob.at_mut(slot);
+                u.flags |= flag::WAITS_FOR_HEAD;
+                self.ready.remove(slot, u.pool);
                 false
             }
             OpClass::Load => match self.store_to_wait_for(slot) {
@@ -69,10 +70,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     fn park(&mut self, slot: u32, position: u64) {
-        self.ready.remove(slot);
         self.stats.load_parked_events += 1;
         let e = self.stores.get_mut(position);
         let u = self.rob.at_mut(slot);
+        self.ready.remove(slot, u.pool);
         u.flags |= flag::PARKED;
         u.next_parked = e.parked;
         u.store_wait = position;
@@ -263,8 +264,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let slot = self.rob.slot_of(self.rob.head);
         let Some(head) = self.rob.head() else { return };
         if head.has(flag::WAITS_FOR_HEAD) && self.stores.head == head.store_pos {
-            self.rob.at_mut(slot).flags &= !flag::WAITS_FOR_HEAD;
-            self.ready.insert(slot);
+            let u = self.rob.at_mut(slot);
+            u.flags &= !flag::WAITS_FOR_HEAD;
+            self.ready.insert(slot, u.pool);
         }
     }
 }

@@ -25,7 +25,7 @@ impl MemoryDependence {
             MemDep::Conservative => MemoryDependence::Conservative,
             MemDep::Aggressive => MemoryDependence::Aggressive,
             MemDep::StoreSets(c) => MemoryDependence::StoreSets(StoreSets {
-                ssit: vec![INVALID; c.ssit_entries.max(1) as usize],
+                ssit: vec![INVALID; (c.ssit_entries as usize).next_power_of_two()],
                 lfst: vec![0; c.lfst_entries.max(1) as usize],
                 next_set: 0,
                 clear_interval: c.clear_interval_cycles.max(1),
@@ -49,7 +49,7 @@ pub struct StoreSets {
 impl StoreSets {
     #[inline]
     fn index(&self, pc: u64) -> usize {
-        ((pc >> 1) as usize) % self.ssit.len()
+        ((pc >> 1) as usize) & (self.ssit.len() - 1)
     }
 
     /// A load is dispatched: the store queue position of the store to wait for.

@@ -18,6 +18,7 @@ mod issue;
 mod lsu;
 mod memdep;
 mod probe;
+mod queue;
 mod rob;
 mod squash;
 mod stats;
@@ -27,8 +28,6 @@ mod uop;
 pub use cpi::{Cause, CpiStack};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use stats::CoreStats;
-
-use std::collections::VecDeque;
 
 use hps_sim_core::code::{CodeCache, HandlerLink};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -47,6 +46,7 @@ use calendar::{Calendar, Event};
 use decode::Expansion;
 use fetch::FetchState;
 use memdep::MemoryDependence;
+use queue::Queue;
 use rob::{ReadySet, Rob};
 use store_queue::StoreQueue;
 use uop::{Decoded, Fetched, NO_PRODUCER};
@@ -103,8 +103,8 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     next_seq: u64,
     // Front-end.
     fetch: FetchState,
-    fetched: VecDeque<Fetched>,
-    decoded: VecDeque<Decoded>,
+    fetched: Queue<Fetched>,
+    decoded: Queue<Decoded>,
     checkpoints: Vec<Checkpoint>,
     checkpoint_tail: u32,
     expansion: Option<Expansion>,
@@ -162,6 +162,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
         let table = UnitTable::new(&config.units);
         let fetch = FetchState::at(process.hart.pc);
+        let mut code = CodeCache::new();
+        code.sync(&process.mem, &editor);
         Core {
             editor,
             probe,
@@ -169,12 +171,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             cpi: CpiStack::default(),
             memory: MemorySystem::new(&config.memory),
             branches: BranchUnit::new(&config.branch),
-            code: CodeCache::new(),
+            code,
             now: 0,
             next_seq: 1,
             fetch,
-            fetched: VecDeque::with_capacity(params.fetch_buffer),
-            decoded: VecDeque::with_capacity(params.decode_buffer),
+            fetched: Queue::new(params.fetch_buffer, Fetched::EMPTY),
+            decoded: Queue::new(params.decode_buffer, Decoded::EMPTY),
             checkpoints: vec![Checkpoint::default(); in_flight.next_power_of_two()],
             checkpoint_tail: 0,
             expansion: None,
@@ -184,7 +186,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             decode_gap: None,
             decode_waits_for: 0,
             producers: [NO_PRODUCER; reg::COUNT],
-            ready: ReadySet::new(slots),
+            ready: ReadySet::new(slots, table.pool_units().len()),
             calendar: Calendar::new(16),
             due: Vec::with_capacity(64),
             reservations_used: 0,
@@ -232,19 +234,22 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline]
     fn cycle(&mut self, end: u64) -> Option<Stop> {
         if self.paused {
-            // The last run ended in the middle of a cycle, which goes on here.
+            // The last run ended in the middle of a cycle, behind a commit; it goes on here.
             self.paused = false;
         } else {
             self.now += 1;
             self.committed_in_cycle = 0;
+            self.stats.cycles = self.now;
+            self.progressed = false;
+            self.drain_store();
+            // In front of commit: a branch resolves, and a store finds its violation, before it
+            // may leave the ROB in the same cycle.
+            self.run_events();
         }
-        self.stats.cycles = self.now;
-        self.progressed = false;
         let stop = self.commit(end);
         if stop.is_some() {
             return stop;
         }
-        self.run_events();
         self.issue();
         self.dispatch();
         self.decode();
@@ -296,6 +301,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let skipped = next - 1 - now;
         if skipped > 0 {
             self.account_lost_slots(skipped * self.params.commit_width);
+            self.account_dispatch_stall(skipped);
             self.stats.idle_skipped_cycles += skipped;
             self.now += skipped;
         }

@@ -65,51 +65,78 @@ impl Rob {
     }
 }
 
-/// One bit for each ROB slot: the instruction in it has its operands and waits for a unit.
+/// The ready instructions: for each pool of units, one bit for each ROB slot.
+///
+/// Instructions of a pool without a free unit are left out of a cycle's walk as a whole, so that
+/// each step of the walk issues something.
 pub struct ReadySet {
-    words: Vec<u64>,
+    /// `pool * words + word`.
+    bits: Vec<u64>,
+    words: usize,
+    /// Members of each pool, and of all.
+    count: Vec<u32>,
+    total: u32,
 }
 
 impl ReadySet {
-    pub fn new(slots: usize) -> Self {
-        ReadySet { words: vec![0; slots.div_ceil(64)] }
+    pub fn new(slots: usize, pools: usize) -> Self {
+        let words = slots.div_ceil(64);
+        ReadySet { bits: vec![0; words * pools], words, count: vec![0; pools], total: 0 }
     }
 
     #[inline]
-    pub fn insert(&mut self, slot: u32) {
-        self.words[slot as usize / 64] |= 1 << (slot % 64);
+    pub fn insert(&mut self, slot: u32, pool: u8) {
+        let word = &mut self.bits[pool as usize * self.words + slot as usize / 64];
+        let bit = 1 << (slot % 64);
+        let new = u32::from(*word & bit == 0);
+        self.count[pool as usize] += new;
+        self.total += new;
+        *word |= bit;
     }
 
     #[inline]
-    pub fn remove(&mut self, slot: u32) {
-        self.words[slot as usize / 64] &= !(1 << (slot % 64));
+    pub fn remove(&mut self, slot: u32, pool: u8) {
+        let word = &mut self.bits[pool as usize * self.words + slot as usize / 64];
+        let bit = 1 << (slot % 64);
+        let old = u32::from(*word & bit != 0);
+        self.count[pool as usize] -= old;
+        self.total -= old;
+        *word &= !bit;
+    }
+
+    /// Pools with members, as bits.
+    #[inline]
+    pub fn pools(&self) -> u32 {
+        self.count.iter().enumerate().fold(0, |mask, (i, &n)| mask | u32::from(n != 0) << i)
     }
 
     #[inline]
     pub fn any(&self) -> bool {
-        self.words.iter().any(|&w| w != 0)
+        self.total != 0
     }
 
-    /// The first member at or after `slot`, going round once; `budget` is how many slots are left
-    /// to look at. Returns the slot and what is left of the budget behind it.
+    /// Word `step` of the walk from the oldest instruction, whose slot is `head`, over the members
+    /// of these pools: its bits, and the slot of its bit 0. The word of the head comes twice, its
+    /// upper part first and its lower part last; behind that the walk has ended.
     #[inline]
-    pub fn next_from(&self, slot: u32, budget: u32) -> Option<(u32, u32)> {
-        let size = self.words.len() as u32 * 64;
-        let mut at = slot;
-        let mut left = budget;
-        while left > 0 {
-            let bits = self.words[at as usize / 64] >> (at % 64);
-            let span = (64 - at % 64).min(left);
-            if bits != 0 {
-                let skip = bits.trailing_zeros();
-                if skip < span {
-                    return Some((at + skip, left - skip - 1));
-                }
-            }
-            left -= span;
-            at = (at + span) % size;
+    pub fn walk(&self, head: u32, step: usize, pools: u32) -> Option<(u64, u32)> {
+        if step > self.words {
+            return None;
         }
-        None
+        let word = (head as usize / 64 + step) & (self.words - 1);
+        let mut bits = 0;
+        let mut rest = pools;
+        while rest != 0 {
+            bits |= self.bits[rest.trailing_zeros() as usize * self.words + word];
+            rest &= rest - 1;
+        }
+        let above = u64::MAX << (head % 64);
+        if step == 0 {
+            bits &= above;
+        } else if step == self.words {
+            bits &= !above;
+        }
+        Some((bits, (word * 64) as u32))
     }
 }
 
@@ -119,20 +146,37 @@ mod tests {
 
     #[test]
     fn the_ready_set_is_walked_in_age_order_across_the_end_of_the_ring() {
-        let mut set = ReadySet::new(128);
+        let mut set = ReadySet::new(128, 2);
         for slot in [3, 64, 100, 127] {
-            set.insert(slot);
+            set.insert(slot, (slot % 2) as u8);
         }
+        assert_eq!(set.pools(), 3);
         let mut found = Vec::new();
-        let (mut at, mut left) = (100, 128);
-        while let Some((slot, rest)) = set.next_from(at, left) {
-            found.push(slot);
-            at = (slot + 1) % 128;
-            left = rest;
+        for step in 0.. {
+            let Some((mut bits, base)) = set.walk(100, step, set.pools()) else { break };
+            while bits != 0 {
+                found.push(base + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
         }
         assert_eq!(found, [100, 127, 3, 64]);
-        set.remove(127);
-        assert_eq!(set.next_from(101, 30), None);
-        assert!(set.any());
+        for slot in found {
+            set.remove(slot, (slot % 2) as u8);
+        }
+        assert!(!set.any());
+    }
+
+    #[test]
+    fn a_pool_left_out_is_not_walked() {
+        let mut set = ReadySet::new(64, 2);
+        set.insert(5, 0);
+        set.insert(9, 1);
+        set.insert(9, 1);
+        assert_eq!(set.walk(0, 0, 2), Some((1 << 9, 0)));
+        assert_eq!(set.walk(6, 0, 1), Some((0, 0)));
+        assert_eq!(set.walk(6, 1, 1), Some((1 << 5, 0)));
+        assert_eq!(set.walk(6, 2, 1), None);
+        set.remove(9, 1);
+        assert_eq!(set.pools(), 1);
     }
 }

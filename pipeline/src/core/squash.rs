@@ -63,6 +63,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt
     /// would: afterwards `process` holds the precise state, and execution goes on from there.
     pub fn drain_to_boundary(&mut self) {
+        self.empty_pipeline();
+        self.process.hart.pc = self.fetch.pc;
+        self.process.hart.disepc = self.resume;
+    }
+
+    fn empty_pipeline(&mut self) {
         if !self.rob.is_empty() {
             self.restart_from(self.rob.head, Cause::Serialize);
             return;
@@ -154,7 +160,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn undo(&mut self, u: &MicroOp) {
         let slot = self.rob.slot_of(self.rob.tail);
         self.stats.squash_instructions += 1;
-        self.ready.remove(slot);
+        self.ready.remove(slot, u.pool);
         if !u.has(flag::ISSUED) {
             self.reservations_used -= 1;
         }

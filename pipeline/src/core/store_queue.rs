@@ -22,8 +22,6 @@ pub struct StoreEntry {
     pub addr_known: bool,
     /// Written to guest memory.
     pub committed: bool,
-    pub rob_slot: u32,
-    pub seq: u64,
     /// Cycle from which the data may be forwarded.
     pub data_cycle: u64,
     /// ROB position of the oldest younger load that read too early, or [`UNKNOWN`].
@@ -74,8 +72,6 @@ impl StoreQueue {
             size: 0,
             addr_known: false,
             committed: false,
-            rob_slot: NONE,
-            seq: 0,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: NONE,
@@ -113,7 +109,7 @@ impl StoreQueue {
     }
 
     /// Adds the youngest store; its address and data follow when it executes.
-    pub fn push(&mut self, rob_slot: u32, seq: u64) -> u64 {
+    pub fn push(&mut self) -> u64 {
         let pos = self.tail;
         *self.get_mut(pos) = StoreEntry {
             addr: 0,
@@ -121,8 +117,6 @@ impl StoreQueue {
             size: 0,
             addr_known: false,
             committed: false,
-            rob_slot,
-            seq,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: NONE,

@@ -2,7 +2,7 @@
 
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::inst::Inst;
 use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
@@ -28,8 +28,6 @@ pub mod flag {
     pub const ISSUED: u16 = 1 << 4;
     /// Faults when it commits.
     pub const TRAP: u16 = 1 << 5;
-    /// Ends the program when it commits.
-    pub const HALT: u16 = 1 << 6;
     /// Waits, in the list of a store, until that store gets on.
     pub const PARKED: u16 = 1 << 7;
     /// An atomic that waits to be the oldest instruction.
@@ -74,6 +72,41 @@ pub struct Decoded {
     pub gap: Cause,
 }
 
+impl Fetched {
+    /// What an empty place of the queue holds.
+    pub const EMPTY: Fetched = Fetched {
+        pc: 0,
+        inst: Inst::illegal(0),
+        mask: 0,
+        checkpoint: NONE,
+        predicted_next: 0,
+        ready_cycle: 0,
+        fetch_cycle: 0,
+        fault: None,
+        gap: Cause::Frontend,
+    };
+}
+
+impl Decoded {
+    /// What an empty place of the queue holds.
+    pub const EMPTY: Decoded = Decoded {
+        seq: 0,
+        pc: 0,
+        inst: Inst::illegal(0),
+        disepc: DisePc::NONE,
+        predicted_disepc: DisePc::NONE,
+        flags: 0,
+        checkpoint: NONE,
+        predicted_next: 0,
+        link: NO_LINK,
+        ready_cycle: 0,
+        fetch_cycle: 0,
+        decode_cycle: 0,
+        fault: None,
+        gap: Cause::Frontend,
+    };
+}
+
 /// An instruction in the ROB.
 #[derive(Clone, Copy)]
 pub struct MicroOp {
@@ -96,6 +129,8 @@ pub struct MicroOp {
     /// Sources that are in the consumer list of their producer, as bits.
     pub linked: u8,
     pub flags: u16,
+    /// Pool of the unit that runs it.
+    pub pool: u8,
     /// Position in the store queue (of a load: of the youngest older store, plus one).
     pub store_pos: u64,
     /// Of a load: the store queue position that its store set makes it wait for, or [`UNKNOWN`].
@@ -145,6 +180,7 @@ impl MicroOp {
         pending: 0,
         linked: 0,
         flags: 0,
+        pool: 0,
         store_pos: 0,
         store_wait: UNKNOWN,
         addr: 0,
@@ -170,17 +206,5 @@ impl MicroOp {
     #[inline]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
-    }
-
-    /// The sources in the order of their numbers.
-    #[inline]
-    pub fn sources(&self) -> [u8; 3] {
-        [self.inst.rs1, self.inst.rs2, self.inst.rs3]
-    }
-
-    /// It writes a register.
-    #[inline]
-    pub fn writes_register(&self) -> bool {
-        self.inst.rd != reg::SINK
     }
 }

@@ -1,6 +1,6 @@
 //! The pipeline against the functional machine: registers, memory, retired stream.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, PipelineProbe};
@@ -66,7 +66,7 @@ pub struct Outcome {
     pub retired: RetiredCounts,
     pub stream: Stream,
     /// Pages that were written, with their content.
-    pub pages: Vec<(u64, Vec<u8>)>,
+    pub pages: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Outcome {
@@ -133,15 +133,16 @@ impl Outcome {
         assert_eq!(self.hart.reservation, other.hart.reservation, "{what}: load reservation");
     }
 
-    /// Both left the same memory, apart from addresses in `except`.
+    /// Both left the same memory, apart from addresses in `except`. A page that only one of them
+    /// counts as written (the pipeline does so when a store is checked, also on a wrong path) has
+    /// to be as it was: the tests' memory begins with zeros.
     pub fn assert_same_memory(&self, other: &Outcome, except: std::ops::Range<u64>, what: &str) {
-        let addresses = |o: &Outcome| -> BTreeSet<u64> {
-            o.pages.iter().map(|p| p.0).filter(|a| !except.contains(a)).collect()
-        };
-        assert_eq!(addresses(self), addresses(other), "{what}: pages written");
-        for (address, bytes) in self.pages.iter().filter(|p| !except.contains(&p.0)) {
-            let theirs = &other.pages.iter().find(|p| p.0 == *address).expect("compared above").1;
-            let differs = bytes.iter().zip(theirs).position(|(a, b)| a != b);
+        let untouched = vec![0; PAGE_SIZE as usize];
+        let written = self.pages.keys().chain(other.pages.keys());
+        for address in written.filter(|address| !except.contains(address)) {
+            let ours = self.pages.get(address).unwrap_or(&untouched);
+            let theirs = other.pages.get(address).unwrap_or(&untouched);
+            let differs = ours.iter().zip(theirs).position(|(a, b)| a != b);
             assert_eq!(differs, None, "{what}: byte of page {address:#x} that differs");
         }
     }
@@ -168,15 +169,12 @@ fn assert_same_steps(ours: &[Step], theirs: &[Step], what: &str) {
     assert_eq!(ours.len(), theirs.len(), "{what}: length of the retired stream");
 }
 
-fn written_pages(mem: &Memory) -> Vec<(u64, Vec<u8>)> {
-    let mut pages: Vec<(u64, Vec<u8>)> = mem
-        .dirty_pages()
+fn written_pages(mem: &Memory) -> BTreeMap<u64, Vec<u8>> {
+    mem.dirty_pages()
         .map(|address| {
             let mut bytes = vec![0; PAGE_SIZE as usize];
             mem.read_bytes_forced(address, &mut bytes).expect("a written page is mapped");
             (address, bytes)
         })
-        .collect();
-    pages.sort();
-    pages
+        .collect()
 }

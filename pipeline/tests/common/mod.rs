@@ -14,7 +14,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::process::Process;
 
-pub use assemble::{CODE, DATA, Program};
+pub use assemble::Program;
 
 /// A preset by its name.
 pub fn preset(name: &str) -> MachineConfig {

@@ -43,11 +43,13 @@ pub struct Mix {
     pub statements: u64,
     /// Reads and writes of control registers (they serialize, so they make a run slow).
     pub csr: bool,
+    /// Instruction-stream synchronisations.
+    pub sync: bool,
 }
 
 impl Default for Mix {
     fn default() -> Self {
-        Mix { iterations: 24, statements: 60, csr: true }
+        Mix { iterations: 24, statements: 60, csr: true, sync: false }
     }
 }
 
@@ -167,12 +169,12 @@ impl Writer {
         self.line(&line);
     }
 
-    fn csr(&mut self) {
+    fn csr(&mut self, sync: bool) {
         let (d, a) = (self.int(), self.int());
         let line = match self.random.below(5) {
             0 => format!("rdinstret {d}"),
             1 => format!("fsflags {d}, {a}"),
-            2 => "fence.i".to_string(),
+            2 if sync => "fence.i".to_string(),
             _ => format!("frflags {d}"),
         };
         self.line(&line);
@@ -240,7 +242,7 @@ impl Writer {
             13..=15 if depth < 3 => self.branch(depth),
             16 => self.atomic(),
             17..=18 if mix.is_some() => self.call(),
-            19 if mix.is_some_and(|m| m.csr) && self.random.below(3) == 0 => self.csr(),
+            19 if mix.is_some_and(|m| m.csr) && self.random.below(3) == 0 => self.csr(mix.is_some_and(|m| m.sync)),
             _ => self.memory(),
         }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Timed, failed, grid, row};
+use crate::support::{Timed, failed, grid, grid_of, row};
 use hps_experiments::{ProfileKind, Row};
 use hps_plots::{PlotError, ReportFiles, ReportInfo, summary_table, to_csv, write_report};
 
@@ -52,7 +52,7 @@ fn colours(path: &Path) -> (u32, u32, usize) {
     let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
     let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
     let info = reader.next_frame(&mut pixels).expect("pixels");
-    let seen: std::collections::HashSet<&[u8]> = pixels.chunks(4).collect();
+    let seen: std::collections::HashSet<&[u8]> = pixels.chunks(info.color_type.samples()).collect();
     (info.width, info.height, seen.len())
 }
 
@@ -147,7 +147,7 @@ fn figures_carry_their_labels() {
 #[test]
 fn heat_map_cells_are_the_means_of_the_rows() {
     let dir = tempfile::tempdir().unwrap();
-    let rows = grid(&["alpha", "beta"], Timed::None);
+    let rows = grid_of(ProfileKind::DataStream, &["alpha", "beta"], Timed::None);
     report(dir.path(), &rows);
     let cells = texts(&svg(dir.path(), "data-stream-accuracy-heatmap"));
     for burst in crate::support::BURSTS {
@@ -174,7 +174,7 @@ fn heat_map_cells_are_the_means_of_the_rows() {
 #[test]
 fn partly_timed_rows_leave_out_only_what_needs_time() {
     let dir = tempfile::tempdir().unwrap();
-    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let mut rows = grid_of(ProfileKind::Method, &["alpha", "beta"], Timed::PaperPoints);
     let (files, html) = report(dir.path(), &rows);
     let some = names(&files);
     assert!(some.contains(&"method-overhead-frequency.svg".to_string()));
@@ -194,7 +194,7 @@ fn partly_timed_rows_leave_out_only_what_needs_time() {
 #[test]
 fn failures_are_listed_and_left_out_of_means() {
     let dir = tempfile::tempdir().unwrap();
-    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let mut rows = grid_of(ProfileKind::Method, &["alpha", "beta"], Timed::PaperPoints);
     for row in rows
         .iter_mut()
         .filter(|r| r.program == "beta" && r.one_in == 500)
@@ -202,7 +202,7 @@ fn failures_are_listed_and_left_out_of_means() {
         *row = failed(row.clone(), "guest fault at 0x10: <bad>");
     }
     let (_, html) = report(dir.path(), &rows);
-    assert!(html.contains("12 points: guest fault at 0x10: &lt;bad&gt;"));
+    assert!(html.contains("4 points: guest fault at 0x10: &lt;bad&gt;"));
     assert!(html.contains("hot method of beta (small) at burst 1, 1/500"));
     assert!(html.contains("<td class=\"n\">1 of 2</td>"));
     let title = texts(&svg(dir.path(), "method-accuracy-frequency"));
@@ -212,10 +212,10 @@ fn failures_are_listed_and_left_out_of_means() {
     );
     let table = summary_table(&rows);
     assert!(
-        table.contains("12 points failed: guest fault at 0x10: <bad>"),
+        table.contains("4 points failed: guest fault at 0x10: <bad>"),
         "{table}"
     );
-    assert!(table.contains("  and 9 more"), "{table}");
+    assert!(table.contains("  and 1 more"), "{table}");
 }
 
 #[test]
@@ -247,7 +247,10 @@ fn a_point_that_failed_and_was_run_again_counts_once() {
 fn hostile_names_are_escaped_and_cannot_leave_the_folder() {
     let dir = tempfile::tempdir().unwrap();
     let name = "../<script>alert('x')</script>\u{1}&\u{1b}[31m";
-    let (files, html) = report(dir.path(), &grid(&[name, "plain"], Timed::PaperPoints));
+    let (files, html) = report(
+        dir.path(),
+        &grid_of(ProfileKind::Method, &[name, "plain"], Timed::PaperPoints),
+    );
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
     assert!(html.contains("Sweep &lt;one&gt;") && html.contains("hps sweep --out a&amp;b"));
     assert!(!html.contains('\u{1}') && !html.contains('\u{1b}'));
@@ -263,7 +266,10 @@ fn hostile_names_are_escaped_and_cannot_leave_the_folder() {
 #[test]
 fn the_page_needs_nothing_from_outside() {
     let dir = tempfile::tempdir().unwrap();
-    let (_, html) = report(dir.path(), &grid(&["alpha"], Timed::PaperPoints));
+    let (_, html) = report(
+        dir.path(),
+        &grid_of(ProfileKind::CallPair, &["alpha"], Timed::PaperPoints),
+    );
     let outside = html.replace("http://www.w3.org/2000/svg", "");
     for word in [
         "http:", "https:", "src=", "@import", "url(", "<script", "<link",
@@ -290,9 +296,9 @@ fn the_page_needs_nothing_from_outside() {
 #[test]
 fn different_machines_and_inputs_are_kept_apart() {
     let dir = tempfile::tempdir().unwrap();
-    let mut rows = grid(&["alpha"], Timed::PaperPoints);
+    let mut rows = grid_of(ProfileKind::Method, &["alpha"], Timed::PaperPoints);
     rows.extend(
-        grid(&["alpha"], Timed::PaperPoints)
+        grid_of(ProfileKind::Method, &["alpha"], Timed::PaperPoints)
             .into_iter()
             .map(|mut r| {
                 r.id += "-large";
@@ -316,7 +322,7 @@ fn different_machines_and_inputs_are_kept_apart() {
 #[test]
 fn the_same_rows_in_any_order_make_the_same_files() {
     let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut rows = grid(&["alpha", "beta"], Timed::PaperPoints);
+    let mut rows = grid_of(ProfileKind::Method, &["alpha", "beta"], Timed::PaperPoints);
     let (_, first) = report(a.path(), &rows);
     rows.reverse();
     let (files, second) = report(b.path(), &rows);

@@ -42,6 +42,13 @@ pub fn grid(programs: &[&str], timed: Timed) -> Vec<Row> {
     rows
 }
 
+/// The paper's grid for one kind of profile: a third of the pictures.
+pub fn grid_of(kind: ProfileKind, programs: &[&str], timed: Timed) -> Vec<Row> {
+    let mut rows = grid(programs, timed);
+    rows.retain(|r| r.profile == kind);
+    rows
+}
+
 /// One point; its values depend smoothly on the program's number, the burst and the frequency.
 pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u64) -> Row {
     let rate = 1.0 / one_in as f64;

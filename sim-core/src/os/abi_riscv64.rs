@@ -36,9 +36,9 @@ macro_rules! numbers {
 
 numbers! {
     17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 34 Mkdirat 35 Unlinkat 38 Renameat 46 Ftruncate
-    48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 56 Openat 57 Close 59 Pipe2
+    48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync
+    69 Preadv 70 Pwritev 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync 88 Utimensat
     93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
     113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
     129 Kill 130 Tkill 131 Tgkill 132 Sigaltstack 133 RtSigsuspend 134 RtSigaction

@@ -38,6 +38,8 @@ calls! {
     Fchdir "fchdir";
     Fchmod "fchmod";
     Fchmodat "fchmodat";
+    Fchown "fchown";
+    Fchownat "fchownat";
     Fcntl "fcntl";
     Fdatasync "fdatasync";
     Fstat "fstat";
@@ -109,6 +111,7 @@ calls! {
     Umask "umask";
     Uname "uname";
     Unlinkat "unlinkat";
+    Utimensat "utimensat";
     Wait4 "wait4";
     Write "write";
     Writev "writev";

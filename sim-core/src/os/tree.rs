@@ -301,14 +301,15 @@ impl Linux {
         Ok(0)
     }
 
-    /// Modes are not kept, except that the file must exist.
-    pub(super) fn fchmodat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    /// Modes, owners and times are not kept, except that the file must exist.
+    pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let place = self.resolve(a[0], &self.path_argument(mem, a[1])?, true)?;
         place.existing()?;
         self.writable_root().map(|_| 0)
     }
 
-    pub(super) fn fchmod(&self, fd: u64) -> Result<u64, Errno> {
+    /// The same for an open file.
+    pub(super) fn change_open(&self, fd: u64) -> Result<u64, Errno> {
         self.files.get(fd)?;
         self.writable_root().map(|_| 0)
     }

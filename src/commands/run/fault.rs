@@ -9,11 +9,12 @@ use crate::program;
 
 /// Cause, place and instruction of a fault, for standard error.
 pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>) -> String {
-    let cause = match process.os.stop_reason() {
-        Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
-        _ => trap.cause.to_string(),
-    };
-    let mut text = format!("{}: {cause}\n  at pc {:#x}", process.image.name, trap.pc);
+    let mut text = format!(
+        "{}: {}\n  at pc {:#x}",
+        process.image.name,
+        cause(trap, process),
+        trap.pc
+    );
     match handler(trap.pc, productions) {
         Some(handler) => text += &format!(" in {handler}"),
         None if process.image.symbols.function_at(trap.pc).is_some() => {
@@ -40,6 +41,14 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         );
     }
     text
+}
+
+/// What went wrong; of a program that the operating system layer stopped, its reason.
+pub fn cause(trap: &Trap, process: &Process) -> String {
+    match process.os.stop_reason() {
+        Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
+        _ => trap.cause.to_string(),
+    }
 }
 
 /// The faulting instruction as text.

@@ -3,6 +3,7 @@
 
 mod execute;
 mod fault;
+mod rates;
 mod statistics;
 mod summary;
 

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use hps_dise::{DiseConfig, DiseStats};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, CpiStack};
-use hps_pipeline::memsys::{CacheStats, MemoryStats, TlbStats};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::execute::{Ran, Timed};
-use super::fault;
+use super::execute::Ran;
+use super::{fault, rates::rates};
 use crate::program;
 use crate::text::ratio;
 
@@ -262,7 +261,7 @@ impl End {
             Stop::Exit(_) => End::Exit,
             Stop::Limit => End::Limit,
             Stop::Fault(trap) => End::Fault {
-                cause: trap.cause.to_string(),
+                cause: fault::cause(trap, process),
                 pc: format!("{:#x}", trap.pc),
                 encoding: fault::encoding(trap.encoding),
                 disassembly: fault::disassembly(trap),
@@ -311,77 +310,6 @@ fn by_function(
         stack: Stack::new(&f.stack, width, instructions),
     };
     all.iter().map(document).collect()
-}
-
-/// Rates of a timed run, by name.
-fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
-    let Timed { core, memory, .. } = timed;
-    let instructions = core.commit_program_instructions;
-    let mpki = |events: u64| 1000.0 * ratio(events, instructions);
-    let MemoryStats {
-        l1i,
-        l1d,
-        l2,
-        itlb,
-        dtlb,
-        l1_l2_bus,
-        memory_bus,
-        ..
-    } = memory;
-    BTreeMap::from([
-        ("branch_mpki", mpki(core.branch_mispredicted_events)),
-        (
-            "branch_mispredicted_rate",
-            ratio(
-                core.branch_mispredicted_events,
-                core.branch_committed_events,
-            ),
-        ),
-        (
-            "branch_conditional_mispredicted_rate",
-            ratio(
-                core.branch_conditional_mispredicted_events,
-                core.branch_conditional_events,
-            ),
-        ),
-        (
-            "squash_per_commit",
-            ratio(core.squash_instructions, instructions),
-        ),
-        ("l1i_miss_rate", miss_rate(l1i)),
-        ("l1i_mpki", mpki(misses(l1i))),
-        ("l1d_miss_rate", miss_rate(l1d)),
-        ("l1d_mpki", mpki(misses(l1d))),
-        ("l2_miss_rate", miss_rate(l2)),
-        ("l2_mpki", mpki(misses(l2))),
-        ("itlb_miss_rate", tlb_rate(itlb)),
-        ("dtlb_miss_rate", tlb_rate(dtlb)),
-        (
-            "store_forward_rate",
-            ratio(core.store_forward_events, core.load_committed_events),
-        ),
-        ("memory_violation_mpki", mpki(core.memory_violation_events)),
-        ("l1_l2_bus_busy", ratio(l1_l2_bus.busy_cycles, core.cycles)),
-        (
-            "memory_bus_busy",
-            ratio(memory_bus.busy_cycles, core.cycles),
-        ),
-    ])
-}
-
-fn misses(cache: &CacheStats) -> u64 {
-    cache.read_miss_events + cache.write_miss_events
-}
-
-fn miss_rate(cache: &CacheStats) -> f64 {
-    ratio(
-        misses(cache),
-        cache.read_access_events + cache.write_access_events,
-    )
-}
-
-fn tlb_rate(tlb: &TlbStats) -> f64 {
-    ratio(tlb.miss_events, tlb.access_events)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn head(s: &Statistics) -> String {
     };
     line(
         "program",
-        [&[s.program.clone()], s.arguments.as_slice()]
+        [std::slice::from_ref(&s.program), s.arguments.as_slice()]
             .concat()
             .join(" "),
     );

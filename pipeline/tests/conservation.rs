@@ -1,0 +1,205 @@
+//! What must add up, and what must not change a cycle: on real programs and on random ones.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::compare::Stream;
+use common::random::{self, Mix};
+use common::preset;
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{AtCommit, Cause, Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
+use hps_pipeline::kanata::KanataLog;
+use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::stacks::FunctionStacks;
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::{Process, ProcessConfig};
+
+/// Something to run: a process that is always the same, and how far.
+struct Subject {
+    name: String,
+    image: Arc<ProgramImage>,
+    args: Vec<String>,
+    limit: u64,
+}
+
+impl Subject {
+    fn process(&self) -> Process {
+        let config = ProcessConfig { args: self.args.clone(), ..ProcessConfig::default() };
+        Process::new(self.image.clone(), &config).expect("the program fits into memory")
+    }
+
+    fn core<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Core<NoEditor, P> {
+        Core::with(config, self.process(), NoEditor, probe)
+    }
+
+    fn run<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Core<NoEditor, P> {
+        let mut core = self.core(config, probe);
+        core.run(self.limit);
+        core
+    }
+}
+
+fn workload(name: &str) -> Subject {
+    let w = hps_workloads::find(name).expect("the program exists");
+    let image = ProgramImage::parse(w.image_riscv64, name).expect("the image is a program");
+    let size = w.args(hps_workloads::Size::Small)[0].to_string();
+    Subject { name: name.to_string(), image: Arc::new(image), args: vec![name.to_string(), size], limit: 60_000 }
+}
+
+fn subjects() -> Vec<(Subject, MachineConfig)> {
+    let presets = MachineConfig::presets();
+    let mut all: Vec<Subject> = ["bwt", "lz", "chess"].into_iter().map(workload).collect();
+    all.extend((2000..2012).map(|seed| Subject {
+        name: format!("random {seed}"),
+        image: random::program(seed, Mix { iterations: 6, ..Mix::default() }).image(),
+        args: Vec::new(),
+        limit: u64::MAX,
+    }));
+    all.into_iter().enumerate().map(|(i, s)| (s, preset(presets[i % presets.len()]))).collect()
+}
+
+/// Counts what the hooks of a pipeline probe say.
+#[derive(Default)]
+struct Count {
+    slots: CpiStack,
+    committed: u64,
+    squashed_dispatched: u64,
+    squashed: u64,
+    last: Option<(u64, u64)>,
+}
+
+impl Probe for Count {}
+
+impl PipelineProbe for Count {
+    const WANTS_STAGES: bool = true;
+    const WANTS_SLOTS: bool = true;
+    fn finished(&mut self, r: &StageRecord) {
+        if r.squashed {
+            self.squashed += 1;
+            self.squashed_dispatched += u64::from(r.dispatch_cycle <= r.end_cycle);
+            return;
+        }
+        self.committed += 1;
+        let stages = [r.fetch_cycle, r.decode_cycle, r.dispatch_cycle, r.issue_cycle, r.complete_cycle, r.end_cycle];
+        assert!(stages.is_sorted(), "stages in order: {stages:?}");
+        if let Some((seq, end)) = self.last.replace((r.seq, r.end_cycle)) {
+            assert!(r.seq > seq && r.end_cycle >= end, "commit in program order");
+        }
+    }
+    fn slots(&mut self, _: u64, cause: Cause, count: u64) {
+        self.slots.add(cause, count);
+    }
+}
+
+#[test]
+fn slots_and_instructions_are_conserved() {
+    for (subject, config) in subjects() {
+        let name = &subject.name;
+        let mut core = subject.core(&config, Count::default());
+        let stop = core.run(subject.limit);
+        let at_limit = stop == Stop::Limit;
+        // A run that stopped in the middle of a cycle has not given away the rest of its slots.
+        let total = core.cpi.total();
+        let slots = u64::from(config.window.commit_width) * core.stats.cycles;
+        let open = slots.checked_sub(total).unwrap_or_else(|| panic!("{name}: {total} of {slots} slots"));
+        assert!(if at_limit { open < u64::from(config.window.commit_width) } else { open == 0 }, "{name}: {open}");
+        core.drain_to_boundary();
+        let s = core.stats;
+        assert_eq!(core.cpi.get(Cause::Base), s.commit_program_instructions, "{name}");
+        assert_eq!(core.cpi, core.probe.slots, "{name}: what the probe saw");
+        // What was fetched, decoded, dispatched has committed or was squashed.
+        assert_eq!(core.probe.committed, s.commit_program_instructions, "{name}");
+        assert_eq!(core.probe.squashed, s.squash_instructions, "{name}");
+        let faulted = u64::from(matches!(stop, Stop::Fault(_)));
+        assert_eq!(
+            s.dispatch_instructions,
+            core.probe.committed + core.probe.squashed_dispatched,
+            "{name}: {faulted} faulted"
+        );
+        // Where nothing can be fetched, an instruction that is none stands for the fault.
+        let fetched = core.probe.committed + core.probe.squashed;
+        assert!(s.fetch_instructions <= fetched && fetched <= s.fetch_instructions + fetched / 50 + 50, "{name}");
+        assert!(s.fetch_instructions >= s.decode_instructions, "{name}");
+        assert!(s.decode_instructions >= s.dispatch_instructions, "{name}");
+        assert!(s.branch_mispredicted_events <= s.branch_committed_events, "{name}");
+        assert_eq!(
+            s.branch_mispredicted_events,
+            s.branch_conditional_mispredicted_events
+                + s.branch_indirect_mispredicted_events
+                + s.branch_return_mispredicted_events,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn stacks_of_functions_sum_to_the_whole() {
+    for name in ["chess", "lz"] {
+        let subject = workload(name);
+        let core = subject.run(&preset("hps-4wide"), FunctionStacks::new(subject.image.clone()));
+        let ranking = core.probe.ranking();
+        assert!(ranking.len() > 3, "{name}");
+        let mut sum = CpiStack::default();
+        ranking.iter().for_each(|f| sum.merge(&f.stack));
+        assert_eq!(sum, core.cpi, "{name}");
+    }
+}
+
+type Numbers = (CoreStats, CpiStack, MemoryStats);
+
+fn numbers<P: PipelineProbe>(core: &Core<NoEditor, P>) -> Numbers {
+    (core.stats, core.cpi, core.memory_stats())
+}
+
+fn assert_same(a: &Numbers, b: &Numbers, what: &str) {
+    assert_eq!(a.0, b.0, "{what}: counters");
+    assert_eq!(a.1, b.1, "{what}: commit slots");
+    assert_eq!(format!("{:?}", a.2), format!("{:?}", b.2), "{what}: memory");
+}
+
+#[test]
+fn a_run_is_the_same_however_it_is_cut() {
+    for (subject, config) in subjects() {
+        let whole = subject.run(&config, NoProbe);
+        for piece in [1, 3, 997, 25_000] {
+            if piece < 10 && subject.limit != u64::MAX {
+                continue;
+            }
+            let mut core = subject.core(&config, NoProbe);
+            while core.stats.commit_program_instructions < subject.limit {
+                let left = subject.limit - core.stats.commit_program_instructions;
+                if core.run(piece.min(left)) != Stop::Limit {
+                    break;
+                }
+            }
+            let what = format!("{} in pieces of {piece} on {}", subject.name, config.name);
+            assert_same(&numbers(&core), &numbers(&whole), &what);
+        }
+    }
+}
+
+#[test]
+fn runs_repeat_and_probes_change_no_cycle() {
+    for (subject, config) in subjects() {
+        let plain = numbers(&subject.run(&config, NoProbe));
+        let name = &subject.name;
+        assert_same(&numbers(&subject.run(&config, NoProbe)), &plain, &format!("{name} again"));
+        let log = subject.run(&config, KanataLog::new(0..u64::MAX, 100_000));
+        assert!(!log.probe.is_empty());
+        assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
+        let stacks = subject.run(&config, FunctionStacks::new(subject.image.clone()));
+        assert_same(&numbers(&stacks), &plain, &format!("{name} with stacks"));
+        let stream = subject.run(&config, (AtCommit(Stream::default()), Count::default()));
+        assert_eq!(stream.probe.0.0.steps.len() as u64 + fences(&stream.probe.0.0, &stream), plain.0.commit_program_instructions);
+        assert_same(&numbers(&stream), &plain, &format!("{name} with a functional probe"));
+    }
+}
+
+/// Instruction-stream synchronisations, which a [`Stream`] leaves out.
+fn fences<P: PipelineProbe>(stream: &Stream, core: &Core<NoEditor, P>) -> u64 {
+    core.stats.commit_program_instructions - stream.steps.len() as u64
+}

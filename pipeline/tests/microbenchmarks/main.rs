@@ -1,0 +1,96 @@
+//! Programs whose cycles follow from the configuration on paper, asserted exactly on several
+//! machines. An expected value is a formula of configuration keys, and start-up cancels: what is
+//! compared is the distance between two instructions of a warm loop, or between two run lengths.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod control;
+mod latency;
+mod limits;
+mod memory;
+
+use common::{Program, machine};
+use hps_pipeline::config::{MachineConfig, Predictor};
+
+/// A loop of `times` iterations around a body; the label `main` begins an iteration. The loop's
+/// own branches are taken, over any distance.
+fn warm_loop(prologue: &str, times: u64, body: &str, data_bytes: u64) -> Program {
+    let text = format!(
+        "la s0, data\n{prologue}\nli s1, {times}\n.align 64\nmain:\n{body}\n\
+         addi s1, s1, -1\nbnez s1, again\nebreak\nagain:\nj main\n"
+    );
+    Program::new(&text, data_bytes)
+}
+
+/// A preset that predicts every branch of [`warm_loop`], and whose data lie in one page.
+fn steady(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig {
+    machine(name, |m| {
+        m.branch.predictor = Predictor::AlwaysTaken;
+        m.memory.page_bytes = 1 << 22;
+        change(m);
+    })
+}
+
+const PRESETS: [&str; 4] = ["hps-4wide", "tiny-2wide", "wide-8", "simplescalar-4wide"];
+
+/// From issue of a load to issue of its consumer when the first-level cache hits.
+fn l1_cycles(m: &MachineConfig) -> u64 {
+    u64::from(m.units.load.latency_cycles + m.memory.l1d.hit_cycles)
+}
+
+/// Cycles in which a line of the data cache passes the bus between the caches.
+fn l1_beats(m: &MachineConfig) -> u64 {
+    u64::from(m.memory.l1d.line_bytes.div_ceil(m.memory.l1_l2_bus.bytes_per_cycle))
+}
+
+/// Cycles in which a line passes the memory bus.
+fn memory_beats(m: &MachineConfig) -> u64 {
+    let bus = &m.memory.memory_bus;
+    u64::from(m.memory.l2.line_bytes.div_ceil(bus.bytes_per_beat) * bus.cycles_per_beat)
+}
+
+/// The same when the second-level cache hits: a miss is known after a hit's time, the request
+/// takes the bus's latency, the second level its hit time, then the first (or the last) part of
+/// the line comes.
+fn l2_cycles(m: &MachineConfig) -> u64 {
+    let data = if m.memory.critical_word_first { 1 } else { l1_beats(m) };
+    l1_cycles(m) + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + data
+}
+
+/// The same from memory.
+fn memory_cycles(m: &MachineConfig) -> u64 {
+    let data = if m.memory.critical_word_first {
+        u64::from(m.memory.memory_bus.cycles_per_beat) + 1
+    } else {
+        memory_beats(m) + l1_beats(m)
+    };
+    let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles);
+    l1_cycles(m) + on_chip + u64::from(m.memory.latency_cycles) + data
+}
+
+/// From dispatch of an instruction that waits for nothing to its commit, `latency` cycles of
+/// execution in between.
+fn dispatch_to_commit(m: &MachineConfig, latency: u64) -> u64 {
+    u64::from(m.issue.dispatch_to_issue_cycles)
+        + latency
+        + u64::from(m.issue.issue_to_execute_cycles)
+        + u64::from(m.window.complete_to_commit_cycles)
+}
+
+/// What bounds the instructions of a cycle, whatever they are.
+fn width(m: &MachineConfig) -> u64 {
+    let widths = [
+        m.fetch.fetch_width_insts,
+        m.decode.decode_width,
+        m.window.dispatch_width,
+        m.issue.issue_width,
+        m.window.commit_width,
+    ];
+    u64::from(widths.into_iter().min().expect("there are five"))
+}
+
+/// Units in a pool.
+fn pool(m: &MachineConfig, name: &str) -> u64 {
+    u64::from(m.units.pools.0[name])
+}

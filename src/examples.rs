@@ -1,0 +1,102 @@
+//! What `--help` shows below the options: how each command is used.
+
+/// Examples of the whole.
+pub const WHOLE: &str = "\
+Examples:
+  hps doctor                                   what this host has
+  hps programs                                 the programs that come with the project
+  hps run bwt small                            run one of them
+  hps run --machine hps-4wide --stats ray small
+                                               time it, with its CPI stack
+  hps profile --kind call-pair --one-in 500 interp small
+                                               one sampled profile beside the truth
+  hps sweep --size small --out results         the paper's grid, with a report
+";
+
+/// Examples of `hps run`.
+pub const RUN: &str = "\
+The program's output passes through untouched; what hps says goes to standard error. The exit code
+is the program's, or 128 plus the number of the signal that would have killed it.
+
+Examples:
+  hps run bwt small
+      Functionally: fast, no cycles.
+  hps run --machine hps-4wide --stats --stats-out lz.json lz small
+      Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
+  hps run --machine hps-4wide --by-function --stats interp small
+      Where the cycles go, by function.
+  hps run --machine tiny-2wide --trace p.kanata --trace-cycles 10000..12000 chess small
+      The pipeline in these cycles; open the file with Konata.
+  hps run --productions hot_method --param burst=10 --param sparsity=990 --stats parse small
+      With productions in the decode stage (the hot_* files bring the sampling framework along).
+  hps run --root data --seed 7 ./my-program --input /file.txt
+      A program of your own, whose files lie in `data` and stay as they are (see --writable).
+
+Statistics name among others instructions, cycles, ipc (both null without --machine), host_seconds
+(the simulation alone), the machine with every key, cpi_stack (its slots sum to commit width times
+cycles), core, memory and rates. instructions and ipc count the program's own instructions only.
+";
+
+/// Examples of `hps profile`.
+pub const PROFILE: &str = "\
+Examples:
+  hps profile interp small
+      Hot methods: one event in 100 sampled, beside the truth.
+  hps profile --kind data-stream --burst 100 --one-in 1000 --machine hps-4wide netsimplex small
+      Hot data streams and what their collection costs.
+  hps profile --change 1000000:10:500 parse small
+      From a million instructions on, bursts of 10, one event in 500.
+";
+
+/// Examples of `hps sweep`.
+pub const SWEEP: &str = "\
+Results are stored point by point; a sweep that was stopped goes on where it stopped when it is
+started again with the same --out.
+
+Examples:
+  hps sweep
+      The paper's grid over all programs, small inputs; overhead at the points of its Figure 8.
+  hps sweep --program ray --program lz --all-timed --out two
+      Two programs, the whole grid timed.
+  hps sweep --print-spec > mine.ron; hps sweep mine.ron
+      A definition to change.
+";
+
+/// Examples of `hps machine`.
+pub const MACHINE: &str = "\
+Examples:
+  hps machine list
+  hps machine show wide-8
+  hps machine show hps-4wide --ron > mine.ron
+      A whole machine to change; what a file leaves out comes from its `base`.
+  hps machine check mine.ron
+  hps machine keys
+";
+
+/// Examples of `hps dise`.
+pub const DISE: &str = "\
+Examples:
+  hps dise list                                the files that come with the project
+  hps dise list framework > mine.dise          one of them, to change
+  hps dise check mine.dise
+  hps dise check framework hot_method          files are loaded together, in this order
+  hps dise explain hot_call_pair --program ray
+";
+
+/// Examples of `hps programs`.
+pub const PROGRAMS: &str = "\
+Examples:
+  hps programs
+  hps programs --measure                       the columns of the paper's Figure 6
+  hps programs --extract ray=./ray             the executable, for QEMU or hardware
+";
+
+/// Examples of `hps bench`.
+pub const BENCH: &str = "\
+Every run's output is compared with the expected one. Nothing is subtracted: QEMU's time includes
+its start, which counts for small inputs.
+
+Examples:
+  hps bench --size large --runs 1
+  hps bench --program bwt --program ray --skip grid --json speed.json
+";
