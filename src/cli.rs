@@ -163,11 +163,22 @@ pub struct ProfileArgs {
     pub json: Option<PathBuf>,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Program: a static RISC-V executable, or the name of one that comes with the project
-    pub program: String,
-    /// Its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub args: Vec<String>,
+    /// Program (a static RISC-V executable, or the name of one that comes with the project) and its
+    /// arguments; whatever stands behind the program is its own, options too
+    #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
+    pub command: Vec<String>,
+}
+
+impl ProfileArgs {
+    /// The program.
+    pub fn program(&self) -> &str {
+        self.command.first().map_or("", String::as_str)
+    }
+
+    /// Its arguments.
+    pub fn arguments(&self) -> &[String] {
+        self.command.get(1..).unwrap_or_default()
+    }
 }
 
 /// `hps sweep`.

@@ -8,7 +8,7 @@
 
 mod guest;
 
-use guest::{find, in_parallel, machine, outcome_of_core, workload};
+use guest::{assembled, captured, find, in_parallel, machine, outcome_of_core, workload};
 use hps_dise::{DiseConfig, DiseEngine};
 use hps_pipeline::core::Core;
 use hps_productions::{
@@ -182,6 +182,102 @@ fn whole_runs() {
         );
         assert!(samples > 0, "{}: {kind}: nothing was sampled", w.name);
     });
+}
+
+/// Reads and writes 40 pages that are not there; its signal handler maps each of them, and returns to
+/// the instruction that faulted.
+const FAULTS: &str = "
+    auipc t0, 0
+    addi t0, t0, 96
+    sd t0, -32(sp)
+    addi t1, zero, 4
+    sd t1, -24(sp)
+    sd zero, -16(sp)
+    addi a0, zero, 11
+    addi a1, sp, -32
+    addi a2, zero, 0
+    addi a3, zero, 8
+    addi a7, zero, 134
+    ecall
+    addi s0, zero, 9
+    slli s0, s0, 32
+    addi s2, zero, 20
+    lui s3, 1
+    page:
+    ld t2, 8(s0)
+    add s0, s0, s3
+    sd s2, 16(s0)
+    add s0, s0, s3
+    addi s2, s2, -1
+    bgtz s2, page
+    j finish
+    nop
+    handler:
+    ld a0, 16(a1)
+    lui a1, 1
+    addi a2, zero, 3
+    addi a3, zero, 50
+    addi a4, zero, -1
+    addi a5, zero, 0
+    srli a0, a0, 12
+    slli a0, a0, 12
+    addi a7, zero, 222
+    ecall
+    ret
+    finish:
+    addi a0, zero, 5
+    addi a7, zero, 93
+    ecall
+";
+
+/// A fault in the middle of a replacement sequence interrupts it at `PC:DISEPC`: after the signal
+/// handler it goes on there, and the reference is not recorded a second time.
+#[test]
+fn a_fault_inside_a_sequence_goes_on_there() {
+    let fresh = || assembled(FAULTS, &captured(&["faults"]));
+    let mut probe =
+        GridProbe::with_memory(&[SamplePoint::EXHAUSTIVE], None).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(
+        Machine::new(fresh()).run(&mut probe, u64::MAX),
+        Stop::Exit(5)
+    );
+    let expected = probe.finish();
+    // Each page once, a read in the signal handler for each, and three writes at the start.
+    assert_eq!(expected.memory_references, Some(40 + 40 + 3));
+    for kind in [ProfileKind::DataStream, ProfileKind::Method] {
+        let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options(true))
+            .unwrap_or_else(|e| panic!("{e}"));
+        let mut process = fresh();
+        let engine = collector
+            .install(&mut process)
+            .unwrap_or_else(|e| panic!("{e}"));
+        let mut functional = Machine::with_editor(process, engine);
+        assert_eq!(functional.run_to_end(), Stop::Exit(5));
+        let collected = collector
+            .read(&functional.process)
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_equal(
+            &format!("{kind} on the functional machine"),
+            &collected,
+            &expected.points[0],
+        );
+
+        let mut process = fresh();
+        let engine = collector
+            .install(&mut process)
+            .unwrap_or_else(|e| panic!("{e}"));
+        let mut core = Core::with(&machine(), process, engine, NoProbe);
+        assert_eq!(core.run_to_end(), Stop::Exit(5));
+        core.drain_to_boundary();
+        let collected = collector
+            .read(&core.process)
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_equal(
+            &format!("{kind} on the pipeline"),
+            &collected,
+            &expected.points[0],
+        );
+    }
 }
 
 /// Without repair the counters keep what wrong paths did to them: bursts begin elsewhere, and the

@@ -389,7 +389,7 @@ fn state(process: &Process) -> (Vec<u64>, u8, u64, Vec<u8>) {
 
 /// Runs random code on both machines and compares. How many instructions it was.
 fn run_random(seed: u64, tame: &[Vec<u32>], config: &MachineConfig) -> u64 {
-    const LIMIT: u64 = 400;
+    const LIMIT: u64 = 1000;
     let mut functional = Machine::new(random_process(seed, tame));
     let expected = functional.run_to(LIMIT);
     let mut core = Core::new(config, random_process(seed, tame));
@@ -430,7 +430,7 @@ fn random_code_does_the_same_on_both_machines() {
         .map(|name| MachineConfig::preset(name).unwrap_or_else(|e| panic!("{e}")));
     let tame = tame_words();
     assert!(tame.len() > 150, "only {} operations", tame.len());
-    let seeds: Vec<u64> = (0..1500).collect();
+    let seeds: Vec<u64> = (0..400).collect();
     let lengths = in_parallel(&seeds, |&seed| {
         no_panic(&format!("seed {seed}"), || {
             run_random(seed, &tame, &machines[seed as usize % 3])
@@ -439,7 +439,7 @@ fn random_code_does_the_same_on_both_machines() {
     let total: u64 = lengths.iter().sum();
     let long = lengths.iter().filter(|&&n| n >= 50).count();
     assert!(
-        total > 50_000 && long > 500,
+        total > 50_000 && long > 150,
         "{total} instructions, {long} runs of 50 and more: too easy"
     );
 }

@@ -295,6 +295,12 @@ fn a_killed_sweep_goes_on() {
             .lines()
             .count();
         assert_eq!(lines, 12, "cut at {length}");
+        let again = sweep(&spec, folder.path(), "rows.jsonl", 2);
+        assert_eq!(
+            again,
+            (rows.clone(), 0),
+            "cut at {length}: the file is whole again"
+        );
     }
 }
 

@@ -20,7 +20,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// No such program.
-    #[error("program {name}: there is none of that name; the programs that come with the project are {known}")]
+    #[error(
+        "program {name}: there is none of that name; the programs that come with the project are {known}"
+    )]
     UnknownProgram {
         /// The name asked for.
         name: String,
@@ -125,7 +127,14 @@ impl Plan {
                     for (at, (point, _)) in self.grid.iter().enumerate() {
                         let timed = spec.is_timed(profile, point.burst);
                         let id = self.id(program, machine, profile, *point, timed);
-                        points.push(Point { id, program, machine, profile, at, timed });
+                        points.push(Point {
+                            id,
+                            program,
+                            machine,
+                            profile,
+                            at,
+                            timed,
+                        });
                     }
                 }
             }
@@ -133,7 +142,14 @@ impl Plan {
         points
     }
 
-    fn id(&self, program: usize, machine: usize, profile: ProfileKind, point: SamplePoint, timed: bool) -> String {
+    fn id(
+        &self,
+        program: usize,
+        machine: usize,
+        profile: ProfileKind,
+        point: SamplePoint,
+        timed: bool,
+    ) -> String {
         let p = &self.programs[program];
         // Accuracy does not depend on the machine; a timed point does.
         let description = serde_json::json!({
@@ -151,7 +167,11 @@ impl Plan {
             "streams": self.streams,
         });
         let digest = Sha256::digest(description.to_string().as_bytes());
-        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        digest
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 
@@ -179,7 +199,9 @@ fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanEr
     for own in &spec.own_programs {
         let path: PathBuf = folder.join(&own.path);
         let image = Arc::new(ProgramImage::load(&path)?);
-        let name = path.file_name().map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
+        let name = path
+            .file_name()
+            .map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
         let mut args = vec![name.clone()];
         args.extend(own.args.iter().cloned());
         programs.push(Program {
@@ -200,7 +222,10 @@ fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanEr
 fn workload(name: &str, size: InputSize) -> Result<Program, PlanError> {
     let Some(w) = hps_workloads::find(name) else {
         let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
-        return Err(PlanError::UnknownProgram { name: name.to_string(), known: known.join(", ") });
+        return Err(PlanError::UnknownProgram {
+            name: name.to_string(),
+            known: known.join(", "),
+        });
     };
     let of_size = match size {
         InputSize::Small => hps_workloads::Size::Small,
@@ -220,5 +245,9 @@ fn workload(name: &str, size: InputSize) -> Result<Program, PlanError> {
 
 /// Output is kept for comparison and never shown.
 fn captured() -> ProcessConfig {
-    ProcessConfig { stdin: Stdin::Empty, stdout: Output::Capture, ..ProcessConfig::default() }
+    ProcessConfig {
+        stdin: Stdin::Empty,
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    }
 }

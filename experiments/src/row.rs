@@ -14,6 +14,10 @@ pub struct AccuracyResult {
     pub members_exact: u64,
     /// Members of the sampled profile after the cut.
     pub members_sampled: u64,
+    /// `renormalized` with the period one event longer: what the same burst gives when it is out of
+    /// step with the program's loops. Not measured for data streams.
+    #[serde(default)]
+    pub detuned: Option<f64>,
     /// Events sampled.
     pub samples: u64,
     /// Events (or references) of the exhaustive profile.

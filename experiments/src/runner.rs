@@ -5,8 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
-use hps_productions::{Collector, CollectorOptions, GridProbe, GridResult, MethodMap, PointProfiles};
-use hps_profile::{Fraction, Profile, ProfileKind, StreamProfile, accuracy};
+use hps_productions::{
+    Collector, CollectorOptions, GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint,
+};
+use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::{NoProbe, Probe};
@@ -42,10 +44,17 @@ type Baseline = Result<(u64, u64), String>;
 /// # Errors
 /// [`StoreError`] if results cannot be written; what was written stays. A point that fails is a
 /// row that says why.
-pub fn run(plan: &Plan, store: &Mutex<Store>, observer: &dyn Observer) -> Result<Vec<Row>, StoreError> {
+pub fn run(
+    plan: &Plan,
+    store: &Mutex<Store>,
+    observer: &dyn Observer,
+) -> Result<Vec<Row>, StoreError> {
     let missing: Vec<&Point> = {
         let store = store.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.points.iter().filter(|p| store.get(&p.id).is_none()).collect()
+        plan.points
+            .iter()
+            .filter(|p| store.get(&p.id).is_none())
+            .collect()
     };
     let of_program = |i: usize| missing.iter().copied().filter(move |p| p.program == i);
     let mut units = 0;
@@ -63,7 +72,16 @@ pub fn run(plan: &Plan, store: &Mutex<Store>, observer: &dyn Observer) -> Result
         if points.is_empty() {
             return Ok(());
         }
-        run_program(plan, i, &points, &Sink { store, failed: &failed }, observer)
+        run_program(
+            plan,
+            i,
+            &points,
+            &Sink {
+                store,
+                failed: &failed,
+            },
+            observer,
+        )
     })?;
     let store = store.lock().unwrap_or_else(PoisonError::into_inner);
     let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +89,10 @@ pub fn run(plan: &Plan, store: &Mutex<Store>, observer: &dyn Observer) -> Result
         .points
         .iter()
         .filter_map(|p| {
-            store.get(&p.id).cloned().or_else(|| failed.iter().find(|r: &&Row| r.id == p.id).cloned())
+            store
+                .get(&p.id)
+                .cloned()
+                .or_else(|| failed.iter().find(|r: &&Row| r.id == p.id).cloned())
         })
         .filter(|row| row.failure.is_none() || failed.iter().any(|r| r.id == row.id))
         .collect())
@@ -85,9 +106,15 @@ struct Sink<'a> {
 
 impl Sink<'_> {
     fn put(&self, row: Row) -> Result<(), StoreError> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).append(&row)?;
+        self.store
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .append(&row)?;
         if row.failure.is_some() {
-            self.failed.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+            self.failed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(row);
         }
         Ok(())
     }
@@ -136,7 +163,12 @@ fn run_program(
     })
 }
 
-fn baselines(plan: &Plan, program: &Program, points: &[&Point], observer: &dyn Observer) -> Vec<Baseline> {
+fn baselines(
+    plan: &Plan,
+    program: &Program,
+    points: &[&Point],
+    observer: &dyn Observer,
+) -> Vec<Baseline> {
     plan.machines
         .par_iter()
         .enumerate()
@@ -195,19 +227,29 @@ struct Pass {
     streams: Vec<Option<StreamProfile>>,
     /// References of the exhaustive trace and of each point.
     references: Vec<u64>,
+    /// Points of the plan; those behind them have a period one event longer.
+    planned: usize,
     instructions: u64,
 }
 
 fn functional_pass(plan: &Plan, program: &Program) -> Result<Pass, String> {
-    let points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
+    let mut points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
+    if 2 * points.len() <= hps_productions::grid::MAX_POINTS {
+        // The same bursts with a period one event longer, for what the report says about them.
+        points.extend(plan.grid.iter().map(|(p, _)| SamplePoint {
+            sparsity: p.sparsity + 1,
+            ..*p
+        }));
+    }
     if plan.wants_memory {
-        let probe = GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
+        let probe =
+            GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
         let (probe, instructions) = run_functional(program, probe)?;
-        Ok(Pass::new(probe.finish(), program, instructions))
+        Ok(Pass::new(probe.finish(), plan, program, instructions))
     } else {
         let probe = GridProbe::new(&points).map_err(|e| e.to_string())?;
         let (probe, instructions) = run_functional(program, probe)?;
-        Ok(Pass::new(probe.finish(), program, instructions))
+        Ok(Pass::new(probe.finish(), plan, program, instructions))
     }
 }
 
@@ -219,15 +261,38 @@ fn run_functional<P: Probe>(program: &Program, mut probe: P) -> Result<(P, u64),
 }
 
 impl Pass {
-    fn new(mut grid: GridResult, program: &Program, instructions: u64) -> Self {
+    fn new(mut grid: GridResult, plan: &Plan, program: &Program, instructions: u64) -> Self {
         let methods = grid.method_map(&program.image.symbols);
         let recorders: Vec<_> = std::iter::once(&mut grid.exhaustive)
-            .chain(&mut grid.points)
+            .chain(&mut grid.points[..plan.grid.len()])
             .map(|profiles: &mut PointProfiles| profiles.stream.take())
             .collect();
-        let references = recorders.iter().map(|r| r.as_ref().map_or(0, |r| r.references())).collect();
-        let streams = recorders.into_par_iter().map(|r| r.and_then(|r| r.finish())).collect();
-        Pass { grid, methods, streams, references, instructions }
+        let references = recorders
+            .iter()
+            .map(|r| r.as_ref().map_or(0, |r| r.references()))
+            .collect();
+        let streams = recorders
+            .into_par_iter()
+            .map(|r| r.and_then(|r| r.finish()))
+            .collect();
+        Pass {
+            grid,
+            methods,
+            streams,
+            references,
+            planned: plan.grid.len(),
+            instructions,
+        }
+    }
+
+    fn method_overlap(&self, sampled: &PointProfiles) -> Accuracy {
+        let entry = |address| self.methods.entry(address);
+        let exact = self.grid.exhaustive.addresses.methods(entry);
+        accuracy(
+            &sampled.addresses.methods(entry),
+            &exact,
+            Fraction::NINETY_PERCENT,
+        )
     }
 
     fn accuracy(&self, point: &Point) -> AccuracyResult {
@@ -235,11 +300,11 @@ impl Pass {
         let exact = &self.grid.exhaustive;
         let cut = Fraction::NINETY_PERCENT;
         let (overlap, samples, population) = match point.profile {
-            ProfileKind::Method => {
-                let entry = |address| self.methods.entry(address);
-                let (s, e) = (sampled.addresses.methods(entry), exact.addresses.methods(entry));
-                (accuracy(&s, &e, cut), sampled.events(), exact.events())
-            }
+            ProfileKind::Method => (
+                self.method_overlap(sampled),
+                sampled.events(),
+                exact.events(),
+            ),
             ProfileKind::CallPair => (
                 accuracy(&sampled.call_pairs, &exact.call_pairs, cut),
                 sampled.call_pairs.total(),
@@ -247,13 +312,27 @@ impl Pass {
             ),
             ProfileKind::DataStream => {
                 let profile = |i: usize| {
-                    self.streams[i].as_ref().map_or_else(Profile::new, |s: &StreamProfile| s.profile.clone())
+                    self.streams[i]
+                        .as_ref()
+                        .map_or_else(Profile::new, |s: &StreamProfile| s.profile.clone())
                 };
                 let overlap = accuracy(&profile(point.at + 1), &profile(0), cut);
                 (overlap, self.references[point.at + 1], self.references[0])
             }
         };
+        let detuned = self
+            .grid
+            .points
+            .get(self.planned + point.at)
+            .and_then(|other| match point.profile {
+                ProfileKind::Method => Some(self.method_overlap(other).renormalized),
+                ProfileKind::CallPair => {
+                    Some(accuracy(&other.call_pairs, &exact.call_pairs, cut).renormalized)
+                }
+                ProfileKind::DataStream => None,
+            });
         AccuracyResult {
+            detuned,
             renormalized: overlap.renormalized,
             capped: overlap.capped,
             members_exact: overlap.members_exact as u64,
@@ -264,7 +343,12 @@ impl Pass {
     }
 }
 
-fn timed_point(plan: &Plan, point: &Point, baseline: &Baseline, instructions: u64) -> Result<TimingResult, String> {
+fn timed_point(
+    plan: &Plan,
+    point: &Point,
+    baseline: &Baseline,
+    instructions: u64,
+) -> Result<TimingResult, String> {
     let (baseline_cycles, baseline_instructions) = baseline.clone()?;
     guarded(|| {
         let program = &plan.programs[point.program];
@@ -275,12 +359,16 @@ fn timed_point(plan: &Plan, point: &Point, baseline: &Baseline, instructions: u6
             streams: None,
             ..CollectorOptions::default()
         };
-        let collector = Collector::new(point.profile, plan.grid[point.at].0, &options).map_err(|e| e.to_string())?;
+        let collector = Collector::new(point.profile, plan.grid[point.at].0, &options)
+            .map_err(|e| e.to_string())?;
         let mut process = start(program)?;
         let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
         let core = timed_run(machine, process, engine, program)?;
         let s = &core.stats;
-        for (what, count) in [("functional", instructions), ("baseline", baseline_instructions)] {
+        for (what, count) in [
+            ("functional", instructions),
+            ("baseline", baseline_instructions),
+        ] {
             if s.commit_program_instructions != count {
                 return Err(format!(
                     "the profiled run committed {} instructions of the program, the {what} run {count}",

@@ -91,7 +91,9 @@ impl Default for SweepSpec {
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// The text is not a sweep definition.
-    #[error("{file}:{line}:{column}: {message}; the keys are programs, own_programs, size, profiles, bursts, one_in, machines, timing")]
+    #[error(
+        "{file}:{line}:{column}: {message}; the keys are programs, own_programs, size, profiles, bursts, one_in, machines, timing"
+    )]
     Syntax {
         /// File.
         file: String,
@@ -120,8 +122,8 @@ impl SweepSpec {
     /// # Errors
     /// [`SpecError`] with the place.
     pub fn from_ron(text: &str, file: &str) -> Result<Self, SpecError> {
-        let options =
-            ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+        let options = ron::Options::default()
+            .with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
         let spec: SweepSpec = options.from_str(text).map_err(|e| SpecError::Syntax {
             file: file.to_string(),
             line: e.span.start.line,
@@ -138,27 +140,46 @@ impl SweepSpec {
     /// [`SpecError::Value`] with the key.
     pub fn check(&self, file: &str) -> Result<(), SpecError> {
         let bad = |key, message: &str| {
-            Err(SpecError::Value { file: file.to_string(), key, message: message.to_string() })
+            Err(SpecError::Value {
+                file: file.to_string(),
+                key,
+                message: message.to_string(),
+            })
         };
         if self.profiles.is_empty() {
-            return bad("profiles", "name at least one of method, call_pair, data_stream");
+            return bad(
+                "profiles",
+                "name at least one of method, call_pair, data_stream",
+            );
         }
         if self.machines.is_empty() {
             return bad("machines", "name at least one machine (hps machine list)");
         }
         if self.bursts.is_empty() || self.bursts.iter().any(|&b| b == 0 || b > 1 << 30) {
-            return bad("bursts", "name at least one burst length, each from 1 to 2^30");
+            return bad(
+                "bursts",
+                "name at least one burst length, each from 1 to 2^30",
+            );
         }
         if self.one_in.is_empty() || self.one_in.iter().any(|&n| n == 0 || n > 1 << 30) {
-            return bad("one_in", "name at least one frequency 1/n, each n from 1 to 2^30");
+            return bad(
+                "one_in",
+                "name at least one frequency 1/n, each n from 1 to 2^30",
+            );
         }
         let longest = self.bursts.iter().max().unwrap_or(&1);
         let rarest = self.one_in.iter().max().unwrap_or(&1);
         if longest.saturating_mul(rarest - 1) >= u64::from(u32::MAX) {
-            return bad("one_in", "burst * (n - 1) must stay below 2^32, the range of a DISE counter");
+            return bad(
+                "one_in",
+                "burst * (n - 1) must stay below 2^32, the range of a DISE counter",
+            );
         }
         if self.bursts.len() * self.one_in.len() > 64 {
-            return bad("bursts", "one pass feeds at most 64 points (bursts × frequencies)");
+            return bad(
+                "bursts",
+                "one pass feeds at most 64 points (bursts × frequencies)",
+            );
         }
         Ok(())
     }
@@ -177,7 +198,11 @@ impl SweepSpec {
 /// The burst length at which the paper's Figure 8 shows a kind of profile.
 #[must_use]
 pub fn paper_burst(profile: ProfileKind) -> u64 {
-    if profile == ProfileKind::DataStream { 100 } else { 1 }
+    if profile == ProfileKind::DataStream {
+        100
+    } else {
+        1
+    }
 }
 
 #[cfg(test)]

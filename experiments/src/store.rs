@@ -22,7 +22,9 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// A line in the middle of the file is not a row.
-    #[error("{path}:{line}: not a result row ({message}); remove the line, or choose another folder with --out")]
+    #[error(
+        "{path}:{line}: not a result row ({message}); remove the line, or choose another folder with --out"
+    )]
     Damaged {
         /// File.
         path: PathBuf,
@@ -47,18 +49,29 @@ impl Store {
     /// # Errors
     /// [`StoreError`] with the file and the line.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        let io = |source| StoreError::Io { path: path.to_path_buf(), source };
+        let io = |source| StoreError::Io {
+            path: path.to_path_buf(),
+            source,
+        };
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(io)?;
         }
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(io)?;
         let (rows, good) = read(&mut file, path)?;
         let length = file.metadata().map_err(io)?.len();
         if good < length {
             file.set_len(good).map_err(io)?;
         }
-        Ok(Store { path: path.to_path_buf(), file, rows })
+        Ok(Store {
+            path: path.to_path_buf(),
+            file,
+            rows,
+        })
     }
 
     /// The row of a point, if it has been stored and succeeded.
@@ -84,7 +97,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Io`], for instance on a full disk; rows stored before stay.
     pub fn append(&mut self, row: &Row) -> Result<(), StoreError> {
-        let io = |source| StoreError::Io { path: self.path.clone(), source };
+        let io = |source| StoreError::Io {
+            path: self.path.clone(),
+            source,
+        };
         let mut line = serde_json::to_string(row).map_err(|e| io(e.into()))?;
         line.push('\n');
         // One write, so that a kill cannot interleave two rows.
@@ -97,7 +113,10 @@ impl Store {
 
 /// Reads all rows; returns them and the number of bytes up to the end of the last good line.
 fn read(file: &mut File, path: &Path) -> Result<(HashMap<String, Row>, u64), StoreError> {
-    let io = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let io = |source| StoreError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
     let mut rows = HashMap::new();
     let mut reader = BufReader::new(file);
     let mut good = 0u64;
@@ -111,7 +130,11 @@ fn read(file: &mut File, path: &Path) -> Result<(HashMap<String, Row>, u64), Sto
         }
         if let Some((line, message)) = damaged.take() {
             // Not the last line: no kill leaves that behind.
-            return Err(StoreError::Damaged { path: path.to_path_buf(), line, message });
+            return Err(StoreError::Damaged {
+                path: path.to_path_buf(),
+                line,
+                message,
+            });
         }
         number += 1;
         let whole = line.ends_with(b"\n");

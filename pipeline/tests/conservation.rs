@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::compare::Stream;
-use common::random::{self, Mix};
 use common::preset;
+use common::random::{self, Mix};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{AtCommit, Cause, Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
 use hps_pipeline::kanata::KanataLog;
@@ -28,7 +28,10 @@ struct Subject {
 
 impl Subject {
     fn process(&self) -> Process {
-        let config = ProcessConfig { args: self.args.clone(), ..ProcessConfig::default() };
+        let config = ProcessConfig {
+            args: self.args.clone(),
+            ..ProcessConfig::default()
+        };
         Process::new(self.image.clone(), &config).expect("the program fits into memory")
     }
 
@@ -47,19 +50,36 @@ fn workload(name: &str) -> Subject {
     let w = hps_workloads::find(name).expect("the program exists");
     let image = ProgramImage::parse(w.image_riscv64, name).expect("the image is a program");
     let size = w.args(hps_workloads::Size::Small)[0].to_string();
-    Subject { name: name.to_string(), image: Arc::new(image), args: vec![name.to_string(), size], limit: 60_000 }
+    Subject {
+        name: name.to_string(),
+        image: Arc::new(image),
+        args: vec![name.to_string(), size],
+        limit: 60_000,
+    }
 }
 
 fn subjects() -> Vec<(Subject, MachineConfig)> {
     let presets = MachineConfig::presets();
     let mut all: Vec<Subject> = ["bwt", "lz", "chess"].into_iter().map(workload).collect();
-    all.extend((2000..2012).map(|seed| Subject {
-        name: format!("random {seed}"),
-        image: random::program(seed, Mix { iterations: 6, ..Mix::default() }).image(),
-        args: Vec::new(),
-        limit: u64::MAX,
+    all.extend((2000..2012).map(|seed| {
+        Subject {
+            name: format!("random {seed}"),
+            image: random::program(
+                seed,
+                Mix {
+                    iterations: 6,
+                    ..Mix::default()
+                },
+            )
+            .image(),
+            args: Vec::new(),
+            limit: u64::MAX,
+        }
     }));
-    all.into_iter().enumerate().map(|(i, s)| (s, preset(presets[i % presets.len()]))).collect()
+    all.into_iter()
+        .enumerate()
+        .map(|(i, s)| (s, preset(presets[i % presets.len()])))
+        .collect()
 }
 
 /// Counts what the hooks of a pipeline probe say.
@@ -84,7 +104,14 @@ impl PipelineProbe for Count {
             return;
         }
         self.committed += 1;
-        let stages = [r.fetch_cycle, r.decode_cycle, r.dispatch_cycle, r.issue_cycle, r.complete_cycle, r.end_cycle];
+        let stages = [
+            r.fetch_cycle,
+            r.decode_cycle,
+            r.dispatch_cycle,
+            r.issue_cycle,
+            r.complete_cycle,
+            r.end_cycle,
+        ];
         assert!(stages.is_sorted(), "stages in order: {stages:?}");
         if let Some((seq, end)) = self.last.replace((r.seq, r.end_cycle)) {
             assert!(r.seq > seq && r.end_cycle >= end, "commit in program order");
@@ -105,14 +132,30 @@ fn slots_and_instructions_are_conserved() {
         // A run that stopped in the middle of a cycle has not given away the rest of its slots.
         let total = core.cpi.total();
         let slots = u64::from(config.window.commit_width) * core.stats.cycles;
-        let open = slots.checked_sub(total).unwrap_or_else(|| panic!("{name}: {total} of {slots} slots"));
-        assert!(if at_limit { open < u64::from(config.window.commit_width) } else { open == 0 }, "{name}: {open}");
+        let open = slots
+            .checked_sub(total)
+            .unwrap_or_else(|| panic!("{name}: {total} of {slots} slots"));
+        assert!(
+            if at_limit {
+                open < u64::from(config.window.commit_width)
+            } else {
+                open == 0
+            },
+            "{name}: {open}"
+        );
         core.drain_to_boundary();
         let s = core.stats;
-        assert_eq!(core.cpi.get(Cause::Base), s.commit_program_instructions, "{name}");
+        assert_eq!(
+            core.cpi.get(Cause::Base),
+            s.commit_program_instructions,
+            "{name}"
+        );
         assert_eq!(core.cpi, core.probe.slots, "{name}: what the probe saw");
         // What was fetched, decoded, dispatched has committed or was squashed.
-        assert_eq!(core.probe.committed, s.commit_program_instructions, "{name}");
+        assert_eq!(
+            core.probe.committed, s.commit_program_instructions,
+            "{name}"
+        );
         assert_eq!(core.probe.squashed, s.squash_instructions, "{name}");
         let faulted = u64::from(matches!(stop, Stop::Fault(_)));
         assert_eq!(
@@ -122,10 +165,16 @@ fn slots_and_instructions_are_conserved() {
         );
         // Where nothing can be fetched, an instruction that is none stands for the fault.
         let fetched = core.probe.committed + core.probe.squashed;
-        assert!(s.fetch_instructions <= fetched && fetched <= s.fetch_instructions + fetched / 50 + 50, "{name}");
+        assert!(
+            s.fetch_instructions <= fetched && fetched <= s.fetch_instructions + fetched / 50 + 50,
+            "{name}"
+        );
         assert!(s.fetch_instructions >= s.decode_instructions, "{name}");
         assert!(s.decode_instructions >= s.dispatch_instructions, "{name}");
-        assert!(s.branch_mispredicted_events <= s.branch_committed_events, "{name}");
+        assert!(
+            s.branch_mispredicted_events <= s.branch_committed_events,
+            "{name}"
+        );
         assert_eq!(
             s.branch_mispredicted_events,
             s.branch_conditional_mispredicted_events
@@ -140,7 +189,10 @@ fn slots_and_instructions_are_conserved() {
 fn stacks_of_functions_sum_to_the_whole() {
     for name in ["chess", "lz"] {
         let subject = workload(name);
-        let core = subject.run(&preset("hps-4wide"), FunctionStacks::new(subject.image.clone()));
+        let core = subject.run(
+            &preset("hps-4wide"),
+            FunctionStacks::new(subject.image.clone()),
+        );
         let ranking = core.probe.ranking();
         assert!(ranking.len() > 3, "{name}");
         let mut sum = CpiStack::default();
@@ -187,15 +239,26 @@ fn runs_repeat_and_probes_change_no_cycle() {
     for (subject, config) in subjects() {
         let plain = numbers(&subject.run(&config, NoProbe));
         let name = &subject.name;
-        assert_same(&numbers(&subject.run(&config, NoProbe)), &plain, &format!("{name} again"));
+        assert_same(
+            &numbers(&subject.run(&config, NoProbe)),
+            &plain,
+            &format!("{name} again"),
+        );
         let log = subject.run(&config, KanataLog::new(0..u64::MAX, 100_000));
         assert!(!log.probe.is_empty());
         assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
         let stacks = subject.run(&config, FunctionStacks::new(subject.image.clone()));
         assert_same(&numbers(&stacks), &plain, &format!("{name} with stacks"));
         let stream = subject.run(&config, (AtCommit(Stream::default()), Count::default()));
-        assert_eq!(stream.probe.0.0.steps.len() as u64 + fences(&stream.probe.0.0, &stream), plain.0.commit_program_instructions);
-        assert_same(&numbers(&stream), &plain, &format!("{name} with a functional probe"));
+        assert_eq!(
+            stream.probe.0.0.steps.len() as u64 + fences(&stream.probe.0.0, &stream),
+            plain.0.commit_program_instructions
+        );
+        assert_same(
+            &numbers(&stream),
+            &plain,
+            &format!("{name} with a functional probe"),
+        );
     }
 }
 

@@ -7,8 +7,8 @@ use common::compare::{Outcome, PROGRAM_REGISTERS};
 use common::random::{self, Mix};
 use common::{Program, machine, preset};
 use hps_pipeline::config::{
-    BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, Predictor, RasRepair, StoreSetsConfig,
-    TageConfig, TournamentConfig,
+    BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, Predictor, RasRepair,
+    StoreSetsConfig, TageConfig, TournamentConfig,
 };
 use hps_sim_core::machine::Stop;
 use hps_sim_core::trap::TrapCause;
@@ -32,7 +32,10 @@ fn policies() -> Vec<MemDep> {
     vec![
         MemDep::Aggressive,
         MemDep::Conservative,
-        MemDep::StoreSets(StoreSetsConfig { clear_interval_cycles: 5_000, ..StoreSetsConfig::default() }),
+        MemDep::StoreSets(StoreSetsConfig {
+            clear_interval_cycles: 5_000,
+            ..StoreSetsConfig::default()
+        }),
     ]
 }
 
@@ -55,7 +58,8 @@ fn machines() -> Vec<MachineConfig> {
 }
 
 fn peculiarities(m: &mut MachineConfig, index: usize) {
-    m.branch.ras_repair = [RasRepair::None, RasRepair::TopEntry, RasRepair::Full][index % 3].clone();
+    m.branch.ras_repair =
+        [RasRepair::None, RasRepair::TopEntry, RasRepair::Full][index % 3].clone();
     match index % 8 {
         1 => {
             m.window.complete_to_commit_cycles = 0;
@@ -80,7 +84,12 @@ fn peculiarities(m: &mut MachineConfig, index: usize) {
 }
 
 fn check(program: &Program, config: &MachineConfig, expected: &Outcome, what: &str) {
-    let got = Outcome::pipeline(config, program.process(), hps_sim_core::editor::NoEditor, LIMIT);
+    let got = Outcome::pipeline(
+        config,
+        program.process(),
+        hps_sim_core::editor::NoEditor,
+        LIMIT,
+    );
     expected.assert_equal(&got, PROGRAM_REGISTERS, what);
     assert_eq!(expected.hart.pc, got.hart.pc, "{what}: where it ended");
     expected.assert_same_memory(&got, 0..0, what);
@@ -93,10 +102,16 @@ fn random_programs_compute_the_same_on_every_machine() {
     let mut instructions = 0;
     for seed in 0..252u64 {
         // Synchronisations throw all decoded code away, which takes a while.
-        let mix = Mix { sync: seed % 60 == 0, ..Mix::default() };
+        let mix = Mix {
+            sync: seed % 60 == 0,
+            ..Mix::default()
+        };
         let program = random::program(seed, mix);
         let expected = Outcome::plain(program.process(), LIMIT);
-        assert!(matches!(expected.stop, Stop::Fault(t) if t.cause == TrapCause::Breakpoint), "seed {seed} ends");
+        assert!(
+            matches!(expected.stop, Stop::Fault(t) if t.cause == TrapCause::Breakpoint),
+            "seed {seed} ends"
+        );
         assert!(expected.retired.program > 500, "seed {seed} is long enough");
         instructions += expected.retired.program;
         // Each machine meets six programs, each program two machines.
@@ -110,17 +125,31 @@ fn random_programs_compute_the_same_on_every_machine() {
             check(&program, m, &expected, &what);
         }
     }
-    assert!(instructions > 252 * 1500, "the programs are long enough: {instructions}");
+    assert!(
+        instructions > 252 * 1500,
+        "the programs are long enough: {instructions}"
+    );
 }
 
 #[test]
 fn a_run_stopped_anywhere_has_the_state_of_that_instruction() {
     for seed in 1000..1030u64 {
-        let program = random::program(seed, Mix { iterations: 4, ..Mix::default() });
+        let program = random::program(
+            seed,
+            Mix {
+                iterations: 4,
+                ..Mix::default()
+            },
+        );
         let config = preset(MachineConfig::presets()[seed as usize % 4]);
         for limit in [1, 7, 33, 150 + seed % 61, 300 + seed % 97] {
             let expected = Outcome::plain(program.process(), limit);
-            let got = Outcome::pipeline(&config, program.process(), hps_sim_core::editor::NoEditor, limit);
+            let got = Outcome::pipeline(
+                &config,
+                program.process(),
+                hps_sim_core::editor::NoEditor,
+                limit,
+            );
             let what = format!("seed {seed}, stopped after {limit}");
             expected.assert_equal(&got, PROGRAM_REGISTERS, &what);
             assert_eq!(expected.hart.pc, got.hart.pc, "{what}: where it goes on");
@@ -164,7 +193,10 @@ fn faulting(cause: &str) -> Program {
 #[test]
 fn faults_are_precise() {
     for (cause, wanted) in [
-        ("ld a4, -8(zero)", TrapCause::LoadFault { addr: u64::MAX - 7 }),
+        (
+            "ld a4, -8(zero)",
+            TrapCause::LoadFault { addr: u64::MAX - 7 },
+        ),
         ("sd a4, 64(zero)", TrapCause::StoreFault { addr: 64 }),
         ("amoadd.d a4, a4, (zero)", TrapCause::LoadFault { addr: 0 }),
         ("ebreak", TrapCause::Breakpoint),
@@ -172,12 +204,19 @@ fn faults_are_precise() {
     ] {
         let program = faulting(cause);
         let expected = Outcome::plain(program.process(), LIMIT);
-        let Stop::Fault(trap) = expected.stop else { panic!("`{cause}` faults") };
+        let Stop::Fault(trap) = expected.stop else {
+            panic!("`{cause}` faults")
+        };
         if !cause.starts_with("amo") {
             assert_eq!(trap.cause, wanted, "`{cause}`");
         }
         for (i, config) in machines().iter().enumerate().step_by(5) {
-            check(&program, config, &expected, &format!("`{cause}` on machine {i}"));
+            check(
+                &program,
+                config,
+                &expected,
+                &format!("`{cause}` on machine {i}"),
+            );
         }
     }
 }

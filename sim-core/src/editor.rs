@@ -46,11 +46,24 @@ pub trait DecodeEditor {
     /// Decides for one dynamic instruction in decode order; `seq` orders it for
     /// [`DecodeEditor::squash`]. `regs` are the registers, of which microinstructions read the
     /// DISE ones.
-    fn decide(&mut self, seq: u64, mask: u32, pc: u64, inst: &Inst, regs: &[u64; reg::COUNT]) -> Decision;
+    fn decide(
+        &mut self,
+        seq: u64,
+        mask: u32,
+        pc: u64,
+        inst: &Inst,
+        regs: &[u64; reg::COUNT],
+    ) -> Decision;
 
     /// Instruction `index` of the sequence of `production` for this trigger, or `None` past its
     /// end.
-    fn replacement(&self, production: u8, index: u8, pc: u64, trigger: &Inst) -> Option<Replacement>;
+    fn replacement(
+        &self,
+        production: u8,
+        index: u8,
+        pc: u64,
+        trigger: &Inst,
+    ) -> Option<Replacement>;
 
     /// Stages that the editor adds to decode for every instruction.
     fn extra_decode_stages(&self) -> u32 {

@@ -74,7 +74,11 @@ impl DisePc {
     /// The production, if this is inside an expansion.
     #[must_use]
     pub const fn production(self) -> Option<u8> {
-        if self.0 == 0 { None } else { Some(((self.0 >> 8) - 1) as u8) }
+        if self.0 == 0 {
+            None
+        } else {
+            Some(((self.0 >> 8) - 1) as u8)
+        }
     }
 
     /// The position in the replacement sequence (0 outside of one).

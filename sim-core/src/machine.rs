@@ -7,8 +7,8 @@
 use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{DecodeEditor, NoEditor};
 use crate::exec::Outcome;
-use crate::ids::DisePc;
 use crate::hart::GuestCounters;
+use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass};
 use crate::os::{self, SyscallResult};
 use crate::probe::{NoProbe, Probe, Retired};
@@ -116,11 +116,9 @@ impl<E: DecodeEditor> Machine<E> {
             self.code.sync(&self.process.mem, &self.editor);
             let event = match self.run_block(probe, end) {
                 Ok(event) => event,
-                Err(cause) => Event::Special(
-                    self.process.hart.pc,
-                    Inst::illegal(0),
-                    Outcome::Trap(cause),
-                ),
+                Err(cause) => {
+                    Event::Special(self.process.hart.pc, Inst::illegal(0), Outcome::Trap(cause))
+                }
             };
             let stop = match event {
                 Event::Limit => return Stop::Limit,
@@ -145,7 +143,11 @@ impl<E: DecodeEditor> Machine<E> {
             return Ok(Event::Expand { pc, trigger, at });
         }
         let in_handler = E::ENABLED && self.link.is_some();
-        let start = if in_handler { self.retired.handler } else { self.retired.program };
+        let start = if in_handler {
+            self.retired.handler
+        } else {
+            self.retired.program
+        };
         let budget = if in_handler { u64::MAX } else { end - start };
         let mut done: u64 = 0;
         let mut page = self.code.page(pc)?;
@@ -192,7 +194,16 @@ impl<E: DecodeEditor> Machine<E> {
             };
             done += 1;
             if P::ENABLED {
-                report(probe, pc, DisePc::NONE, &inst, !in_handler, addr, target, taken);
+                report(
+                    probe,
+                    pc,
+                    DisePc::NONE,
+                    &inst,
+                    !in_handler,
+                    addr,
+                    target,
+                    taken,
+                );
             }
             let crossed = (pc ^ target) >> PAGE_SHIFT != 0;
             pc = target;
@@ -242,7 +253,10 @@ impl<E: DecodeEditor> Machine<E> {
                 }
                 Outcome::DiseCall(handler) => {
                     self.retired.inserted += 1;
-                    self.link = Some(HandlerLink { pc, disepc: DisePc::new(production, index + 1) });
+                    self.link = Some(HandlerLink {
+                        pc,
+                        disepc: DisePc::new(production, index + 1),
+                    });
                     self.process.hart.pc = handler;
                     return None;
                 }
@@ -281,7 +295,13 @@ impl<E: DecodeEditor> Machine<E> {
 
     /// System calls, faults and what handlers ask for. `hart.pc` is the instruction's on entry.
     #[cold]
-    fn special<P: Probe>(&mut self, probe: &mut P, pc: u64, inst: Inst, outcome: Outcome) -> Option<Stop> {
+    fn special<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        pc: u64,
+        inst: Inst,
+        outcome: Outcome,
+    ) -> Option<Stop> {
         let next = pc.wrapping_add(u64::from(inst.len));
         let hart = &mut self.process.hart;
         let in_handler = self.link.is_some();
@@ -291,15 +311,26 @@ impl<E: DecodeEditor> Machine<E> {
                 self.retired.program += 1;
                 hart.counters = functional_counters(self.retired.program);
                 if P::ENABLED {
-                    report(probe, pc, self.process.hart.disepc, &inst, true, 0, next, false);
+                    report(
+                        probe,
+                        pc,
+                        self.process.hart.disepc,
+                        &inst,
+                        true,
+                        0,
+                        next,
+                        false,
+                    );
                 }
                 let hart = &mut self.process.hart;
                 match self.process.os.syscall(hart, &mut self.process.mem) {
                     SyscallResult::Continue => None,
                     SyscallResult::Exit(code) => Some(Stop::Exit(code)),
-                    SyscallResult::Trap => {
-                        Some(Stop::Fault(code::trap_at(&self.process.mem, pc, TrapCause::Stopped)))
-                    }
+                    SyscallResult::Trap => Some(Stop::Fault(code::trap_at(
+                        &self.process.mem,
+                        pc,
+                        TrapCause::Stopped,
+                    ))),
                 }
             }
             Outcome::FenceI => {
@@ -324,7 +355,8 @@ impl<E: DecodeEditor> Machine<E> {
                 self.retired.handler += 1;
                 hart.pc = next;
                 let mem = &self.process.mem;
-                self.editor.drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
+                self.editor
+                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
                 None
             }
             Outcome::Trap(cause) => self.fault(pc, cause),
@@ -367,7 +399,15 @@ pub fn report<P: Probe>(
     taken: bool,
 ) {
     if P::WANTS_RETIRED {
-        probe.retired(&Retired { pc, disepc, inst, is_program, addr, target, taken });
+        probe.retired(&Retired {
+            pc,
+            disepc,
+            inst,
+            is_program,
+            addr,
+            target,
+            taken,
+        });
     }
     if is_program {
         if P::WANTS_MEMORY && inst.class.is_memory() {

@@ -50,7 +50,9 @@ impl fmt::Display for TrapCause {
             TrapCause::FetchFault => write!(f, "jump to memory that is not executable"),
             TrapCause::FetchMisaligned => write!(f, "jump to a misaligned address"),
             TrapCause::LoadFault { addr } => write!(f, "read of {addr:#x}, which is not readable"),
-            TrapCause::StoreFault { addr } => write!(f, "write to {addr:#x}, which is not writable"),
+            TrapCause::StoreFault { addr } => {
+                write!(f, "write to {addr:#x}, which is not writable")
+            }
             TrapCause::MisalignedAtomic { addr } => {
                 write!(f, "atomic access to {addr:#x}, which is not aligned")
             }
@@ -62,7 +64,11 @@ impl fmt::Display for TrapCause {
 
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at pc {:#x} (encoding {:#010x})", self.cause, self.pc, self.encoding)
+        write!(
+            f,
+            "{} at pc {:#x} (encoding {:#010x})",
+            self.cause, self.pc, self.encoding
+        )
     }
 }
 

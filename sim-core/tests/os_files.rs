@@ -93,18 +93,38 @@ fn modes_owners_and_times_are_accepted_and_not_kept() {
     for (writable, expected) in [(true, 0), (false, EROFS)] {
         let Tree { mut guest, dir } = tree(writable);
         let fd = guest.open("/file", 0) as u64;
-        let times = |dir: &tempfile::TempDir| std::fs::metadata(dir.path().join("root/file")).unwrap().modified();
+        let times = |dir: &tempfile::TempDir| {
+            std::fs::metadata(dir.path().join("root/file"))
+                .unwrap()
+                .modified()
+        };
         let before = times(&dir).unwrap();
         // fchmod, fchown, futimens; fchmodat, fchownat, utimensat
-        for (number, args) in [(52, &[fd, 0o600][..]), (55, &[fd, 0, 0]), (88, &[fd, 0, 0, 0])] {
+        for (number, args) in [
+            (52, &[fd, 0o600][..]),
+            (55, &[fd, 0, 0]),
+            (88, &[fd, 0, 0, 0]),
+        ] {
             assert_eq!(guest.call(number, args), expected, "call {number}");
-            assert_eq!(guest.call(number, &[&[99][..], &args[1..]].concat()), EBADF, "call {number}");
+            assert_eq!(
+                guest.call(number, &[&[99][..], &args[1..]].concat()),
+                EBADF,
+                "call {number}"
+            );
         }
         for (number, rest) in [(53, &[0o600][..]), (54, &[0, 0, 0]), (88, &[0, 0])] {
             let path = guest.path("/file");
-            assert_eq!(guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()), expected, "call {number}");
+            assert_eq!(
+                guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
+                expected,
+                "call {number}"
+            );
             let path = guest.path("/nowhere");
-            assert_eq!(guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()), ENOENT, "call {number}");
+            assert_eq!(
+                guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
+                ENOENT,
+                "call {number}"
+            );
         }
         assert_eq!(times(&dir).unwrap(), before);
     }

@@ -7,10 +7,12 @@ use anyhow::{Context, bail, ensure};
 use hps_experiments::machine::dise_config;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
-use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, SamplePoint};
+use hps_productions::{
+    CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, SamplePoint,
+};
 use hps_profile::{
-    Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind, StreamConfig,
-    StreamProfile, accuracy,
+    Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
+    StreamConfig, StreamProfile, accuracy,
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{Machine, Stop};
@@ -44,13 +46,22 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         Kind::DataStream => ProfileKind::DataStream,
     };
     let point = SamplePoint::from_frequency(args.burst, args.one_in)?;
-    let changes = args.change.iter().map(|text| parse_change(text)).collect::<anyhow::Result<Vec<_>>>()?;
-    let machine = args.machine.as_deref().map(MachineConfig::load).transpose()?.map(|mut m| {
-        m.dise.repair_counters &= !args.unrepaired;
-        m
-    });
-    let image = program::load(&args.program)?;
-    let mut config = program::process_config(&args.guest, &args.program, &args.args)?;
+    let changes = args
+        .change
+        .iter()
+        .map(|text| parse_change(text))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let machine = args
+        .machine
+        .as_deref()
+        .map(MachineConfig::load)
+        .transpose()?
+        .map(|mut m| {
+            m.dise.repair_counters &= !args.unrepaired;
+            m
+        });
+    let image = program::load(args.program())?;
+    let mut config = program::process_config(&args.guest, args.program(), args.arguments())?;
     // The program runs several times; its output is not what is asked for here.
     config.stdout = Output::Discard;
     config.stdin = hps_sim_core::os::Stdin::Empty;
@@ -67,18 +78,38 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         None => run_functional(&image, &config, &collector, &changes)?,
         Some(machine) => run_timed(&image, &config, &collector, &changes, machine)?,
     };
-    let report = Report { args, kind, point, image: &image, machine: machine.as_ref(), run: &run };
+    let report = Report {
+        args,
+        kind,
+        point,
+        image: &image,
+        machine: machine.as_ref(),
+        run: &run,
+    };
     match &run.collected {
         CollectedProfile::Method { addresses, lost } => {
             let entry = |address| truth.methods.entry(address);
-            report.print(&addresses.methods(entry), &truth.grid.exhaustive.addresses.methods(entry), *lost, Value::Null)
+            report.print(
+                &addresses.methods(entry),
+                &truth.grid.exhaustive.addresses.methods(entry),
+                *lost,
+                Value::Null,
+            )
         }
-        CollectedProfile::CallPair { call_pairs, lost } => {
-            report.print(call_pairs, &truth.grid.exhaustive.call_pairs, *lost, Value::Null)
-        }
+        CollectedProfile::CallPair { call_pairs, lost } => report.print(
+            call_pairs,
+            &truth.grid.exhaustive.call_pairs,
+            *lost,
+            Value::Null,
+        ),
         CollectedProfile::DataStream(recorder) => {
-            let sampled = recorder.clone().finish().context("the data streams were not analyzed")?;
-            let exact = truth.streams.context("the data streams were not analyzed")?;
+            let sampled = recorder
+                .clone()
+                .finish()
+                .context("the data streams were not analyzed")?;
+            let exact = truth
+                .streams
+                .context("the data streams were not analyzed")?;
             let summary = json!({ "sampled": sampled.summary, "exhaustive": exact.summary });
             report.print(&sampled.profile, &exact.profile, 0, summary)
         }
@@ -90,9 +121,14 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
 fn parse_change(text: &str) -> anyhow::Result<Change> {
     let parts: Vec<u64> = text.split(':').filter_map(|p| p.parse().ok()).collect();
     let [at_instructions, burst, one_in] = parts[..] else {
-        bail!("--change {text}: write AT:BURST:ONE_IN, three whole numbers, for example 1000000:1:1000");
+        bail!(
+            "--change {text}: write AT:BURST:ONE_IN, three whole numbers, for example 1000000:1:1000"
+        );
     };
-    Ok(Change { at_instructions, point: SamplePoint::from_frequency(burst, one_in)? })
+    Ok(Change {
+        at_instructions,
+        point: SamplePoint::from_frequency(burst, one_in)?,
+    })
 }
 
 struct Truth {
@@ -118,13 +154,24 @@ fn exhaustive(
         probe.finish()
     };
     let methods = grid.method_map(&image.symbols);
-    let streams = grid.exhaustive.stream.take().and_then(|recorder| recorder.finish());
-    Ok(Truth { grid, methods, streams })
+    let streams = grid
+        .exhaustive
+        .stream
+        .take()
+        .and_then(|recorder| recorder.finish());
+    Ok(Truth {
+        grid,
+        methods,
+        streams,
+    })
 }
 
 fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
     if let Stop::Fault(trap) = stop {
-        bail!("the program faulted: {trap}, in {}", program::place(image, trap.pc));
+        bail!(
+            "the program faulted: {trap}, in {}",
+            program::place(image, trap.pc)
+        );
     }
     Ok(())
 }
@@ -139,7 +186,9 @@ fn run_functional(
     let engine = collector.install(&mut process)?;
     let mut machine = Machine::with_editor(process, engine);
     for change in changes {
-        let ahead = change.at_instructions.saturating_sub(machine.retired.program);
+        let ahead = change
+            .at_instructions
+            .saturating_sub(machine.retired.program);
         if machine.run(&mut NoProbe, ahead) != Stop::Limit {
             break;
         }
@@ -168,7 +217,9 @@ fn run_timed(
     let engine = collector.install(&mut process)?;
     let mut core = Core::with(machine, process, engine, NoProbe);
     for change in changes {
-        let ahead = change.at_instructions.saturating_sub(core.stats.commit_program_instructions);
+        let ahead = change
+            .at_instructions
+            .saturating_sub(core.stats.commit_program_instructions);
         if core.run(ahead) != Stop::Limit {
             break;
         }
@@ -207,7 +258,14 @@ impl Report<'_> {
             self.write_json(path, sampled, exact, &overlap, summary)?;
         }
         let mut out = std::io::stdout().lock();
-        writeln!(out, "{}, {}, of {} ({})", self.kind.title(), self.point, self.args.program, &self.image.hash[..12])?;
+        writeln!(
+            out,
+            "{}, {}, of {} ({})",
+            self.kind.title(),
+            self.point,
+            self.args.program(),
+            &self.image.hash[..12]
+        )?;
         match (self.machine, self.run.cycles) {
             (Some(machine), Some((with, without))) => writeln!(
                 out,
@@ -215,7 +273,10 @@ impl Report<'_> {
                 machine.name,
                 100.0 * (with as f64 / without as f64 - 1.0)
             )?,
-            _ => writeln!(out, "functional run, not timed (--machine hps-4wide times it)")?,
+            _ => writeln!(
+                out,
+                "functional run, not timed (--machine hps-4wide times it)"
+            )?,
         }
         writeln!(
             out,
@@ -226,13 +287,31 @@ impl Report<'_> {
             100.0 * overlap.renormalized,
             100.0 * overlap.capped
         )?;
-        ensure!(exact.total() > 0, "the exhaustive profile is empty: the program has no such events");
+        ensure!(
+            exact.total() > 0,
+            "the exhaustive profile is empty: the program has no such events"
+        );
         if lost > 0 {
-            writeln!(out, "warning: {lost} events found no room in the handler's table")?;
+            writeln!(
+                out,
+                "warning: {lost} events found no room in the handler's table"
+            )?;
         }
-        writeln!(out, "\n{:>9} {:>9}  {}", "truth", "sampled", self.kind.title())?;
+        writeln!(
+            out,
+            "\n{:>9} {:>9}  {}",
+            "truth",
+            "sampled",
+            self.kind.title()
+        )?;
         for (member, weight) in exact.listing().into_iter().take(self.args.top) {
-            let share = |w: u64, total: u64| if total == 0 { 0.0 } else { 100.0 * w as f64 / total as f64 };
+            let share = |w: u64, total: u64| {
+                if total == 0 {
+                    0.0
+                } else {
+                    100.0 * w as f64 / total as f64
+                }
+            };
             writeln!(
                 out,
                 "{:>8.2}% {:>8.2}%  {}",
@@ -242,24 +321,45 @@ impl Report<'_> {
             )?;
         }
         if sampled.is_empty() {
-            writeln!(out, "\nno member was sampled: the program has too few events for this frequency")?;
+            writeln!(
+                out,
+                "\nno member was sampled: the program has too few events for this frequency"
+            )?;
         }
         Ok(())
     }
 
     fn describe<K: ProfileKey>(&self, member: &K) -> String {
-        let name = |address: u64| self.image.symbols.function_at(address).map(|f| f.name.clone());
+        let name = |address: u64| {
+            self.image
+                .symbols
+                .function_at(address)
+                .map(|f| f.name.clone())
+        };
         let label = member.label(&name);
         match self.kind {
             ProfileKind::DataStream => {
                 let addresses = member.frames(&|_| None);
-                let shown = addresses.iter().take(6).map(String::as_str).collect::<Vec<_>>().join(" ");
+                let shown = addresses
+                    .iter()
+                    .take(6)
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(" ");
                 let more = addresses.len().saturating_sub(6);
-                let rest = if more > 0 { format!(" … {more} more") } else { String::new() };
+                let rest = if more > 0 {
+                    format!(" … {more} more")
+                } else {
+                    String::new()
+                };
                 format!("{} references: {shown}{rest}", addresses.len())
             }
             _ => {
-                let frame = member.frames(&|_| None).first().cloned().unwrap_or_default();
+                let frame = member
+                    .frames(&|_| None)
+                    .first()
+                    .cloned()
+                    .unwrap_or_default();
                 let pc = u64::from_str_radix(frame.trim_start_matches("0x"), 16).unwrap_or(0);
                 match self.image.source_line(pc) {
                     Some(line) => format!("{label}  ({line})"),
@@ -278,14 +378,14 @@ impl Report<'_> {
         summary: Value,
     ) -> anyhow::Result<()> {
         let header = |what: &str| ProfileHeader {
-            program: self.args.program.clone(),
+            program: self.args.program().to_string(),
             program_hash: self.image.hash.clone(),
             version: env!("CARGO_PKG_VERSION").to_string(),
             configuration: json!({
                 "collected": what,
                 "burst": self.point.burst,
                 "sparsity": self.point.sparsity,
-                "args": self.args.args,
+                "args": self.args.arguments(),
                 "machine": self.machine.map(|m| m.to_ron()),
             }),
             kind: self.kind,
@@ -310,7 +410,11 @@ impl Report<'_> {
             "exhaustive": document("exhaustive", exact)?,
         });
         let text = serde_json::to_string_pretty(&all)?;
-        std::fs::write(path, text + "\n")
-            .with_context(|| format!("{}: cannot write the profile; choose another file with --json", path.display()))
+        std::fs::write(path, text + "\n").with_context(|| {
+            format!(
+                "{}: cannot write the profile; choose another file with --json",
+                path.display()
+            )
+        })
     }
 }

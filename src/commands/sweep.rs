@@ -29,7 +29,9 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     let plan = Plan::new(&spec, &folder)?;
     let store = Mutex::new(Store::open(&args.out.join("results.jsonl"))?);
     let rows = {
-        let progress = Progress { bar: progress::bar(0, "sweep") };
+        let progress = Progress {
+            bar: progress::bar(0, "sweep"),
+        };
         let rows = hps_experiments::run(&plan, &store, &progress)?;
         progress.bar.finish_and_clear();
         rows
@@ -37,7 +39,10 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     report(args, &plan, &rows)?;
     let failed = rows.iter().filter(|row| row.failure.is_some()).count();
     if failed > 0 {
-        eprintln!("hps: {failed} of {} points failed; the report says why", rows.len());
+        eprintln!(
+            "hps: {failed} of {} points failed; the report says why",
+            rows.len()
+        );
     }
     Ok(u8::from(failed > 0))
 }
@@ -65,7 +70,11 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
         for program in &args.program {
             if program.contains('/') {
                 let path = std::path::absolute(program)?.to_string_lossy().into_owned();
-                spec.own_programs.push(hps_experiments::OwnProgram { path, args: Vec::new(), root: None });
+                spec.own_programs.push(hps_experiments::OwnProgram {
+                    path,
+                    args: Vec::new(),
+                    root: None,
+                });
             } else {
                 spec.programs.push(program.clone());
             }
@@ -112,7 +121,12 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
         command: command_line(args),
         version: hps_experiments::VERSION.to_string(),
         notes: notes(rows),
-        machine_text: plan.machines.iter().map(|m| m.to_ron()).collect::<Vec<_>>().join("\n"),
+        machine_text: plan
+            .machines
+            .iter()
+            .map(|m| m.to_ron())
+            .collect::<Vec<_>>()
+            .join("\n"),
     };
     let files = hps_plots::write_report(&args.out, rows, &info)?;
     let mut out = std::io::stdout().lock();
@@ -125,8 +139,18 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
         writeln!(out, "{note}")?;
     }
     writeln!(out, "report   {}", shown(&files.html))?;
-    writeln!(out, "pictures {} as SVG and PNG in {}", files.figures.len() / 2, shown(&args.out.join("figures")))?;
-    writeln!(out, "rows     {} and {}", shown(&args.out.join("results.jsonl")), shown(&files.csv))?;
+    writeln!(
+        out,
+        "pictures {} as SVG and PNG in {}",
+        files.figures.len() / 2,
+        shown(&args.out.join("figures"))
+    )?;
+    writeln!(
+        out,
+        "rows     {} and {}",
+        shown(&args.out.join("results.jsonl")),
+        shown(&files.csv)
+    )?;
     Ok(())
 }
 
@@ -140,7 +164,14 @@ fn command_line(args: &SweepArgs) -> String {
     words.extend(args.spec.iter().map(|p| p.display().to_string()));
     words.extend(args.program.iter().map(|p| format!("--program {p}")));
     if let Some(size) = args.size {
-        words.push(format!("--size {}", if size == Size::Large { "large" } else { "small" }));
+        words.push(format!(
+            "--size {}",
+            if size == Size::Large {
+                "large"
+            } else {
+                "small"
+            }
+        ));
     }
     words.extend(args.machine.iter().map(|m| format!("--machine {m}")));
     if args.all_timed {

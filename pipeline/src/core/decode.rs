@@ -248,6 +248,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// made for it (and for `trigger`, if it has to be predicted again).
     fn turn_fetch(&mut self, trigger: Option<&Fetched>, pc: u64) {
         self.stats.dise_redirect_events += 1;
+        if let Some(oracle) = &mut self.oracle {
+            oracle.lose();
+        }
         let mut oldest = self.drop_fetched();
         if let Some(t) = trigger
             && t.checkpoint != NONE

@@ -169,6 +169,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if class != OpClass::Load {
             at.0 = self.stores.push();
+            if let Some(oracle) = &mut self.oracle {
+                oracle.store_dispatched(d.pc, d.flags);
+            }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.store(d.pc, at.0);
             }

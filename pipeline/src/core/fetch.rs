@@ -4,6 +4,7 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Inst, OpClass};
 
 use super::cpi::Cause;
+use super::oracle::Known;
 use super::uop::{Fetched, NONE};
 use super::{Core, PipelineProbe};
 use crate::memsys::AccessResult;
@@ -65,7 +66,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if self.fetch.waiting || now < self.fetch.stall_until || self.fetched.len() >= self.params.fetch_buffer {
             return;
         }
-        if !self.read_line(self.fetch.pc) {
+        if !self.oracle_is_ready() || !self.read_line(self.fetch.pc) {
             return;
         }
         self.progressed = true;
@@ -90,6 +91,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             };
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.stats.fetch_instructions += 1;
+            let known = self.ask_oracle(pc, &inst);
             let Some(kind) = branch_kind(inst.class) else {
                 self.push_fetched(pc, inst, mask, NONE, fallthrough);
                 self.fetch.pc = fallthrough;
@@ -97,10 +99,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     self.fetch.waiting = true;
                     return;
                 }
+                if known.is_some() && !self.oracle_is_ready() {
+                    return;
+                }
                 continue;
             };
-            let next = self.predict_transfer(pc, &inst, mask, kind, fallthrough);
+            let next = self.predict_transfer(pc, &inst, mask, kind, known);
             if self.fetch.waiting || now < self.fetch.stall_until {
+                return;
+            }
+            if known.is_some() && !self.oracle_is_ready() {
                 return;
             }
             if next != fallthrough {
@@ -146,12 +154,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Predicts a control transfer, pushes it, and turns fetch. Returns where fetch goes.
-    fn predict_transfer(&mut self, pc: u64, inst: &Inst, mask: u32, kind: BranchKind, fallthrough: u64) -> u64 {
+    fn predict_transfer(
+        &mut self,
+        pc: u64,
+        inst: &Inst,
+        mask: u32,
+        kind: BranchKind,
+        known: Option<Known>,
+    ) -> u64 {
+        let fallthrough = pc.wrapping_add(u64::from(inst.len));
         let direct = if inst.class.is_direct() { inst.direct_target(pc) } else { 0 };
         let index = self.checkpoint_tail;
         self.checkpoint_tail = self.checkpoint_tail.wrapping_add(1);
         let at = index as usize & (self.checkpoints.len() - 1);
-        let predicted = self.branches.predict(pc, kind, fallthrough, direct, &mut self.checkpoints[at]);
+        let checkpoint = &mut self.checkpoints[at];
+        let predicted = match known {
+            Some(known) => self.branches.predict_known(kind, known.taken, known.next, fallthrough, checkpoint),
+            None => self.branches.predict(pc, kind, fallthrough, direct, checkpoint),
+        };
         let next = match (predicted.taken, inst.class.is_direct()) {
             (false, _) => fallthrough,
             (true, true) => direct,

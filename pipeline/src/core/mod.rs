@@ -17,6 +17,7 @@ mod fetch;
 mod issue;
 mod lsu;
 mod memdep;
+mod oracle;
 mod probe;
 mod queue;
 mod rob;
@@ -46,6 +47,7 @@ use calendar::{Calendar, Event};
 use decode::Expansion;
 use fetch::FetchState;
 use memdep::MemoryDependence;
+use oracle::Oracle;
 use queue::Queue;
 use rob::{ReadySet, Rob};
 use store_queue::StoreQueue;
@@ -98,6 +100,8 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     pub(crate) params: Params,
     memory: MemorySystem,
     branches: BranchUnit,
+    /// Of a perfect predictor.
+    oracle: Option<Box<Oracle>>,
     code: CodeCache,
     now: u64,
     next_seq: u64,
@@ -162,6 +166,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
         let table = UnitTable::new(&config.units);
         let fetch = FetchState::at(process.hart.pc);
+        let branches = BranchUnit::new(&config.branch);
         let mut code = CodeCache::new();
         code.sync(&process.mem, &editor);
         Core {
@@ -170,7 +175,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
             memory: MemorySystem::new(&config.memory),
-            branches: BranchUnit::new(&config.branch),
+            oracle: branches.is_perfect().then(|| Box::new(Oracle::new())),
+            branches,
             code,
             now: 0,
             next_seq: 1,

@@ -98,6 +98,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Takes back every instruction at `first` and younger, in the window and before it, and turns
     /// fetch. Returns the oldest branch checkpoint among them; predictors are the caller's.
     fn squash_from(&mut self, first: u64, restart: Restart, cause: Cause) -> u32 {
+        if let Some(oracle) = &mut self.oracle {
+            oracle.lose();
+        }
         let mut oldest = self.drop_fetched();
         let mut seq = self.next_seq;
         if let Some(x) = self.expansion.take() {

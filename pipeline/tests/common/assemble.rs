@@ -55,14 +55,19 @@ impl Program {
                 let one = resolve(&one, &labels);
                 let inst = assemble(&one, pc, &Labels(&labels))
                     .unwrap_or_else(|e| panic!("`{one}` (from `{line}`): {e}"));
-                let word = riscv::encode(&inst).unwrap_or_else(|| panic!("`{one}` has no encoding"));
+                let word =
+                    riscv::encode(&inst).unwrap_or_else(|| panic!("`{one}` has no encoding"));
                 code.extend_from_slice(&word.to_le_bytes());
                 pc += 4;
             }
         }
         let file = elf(&code, data_bytes);
         let image = ProgramImage::parse(&file, "test").expect("the image is a program");
-        Program { image: Arc::new(image), labels, words: Vec::new() }
+        Program {
+            image: Arc::new(image),
+            labels,
+            words: Vec::new(),
+        }
     }
 
     /// Puts 64-bit words into the data, at byte offsets from their start.
@@ -91,12 +96,17 @@ impl Program {
 
     /// Address of a label.
     pub fn address(&self, label: &str) -> u64 {
-        *self.labels.get(label).unwrap_or_else(|| panic!("no label `{label}`"))
+        *self
+            .labels
+            .get(label)
+            .unwrap_or_else(|| panic!("no label `{label}`"))
     }
 }
 
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(|l| l.split('#').next().unwrap_or("").trim()).filter(|l| !l.is_empty())
+    text.lines()
+        .map(|l| l.split('#').next().unwrap_or("").trim())
+        .filter(|l| !l.is_empty())
 }
 
 /// The instructions that a line stands for.
@@ -114,7 +124,10 @@ fn expand(line: &str, pc: u64) -> Vec<String> {
         "la" => {
             let (rd, name) = rest.split_once(',').expect("`la rd, name`");
             let (rd, name) = (rd.trim(), name.trim());
-            vec![format!("lui {rd}, %hi({name})"), format!("addi {rd}, {rd}, %lo({name})")]
+            vec![
+                format!("lui {rd}, %hi({name})"),
+                format!("addi {rd}, {rd}, %lo({name})"),
+            ]
         }
         _ => vec![line.to_string()],
     }
@@ -136,7 +149,10 @@ fn load_immediate(rd: &str, value: i64) -> Vec<String> {
     }
     if i64::from(value as i32) == value {
         let upper = (value.wrapping_add(0x800) >> 12) & 0xf_ffff;
-        return vec![format!("lui {rd}, {upper}"), format!("addiw {rd}, {rd}, {low}")];
+        return vec![
+            format!("lui {rd}, {upper}"),
+            format!("addiw {rd}, {rd}, {low}"),
+        ];
     }
     let mut out = load_immediate(rd, value.wrapping_sub(low) >> 12);
     out.push(format!("slli {rd}, {rd}, 12"));
@@ -151,9 +167,15 @@ fn resolve(line: &str, labels: &HashMap<String, u64>) -> String {
         if let Some(at) = out.find(part) {
             let end = at + out[at..].find(')').expect("`)` behind the name");
             let name = &out[at + part.len()..end];
-            let address = *labels.get(name).unwrap_or_else(|| panic!("no label `{name}`")) as i64;
+            let address = *labels
+                .get(name)
+                .unwrap_or_else(|| panic!("no label `{name}`")) as i64;
             let low = address << 52 >> 52;
-            let value = if part == "%hi(" { (address - low) >> 12 } else { low };
+            let value = if part == "%hi(" {
+                (address - low) >> 12
+            } else {
+                low
+            };
             out.replace_range(at..=end, &value.to_string());
         }
     }
@@ -180,9 +202,10 @@ fn elf(code: &[u8], data_bytes: u64) -> Vec<u8> {
         half(v, &mut file);
     }
     let code_bytes = code.len() as u64;
-    for (flags, offset, address, in_file, in_memory) in
-        [(5, OFFSET, CODE, code_bytes, code_bytes), (6, 0, DATA, 0, data_bytes.max(8))]
-    {
+    for (flags, offset, address, in_file, in_memory) in [
+        (5, OFFSET, CODE, code_bytes, code_bytes),
+        (6, 0, DATA, 0, data_bytes.max(8)),
+    ] {
         word(1, &mut file); // PT_LOAD
         word(flags, &mut file);
         for v in [offset, address, address, in_file, in_memory, 0x1000] {

@@ -24,8 +24,17 @@ pub struct Step {
 impl Step {
     fn of(event: &Retired<'_>) -> Step {
         // The address is defined for memory instructions alone.
-        let addr = if event.inst.class.is_memory() { event.addr } else { 0 };
-        Step { pc: event.pc, addr, target: event.target, taken: event.taken }
+        let addr = if event.inst.class.is_memory() {
+            event.addr
+        } else {
+            0
+        };
+        Step {
+            pc: event.pc,
+            addr,
+            target: event.target,
+            taken: event.taken,
+        }
     }
 }
 
@@ -119,10 +128,19 @@ impl Outcome {
     /// Both ended in the same architectural state after the same program.
     pub fn assert_equal(&self, other: &Outcome, registers: std::ops::Range<u8>, what: &str) {
         assert_same_steps(&self.stream.steps, &other.stream.steps, what);
-        assert_eq!(self.stream.transfers, other.stream.transfers, "{what}: control hooks");
-        assert_eq!(self.stream.references, other.stream.references, "{what}: memory hooks");
+        assert_eq!(
+            self.stream.transfers, other.stream.transfers,
+            "{what}: control hooks"
+        );
+        assert_eq!(
+            self.stream.references, other.stream.references,
+            "{what}: memory hooks"
+        );
         assert_eq!(self.stop, other.stop, "{what}: how it ended");
-        assert_eq!(self.retired.program, other.retired.program, "{what}: retired instructions");
+        assert_eq!(
+            self.retired.program, other.retired.program,
+            "{what}: retired instructions"
+        );
         for r in registers {
             assert_eq!(
                 self.hart.r[r as usize], other.hart.r[r as usize],
@@ -130,7 +148,10 @@ impl Outcome {
             );
         }
         assert_eq!(self.hart.fcsr, other.hart.fcsr, "{what}: fcsr");
-        assert_eq!(self.hart.reservation, other.hart.reservation, "{what}: load reservation");
+        assert_eq!(
+            self.hart.reservation, other.hart.reservation,
+            "{what}: load reservation"
+        );
     }
 
     /// Both left the same memory, apart from addresses in `except`. A page that only one of them
@@ -143,7 +164,10 @@ impl Outcome {
             let ours = self.pages.get(address).unwrap_or(&untouched);
             let theirs = other.pages.get(address).unwrap_or(&untouched);
             let differs = ours.iter().zip(theirs).position(|(a, b)| a != b);
-            assert_eq!(differs, None, "{what}: byte of page {address:#x} that differs");
+            assert_eq!(
+                differs, None,
+                "{what}: byte of page {address:#x} that differs"
+            );
         }
     }
 }
@@ -164,16 +188,24 @@ pub fn counts<E: DecodeEditor, P: PipelineProbe>(core: &Core<E, P>) -> RetiredCo
 
 fn assert_same_steps(ours: &[Step], theirs: &[Step], what: &str) {
     if let Some(i) = (0..ours.len().min(theirs.len())).find(|&i| ours[i] != theirs[i]) {
-        panic!("{what}: instruction {i} differs: {:x?} and {:x?}", ours[i], theirs[i]);
+        panic!(
+            "{what}: instruction {i} differs: {:x?} and {:x?}",
+            ours[i], theirs[i]
+        );
     }
-    assert_eq!(ours.len(), theirs.len(), "{what}: length of the retired stream");
+    assert_eq!(
+        ours.len(),
+        theirs.len(),
+        "{what}: length of the retired stream"
+    );
 }
 
 fn written_pages(mem: &Memory) -> BTreeMap<u64, Vec<u8>> {
     mem.dirty_pages()
         .map(|address| {
             let mut bytes = vec![0; PAGE_SIZE as usize];
-            mem.read_bytes_forced(address, &mut bytes).expect("a written page is mapped");
+            mem.read_bytes_forced(address, &mut bytes)
+                .expect("a written page is mapped");
             (address, bytes)
         })
         .collect()

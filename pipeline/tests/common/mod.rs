@@ -25,7 +25,9 @@ pub fn preset(name: &str) -> MachineConfig {
 pub fn machine(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig {
     let mut config = preset(name);
     change(&mut config);
-    config.check().expect("the changed machine passes its check");
+    config
+        .check()
+        .expect("the changed machine passes its check");
     config
 }
 
@@ -72,7 +74,12 @@ impl Run {
     ) -> Run {
         let mut core = Core::with(config, process, editor, Trace::default());
         let stop = core.run_to_end();
-        let (committed, squashed) = core.probe.records.iter().copied().partition(|r| !r.squashed);
+        let (committed, squashed) = core
+            .probe
+            .records
+            .iter()
+            .copied()
+            .partition(|r| !r.squashed);
         Run {
             committed,
             squashed,
@@ -87,16 +94,23 @@ impl Run {
     /// Every committed execution of the instruction at a label, in order.
     pub fn at(&self, label: &str) -> Vec<StageRecord> {
         let pc = self.program.address(label);
-        self.committed.iter().filter(|r| r.pc == pc).copied().collect()
+        self.committed
+            .iter()
+            .filter(|r| r.pc == pc)
+            .copied()
+            .collect()
     }
 
     /// The committed instructions between the last two executions of a label, the first of them
     /// included: one iteration of a warm loop.
     pub fn last_iteration(&self, label: &str) -> &[StageRecord] {
         let pc = self.program.address(label);
-        let at: Vec<usize> =
-            (0..self.committed.len()).filter(|&i| self.committed[i].pc == pc).collect();
-        let [.., from, to] = at[..] else { panic!("`{label}` runs at least twice") };
+        let at: Vec<usize> = (0..self.committed.len())
+            .filter(|&i| self.committed[i].pc == pc)
+            .collect();
+        let [.., from, to] = at[..] else {
+            panic!("`{label}` runs at least twice")
+        };
         &self.committed[from..to]
     }
 }

@@ -30,8 +30,9 @@ impl Random {
 
 /// Registers that blocks compute with. `s0` to `s3` hold addresses and loop counts, `t5` and `t6`
 /// are for addresses, `sp` and `ra` do what they always do.
-const INTEGER: [&str; 12] =
-    ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3"];
+const INTEGER: [&str; 12] = [
+    "a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3",
+];
 const FLOAT: [&str; 8] = ["ft0", "ft1", "ft2", "ft3", "fa0", "fa1", "fa2", "fa3"];
 
 /// What a program may contain.
@@ -49,7 +50,12 @@ pub struct Mix {
 
 impl Default for Mix {
     fn default() -> Self {
-        Mix { iterations: 24, statements: 60, csr: true, sync: false }
+        Mix {
+            iterations: 24,
+            statements: 60,
+            csr: true,
+            sync: false,
+        }
     }
 }
 
@@ -83,7 +89,9 @@ impl Writer {
         let (d, a, b) = (self.int(), self.int(), self.int());
         let line = match self.random.below(5) {
             0 => {
-                let op = self.random.pick(&["addi", "xori", "ori", "andi", "slti", "addiw"]);
+                let op = self
+                    .random
+                    .pick(&["addi", "xori", "ori", "andi", "slti", "addiw"]);
                 format!("{op} {d}, {a}, {}", self.random.below(4096) as i64 - 2048)
             }
             1 => {
@@ -91,11 +99,15 @@ impl Writer {
                 format!("{op} {d}, {a}, {}", self.random.below(64))
             }
             2 => {
-                let op = self.random.pick(&["mul", "mulh", "mulhu", "mulw", "div", "rem", "divu", "remw"]);
+                let op = self
+                    .random
+                    .pick(&["mul", "mulh", "mulhu", "mulw", "div", "rem", "divu", "remw"]);
                 format!("{op} {d}, {a}, {b}")
             }
             _ => {
-                let op = self.random.pick(&["add", "sub", "xor", "or", "and", "sltu", "addw", "sll", "subw"]);
+                let op = self.random.pick(&[
+                    "add", "sub", "xor", "or", "and", "sltu", "addw", "sll", "subw",
+                ]);
                 format!("{op} {d}, {a}, {b}")
             }
         };
@@ -119,7 +131,9 @@ impl Writer {
         let (base, offset) = self.address(1);
         let line = match self.random.below(8) {
             0..=3 => {
-                let op = self.random.pick(&["lb", "lbu", "lh", "lhu", "lw", "lwu", "ld", "ld"]);
+                let op = self
+                    .random
+                    .pick(&["lb", "lbu", "lh", "lhu", "lw", "lwu", "ld", "ld"]);
                 format!("{op} {}, {offset}({base})", self.int())
             }
             4..=6 => {
@@ -139,7 +153,9 @@ impl Writer {
         self.line(&format!("addi t6, {base}, {offset}"));
         let (d, s) = (self.int(), self.int());
         if self.random.below(3) > 0 {
-            let op = self.random.pick(&["amoadd.d", "amoswap.w", "amoxor.d", "amomax.w", "amominu.d"]);
+            let op =
+                self.random
+                    .pick(&["amoadd.d", "amoswap.w", "amoxor.d", "amomax.w", "amominu.d"]);
             self.line(&format!("{op} {d}, {s}, (t6)"));
             return;
         }
@@ -162,7 +178,9 @@ impl Writer {
             5 => format!("feq.d {y}, {a}, {b}"),
             6 => format!("fcvt.s.d {d}, {a}"),
             _ => {
-                let op = self.random.pick(&["fadd.d", "fsub.d", "fmul.d", "fmin.d", "fsgnj.d", "fadd.s"]);
+                let op = self
+                    .random
+                    .pick(&["fadd.d", "fsub.d", "fmul.d", "fmin.d", "fsgnj.d", "fadd.s"]);
                 format!("{op} {d}, {a}, {b}")
             }
         };
@@ -186,7 +204,10 @@ impl Writer {
         let (a, b) = (self.int(), self.int());
         match self.random.below(3) {
             0 => {
-                self.line(&format!("andi t6, {a}, {}", 1u64 << self.random.clone().below(6)));
+                self.line(&format!(
+                    "andi t6, {a}, {}",
+                    1u64 << self.random.clone().below(6)
+                ));
                 self.line(&format!("bnez t6, {over}"));
             }
             1 => {
@@ -242,7 +263,9 @@ impl Writer {
             13..=15 if depth < 3 => self.branch(depth),
             16 => self.atomic(),
             17..=18 if mix.is_some() => self.call(),
-            19 if mix.is_some_and(|m| m.csr) && self.random.below(3) == 0 => self.csr(mix.is_some_and(|m| m.sync)),
+            19 if mix.is_some_and(|m| m.csr) && self.random.below(3) == 0 => {
+                self.csr(mix.is_some_and(|m| m.sync))
+            }
             _ => self.memory(),
         }
     }
@@ -261,7 +284,12 @@ pub fn program(seed: u64, mix: Mix) -> Program {
 
 /// The text of the program.
 pub fn text(seed: u64, mix: Mix) -> String {
-    let mut w = Writer { text: String::new(), random: Random(seed), labels: 0, functions: 4 };
+    let mut w = Writer {
+        text: String::new(),
+        random: Random(seed),
+        labels: 0,
+        functions: 4,
+    };
     for r in INTEGER {
         let value = w.random.next() as i64 >> w.random.below(60);
         w.line(&format!("li {r}, {value}"));

@@ -9,15 +9,45 @@ type UnitOf = fn(&MachineConfig) -> &UnitConfig;
 
 /// A class, an instruction that depends on itself, and one that depends on nothing.
 const CLASSES: [(&str, &str, &str, UnitOf); 9] = [
-    ("int_alu", "xor a0, a0, a1", "xor a2, a0, a1", |m| &m.units.int_alu),
-    ("int_mul", "mul a0, a0, a1", "mul a2, a0, a1", |m| &m.units.int_mul),
-    ("int_div", "div a0, a0, a1", "div a2, a0, a1", |m| &m.units.int_div),
-    ("fp_add", "fadd.d fa0, fa0, fa1", "fadd.d fa2, fa0, fa1", |m| &m.units.fp_add),
-    ("fp_mul", "fmul.d fa0, fa0, fa1", "fmul.d fa2, fa0, fa1", |m| &m.units.fp_mul),
-    ("fp_fma", "fmadd.d fa0, fa0, fa1, fa3", "fmadd.d fa2, fa0, fa1, fa3", |m| &m.units.fp_fma),
-    ("fp_div", "fdiv.d fa0, fa0, fa1", "fdiv.d fa2, fa0, fa1", |m| &m.units.fp_div),
-    ("fp_sqrt", "fsqrt.d fa0, fa0", "fsqrt.d fa2, fa1", |m| &m.units.fp_sqrt),
-    ("fp_cvt", "fcvt.s.d fa0, fa0", "fcvt.s.d fa2, fa1", |m| &m.units.fp_cvt),
+    ("int_alu", "xor a0, a0, a1", "xor a2, a0, a1", |m| {
+        &m.units.int_alu
+    }),
+    ("int_mul", "mul a0, a0, a1", "mul a2, a0, a1", |m| {
+        &m.units.int_mul
+    }),
+    ("int_div", "div a0, a0, a1", "div a2, a0, a1", |m| {
+        &m.units.int_div
+    }),
+    (
+        "fp_add",
+        "fadd.d fa0, fa0, fa1",
+        "fadd.d fa2, fa0, fa1",
+        |m| &m.units.fp_add,
+    ),
+    (
+        "fp_mul",
+        "fmul.d fa0, fa0, fa1",
+        "fmul.d fa2, fa0, fa1",
+        |m| &m.units.fp_mul,
+    ),
+    (
+        "fp_fma",
+        "fmadd.d fa0, fa0, fa1, fa3",
+        "fmadd.d fa2, fa0, fa1, fa3",
+        |m| &m.units.fp_fma,
+    ),
+    (
+        "fp_div",
+        "fdiv.d fa0, fa0, fa1",
+        "fdiv.d fa2, fa0, fa1",
+        |m| &m.units.fp_div,
+    ),
+    ("fp_sqrt", "fsqrt.d fa0, fa0", "fsqrt.d fa2, fa1", |m| {
+        &m.units.fp_sqrt
+    }),
+    ("fp_cvt", "fcvt.s.d fa0, fa0", "fcvt.s.d fa2, fa1", |m| {
+        &m.units.fp_cvt
+    }),
 ];
 
 /// The presets, and one whose units all differ.
@@ -27,8 +57,15 @@ fn machines() -> Vec<MachineConfig> {
         m.name = "odd units".to_string();
         let u = &mut m.units;
         let units = [
-            &mut u.int_alu, &mut u.int_mul, &mut u.int_div, &mut u.fp_add, &mut u.fp_mul,
-            &mut u.fp_fma, &mut u.fp_div, &mut u.fp_sqrt, &mut u.fp_cvt,
+            &mut u.int_alu,
+            &mut u.int_mul,
+            &mut u.int_div,
+            &mut u.fp_add,
+            &mut u.fp_mul,
+            &mut u.fp_fma,
+            &mut u.fp_div,
+            &mut u.fp_sqrt,
+            &mut u.fp_cvt,
         ];
         for (i, unit) in units.into_iter().enumerate() {
             unit.latency_cycles = 3 + 2 * i as u32;
@@ -41,7 +78,9 @@ fn machines() -> Vec<MachineConfig> {
 #[test]
 fn an_instruction_that_waits_for_nothing_passes_the_stages_of_the_configuration() {
     for mut m in machines() {
-        for (fetch, decode, dispatch, issue, commit) in [(3, 3, 1, 2, 1), (2, 1, 1, 0, 0), (7, 5, 4, 6, 3)] {
+        for (fetch, decode, dispatch, issue, commit) in
+            [(3, 3, 1, 2, 1), (2, 1, 1, 0, 0), (7, 5, 4, 6, 3)]
+        {
             m.fetch.fetch_to_decode_cycles = fetch;
             m.fetch.fetch_buffer_insts = 64;
             m.decode.decode_to_dispatch_cycles = decode;
@@ -56,10 +95,21 @@ fn an_instruction_that_waits_for_nothing_passes_the_stages_of_the_configuration(
             let issued = f + x + u64::from(dispatch);
             let complete = issued + u64::from(issue) + alu;
             let expected = [d, f + x, issued, complete, complete + u64::from(commit)];
-            let got = [r.decode_cycle, r.dispatch_cycle, r.issue_cycle, r.complete_cycle, r.end_cycle];
+            let got = [
+                r.decode_cycle,
+                r.dispatch_cycle,
+                r.issue_cycle,
+                r.complete_cycle,
+                r.end_cycle,
+            ];
             assert_eq!(got, expected, "{}, fetched in cycle {f}", m.name);
             // With one cycle of execution, the number of stages is what the configuration says.
-            assert_eq!(r.end_cycle - f + 1, u64::from(m.pipeline_stages()) + alu - 1, "{}", m.name);
+            assert_eq!(
+                r.end_cycle - f + 1,
+                u64::from(m.pipeline_stages()) + alu - 1,
+                "{}",
+                m.name
+            );
         }
     }
 }
@@ -68,7 +118,15 @@ fn an_instruction_that_waits_for_nothing_passes_the_stages_of_the_configuration(
 fn a_dependent_chain_takes_the_latency_of_its_class_for_each_link() {
     for m in machines() {
         for (class, chained, _, unit) in CLASSES {
-            let run = Run::of(&m, &warm_loop("li a0, 77\nli a1, 3", 4, &repeat(24, |_| chained.to_string()), 8));
+            let run = Run::of(
+                &m,
+                &warm_loop(
+                    "li a0, 77\nli a1, 3",
+                    4,
+                    &repeat(24, |_| chained.to_string()),
+                    8,
+                ),
+            );
             let chain = &issues(run.last_iteration("main"))[12..24];
             let latency = u64::from(unit(&m).latency_cycles);
             assert_eq!(steps(chain), vec![latency; 11], "{class} on {}", m.name);
@@ -81,14 +139,24 @@ fn independent_instructions_are_bound_by_the_width_or_by_their_units() {
     for m in machines() {
         for (class, _, independent, unit) in CLASSES {
             let unit = unit(&m);
-            let run =
-                Run::of(&m, &warm_loop("li a0, 77\nli a1, 3", 4, &repeat(128, |_| independent.to_string()), 8));
+            let run = Run::of(
+                &m,
+                &warm_loop(
+                    "li a0, 77\nli a1, 3",
+                    4,
+                    &repeat(128, |_| independent.to_string()),
+                    8,
+                ),
+            );
             let issued = &issues(run.last_iteration("main"))[64..128];
             // So many start in so many cycles, whichever is less: the width of the machine, or
             // one on each unit of the pool every interval.
             let (units, interval) = (pool(&m, &unit.pool), u64::from(unit.interval_cycles));
-            let (count, cycles) =
-                if units < width(&m) * interval { (units, interval) } else { (width(&m), 1) };
+            let (count, cycles) = if units < width(&m) * interval {
+                (units, interval)
+            } else {
+                (width(&m), 1)
+            };
             for i in 0..64 - count as usize {
                 let distance = issued[i + count as usize] - issued[i];
                 assert_eq!(distance, cycles, "{class} on {}, instruction {i}", m.name);

@@ -41,7 +41,12 @@ fn l1_cycles(m: &MachineConfig) -> u64 {
 
 /// Cycles in which a line of the data cache passes the bus between the caches.
 fn l1_beats(m: &MachineConfig) -> u64 {
-    u64::from(m.memory.l1d.line_bytes.div_ceil(m.memory.l1_l2_bus.bytes_per_cycle))
+    u64::from(
+        m.memory
+            .l1d
+            .line_bytes
+            .div_ceil(m.memory.l1_l2_bus.bytes_per_cycle),
+    )
 }
 
 /// Cycles in which a line passes the memory bus.
@@ -54,7 +59,11 @@ fn memory_beats(m: &MachineConfig) -> u64 {
 /// takes the bus's latency, the second level its hit time, then the first (or the last) part of
 /// the line comes.
 fn l2_cycles(m: &MachineConfig) -> u64 {
-    let data = if m.memory.critical_word_first { 1 } else { l1_beats(m) };
+    let data = if m.memory.critical_word_first {
+        1
+    } else {
+        l1_beats(m)
+    };
     l1_cycles(m) + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + data
 }
 

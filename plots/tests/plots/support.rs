@@ -88,6 +88,7 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
             capped: accuracy * 0.9,
             members_exact: 40,
             members_sampled: 35,
+            detuned: None,
             samples: population / one_in,
             population,
         }),
