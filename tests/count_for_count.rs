@@ -213,14 +213,12 @@ const FAULTS: &str = "
     j finish
     nop
     handler:
-    ld a0, 16(a1)
+    mv a0, s0
     lui a1, 1
     addi a2, zero, 3
     addi a3, zero, 50
     addi a4, zero, -1
     addi a5, zero, 0
-    srli a0, a0, 12
-    slli a0, a0, 12
     addi a7, zero, 222
     ecall
     ret
@@ -242,8 +240,9 @@ fn a_fault_inside_a_sequence_goes_on_there() {
         Stop::Exit(5)
     );
     let expected = probe.finish();
-    // Each page once, a read in the signal handler for each, and three writes at the start.
-    assert_eq!(expected.memory_references, Some(40 + 40 + 3));
+    // Each page once, and three writes at the start. (A reference is recorded in front of its
+    // instruction: one of the signal handler's own would come behind that of the fault.)
+    assert_eq!(expected.memory_references, Some(40 + 3));
     for kind in [ProfileKind::DataStream, ProfileKind::Method] {
         let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options(true))
             .unwrap_or_else(|e| panic!("{e}"));

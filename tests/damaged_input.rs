@@ -350,7 +350,7 @@ fn random_process(seed: u64, tame: &[Vec<u32>]) -> Process {
         .map(DATA, 2 * PAGE_SIZE, Perm::RW)
         .expect("free");
     let mut word = || {
-        if seed % 8 == 0 || random.below(150) == 0 {
+        if seed.is_multiple_of(8) || random.below(150) == 0 {
             return wild_word(&mut random);
         }
         let of_one_op = &tame[random.below(tame.len())];
@@ -453,7 +453,7 @@ fn random_words_decode() {
         let inst = riscv::decode(word);
         assert_eq!(inst.len, if word & 3 == 3 { 4 } else { 2 }, "{word:#010x}");
         legal += u32::from(inst.op != Op::Illegal);
-        if word % 64 == 0 {
+        if word.is_multiple_of(64) {
             assert!(!riscv::disassemble(&inst, CODE).is_empty(), "{word:#010x}");
         }
     }

@@ -36,7 +36,12 @@ impl KanataLog {
     /// Logs instructions fetched in these cycles, at most `limit` of them.
     #[must_use]
     pub fn new(window: Range<u64>, limit: usize) -> Self {
-        KanataLog { window, limit, records: VecDeque::new(), dropped: 0 }
+        KanataLog {
+            window,
+            limit,
+            records: VecDeque::new(),
+            dropped: 0,
+        }
     }
 
     /// Instructions collected so far.
@@ -75,18 +80,22 @@ impl KanataLog {
         let mut rows: Vec<&StageRecord> = self.records.iter().collect();
         rows.sort_by_key(|r| (r.fetch_cycle, if r.seq == 0 { u64::MAX } else { r.seq }));
         let mut events: Vec<(u64, usize, u8, String)> = Vec::new();
-        let mut retired = 0;
-        let mut retire_order: Vec<usize> = (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
-        retire_order.sort_by_key(|&i| (rows[i].end_cycle, rows[i].seq));
-        let mut retire_id = vec![0u64; rows.len()];
-        for i in retire_order {
-            retire_id[i] = retired;
-            retired += 1;
+        let mut in_retire_order: Vec<usize> =
+            (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
+        in_retire_order.sort_by_key(|&i| (rows[i].end_cycle, rows[i].seq));
+        let mut retire_id = vec![0; rows.len()];
+        for (order, i) in in_retire_order.into_iter().enumerate() {
+            retire_id[i] = order;
         }
         for (id, r) in rows.iter().enumerate() {
-            let mut add = |cycle: u64, order: u8, text: String| events.push((cycle, id, order, text));
+            let mut add =
+                |cycle: u64, order: u8, text: String| events.push((cycle, id, order, text));
             add(r.fetch_cycle, 0, format!("I\t{id}\t{}\t0", r.seq));
-            add(r.fetch_cycle, 1, format!("L\t{id}\t0\t{}", label(r, production, symbol)));
+            add(
+                r.fetch_cycle,
+                1,
+                format!("L\t{id}\t0\t{}", label(r, production, symbol)),
+            );
             add(r.fetch_cycle, 1, format!("L\t{id}\t1\t{}", detail(r)));
             let stages = stages(r);
             for (i, (name, from)) in stages.iter().enumerate() {
@@ -99,7 +108,11 @@ impl KanataLog {
                 add(to, 2, format!("E\t{id}\t1\t{name}"));
             }
             let kind = u8::from(r.squashed);
-            add(r.end_cycle, 5, format!("R\t{id}\t{}\t{kind}", retire_id[id]));
+            add(
+                r.end_cycle,
+                5,
+                format!("R\t{id}\t{}\t{kind}", retire_id[id]),
+            );
         }
         // A row is introduced before anything is said of it, and a stage ends before the next begins.
         events.sort_by_key(|e| (e.0, e.2, e.1));
@@ -134,22 +147,31 @@ fn stages(r: &StageRecord) -> Vec<(&'static str, u64)> {
 /// What an instruction waited for, and when: a load for the level that served it, others for
 /// their operands.
 fn stall(r: &StageRecord) -> Option<(&'static str, u64, u64)> {
-    if r.inst.class == OpClass::Load && r.complete_cycle <= r.end_cycle && r.complete_cycle > r.issue_cycle + 4 {
+    if r.inst.class == OpClass::Load
+        && r.complete_cycle <= r.end_cycle
+        && r.complete_cycle > r.issue_cycle + 4
+    {
         return Some((r.cause.name(), r.issue_cycle, r.complete_cycle));
     }
     let waited_until = r.issue_cycle.min(r.end_cycle);
-    (r.dispatch_cycle < r.end_cycle && waited_until > r.dispatch_cycle + 1)
-        .then_some(("operands", r.dispatch_cycle + 1, waited_until))
+    let waited = r.dispatch_cycle < r.end_cycle && waited_until > r.dispatch_cycle + 1;
+    waited.then(|| ("operands", r.dispatch_cycle + 1, waited_until))
 }
 
-fn label(r: &StageRecord, production: &dyn Fn(u8) -> String, symbol: &dyn Fn(u64) -> Option<String>) -> String {
+fn label(
+    r: &StageRecord,
+    production: &dyn Fn(u8) -> String,
+    symbol: &dyn Fn(u64) -> Option<String>,
+) -> String {
     let text = if r.inst.len == 0 {
         "(nothing executable)".to_string()
     } else {
         riscv::disassemble(&r.inst, r.pc)
     };
     let origin = match r.disepc.production() {
-        Some(p) if r.is_program => format!("[DISE {} {}, trigger] ", production(p), r.disepc.index()),
+        Some(p) if r.is_program => {
+            format!("[DISE {} {}, trigger] ", production(p), r.disepc.index())
+        }
         Some(p) => format!("[DISE {} {}] ", production(p), r.disepc.index()),
         None if r.is_handler => "[handler] ".to_string(),
         None => String::new(),

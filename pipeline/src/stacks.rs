@@ -50,7 +50,11 @@ impl FunctionStacks {
             .enumerate()
             .filter(|(_, s)| s.total() > 0)
             .map(|(i, s)| match functions.get(i) {
-                Some(f) => FunctionStack { name: f.name.clone(), entry: f.addr, stack: *s },
+                Some(f) => FunctionStack {
+                    name: f.name.clone(),
+                    entry: f.addr,
+                    stack: *s,
+                },
                 None => FunctionStack {
                     name: "(outside of functions, handlers included)".to_string(),
                     entry: 0,
@@ -58,7 +62,12 @@ impl FunctionStacks {
                 },
             })
             .collect();
-        all.sort_by(|a, b| b.stack.total().cmp(&a.stack.total()).then(a.entry.cmp(&b.entry)));
+        all.sort_by(|a, b| {
+            b.stack
+                .total()
+                .cmp(&a.stack.total())
+                .then(a.entry.cmp(&b.entry))
+        });
         all
     }
 }

@@ -163,7 +163,7 @@ fn check(text: &str, seed: u64) -> (Outcome, CoreStats) {
         seed,
         Mix {
             iterations: 8,
-            csr: seed % 5 == 0,
+            csr: seed.is_multiple_of(5),
             ..Mix::default()
         },
     );

@@ -103,7 +103,7 @@ fn random_programs_compute_the_same_on_every_machine() {
     for seed in 0..252u64 {
         // Synchronisations throw all decoded code away, which takes a while.
         let mix = Mix {
-            sync: seed % 60 == 0,
+            sync: seed.is_multiple_of(60),
             ..Mix::default()
         };
         let program = random::program(seed, mix);

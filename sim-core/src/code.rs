@@ -37,6 +37,8 @@ const EMPTY: Slot = Slot {
 /// All decoded pages of one address space.
 pub struct CodeCache {
     pages: Vec<Box<[Slot; SLOTS]>>,
+    /// Page number of each of them.
+    numbers: Vec<usize>,
     /// Page number to index in `pages` plus one; zero: absent. Committed by the host page by page.
     index: Vec<u32>,
     epoch: u64,
@@ -55,16 +57,19 @@ impl CodeCache {
     pub fn new() -> Self {
         CodeCache {
             pages: Vec::new(),
+            numbers: Vec::new(),
             index: vec![0; (Memory::LIMIT >> PAGE_SHIFT) as usize],
             epoch: 0,
             generation: 0,
         }
     }
 
-    /// Throws everything away.
+    /// Throws everything away. Only the index entries in use are reset: the index is large.
     pub fn clear(&mut self) {
+        for number in self.numbers.drain(..) {
+            self.index[number] = 0;
+        }
         self.pages.clear();
-        self.index.fill(0);
     }
 
     /// Throws everything away if executable memory or the editor's tables have changed. Returns
@@ -75,11 +80,7 @@ impl CodeCache {
         if stale {
             self.epoch = mem.code_epoch();
             self.generation = editor.generation();
-            if !self.pages.is_empty() {
-                // Only the pages in use are reset: the index is large and mostly untouched.
-                self.pages.clear();
-                self.index.fill(0);
-            }
+            self.clear();
         }
         stale
     }
@@ -104,6 +105,7 @@ impl CodeCache {
             unreachable!("the length of the vector is SLOTS")
         };
         self.pages.push(page);
+        self.numbers.push((pc >> PAGE_SHIFT) as usize);
         self.index[(pc >> PAGE_SHIFT) as usize] = self.pages.len() as u32;
         self.pages.len() - 1
     }

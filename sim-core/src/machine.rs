@@ -340,6 +340,18 @@ impl<E: DecodeEditor> Machine<E> {
                 } else {
                     self.retired.program += 1;
                 }
+                if P::ENABLED {
+                    report(
+                        probe,
+                        pc,
+                        self.process.hart.disepc,
+                        &inst,
+                        !in_handler,
+                        0,
+                        next,
+                        false,
+                    );
+                }
                 self.code.clear();
                 None
             }

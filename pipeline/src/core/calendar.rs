@@ -49,7 +49,12 @@ impl Calendar {
     pub fn push(&mut self, now: u64, cycle: u64, kind: EventKind, slot: u32, seq: u64) {
         debug_assert!(cycle > now, "an event must lie in the future");
         let at = cycle.min(now + HORIZON - 1) & (HORIZON - 1);
-        self.buckets[at as usize].push(Event { kind, slot, seq, cycle });
+        self.buckets[at as usize].push(Event {
+            kind,
+            slot,
+            seq,
+            cycle,
+        });
         self.occupied[(at / 64) as usize] |= 1 << (at % 64);
     }
 

@@ -16,7 +16,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
         while self.committed_in_cycle < self.params.commit_width {
             let Some(head) = self.rob.head() else { break };
-            if head.complete_cycle.saturating_add(self.params.complete_to_commit) > self.now {
+            if head
+                .complete_cycle
+                .saturating_add(self.params.complete_to_commit)
+                > self.now
+            {
                 break;
             }
             let is_program = head.has(flag::PROGRAM);
@@ -54,7 +58,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn retire(&mut self) {
         let slot = self.rob.slot_of(self.rob.head);
         let u = self.rob.at(slot);
-        let (seq, pc, flags, class, checkpoint) = (u.seq, u.pc, u.flags, u.inst.class, u.checkpoint);
+        let (seq, pc, flags, class, checkpoint) =
+            (u.seq, u.pc, u.flags, u.inst.class, u.checkpoint);
         let slot_owner = if flags & flag::PROGRAM != 0 {
             self.stats.commit_program_instructions += 1;
             Cause::Base
@@ -101,8 +106,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline]
     fn observe(&mut self, u: &MicroOp) {
         let taken = u.has(flag::TAKEN);
-        let target =
-            if taken { u.next_pc } else { u.pc.wrapping_add(u64::from(u.inst.len)) };
+        let target = if taken {
+            u.next_pc
+        } else {
+            u.pc.wrapping_add(u64::from(u.inst.len))
+        };
         report(
             &mut self.probe,
             u.pc,
@@ -134,12 +142,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             8 => mem.store::<8>(addr, data),
             _ => Ok(()),
         };
-        debug_assert!(stored.is_ok(), "a store that was allowed at dispatch must be at commit");
+        debug_assert!(
+            stored.is_ok(),
+            "a store that was allowed at dispatch must be at commit"
+        );
     }
 
     #[inline]
     fn commit_branch(&mut self, slot: u32, class: OpClass) {
-        let Some(kind) = branch_kind(class) else { return };
+        let Some(kind) = branch_kind(class) else {
+            return;
+        };
         let u = self.rob.at(slot);
         let s = &mut self.stats;
         s.branch_committed_events += 1;
@@ -154,7 +167,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let at = u.checkpoint as usize & (self.checkpoints.len() - 1);
         let taken = u.has(flag::TAKEN);
-        self.branches.train(&self.checkpoints[at], u.pc, kind, taken, u.next_pc);
+        self.branches
+            .train(&self.checkpoints[at], u.pc, kind, taken, u.next_pc);
     }
 
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
@@ -171,7 +185,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let may_handle = !in_handler && cause != TrapCause::Stopped;
         if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
             self.resume = self.process.hart.disepc;
-            self.fetch.redirect(self.process.hart.pc, Cause::Serialize, self.now);
+            self.fetch
+                .redirect(self.process.hart.pc, Cause::Serialize, self.now);
             return None;
         }
         Some(Stop::Fault(trap))
@@ -207,7 +222,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return (x.trigger_pc(), Cause::DiseStall);
         }
         if self.now < self.decode_stall_until {
-            return (self.fetched.front().map_or(self.fetch.pc, |f| f.pc), Cause::DiseStall);
+            return (
+                self.fetched.front().map_or(self.fetch.pc, |f| f.pc),
+                Cause::DiseStall,
+            );
         }
         match self.fetched.front() {
             Some(f) => (f.pc, self.decode_gap.unwrap_or(f.gap)),

@@ -44,10 +44,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     return;
                 }
             }
-            let Some(f) = self.fetched.front().copied() else { return };
+            let Some(f) = self.fetched.front() else {
+                return;
+            };
             if f.ready_cycle > self.now {
                 return;
             }
+            let f = *f;
             self.fetched.pop_front();
             self.progressed = true;
             self.stats.decode_instructions += 1;
@@ -67,7 +70,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// An instruction that is not replaced.
     #[inline]
     fn decode_plain(&mut self, f: &Fetched) {
-        let link = self.link;
+        // Without an editor there are no handlers; the compiler sees it here.
+        let link = if E::ENABLED { self.link } else { None };
         let flags = match (link, f.fault) {
             (None, None) => flag::PROGRAM,
             (None, Some(_)) => flag::PROGRAM | flag::FETCH_FAULT,
@@ -142,24 +146,38 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return false;
         }
         let decision =
-            self.editor.decide(self.next_seq, f.mask, f.pc, &f.inst, &self.process.hart.r);
+            self.editor
+                .decide(self.next_seq, f.mask, f.pc, &f.inst, &self.process.hart.r);
         if decision.stall_cycles > 0 {
             self.decode_stall_until = self.now + u64::from(decision.stall_cycles);
             self.stats.dise_stall_cycles += u64::from(decision.stall_cycles);
             self.decode_gap = Some(Cause::DiseStall);
         }
-        let Some(production) = decision.production else { return false };
+        let Some(production) = decision.production else {
+            return false;
+        };
         self.stats.dise_expansion_events += 1;
         let gap = self.decode_gap.take().unwrap_or(gap);
-        self.expansion = Some(Expansion { trigger: *f, production, index: 0, emitted: false, gap });
+        self.expansion = Some(Expansion {
+            trigger: *f,
+            production,
+            index: 0,
+            emitted: false,
+            gap,
+        });
         true
     }
 
     /// Sends the next replacement instruction on. False: decode is done for this cycle.
     fn decode_replacement(&mut self) -> bool {
-        let Some(mut x) = self.expansion.take() else { return true };
+        let Some(mut x) = self.expansion.take() else {
+            return true;
+        };
         let f = x.trigger;
-        let Some(r) = self.editor.replacement(x.production, x.index, f.pc, &f.inst) else {
+        let Some(r) = self
+            .editor
+            .replacement(x.production, x.index, f.pc, &f.inst)
+        else {
             return self.end_expansion(&x);
         };
         self.progressed = true;
@@ -175,8 +193,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             leaves |= f.predicted_next != fallthrough;
         }
         if leaves {
-            let target = if x.emitted { f.predicted_next } else { fallthrough };
-            next = (if r.is_trigger { target } else { fallthrough }, DisePc::NONE);
+            let target = if x.emitted {
+                f.predicted_next
+            } else {
+                fallthrough
+            };
+            next = (
+                if r.is_trigger { target } else { fallthrough },
+                DisePc::NONE,
+            );
         }
         if matches!(r.inst.op, Op::DiseBr) {
             next = (f.pc, DisePc::new(x.production, r.inst.imm as u8));
@@ -201,7 +226,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         };
         self.wait_for_register_write(seq, &r.inst);
         if r.inst.class == OpClass::DiseCall && r.inst.op == Op::DiseCall {
-            let link = HandlerLink { pc: f.pc, disepc: DisePc::new(x.production, x.index + 1) };
+            let link = HandlerLink {
+                pc: f.pc,
+                disepc: DisePc::new(x.production, x.index + 1),
+            };
             if let Some(d) = self.decoded.back_mut() {
                 d.predicted_next = r.inst.imm as u64;
                 d.predicted_disepc = DisePc::NONE;

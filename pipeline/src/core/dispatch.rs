@@ -10,9 +10,9 @@ use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
 
 use super::calendar::EventKind;
+use super::cpi::Cause;
 use super::memdep::MemoryDependence;
 use super::store_queue::SpeculativeBus;
-use super::cpi::Cause;
 use super::uop::{Decoded, MicroOp, NONE, UNKNOWN, flag};
 use super::{Core, CoreStats, PipelineProbe};
 
@@ -30,7 +30,9 @@ struct Executed {
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn dispatch(&mut self) {
         for _ in 0..self.params.dispatch_width {
-            let Some(&d) = self.decoded.front() else { return };
+            let Some(d) = self.decoded.front() else {
+                return;
+            };
             if d.ready_cycle > self.now || self.halted.is_some() {
                 return;
             }
@@ -38,6 +40,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 *counter(&mut self.stats) += 1;
                 return;
             }
+            let d = *d;
             self.decoded.pop_front();
             self.progressed = true;
             self.enter(&d);
@@ -68,7 +71,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Counts skipped cycles for what keeps dispatch waiting in each of them.
     pub(super) fn account_dispatch_stall(&mut self, cycles: u64) {
-        let Some(d) = self.decoded.front() else { return };
+        let Some(d) = self.decoded.front() else {
+            return;
+        };
         if d.ready_cycle <= self.now
             && let Some(counter) = self.dispatch_stall(d.inst.class)
         {
@@ -83,8 +88,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let hart = &self.process.hart;
         let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
         let (old_value, old_fcsr) = (hart.r[inst.rd as usize], hart.fcsr);
-        let (store_pos, store_wait) =
-            if inst.class.is_memory() { self.enter_memory(d, slot) } else { (0, UNKNOWN) };
+        let (store_pos, store_wait) = if inst.class.is_memory() {
+            self.enter_memory(d, slot)
+        } else {
+            (0, UNKNOWN)
+        };
         let x = self.execute(d);
         let mut flags = d.flags;
         if x.taken {
@@ -147,7 +155,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.rob.tail += 1;
         let u = self.rob.at(slot);
         if u.pending == 0 {
-            self.calendar.push(self.now, u.ready_cycle, EventKind::Ready, slot, d.seq);
+            self.calendar
+                .push(self.now, u.ready_cycle, EventKind::Ready, slot, d.seq);
         }
         if E::ENABLED && self.decode_waits_for == d.seq {
             self.decode_waits_for = 0;
@@ -182,8 +191,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         at
     }
 
-    /// Executes functionally.
-    #[inline]
+    /// Executes functionally. It has one caller, and its result is too large for registers: a
+    /// call would pass it through memory.
+    #[inline(always)]
     fn execute(&mut self, d: &Decoded) -> Executed {
         let mut x = Executed {
             next_pc: d.predicted_next,
@@ -197,7 +207,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if d.inst.class == OpClass::Csr {
             self.process.hart.counters = self.guest_counters();
         }
-        let mut bus = SpeculativeBus { mem: &mut self.process.mem, stores: &mut self.stores };
+        let mut bus = SpeculativeBus {
+            mem: &mut self.process.mem,
+            stores: &mut self.stores,
+        };
         let outcome = riscv::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc);
         match outcome {
             Outcome::Next => {
@@ -236,14 +249,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if d.disepc == DisePc::NONE {
             x.next_pc = d.pc.wrapping_add(u64::from(d.inst.len));
             x.next_disepc = DisePc::NONE;
-        } else if x.next_disepc == DisePc::NONE && x.next_pc != d.pc.wrapping_add(u64::from(d.inst.len)) {
+        } else if x.next_disepc == DisePc::NONE
+            && x.next_pc != d.pc.wrapping_add(u64::from(d.inst.len))
+        {
             // Predicted taken out of the middle of a sequence, but it goes on.
             let next = following(d);
             let more = next
                 .production()
                 .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst))
                 .is_some();
-            x.next_pc = if more { d.pc } else { d.pc.wrapping_add(u64::from(d.inst.len)) };
+            x.next_pc = if more {
+                d.pc
+            } else {
+                d.pc.wrapping_add(u64::from(d.inst.len))
+            };
             x.next_disepc = if more { next } else { DisePc::NONE };
         }
         x
@@ -260,10 +279,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 let next = d.pc.wrapping_add(u64::from(d.inst.len));
                 self.process.hart.pc = next;
                 self.process.hart.disepc = DisePc::NONE;
-                let result = self.process.os.syscall(&mut self.process.hart, &mut self.process.mem);
+                let result = self
+                    .process
+                    .os
+                    .syscall(&mut self.process.hart, &mut self.process.mem);
                 match result {
                     SyscallResult::Continue => {
-                        if self.process.hart.pc != next || self.process.hart.disepc != DisePc::NONE {
+                        if self.process.hart.pc != next || self.process.hart.disepc != DisePc::NONE
+                        {
                             // A signal was delivered, or a handler of one returned.
                             x.next_pc = self.process.hart.pc;
                             x.next_disepc = self.process.hart.disepc;
@@ -280,7 +303,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             Outcome::DiseDrain if in_handler => {
                 let mem = &self.process.mem;
-                self.editor.drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
+                self.editor
+                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
             }
             _ => x.trap = Some(TrapCause::IllegalInstruction),
         }
@@ -296,7 +320,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Instructions in the front-end may be stale: they are decoded again in place. Their number
     /// and order hardly ever change; where they do, the misprediction check finds it.
     fn refetch_decoded(&mut self) {
-        let Core { code, process, editor, fetched, decoded, .. } = self;
+        let Core {
+            code,
+            process,
+            editor,
+            fetched,
+            decoded,
+            ..
+        } = self;
         fetched.for_each(|f| match code.lookup(f.pc, &process.mem, editor) {
             Ok(slot) => {
                 f.inst = slot.inst;
@@ -376,5 +407,8 @@ fn following(d: &Decoded) -> DisePc {
 
 /// Instructions that execute alone: everything older has committed and left the store queue.
 fn is_serializing(class: OpClass) -> bool {
-    matches!(class, OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr)
+    matches!(
+        class,
+        OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr
+    )
 }

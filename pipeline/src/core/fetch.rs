@@ -28,12 +28,24 @@ pub(super) struct FetchState {
 
 impl FetchState {
     pub fn at(pc: u64) -> Self {
-        FetchState { pc, stall_until: 0, waiting: false, line: NO_LINE, gap: Cause::Frontend }
+        FetchState {
+            pc,
+            stall_until: 0,
+            waiting: false,
+            line: NO_LINE,
+            gap: Cause::Frontend,
+        }
     }
 
     /// Turns fetch to `pc`.
     pub fn redirect(&mut self, pc: u64, gap: Cause, from_cycle: u64) {
-        *self = FetchState { pc, stall_until: from_cycle, waiting: false, line: NO_LINE, gap };
+        *self = FetchState {
+            pc,
+            stall_until: from_cycle,
+            waiting: false,
+            line: NO_LINE,
+            gap,
+        };
     }
 }
 
@@ -63,7 +75,10 @@ pub(super) fn branch_kind(class: OpClass) -> Option<BranchKind> {
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn fetch(&mut self) {
         let now = self.now;
-        if self.fetch.waiting || now < self.fetch.stall_until || self.fetched.len() >= self.params.fetch_buffer {
+        if self.fetch.waiting
+            || now < self.fetch.stall_until
+            || self.fetched.len() >= self.params.fetch_buffer
+        {
             return;
         }
         if !self.oracle_is_ready() || !self.read_line(self.fetch.pc) {
@@ -91,7 +106,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             };
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.stats.fetch_instructions += 1;
-            let known = self.ask_oracle(pc, &inst);
+            let known = if self.oracle.is_some() {
+                self.ask_oracle(pc, &inst)
+            } else {
+                None
+            };
             let Some(kind) = branch_kind(inst.class) else {
                 self.push_fetched(pc, inst, mask, NONE, fallthrough);
                 self.fetch.pc = fallthrough;
@@ -122,13 +141,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     fn same_line(&self, a: u64, b: u64) -> bool {
-        a / self.params.line_bytes == b / self.params.line_bytes
+        (a ^ b) >> self.params.line_shift == 0
     }
 
     /// Reads the instruction cache if fetch has come to another line. False: fetch has to wait.
     #[inline]
     fn read_line(&mut self, pc: u64) -> bool {
-        let line = pc / self.params.line_bytes;
+        let line = pc >> self.params.line_shift;
         if line == self.fetch.line {
             return true;
         }
@@ -146,7 +165,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 }
                 // The stages behind fetch cover a hit; what is beyond it stalls fetch.
                 self.fetch.stall_until = self.now + (access.ready_cycle - hit);
-                self.fetch.late(if access.tlb_miss { Cause::ITlb } else { Cause::ICache });
+                self.fetch.late(if access.tlb_miss {
+                    Cause::ITlb
+                } else {
+                    Cause::ICache
+                });
                 self.progressed = true;
                 false
             }
@@ -163,14 +186,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         known: Option<Known>,
     ) -> u64 {
         let fallthrough = pc.wrapping_add(u64::from(inst.len));
-        let direct = if inst.class.is_direct() { inst.direct_target(pc) } else { 0 };
+        let direct = if inst.class.is_direct() {
+            inst.direct_target(pc)
+        } else {
+            0
+        };
         let index = self.checkpoint_tail;
         self.checkpoint_tail = self.checkpoint_tail.wrapping_add(1);
         let at = index as usize & (self.checkpoints.len() - 1);
         let checkpoint = &mut self.checkpoints[at];
         let predicted = match known {
-            Some(known) => self.branches.predict_known(kind, known.taken, known.next, fallthrough, checkpoint),
-            None => self.branches.predict(pc, kind, fallthrough, direct, checkpoint),
+            Some(known) => {
+                self.branches
+                    .predict_known(kind, known.taken, known.next, fallthrough, checkpoint)
+            }
+            None => self
+                .branches
+                .predict(pc, kind, fallthrough, direct, checkpoint),
         };
         let next = match (predicted.taken, inst.class.is_direct()) {
             (false, _) => fallthrough,
@@ -193,7 +225,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline]
-    fn push_fetched(&mut self, pc: u64, inst: Inst, mask: u32, checkpoint: u32, predicted_next: u64) {
+    fn push_fetched(
+        &mut self,
+        pc: u64,
+        inst: Inst,
+        mask: u32,
+        checkpoint: u32,
+        predicted_next: u64,
+    ) {
         let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
         let (now, ready_cycle) = (self.now, self.now + self.params.fetch_to_decode);
         *self.fetched.push() = Fetched {

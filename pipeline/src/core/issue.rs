@@ -72,14 +72,22 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline]
     fn try_issue(&mut self, slot: u32, pool: u8) -> Attempt {
         let u = self.rob.at(slot);
-        let class = if u.has(flag::TRAP) { OpClass::IntAlu } else { u.inst.class };
+        let class = if u.has(flag::TRAP) {
+            OpClass::IntAlu
+        } else {
+            u.inst.class
+        };
         if class.is_memory() && !self.may_access_memory(slot) {
             return Attempt::Waits;
         }
         let unit = self.params.units[class as usize];
         let now = self.now;
-        let free = self.units[pool as usize].iter_mut().find(|free| **free <= now);
-        let Some(free) = free else { return Attempt::NoUnit };
+        let free = self.units[pool as usize]
+            .iter_mut()
+            .find(|free| **free <= now);
+        let Some(free) = free else {
+            return Attempt::NoUnit;
+        };
         *free = now + u64::from(unit.interval_cycles);
         self.ready.remove(slot, pool);
         self.progressed = true;
@@ -116,7 +124,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             consumer = self.wake(consumer / 4, (consumer % 4) as usize, result_cycle);
         }
         if mispredicted {
-            self.calendar.push(self.now, complete.max(self.now + 1), EventKind::Resolve, slot, seq);
+            self.calendar.push(
+                self.now,
+                complete.max(self.now + 1),
+                EventKind::Resolve,
+                slot,
+                seq,
+            );
         }
     }
 

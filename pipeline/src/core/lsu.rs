@@ -88,7 +88,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             u.flags &= !flag::PARKED;
             let seq = u.seq;
             let next = std::mem::replace(&mut u.next_parked, NONE);
-            self.calendar.push(self.now, self.now + 1, EventKind::Ready, slot, seq);
+            self.calendar
+                .push(self.now, self.now + 1, EventKind::Ready, slot, seq);
             slot = next;
         }
     }
@@ -115,10 +116,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// A load, or an atomic, goes to the store queue and the cache.
     pub(super) fn issue_load(&mut self, slot: u32, address_latency: u64) {
-        let u = *self.rob.at(slot);
+        let u = self.rob.at(slot);
+        let (seq, addr, store_pos) = (u.seq, u.addr, u.store_pos);
         let size = u64::from(u.inst.op.access_bytes());
         let is_atomic = u.inst.class == OpClass::Atomic;
-        let source = if is_atomic { Source::Cache } else { self.find_source(&u, slot, size) };
+        let source = if is_atomic {
+            Source::Cache
+        } else {
+            self.find_source(slot, store_pos, addr, size)
+        };
         let result = match source {
             Source::Wait(position) => {
                 self.park(slot, position);
@@ -129,10 +135,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.rob.at_mut(slot).level = Cause::LoadL1;
                 data_cycle.max(self.now + address_latency) + self.params.store_forward
             }
-            Source::Cache => match self.memory.load(self.now, u.addr, size as u8) {
+            Source::Cache => match self.memory.load(self.now, addr, size as u8) {
                 AccessResult::Retry { at_cycle } => {
                     let again = at_cycle.max(self.now + 1);
-                    self.calendar.push(self.now, again, EventKind::Ready, slot, u.seq);
+                    self.calendar
+                        .push(self.now, again, EventKind::Ready, slot, seq);
                     return;
                 }
                 AccessResult::Done(access) => {
@@ -147,24 +154,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             },
         };
         if is_atomic {
-            self.address_known(u.store_pos);
-            let e = self.stores.get_mut(u.store_pos);
+            self.address_known(store_pos);
+            let e = self.stores.get_mut(store_pos);
             e.data_cycle = result;
             if e.violator != UNKNOWN {
                 let found = result + self.params.issue_to_execute;
-                self.calendar.push(self.now, found, EventKind::Violation, slot, u.seq);
+                self.calendar
+                    .push(self.now, found, EventKind::Violation, slot, seq);
             }
-            self.wake_parked(u.store_pos);
+            self.wake_parked(store_pos);
         }
         self.complete(slot, result);
     }
 
     /// Looks through the older stores for one that writes what this load reads.
-    fn find_source(&mut self, u: &super::uop::MicroOp, slot: u32, size: u64) -> Source {
-        if !self.stores.may_overlap(u.addr, size) {
+    fn find_source(&mut self, slot: u32, store_pos: u64, addr: u64, size: u64) -> Source {
+        if !self.stores.may_overlap(addr, size) {
             return Source::Cache;
         }
-        let Some(position) = self.stores.youngest_overlapping(u.store_pos, u.addr, size) else {
+        let Some(position) = self.stores.youngest_overlapping(store_pos, addr, size) else {
             return Source::Cache;
         };
         let load_position = self.rob.position_of(slot);
@@ -175,7 +183,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             e.violator = e.violator.min(load_position);
             return Source::Cache;
         }
-        if !e.covers(u.addr, size) || e.data_cycle == UNKNOWN {
+        if !e.covers(addr, size) || e.data_cycle == UNKNOWN {
             // Bytes from several places (or data not there yet): wait for the store to get on.
             return Source::Wait(position);
         }
@@ -198,7 +206,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let seq = u.seq;
         if violated {
-            self.calendar.push(now, now + latency + execute, EventKind::Violation, slot, seq);
+            self.calendar.push(
+                now,
+                now + latency + execute,
+                EventKind::Violation,
+                slot,
+                seq,
+            );
         }
         self.wake_parked(position);
     }

@@ -77,7 +77,8 @@ pub(crate) struct Params {
     pub issue_to_execute: u64,
     pub store_forward: u64,
     pub l1i_hit: u64,
-    pub line_bytes: u64,
+    /// log2 of the bytes in a line of the instruction cache.
+    pub line_shift: u32,
     pub clock_mhz: u64,
     pub units: [UnitTiming; OpClass::COUNT],
 }
@@ -199,7 +200,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             loads_used: 0,
             stores: StoreQueue::new(config.window.store_queue_entries as usize),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
-            units: table.pool_units().iter().map(|&n| vec![0; n as usize]).collect(),
+            units: table
+                .pool_units()
+                .iter()
+                .map(|&n| vec![0; n as usize])
+                .collect(),
             traps: vec![TrapCause::IllegalInstruction; slots],
             reservations_before: vec![0; slots],
             drain_retry: 0,
@@ -279,7 +284,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             at(cycle);
         }
         if let Some(head) = self.rob.head() {
-            at(head.complete_cycle.saturating_add(self.params.complete_to_commit));
+            at(head
+                .complete_cycle
+                .saturating_add(self.params.complete_to_commit));
         }
         if let Some(f) = self.fetched.front() {
             at(f.ready_cycle);
@@ -316,7 +323,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn describe_state(&self) -> String {
         let head = self.rob.head().map_or_else(
             || "ROB empty".to_string(),
-            |h| format!("head pc {:#x} {:?} flags {:#b} complete {}", h.pc, h.inst, h.flags, h.complete_cycle),
+            |h| {
+                format!(
+                    "head pc {:#x} {:?} flags {:#b} complete {}",
+                    h.pc, h.inst, h.flags, h.complete_cycle
+                )
+            },
         );
         format!(
             "cycle {}, last commit in cycle {}, {head}; {} fetched, {} decoded, fetch at {:#x} stalled until {}",
@@ -365,7 +377,7 @@ impl Params {
             issue_to_execute: u64::from(config.issue.issue_to_execute_cycles),
             store_forward: u64::from(config.speculation.store_forward_latency_cycles).max(1),
             l1i_hit: u64::from(config.memory.l1i.hit_cycles),
-            line_bytes: u64::from(config.memory.l1i.line_bytes),
+            line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             clock_mhz: u64::from(config.clock_mhz),
             units,
         }

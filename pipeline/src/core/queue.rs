@@ -16,7 +16,12 @@ impl<T: Copy> Queue<T> {
     /// Room for at least `capacity` entries.
     pub fn new(capacity: usize, empty: T) -> Self {
         let size = capacity.next_power_of_two().max(2);
-        Queue { ring: vec![empty; size], mask: size - 1, head: 0, len: 0 }
+        Queue {
+            ring: vec![empty; size],
+            mask: size - 1,
+            head: 0,
+            len: 0,
+        }
     }
 
     #[inline]
@@ -26,7 +31,11 @@ impl<T: Copy> Queue<T> {
 
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.ring[self.head & self.mask]) }
+        if self.len == 0 {
+            None
+        } else {
+            Some(&self.ring[self.head & self.mask])
+        }
     }
 
     /// The place of a new youngest entry, to be written by the caller. The stages never put more
@@ -48,7 +57,11 @@ impl<T: Copy> Queue<T> {
     #[inline]
     pub fn back_mut(&mut self) -> Option<&mut T> {
         let at = (self.head + self.len).wrapping_sub(1) & self.mask;
-        if self.len == 0 { None } else { Some(&mut self.ring[at]) }
+        if self.len == 0 {
+            None
+        } else {
+            Some(&mut self.ring[at])
+        }
     }
 
     #[inline]

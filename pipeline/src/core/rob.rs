@@ -61,7 +61,11 @@ impl Rob {
 
     #[inline]
     pub fn head(&self) -> Option<&MicroOp> {
-        if self.is_empty() { None } else { Some(self.at(self.slot_of(self.head))) }
+        if self.is_empty() {
+            None
+        } else {
+            Some(self.at(self.slot_of(self.head)))
+        }
     }
 }
 
@@ -73,24 +77,29 @@ pub struct ReadySet {
     /// `pool * words + word`.
     bits: Vec<u64>,
     words: usize,
-    /// Members of each pool, and of all.
+    /// Members of each pool.
     count: Vec<u32>,
-    total: u32,
+    /// Pools with members, as bits.
+    pools: u32,
 }
 
 impl ReadySet {
     pub fn new(slots: usize, pools: usize) -> Self {
         let words = slots.div_ceil(64);
-        ReadySet { bits: vec![0; words * pools], words, count: vec![0; pools], total: 0 }
+        ReadySet {
+            bits: vec![0; words * pools],
+            words,
+            count: vec![0; pools],
+            pools: 0,
+        }
     }
 
     #[inline]
     pub fn insert(&mut self, slot: u32, pool: u8) {
         let word = &mut self.bits[pool as usize * self.words + slot as usize / 64];
         let bit = 1 << (slot % 64);
-        let new = u32::from(*word & bit == 0);
-        self.count[pool as usize] += new;
-        self.total += new;
+        self.count[pool as usize] += u32::from(*word & bit == 0);
+        self.pools |= 1 << pool;
         *word |= bit;
     }
 
@@ -98,21 +107,21 @@ impl ReadySet {
     pub fn remove(&mut self, slot: u32, pool: u8) {
         let word = &mut self.bits[pool as usize * self.words + slot as usize / 64];
         let bit = 1 << (slot % 64);
-        let old = u32::from(*word & bit != 0);
-        self.count[pool as usize] -= old;
-        self.total -= old;
+        let count = &mut self.count[pool as usize];
+        *count -= u32::from(*word & bit != 0);
+        self.pools &= !(u32::from(*count == 0) << pool);
         *word &= !bit;
     }
 
     /// Pools with members, as bits.
     #[inline]
     pub fn pools(&self) -> u32 {
-        self.count.iter().enumerate().fold(0, |mask, (i, &n)| mask | u32::from(n != 0) << i)
+        self.pools
     }
 
     #[inline]
     pub fn any(&self) -> bool {
-        self.total != 0
+        self.pools != 0
     }
 
     /// Word `step` of the walk from the oldest instruction, whose slot is `head`, over the members
@@ -153,7 +162,9 @@ mod tests {
         assert_eq!(set.pools(), 3);
         let mut found = Vec::new();
         for step in 0.. {
-            let Some((mut bits, base)) = set.walk(100, step, set.pools()) else { break };
+            let Some((mut bits, base)) = set.walk(100, step, set.pools()) else {
+                break;
+            };
             while bits != 0 {
                 found.push(base + bits.trailing_zeros());
                 bits &= bits - 1;

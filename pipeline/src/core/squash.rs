@@ -8,7 +8,7 @@ use hps_sim_core::inst::{Op, OpClass};
 use super::cpi::Cause;
 use super::fetch::branch_kind;
 use super::probe::StageRecord;
-use super::uop::{MicroOp, NONE, UNKNOWN, flag};
+use super::uop::{NONE, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that
@@ -34,14 +34,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             _ => u.has(flag::HANDLER).then_some(u.link),
         };
-        let restart = Restart { pc: u.next_pc, disepc: u.next_disepc, link };
+        let restart = Restart {
+            pc: u.next_pc,
+            disepc: u.next_disepc,
+            link,
+        };
         let oldest = self.squash_from(position + 1, restart, Cause::Mispredict);
         match branch_kind(u.inst.class) {
             Some(kind) if u.checkpoint != NONE => {
                 let at = u.checkpoint as usize & (self.checkpoints.len() - 1);
                 let fallthrough = u.pc.wrapping_add(u64::from(u.inst.len));
                 let taken = u.has(flag::TAKEN);
-                self.branches.restore(&self.checkpoints[at], kind, taken, u.next_pc, fallthrough);
+                self.branches
+                    .restore(&self.checkpoints[at], kind, taken, u.next_pc, fallthrough);
                 self.checkpoint_tail = u.checkpoint.wrapping_add(1);
             }
             _ => self.rewind_predictions(oldest),
@@ -80,10 +85,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 link: (d.flags & flag::HANDLER != 0).then_some(d.link),
             }
         } else if let Some(x) = &self.expansion {
-            Restart { pc: x.trigger_pc(), disepc: again(x.position()), link: None }
+            Restart {
+                pc: x.trigger_pc(),
+                disepc: again(x.position()),
+                link: None,
+            }
         } else {
             let pc = self.fetched.front().map_or(self.fetch.pc, |f| f.pc);
-            Restart { pc, disepc: self.resume, link: self.link }
+            Restart {
+                pc,
+                disepc: self.resume,
+                link: self.link,
+            }
         };
         let oldest = self.squash_from(self.rob.tail, restart, Cause::Serialize);
         self.rewind_predictions(oldest);
@@ -134,12 +147,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         while self.rob.tail > first {
             self.rob.tail -= 1;
-            let u = *self.rob.at(self.rob.slot_of(self.rob.tail));
+            let slot = self.rob.slot_of(self.rob.tail);
+            let u = self.rob.at(slot);
             seq = u.seq;
             if u.checkpoint != NONE {
                 oldest = u.checkpoint;
             }
-            self.undo(&u);
+            self.undo(slot);
         }
         for position in self.stores.commit..self.stores.tail {
             let e = self.stores.get_mut(position);
@@ -160,25 +174,28 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Takes back the youngest instruction of the window.
-    fn undo(&mut self, u: &MicroOp) {
-        let slot = self.rob.slot_of(self.rob.tail);
+    fn undo(&mut self, slot: u32) {
+        let u = self.rob.at(slot);
+        // What is used below, read out before anything changes: a copy of the whole is 200 bytes.
+        let (class, rd, flags, linked) = (u.inst.class, u.inst.rd as usize, u.flags, u.linked);
+        let (producers, next_consumers) = (u.producer, u.next_consumer);
+        let (old_value, old_fcsr, old_producer) = (u.old_value, u.old_fcsr, u.old_producer);
         self.stats.squash_instructions += 1;
         self.ready.remove(slot, u.pool);
-        if !u.has(flag::ISSUED) {
+        if flags & flag::ISSUED == 0 {
             self.reservations_used -= 1;
         }
-        if u.has(flag::PARKED) {
+        if flags & flag::PARKED != 0 {
             self.unpark(slot);
         }
         // Consumers enter the lists of their producers in age order, so the youngest is in front.
         for k in (0..3).rev() {
-            if u.linked & (1 << k) != 0 {
-                let producer = self.rob.at_mut(u.producer[k]);
+            if linked & (1 << k) != 0 {
+                let producer = self.rob.at_mut(producers[k]);
                 debug_assert_eq!(producer.first_consumer, slot * 4 + k as u32);
-                producer.first_consumer = u.next_consumer[k];
+                producer.first_consumer = next_consumers[k];
             }
         }
-        let class = u.inst.class;
         if matches!(class, OpClass::Load | OpClass::Atomic) {
             self.loads_used -= 1;
         }
@@ -189,11 +206,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if class == OpClass::Atomic {
             hart.reservation = self.reservations_before[slot as usize];
         }
-        hart.r[u.inst.rd as usize] = u.old_value;
-        hart.fcsr = u.old_fcsr;
-        self.producers[u.inst.rd as usize] = u.old_producer;
+        hart.r[rd] = old_value;
+        hart.fcsr = old_fcsr;
+        self.producers[rd] = old_producer;
         if P::WANTS_STAGES {
-            self.probe.finished(&u.record(self.now, true));
+            self.probe
+                .finished(&self.rob.at(slot).record(self.now, true));
         }
     }
 }
@@ -201,5 +219,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 /// Where an instruction starts again: at the beginning of its expansion the editor decides anew,
 /// since its decision has been taken back as well.
 fn again(disepc: DisePc) -> DisePc {
-    if disepc.index() == 0 { DisePc::NONE } else { disepc }
+    if disepc.index() == 0 {
+        DisePc::NONE
+    } else {
+        disepc
+    }
 }
