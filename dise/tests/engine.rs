@@ -333,7 +333,7 @@ fn pattern_table_misses() {
 fn registers_that_decode_waits_for() {
     let set = parse("register r = dr4;\nA: T.OPCLASS == load => null, set_1(r), set_2(dr9)");
     let (engine, _) = engine(&set, &DiseConfig::default());
-    let read: Vec<u8> = (0..reg::COUNT as u8)
+    let read: Vec<u8> = (0..=u8::MAX)
         .filter(|r| engine.reads_register(*r))
         .collect();
     assert_eq!(read, [68, 73]);

@@ -68,6 +68,9 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
     notes
 }
 
+/// The accuracy of a point, and what it is with the period one event longer.
+type Accuracies = (f64, Option<f64>);
+
 /// What the rows of one program say about a short and a long burst.
 struct Comparison {
     /// Mean accuracy with the short burst minus that with the long one.
@@ -81,7 +84,7 @@ struct Comparison {
 }
 
 fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
-    let mut by_frequency: BTreeMap<u64, [Option<(f64, Option<f64>)>; 2]> = BTreeMap::new();
+    let mut by_frequency: BTreeMap<u64, [Option<Accuracies>; 2]> = BTreeMap::new();
     let mut fewest_samples = [u64::MAX; 2];
     let mut members = 0;
     for row in rows.iter().filter(|r| r.program == program) {
@@ -98,7 +101,7 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
         fewest_samples[side] = fewest_samples[side].min(a.samples);
         members = a.members_exact;
     }
-    let both = |[s, l]: &[Option<(f64, Option<f64>)>; 2]| Some(((*s)?, (*l)?));
+    let both = |[s, l]: &[Option<Accuracies>; 2]| Some(((*s)?, (*l)?));
     let pairs: Vec<_> = by_frequency.values().filter_map(both).collect();
     let gains = pairs.iter().map(|(s, l)| s.0 - l.0);
     let detuned: Option<Vec<f64>> = pairs.iter().map(|(s, l)| Some(s.1? - l.1?)).collect();
