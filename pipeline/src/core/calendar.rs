@@ -5,8 +5,9 @@
 //! is allocated once the run has warmed up. A squash does not search the queue: events name the
 //! age of their micro-op and are dropped when the slot holds another.
 
-/// Cycles that the ring covers. A power of two.
-const HORIZON: u64 = 1024;
+/// Cycles that the ring covers. A power of two; small, since the walk through the buckets touches all
+/// of their memory again and again.
+const HORIZON: u64 = 256;
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -194,7 +194,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             decode_waits_for: 0,
             producers: [NO_PRODUCER; reg::COUNT],
             ready: ReadySet::new(slots, table.pool_units().len()),
-            calendar: Calendar::new(16),
+            calendar: Calendar::new(8),
             due: Vec::with_capacity(64),
             reservations_used: 0,
             loads_used: 0,
