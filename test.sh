@@ -8,7 +8,6 @@ packages=()
 command -v qemu-riscv64 >/dev/null || packages+=(qemu-user)
 command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
 command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
-command -v valgrind >/dev/null || packages+=(valgrind)
 if ((${#packages[@]})); then
     echo "installing ${packages[*]}"
     sudo=$(command -v sudo || true)
