@@ -1,8 +1,7 @@
 //! The queue between two stages: a ring of fixed size whose entries are written in place.
 //!
-//! `VecDeque::push_back` builds an entry on the stack and copies it; for the large entries of the
-//! front-end that copy, which reads what was written just before in other pieces, was measured to
-//! cost more than the rest of the stage.
+//! `VecDeque::push_back` takes an entry by value, which for the large entries of the front-end means
+//! building it on the stack and copying it.
 
 /// A ring of `Copy` entries.
 pub struct Queue<T> {
