@@ -129,8 +129,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// The oldest store reaches guest memory; the cache takes it later.
     #[inline]
     fn commit_store(&mut self) {
-        let e = self.stores.get_mut(self.stores.commit);
-        e.committed = true;
+        let e = self.stores.get(self.stores.commit);
         let (addr, data, size) = (e.addr, e.data, e.size);
         self.stores.commit += 1;
         let mem = &mut self.process.mem;

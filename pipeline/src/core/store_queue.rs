@@ -20,8 +20,6 @@ pub struct StoreEntry {
     pub size: u8,
     /// The address has been computed (in time).
     pub addr_known: bool,
-    /// Written to guest memory.
-    pub committed: bool,
     /// Cycle from which the data may be forwarded.
     pub data_cycle: u64,
     /// ROB position of the oldest younger load that read too early, or [`UNKNOWN`].
@@ -71,7 +69,6 @@ impl StoreQueue {
             data: 0,
             size: 0,
             addr_known: false,
-            committed: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: NONE,
@@ -116,7 +113,6 @@ impl StoreQueue {
             data: 0,
             size: 0,
             addr_known: false,
-            committed: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
             parked: NONE,
