@@ -16,7 +16,7 @@ use crate::tables::Tables;
 
 /// Where handlers lie in guest memory unless the loader says otherwise: above everything that
 /// Linux programs map by themselves in the guest's address space.
-pub const HANDLER_BASE: u64 = 0x8_0000_0000;
+pub const HANDLER_BASE: u64 = 0x2_0000_0000;
 
 /// How to load production files.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -315,7 +315,7 @@ mod tests {
             0xffff_ffff,
             i64::MAX,
             i64::MIN,
-            0x8_0000_0000,
+            0x2_0000_0000,
             0x1234_5678_9abc_def0,
         ]);
         values.extend(

@@ -160,7 +160,7 @@ pub const fn page_align_down(value: u64) -> u64 {
 
 impl Memory {
     /// Size of the guest's address space, in bytes. Nothing at or above it can be mapped.
-    pub const LIMIT: u64 = 1 << 36;
+    pub const LIMIT: u64 = 1 << 34;
     /// How much may be mapped where nothing else is asked for, in bytes.
     pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;
 

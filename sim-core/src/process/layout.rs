@@ -1,38 +1,38 @@
 //! Where things lie in a guest's address space.
 //!
-//! Everything is below [`Memory::LIMIT`](crate::memory::Memory::LIMIT) (2^36), so the 2 KiB below
+//! Everything is below [`Memory::LIMIT`](crate::memory::Memory::LIMIT) (2^34), so the 2 KiB below
 //! 2^64, which profile handlers address as negative offsets from register zero, are never mapped.
 //!
 //! ```text
 //! 0x0_0000_0000  never mapped up to LOWEST, so that null pointers fault
 //! 0x0_0000_1000  images linked at a fixed address (RISC-V 0x1_0000), then their heap (brk)
-//! 0x2_0000_0000  PIE_BASE: position-independent images, then their heap (brk)
-//! 0x8_0000_0000  HANDLER_BASE: reserved for profile handlers; the guest can neither map nor unmap here
-//! 0x8_4000_0000  MMAP_FLOOR: mmap, handed out from the top down
-//! 0xf_f000_0000  MMAP_TOP
-//! 0xf_f800_0000  TRAMPOLINE: one page, the return from signal handlers
-//! 0xf_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
-//! 0xf_ffff_f000  STACK_TOP
+//! 0x0_8000_0000  PIE_BASE: position-independent images, then their heap (brk)
+//! 0x2_0000_0000  HANDLER_BASE: reserved for profile handlers; the guest can neither map nor unmap here
+//! 0x2_4000_0000  MMAP_FLOOR: mmap, handed out from the top down
+//! 0x3_f000_0000  MMAP_TOP
+//! 0x3_f800_0000  TRAMPOLINE: one page, the return from signal handlers
+//! 0x3_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
+//! 0x3_ffff_f000  STACK_TOP
 //! ```
 
 /// The lowest address that can be mapped.
 pub const LOWEST: u64 = 0x1000;
 /// Where position-independent images are placed.
-pub const PIE_BASE: u64 = 0x2_0000_0000;
+pub const PIE_BASE: u64 = 0x0_8000_0000;
 /// Images and their heaps end here.
 pub const IMAGE_TOP: u64 = HANDLER_BASE;
 /// Start of the region reserved for the handlers of profilers and their data.
-pub const HANDLER_BASE: u64 = 0x8_0000_0000;
+pub const HANDLER_BASE: u64 = 0x2_0000_0000;
 /// End of the region reserved for handlers.
-pub const HANDLER_END: u64 = 0x8_4000_0000;
+pub const HANDLER_END: u64 = 0x2_4000_0000;
 /// The lowest address that mmap chooses.
 pub const MMAP_FLOOR: u64 = HANDLER_END;
 /// mmap chooses addresses below this one.
-pub const MMAP_TOP: u64 = 0xf_f000_0000;
+pub const MMAP_TOP: u64 = 0x3_f000_0000;
 /// The page that holds the return from signal handlers.
-pub const TRAMPOLINE: u64 = 0xf_f800_0000;
+pub const TRAMPOLINE: u64 = 0x3_f800_0000;
 /// The first address above the stack.
-pub const STACK_TOP: u64 = 0xf_ffff_f000;
+pub const STACK_TOP: u64 = 0x3_ffff_f000;
 /// Size of the stack.
 pub const STACK_BYTES: u64 = 8 << 20;
 /// Arguments and environment may take this much of the stack, as under Linux.
