@@ -9,18 +9,15 @@ use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
 use super::fetch::branch_kind;
-use super::uop::{MicroOp, NONE, flag};
+use super::uop::{MicroOp, NO_CHECKPOINT, flag};
 use super::{Core, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
         while self.committed_in_cycle < self.params.commit_width {
             let Some(head) = self.rob.head() else { break };
-            if head
-                .complete_cycle
-                .saturating_add(self.params.complete_to_commit)
-                > self.now
-            {
+            // Not complete yet: an unknown cycle, which is the last of all, is none either.
+            if head.complete_cycle > self.now - self.params.complete_to_commit.min(self.now) {
                 break;
             }
             let is_program = head.has(flag::PROGRAM);
@@ -58,8 +55,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn retire(&mut self) {
         let slot = self.rob.slot_of(self.rob.head);
         let u = self.rob.at(slot);
-        let (seq, pc, flags, class, checkpoint) =
-            (u.seq, u.pc, u.flags, u.inst.class, u.checkpoint);
+        let (position, pc, flags, class, checkpoint) = (
+            self.rob.head,
+            u.front.pc,
+            u.flags,
+            u.inst_class(),
+            u.front.checkpoint,
+        );
         let slot_owner = if flags & flag::PROGRAM != 0 {
             self.stats.commit_program_instructions += 1;
             Cause::Base
@@ -90,39 +92,41 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.stats.atomic_committed_events += 1;
                 self.commit_store();
             }
-            class if checkpoint != NONE => self.commit_branch(slot, class),
+            class if checkpoint != NO_CHECKPOINT => self.commit_branch(slot, class),
             _ => {}
         }
         if E::ENABLED {
-            self.editor.commit(seq);
+            self.editor.commit(position);
         }
         self.rob.head += 1;
         if P::ENABLED {
             let u = *self.rob.at(slot);
-            self.observe(&u);
+            self.observe(&u, position);
         }
     }
 
     #[inline]
-    fn observe(&mut self, u: &MicroOp) {
+    fn observe(&mut self, u: &MicroOp, position: u64) {
         let taken = u.has(flag::TAKEN);
         let target = if taken {
             u.next_pc
         } else {
-            u.pc.wrapping_add(u64::from(u.inst.len))
+            u.front.fallthrough()
         };
+        let disepc = self.disepc_of(u, position);
         report(
             &mut self.probe,
-            u.pc,
-            u.disepc,
-            &u.inst,
+            u.front.pc,
+            disepc,
+            &u.front.inst,
             u.has(flag::PROGRAM),
             u.addr,
             target,
             taken,
         );
         if P::WANTS_STAGES {
-            self.probe.finished(&u.record(self.now, false));
+            let record = self.record(u, position, false);
+            self.probe.finished(&record);
         }
     }
 
@@ -164,19 +168,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 _ => s.branch_indirect_mispredicted_events += 1,
             }
         }
-        let at = u.checkpoint as usize & (self.checkpoints.len() - 1);
+        let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
         let taken = u.has(flag::TAKEN);
         self.branches
-            .train(&self.checkpoints[at], u.pc, kind, taken, u.next_pc);
+            .train(checkpoint, u.front.pc, kind, taken, u.next_pc);
     }
 
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
     #[cold]
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
-        let cause = self.traps[self.rob.slot_of(self.rob.head) as usize];
+        let cause = *self.traps.at(self.rob.head as usize);
         self.restart_from(self.rob.head, Cause::Serialize);
-        let trap = trap_at(&self.process.mem, u.pc, cause);
-        self.process.hart.pc = u.pc;
+        let trap = trap_at(&self.process.mem, u.front.pc, cause);
+        self.process.hart.pc = u.front.pc;
         self.process.hart.disepc = self.resume;
         // Stores that have committed are in memory; the fault is precise.
         let in_handler = u.has(flag::HANDLER);
@@ -203,11 +207,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// What keeps the next instruction from committing, and its address.
     fn blame(&self) -> (u64, Cause) {
         if let Some(head) = self.rob.head() {
-            return (head.pc, self.blame_head(head));
+            return (head.front.pc, self.blame_head(head));
         }
         if let Some(d) = self.decoded.front() {
             // Ready since the cycle before, and still not dispatched into the empty window.
-            let waits = d.ready_cycle < self.now;
+            let waits = d.since(self.now) + self.params.decode_to_dispatch < self.now;
             return (
                 d.pc,
                 match d.inst.class {
@@ -236,13 +240,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let p = &self.params;
         // The first instruction behind a bubble still has to pass the stages of the window.
         let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
-        if self.now < head.dispatch_cycle + fill {
-            return head.gap;
+        if self.now < head.front.since(self.now) + fill {
+            return head.front.gap;
         }
         if head.has(flag::PARKED) {
             return Cause::StoreWait;
         }
-        match head.inst.class {
+        match head.inst_class() {
             OpClass::Load if head.has(flag::ISSUED) => head.level,
             OpClass::Load => Cause::LoadL1,
             OpClass::IntMul

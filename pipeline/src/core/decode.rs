@@ -11,12 +11,13 @@ use hps_sim_core::inst::{Inst, Op, OpClass};
 
 use super::cpi::Cause;
 use super::probe::StageRecord;
-use super::uop::{Decoded, Fetched, NO_LINK, NONE, UNKNOWN, flag};
+use super::queue::Queue;
+use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
 /// A replacement sequence under way.
 pub(super) struct Expansion {
-    trigger: Fetched,
+    trigger: Front,
     production: u8,
     index: u8,
     /// The trigger itself has been sent on, and with it its branch prediction.
@@ -26,13 +27,12 @@ pub(super) struct Expansion {
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn decode(&mut self) {
-        if self.now < self.decode_stall_until {
+        let now = self.now;
+        if now < self.decode_stall_until {
             return;
         }
-        for _ in 0..self.params.decode_width {
-            if self.decoded.len() >= self.params.decode_buffer {
-                return;
-            }
+        let room = self.params.decode_buffer - self.decoded.len();
+        for _ in 0..self.params.decode_width.min(room) {
             if E::ENABLED {
                 if self.decode_waits_for != 0 {
                     return;
@@ -47,7 +47,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let Some(f) = self.fetched.front() else {
                 return;
             };
-            if f.ready_cycle > self.now {
+            if u64::from((now as u32).wrapping_sub(f.cycle)) < self.params.fetch_to_decode {
                 return;
             }
             let f = *f;
@@ -55,7 +55,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.progressed = true;
             self.stats.decode_instructions += 1;
             if E::ENABLED && self.begins_expansion(&f) {
-                if self.now < self.decode_stall_until || !self.decode_replacement() {
+                if now < self.decode_stall_until || !self.decode_replacement() {
                     return;
                 }
                 continue;
@@ -68,67 +68,82 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// An instruction that is not replaced.
-    #[inline]
-    fn decode_plain(&mut self, f: &Fetched) {
-        // Without an editor there are no handlers; the compiler sees it here.
-        let link = if E::ENABLED { self.link } else { None };
-        let flags = match (link, f.fault) {
-            (None, None) => flag::PROGRAM,
-            (None, Some(_)) => flag::PROGRAM | flag::FETCH_FAULT,
-            (Some(_), None) => flag::HANDLER,
-            (Some(_), Some(_)) => flag::HANDLER | flag::FETCH_FAULT,
-        };
-        let seq = self.take_seq();
-        let gap = self.decode_gap.take().unwrap_or(f.gap);
-        // The return of a handler goes where its link says; decode knows that for certain.
-        let (predicted_next, predicted_disepc) = match link {
-            Some(link) if f.inst.class == OpClass::DiseReturn => (link.pc, link.disepc),
-            _ => (f.predicted_next, DisePc::NONE),
-        };
-        let (now, ready_cycle) = (self.now, self.now + self.params.decode_to_dispatch);
-        *self.decoded.push() = Decoded {
-            seq,
-            pc: f.pc,
-            inst: f.inst,
-            disepc: DisePc::NONE,
-            predicted_disepc,
-            flags,
-            checkpoint: f.checkpoint,
-            predicted_next,
-            link: link.unwrap_or(NO_LINK),
-            ready_cycle,
-            fetch_cycle: f.fetch_cycle,
-            decode_cycle: now,
-            fault: f.fault,
-            gap,
+    #[inline(always)]
+    fn decode_plain(&mut self, f: &Front) {
+        let mut d = Front {
+            cycle: self.now as u32,
+            flags: f.flags | flag::PROGRAM as u8,
+            ..*f
         };
         if E::ENABLED {
-            self.wait_for_register_write(seq, &f.inst);
-            if f.inst.class == OpClass::DiseReturn {
-                self.return_from_handler(link);
+            d.gap = self.decode_gap.take().unwrap_or(f.gap);
+            if let Some(link) = self.link {
+                d.flags = f.flags | (flag::HANDLER | flag::INSERTED) as u8;
+                self.insert_handler_instruction(f, link);
             }
+            self.wait_for_register_write(&f.inst);
+        }
+        self.push_decoded(d, f);
+        if E::ENABLED && f.inst.class == OpClass::DiseReturn {
+            self.return_from_handler();
         }
     }
 
-    #[inline]
-    fn take_seq(&mut self) -> u64 {
-        let seq = self.next_seq;
-        self.next_seq += 1;
-        seq
+    /// Leaves what is particular to an instruction of a handler.
+    fn insert_handler_instruction(&mut self, f: &Front, link: HandlerLink) {
+        // The return of a handler goes where its link says; decode knows that for certain.
+        let (predicted_next, predicted_disepc) = if f.inst.class == OpClass::DiseReturn {
+            (link.pc, link.disepc)
+        } else {
+            (self.fetched_next(f), DisePc::NONE)
+        };
+        let position = self.decode_position();
+        *self.inserted.at_mut(position as usize) = Inserted {
+            disepc: DisePc::NONE,
+            predicted_next,
+            predicted_disepc,
+            link,
+        };
+    }
+
+    #[inline(always)]
+    fn push_decoded(&mut self, d: Front, fetched: &Front) {
+        if P::WANTS_STAGES {
+            let position = self.decode_position();
+            *self.stage_cycles.at_mut(position as usize) = StageCycles {
+                fetch: fetched.since(self.now),
+                decode: self.now,
+                issue: UNKNOWN,
+            };
+        }
+        self.decoded.push(d);
+    }
+
+    /// The position that the next instruction to leave decode will have.
+    #[inline(always)]
+    pub(super) fn decode_position(&self) -> u64 {
+        self.rob.tail + self.decoded.len() as u64
     }
 
     /// Microinstructions read DISE registers in decode: a write to one of those has to execute
     /// before anything behind it is decoded.
     #[inline]
-    fn wait_for_register_write(&mut self, seq: u64, inst: &Inst) {
+    fn wait_for_register_write(&mut self, inst: &Inst) {
         if self.editor.reads_register(inst.rd) {
-            self.decode_waits_for = seq;
+            self.decode_waits_for = self.decode_position();
         }
     }
 
     /// Asks the editor about an instruction, and starts or resumes its expansion.
     #[inline]
-    fn begins_expansion(&mut self, f: &Fetched) -> bool {
+    fn begins_expansion(&mut self, f: &Front) -> bool {
+        if self.resume == DisePc::NONE && (!f.has(flag::MATCHED) || self.link.is_some()) {
+            return false;
+        }
+        self.begins_expansion_of_match(f)
+    }
+
+    fn begins_expansion_of_match(&mut self, f: &Front) -> bool {
         let gap = self.decode_gap.unwrap_or(f.gap);
         if self.resume != DisePc::NONE {
             let at = std::mem::replace(&mut self.resume, DisePc::NONE);
@@ -142,12 +157,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             });
             return true;
         }
-        if f.mask == 0 || self.link.is_some() || f.fault.is_some() {
+        let (Ok(slot), seq) = (
+            self.code.lookup(f.pc, &self.process.mem, &self.editor),
+            self.rob.tail + self.decoded.len() as u64,
+        ) else {
             return false;
-        }
-        let decision =
-            self.editor
-                .decide(self.next_seq, f.mask, f.pc, &f.inst, &self.process.hart.r);
+        };
+        let decision = self
+            .editor
+            .decide(seq, slot.mask, f.pc, &f.inst, &self.process.hart.r);
         if decision.stall_cycles > 0 {
             self.decode_stall_until = self.now + u64::from(decision.stall_cycles);
             self.stats.dise_stall_cycles += u64::from(decision.stall_cycles);
@@ -181,23 +199,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return self.end_expansion(&x);
         };
         self.progressed = true;
-        let fallthrough = f.pc.wrapping_add(u64::from(f.inst.len));
-        let seq = self.take_seq();
+        let fallthrough = f.fallthrough();
+        let fetched_next = self.fetched_next(&f);
         // What follows if nothing is mispredicted: the next position, unless this is the last.
         let mut next = (f.pc, DisePc::new(x.production, x.index.wrapping_add(1)));
-        let mut checkpoint = NONE;
+        let mut checkpoint = NO_CHECKPOINT;
         let mut leaves = r.is_last;
         if r.is_trigger {
             checkpoint = f.checkpoint;
             x.emitted = true;
-            leaves |= f.predicted_next != fallthrough;
+            leaves |= fetched_next != fallthrough;
         }
         if leaves {
-            let target = if x.emitted {
-                f.predicted_next
-            } else {
-                fallthrough
-            };
+            let target = if x.emitted { fetched_next } else { fallthrough };
             next = (
                 if r.is_trigger { target } else { fallthrough },
                 DisePc::NONE,
@@ -207,33 +221,33 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             next = (f.pc, DisePc::new(x.production, r.inst.imm as u8));
             leaves = false;
         }
-        let (now, ready_cycle) = (self.now, self.now + self.params.decode_to_dispatch);
-        *self.decoded.push() = Decoded {
-            seq,
-            pc: f.pc,
-            inst: r.inst,
+        let calls = r.inst.class == OpClass::DiseCall && r.inst.op == Op::DiseCall;
+        if calls {
+            next = (r.inst.imm as u64, DisePc::NONE);
+        }
+        let position = self.decode_position();
+        *self.inserted.at_mut(position as usize) = Inserted {
             disepc: DisePc::new(x.production, x.index),
-            predicted_disepc: next.1,
-            flags: if r.is_trigger { flag::PROGRAM } else { 0 },
-            checkpoint,
             predicted_next: next.0,
-            link: NO_LINK,
-            ready_cycle,
-            fetch_cycle: f.fetch_cycle,
-            decode_cycle: now,
-            fault: None,
-            gap: std::mem::replace(&mut x.gap, Cause::Frontend),
+            predicted_disepc: next.1,
+            link: Inserted::NOTHING.link,
         };
-        self.wait_for_register_write(seq, &r.inst);
-        if r.inst.class == OpClass::DiseCall && r.inst.op == Op::DiseCall {
+        let program = if r.is_trigger { flag::PROGRAM } else { 0 };
+        let d = Front {
+            inst: r.inst,
+            pc: f.pc,
+            cycle: self.now as u32,
+            checkpoint,
+            gap: std::mem::replace(&mut x.gap, Cause::Frontend),
+            flags: (flag::INSERTED | program) as u8,
+        };
+        self.wait_for_register_write(&r.inst);
+        self.push_decoded(d, &f);
+        if calls {
             let link = HandlerLink {
                 pc: f.pc,
                 disepc: DisePc::new(x.production, x.index + 1),
             };
-            if let Some(d) = self.decoded.back_mut() {
-                d.predicted_next = r.inst.imm as u64;
-                d.predicted_disepc = DisePc::NONE;
-            }
             self.call_handler(&x, link, r.inst.imm as u64);
             return false;
         }
@@ -249,8 +263,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// fetch has followed a prediction that no longer holds.
     fn end_expansion(&mut self, x: &Expansion) -> bool {
         let f = &x.trigger;
-        let fallthrough = f.pc.wrapping_add(u64::from(f.inst.len));
-        if x.emitted || f.predicted_next == fallthrough {
+        let fallthrough = f.fallthrough();
+        if x.emitted || self.fetched_next(f) == fallthrough {
             return true;
         }
         self.turn_fetch(Some(f), fallthrough);
@@ -264,9 +278,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.turn_fetch(again, handler);
     }
 
-    fn return_from_handler(&mut self, link: Option<HandlerLink>) {
-        self.link = None;
-        if let Some(link) = link {
+    fn return_from_handler(&mut self) {
+        if let Some(link) = self.link.take() {
             self.resume = link.disepc;
             self.turn_fetch(None, link.pc);
         }
@@ -274,14 +287,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Decode turns fetch: what has been fetched behind is dropped, together with the predictions
     /// made for it (and for `trigger`, if it has to be predicted again).
-    fn turn_fetch(&mut self, trigger: Option<&Fetched>, pc: u64) {
+    fn turn_fetch(&mut self, trigger: Option<&Front>, pc: u64) {
         self.stats.dise_redirect_events += 1;
         if let Some(oracle) = &mut self.oracle {
             oracle.lose();
         }
-        let mut oldest = self.drop_fetched();
+        let mut oldest = self.drop_fetched().unwrap_or(NO_CHECKPOINT);
         if let Some(t) = trigger
-            && t.checkpoint != NONE
+            && t.checkpoint != NO_CHECKPOINT
         {
             oldest = t.checkpoint;
         }
@@ -290,14 +303,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Drops everything between fetch and decode. Returns the oldest checkpoint among it.
-    pub(super) fn drop_fetched(&mut self) -> u32 {
-        let mut oldest = NONE;
-        while let Some(f) = self.fetched.pop_back() {
-            if f.checkpoint != NONE {
-                oldest = f.checkpoint;
-            }
-            self.stats.squash_instructions += 1;
-            if P::WANTS_STAGES {
+    pub(super) fn drop_fetched(&mut self) -> Option<u16> {
+        let oldest = oldest_checkpoint(&self.fetched);
+        self.stats.squash_instructions += self.fetched.len() as u64;
+        if P::WANTS_STAGES {
+            for f in self.fetched.iter().rev() {
                 self.probe.finished(&StageRecord {
                     seq: 0,
                     pc: f.pc,
@@ -305,7 +315,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     inst: f.inst,
                     is_program: self.link.is_none(),
                     is_handler: self.link.is_some(),
-                    fetch_cycle: f.fetch_cycle,
+                    fetch_cycle: f.since(self.now),
                     decode_cycle: UNKNOWN,
                     dispatch_cycle: UNKNOWN,
                     issue_cycle: UNKNOWN,
@@ -317,14 +327,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 });
             }
         }
+        self.fetched.clear();
         oldest
     }
 
     /// Brings the predictors back to before the branch that owns this checkpoint.
-    pub(super) fn rewind_predictions(&mut self, checkpoint: u32) {
-        if checkpoint != NONE {
-            let at = checkpoint as usize & (self.checkpoints.len() - 1);
-            self.branches.rewind(&self.checkpoints[at]);
+    pub(super) fn rewind_predictions(&mut self, checkpoint: u16) {
+        if checkpoint != NO_CHECKPOINT {
+            let at = usize::from(checkpoint);
+            self.branches.rewind(self.checkpoints.at(at));
             self.checkpoint_tail = checkpoint;
         }
     }
@@ -342,7 +353,14 @@ impl Expansion {
     }
 
     /// The checkpoint of the trigger, if it has not been sent on with an instruction.
-    pub fn checkpoint(&self) -> Option<u32> {
-        (!self.emitted && self.trigger.checkpoint != NONE).then_some(self.trigger.checkpoint)
+    pub fn checkpoint(&self) -> Option<u16> {
+        (!self.emitted && self.trigger.checkpoint != NO_CHECKPOINT)
+            .then_some(self.trigger.checkpoint)
     }
+}
+
+/// The oldest checkpoint in a queue of the front-end.
+pub(super) fn oldest_checkpoint(queue: &Queue<Front>) -> Option<u16> {
+    let mut checkpoints = queue.iter().map(|f| f.checkpoint);
+    checkpoints.find(|c| *c != NO_CHECKPOINT)
 }

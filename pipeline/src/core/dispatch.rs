@@ -9,11 +9,11 @@ use hps_sim_core::os::SyscallResult;
 use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
 
-use super::calendar::EventKind;
 use super::cpi::Cause;
+use super::fetch::CodePage;
 use super::memdep::MemoryDependence;
 use super::store_queue::SpeculativeBus;
-use super::uop::{Decoded, MicroOp, NONE, UNKNOWN, flag};
+use super::uop::{Front, Inserted, UNKNOWN, flag, kind};
 use super::{Core, CoreStats, PipelineProbe};
 
 /// A counter among the statistics.
@@ -29,27 +29,36 @@ struct Executed {
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn dispatch(&mut self) {
+        let now = self.now;
         for _ in 0..self.params.dispatch_width {
             let Some(d) = self.decoded.front() else {
                 return;
             };
-            if d.ready_cycle > self.now || self.halted.is_some() {
+            let waited = u64::from((now as u32).wrapping_sub(d.cycle));
+            if waited < self.params.decode_to_dispatch || self.halted.is_some() {
                 return;
             }
-            if let Some(counter) = self.dispatch_stall(d.inst.class) {
-                *counter(&mut self.stats) += 1;
+            let kind = kind::of(d.inst.class);
+            if self.rob.len() >= self.params.rob_entries
+                || self.reservations_used >= self.params.reservation_stations
+                || kind & (kind::LOADS | kind::STORES | kind::SERIALIZES) != 0
+                    && self.dispatch_stall(kind).is_some()
+            {
+                if let Some(counter) = self.dispatch_stall(kind) {
+                    *counter(&mut self.stats) += 1;
+                }
                 return;
             }
             let d = *d;
-            self.decoded.pop_front();
             self.progressed = true;
-            self.enter(&d);
+            self.enter(&d, kind);
+            self.decoded.pop_front();
         }
     }
 
-    /// What keeps an instruction of this class out of the window: the counter of such cycles.
+    /// What keeps an instruction of this kind out of the window: the counter of such cycles.
     #[inline]
-    fn dispatch_stall(&self, class: OpClass) -> Option<Counter> {
+    fn dispatch_stall(&self, kind: u8) -> Option<Counter> {
         let p = &self.params;
         if self.rob.len() >= p.rob_entries {
             return Some(|s| &mut s.rename_rob_full_cycles);
@@ -57,13 +66,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if self.reservations_used >= p.reservation_stations {
             return Some(|s| &mut s.rename_reservation_stations_full_cycles);
         }
-        if matches!(class, OpClass::Load | OpClass::Atomic) && self.loads_used >= p.load_queue {
+        if kind & kind::LOADS != 0 && self.loads_used >= p.load_queue {
             return Some(|s| &mut s.rename_load_queue_full_cycles);
         }
-        if matches!(class, OpClass::Store | OpClass::Atomic) && self.stores.is_full() {
+        if kind & kind::STORES != 0 && self.stores.is_full() {
             return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
-        if is_serializing(class) && !(self.rob.is_empty() && self.stores.is_empty()) {
+        if kind & kind::SERIALIZES != 0 && !(self.rob.is_empty() && self.stores.is_empty()) {
             return Some(|s| &mut s.serialize_cycles);
         }
         None
@@ -74,134 +83,123 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let Some(d) = self.decoded.front() else {
             return;
         };
-        if d.ready_cycle <= self.now
-            && let Some(counter) = self.dispatch_stall(d.inst.class)
+        if d.since(self.now) + self.params.decode_to_dispatch <= self.now
+            && let Some(counter) = self.dispatch_stall(kind::of(d.inst.class))
         {
             *counter(&mut self.stats) += cycles;
         }
     }
 
-    fn enter(&mut self, d: &Decoded) {
+    #[inline(always)]
+    fn enter(&mut self, d: &Front, kind: u8) {
         let position = self.rob.tail;
         let slot = self.rob.slot_of(position);
         let inst = d.inst;
         let hart = &self.process.hart;
         let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
         let (old_value, old_fcsr) = (hart.r[inst.rd as usize], hart.fcsr);
-        let (store_pos, store_wait) = if inst.class.is_memory() {
-            self.enter_memory(d, slot)
+        let old_producer = self.producers[inst.rd as usize];
+        if kind & (kind::LOADS | kind::STORES) != 0 {
+            let (store_pos, store_wait) = self.enter_memory(d, kind, slot);
+            let place = self.rob.at_mut(slot);
+            place.store_pos = store_pos;
+            place.store_wait = store_wait;
+            place.addr = addr;
+            place.level = Cause::Execute;
+        }
+        // What fetch and decode believed.
+        let inserted = if E::ENABLED && d.has(flag::INSERTED) {
+            Some(*self.inserted.at(position as usize))
         } else {
-            (0, UNKNOWN)
+            None
         };
-        let x = self.execute(d);
-        let mut flags = d.flags;
+        let (predicted_next, predicted_disepc) = match inserted {
+            Some(i) => (i.predicted_next, i.predicted_disepc),
+            None => (self.fetched_next(d), DisePc::NONE),
+        };
+        let x = self.execute(d, inserted.as_ref(), predicted_next);
+        let mut flags = u16::from(d.flags);
+        let mut class = inst.class;
         if x.taken {
             flags |= flag::TAKEN;
         }
-        let mut class = inst.class;
         if let Some(cause) = x.trap {
             flags |= flag::TRAP;
-            self.traps[slot as usize] = cause;
+            *self.traps.at_mut(slot as usize) = cause;
             class = OpClass::IntAlu;
-        } else if (x.next_pc, x.next_disepc) != (d.predicted_next, d.predicted_disepc) {
+        } else if x.next_pc != predicted_next || x.next_disepc != predicted_disepc {
             flags |= flag::MISPREDICTED;
         }
         let now = self.now;
         let ready_cycle = now + self.params.dispatch_to_issue;
-        let pool = self.params.units[class as usize].pool;
-        let old_producer = self.producers[inst.rd as usize];
-        // Nothing that can panic stands between finding the place and writing it: it is written in
-        // place.
+        // Field by field: what is not written here is either written before it is read, or of no
+        // meaning for this class.
         let place = self.rob.at_mut(slot);
-        *place = MicroOp {
-            seq: d.seq,
-            inst,
-            result_cycle: UNKNOWN,
-            complete_cycle: UNKNOWN,
-            ready_cycle,
-            first_consumer: NONE,
-            next_consumer: [NONE; 3],
-            producer: [NONE; 3],
-            pending: 0,
-            linked: 0,
-            flags,
-            pool,
-            store_pos,
-            store_wait,
-            addr,
-            pc: d.pc,
-            next_pc: x.next_pc,
-            next_disepc: x.next_disepc,
-            disepc: d.disepc,
-            old_value,
-            old_producer,
-            old_fcsr,
-            level: Cause::Execute,
-            gap: d.gap,
-            checkpoint: d.checkpoint,
-            next_parked: NONE,
-            link: d.link,
-            fetch_cycle: d.fetch_cycle,
-            decode_cycle: d.decode_cycle,
-            dispatch_cycle: now,
-            issue_cycle: UNKNOWN,
-        };
-        self.link_sources(&inst, slot, store_pos);
+        place.front = *d;
+        place.front.cycle = now as u32;
+        place.complete_cycle = UNKNOWN;
+        place.ready_cycle = ready_cycle;
+        place.old_value = old_value;
+        place.old_producer = old_producer;
+        place.next_pc = x.next_pc;
+        place.next_disepc = x.next_disepc;
+        place.flags = flags;
+        place.class = class;
+        place.old_fcsr = old_fcsr;
+        if kind & kind::STORES != 0 && inst.class == OpClass::Store {
+            self.link_store(&inst, slot, ready_cycle);
+        } else {
+            self.link_sources(&inst, slot, ready_cycle);
+        }
         if inst.rd != reg::SINK {
             self.producers[inst.rd as usize] = position;
         }
         self.reservations_used += 1;
         self.stats.dispatch_instructions += 1;
         self.rob.tail += 1;
-        let u = self.rob.at(slot);
-        if u.pending == 0 {
-            self.calendar
-                .push(self.now, u.ready_cycle, EventKind::Ready, slot, d.seq);
-        }
-        if E::ENABLED && self.decode_waits_for == d.seq {
+        if E::ENABLED && self.decode_waits_for == position {
             self.decode_waits_for = 0;
         }
     }
 
     /// Takes places in the load and store queues. Returns the position in the store queue (of a
     /// load: one past the youngest older store), and the store that a load's set makes it wait for.
-    #[inline]
-    fn enter_memory(&mut self, d: &Decoded, slot: u32) -> (u64, u64) {
-        let class = d.inst.class;
+    #[inline(always)]
+    fn enter_memory(&mut self, d: &Front, kind: u8, slot: u32) -> (u64, u64) {
         let mut at = (self.stores.tail, UNKNOWN);
-        if class != OpClass::Store {
+        if kind & kind::LOADS != 0 {
             self.loads_used += 1;
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.tick(self.now);
                 at.1 = sets.load(d.pc).unwrap_or(UNKNOWN);
             }
         }
-        if class != OpClass::Load {
+        if kind & kind::STORES != 0 {
             at.0 = self.stores.push();
             if let Some(oracle) = &mut self.oracle {
-                oracle.store_dispatched(d.pc, d.flags);
+                oracle.store_dispatched(d.pc, u16::from(d.flags));
             }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.store(d.pc, at.0);
             }
-            if class == OpClass::Atomic {
-                self.reservations_before[slot as usize] = self.process.hart.reservation;
+            if kind & kind::LOADS != 0 {
+                *self.reservations_before.at_mut(slot as usize) = self.process.hart.reservation;
             }
         }
         at
     }
 
-    /// Executes functionally. It has one caller, and its result is too large for registers: a
-    /// call would pass it through memory.
+    /// Executes functionally.
     #[inline(always)]
-    fn execute(&mut self, d: &Decoded) -> Executed {
+    fn execute(&mut self, d: &Front, inserted: Option<&Inserted>, predicted_next: u64) -> Executed {
         let mut x = Executed {
-            next_pc: d.predicted_next,
-            next_disepc: d.predicted_disepc,
+            next_pc: d.fallthrough(),
+            next_disepc: DisePc::NONE,
             taken: false,
-            trap: d.fault,
+            trap: None,
         };
-        if x.trap.is_some() {
+        if d.has(flag::FETCH_FAULT) {
+            x.trap = self.fetch_fault(d.pc);
             return x;
         }
         if d.inst.class == OpClass::Csr {
@@ -213,70 +211,85 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         };
         let outcome = riscv::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc);
         match outcome {
-            Outcome::Next => {
-                if d.inst.class == OpClass::Branch {
-                    // Not taken: the sequence goes on, or the program behind the branch.
-                    x = self.not_taken(d, x);
-                } else if d.inst.class == OpClass::DiseBranch || d.inst.class == OpClass::DiseCall {
-                    x.next_pc = d.pc;
-                    x.next_disepc = following(d);
-                }
-            }
+            Outcome::Next if !E::ENABLED || inserted.is_none() => {}
             Outcome::Taken(target) => {
                 x.taken = true;
                 x.next_pc = target;
-                x.next_disepc = DisePc::NONE;
+            }
+            Outcome::Trap(cause) => x.trap = Some(cause),
+            other => {
+                x.next_pc = predicted_next;
+                match inserted {
+                    Some(i) if E::ENABLED => self.execute_inserted(d, i, other, &mut x),
+                    _ => self.execute_serial(d, other, &mut x),
+                }
+            }
+        }
+        x
+    }
+
+    /// Why an instruction could not be fetched.
+    #[cold]
+    fn fetch_fault(&mut self, pc: u64) -> Option<TrapCause> {
+        let looked_up = self.code.lookup(pc, &self.process.mem, &self.editor);
+        Some(looked_up.err().unwrap_or(TrapCause::FetchFault))
+    }
+
+    /// Goes on from an instruction of a sequence or a handler.
+    fn execute_inserted(&mut self, d: &Front, i: &Inserted, outcome: Outcome, x: &mut Executed) {
+        x.next_pc = i.predicted_next;
+        x.next_disepc = i.predicted_disepc;
+        match outcome {
+            // Not taken: the sequence goes on, or the program behind the branch.
+            Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i, x),
+            Outcome::Next => {
+                if matches!(d.inst.class, OpClass::DiseBranch | OpClass::DiseCall) {
+                    x.next_pc = d.pc;
+                    x.next_disepc = following(i);
+                }
             }
             Outcome::DiseTaken(index) => {
                 x.next_pc = d.pc;
-                x.next_disepc = DisePc::new(d.disepc.production().unwrap_or(0), index);
+                x.next_disepc = DisePc::new(i.disepc.production().unwrap_or(0), index);
             }
             Outcome::DiseCall(handler) => {
                 x.next_pc = handler;
                 x.next_disepc = DisePc::NONE;
             }
-            Outcome::DiseReturn if d.flags & flag::HANDLER != 0 => {
-                x.next_pc = d.link.pc;
-                x.next_disepc = d.link.disepc;
+            Outcome::DiseReturn if d.has(flag::HANDLER) => {
+                x.next_pc = i.link.pc;
+                x.next_disepc = i.link.disepc;
             }
-            Outcome::Trap(cause) => x.trap = Some(cause),
-            other => self.execute_serial(d, other, &mut x),
+            other => self.execute_serial(d, other, x),
         }
-        x
     }
 
-    fn not_taken(&self, d: &Decoded, mut x: Executed) -> Executed {
-        if d.disepc == DisePc::NONE {
-            x.next_pc = d.pc.wrapping_add(u64::from(d.inst.len));
+    fn not_taken(&self, d: &Front, i: &Inserted, x: &mut Executed) {
+        let fallthrough = d.fallthrough();
+        if i.disepc == DisePc::NONE {
+            x.next_pc = fallthrough;
             x.next_disepc = DisePc::NONE;
-        } else if x.next_disepc == DisePc::NONE
-            && x.next_pc != d.pc.wrapping_add(u64::from(d.inst.len))
-        {
+        } else if x.next_disepc == DisePc::NONE && x.next_pc != fallthrough {
             // Predicted taken out of the middle of a sequence, but it goes on.
-            let next = following(d);
+            let next = following(i);
             let more = next
                 .production()
                 .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst))
                 .is_some();
-            x.next_pc = if more {
-                d.pc
-            } else {
-                d.pc.wrapping_add(u64::from(d.inst.len))
-            };
+            x.next_pc = if more { d.pc } else { fallthrough };
             x.next_disepc = if more { next } else { DisePc::NONE };
         }
-        x
     }
 
     /// What may only execute when nothing else is in flight.
     #[cold]
-    fn execute_serial(&mut self, d: &Decoded, outcome: Outcome, x: &mut Executed) {
-        let in_handler = d.flags & flag::HANDLER != 0;
+    fn execute_serial(&mut self, d: &Front, outcome: Outcome, x: &mut Executed) {
+        let in_handler = d.has(flag::HANDLER);
         match outcome {
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
                 self.process.hart.counters = self.guest_counters();
-                let next = d.pc.wrapping_add(u64::from(d.inst.len));
+                let next = d.fallthrough();
                 self.process.hart.pc = next;
                 self.process.hart.disepc = DisePc::NONE;
                 let result = self
@@ -320,32 +333,33 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Instructions in the front-end may be stale: they are decoded again in place. Their number
     /// and order hardly ever change; where they do, the misprediction check finds it.
     fn refetch_decoded(&mut self) {
+        self.code_page = CodePage::NONE;
         let Core {
             code,
             process,
             editor,
             fetched,
             decoded,
+            inserted,
+            rob,
             ..
         } = self;
-        fetched.for_each(|f| match code.lookup(f.pc, &process.mem, editor) {
+        let mut again = |f: &mut Front| match code.lookup(f.pc, &process.mem, editor) {
             Ok(slot) => {
                 f.inst = slot.inst;
-                f.mask = slot.mask;
-                f.fault = None;
+                let matched = if slot.mask != 0 { flag::MATCHED } else { 0 };
+                f.flags &= !(flag::MATCHED | flag::FETCH_FAULT) as u8;
+                f.flags |= matched as u8;
             }
-            Err(cause) => f.fault = Some(cause),
-        });
-        decoded.for_each(|d| {
-            if d.disepc != DisePc::NONE {
-                return;
-            }
-            match code.lookup(d.pc, &process.mem, editor) {
-                Ok(slot) => {
-                    d.inst = slot.inst;
-                    d.fault = None;
-                }
-                Err(cause) => d.fault = Some(cause),
+            Err(_) => f.flags |= flag::FETCH_FAULT as u8,
+        };
+        fetched.for_each(|_, f| again(f));
+        // The serializing instruction itself is still the oldest of the decoded ones.
+        let first = rob.tail;
+        decoded.for_each(|at, d| {
+            let position = (first + at as u64) as usize;
+            if !d.has(flag::INSERTED) || inserted.at(position).disepc == DisePc::NONE {
+                again(d);
             }
         });
     }
@@ -359,56 +373,73 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    /// Enters the consumer lists of producers that have not issued yet.
-    fn link_sources(&mut self, inst: &Inst, slot: u32, store_pos: u64) {
-        let is_store = inst.class == OpClass::Store;
-        for (k, r) in [inst.rs1, inst.rs2, inst.rs3].into_iter().enumerate() {
-            if r == reg::ZERO {
-                continue;
-            }
-            let position = self.producers[r as usize];
-            if position < self.rob.head {
-                continue;
-            }
-            let is_data = is_store && k == 1;
-            let at = self.rob.slot_of(position);
-            let producer = self.rob.at_mut(at);
-            let result_cycle = producer.result_cycle;
-            if result_cycle == UNKNOWN {
-                let next = std::mem::replace(&mut producer.first_consumer, slot * 4 + k as u32);
-                let u = self.rob.at_mut(slot);
-                u.next_consumer[k] = next;
-                u.producer[k] = at;
-                u.linked |= 1 << k;
-                u.pending += u8::from(!is_data);
-            } else if is_data {
-                self.stores.get_mut(store_pos).data_cycle = result_cycle.max(self.now + 1);
+    /// Waits for the producers that have not issued yet, or goes into the calendar.
+    #[inline(always)]
+    fn link_sources(&mut self, inst: &Inst, slot: u32, ready_cycle: u64) {
+        let (mut pending, mut ready) = (0, ready_cycle);
+        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
+        self.link_source(inst.rs2, slot, &mut pending, &mut ready);
+        if inst.rs3 != reg::ZERO {
+            self.link_source(inst.rs3, slot, &mut pending, &mut ready);
+        }
+        self.enter_scheduler(slot, pending, ready);
+    }
+
+    /// A store waits for its address; its data are followed in the store queue.
+    #[inline(always)]
+    fn link_store(&mut self, inst: &Inst, slot: u32, ready_cycle: u64) {
+        let (mut pending, mut ready) = (0, ready_cycle);
+        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
+        let producer = self.producers[inst.rs2 as usize];
+        let mut data_cycle = self.now + 1;
+        if producer >= self.rob.head {
+            let at = self.rob.slot_of(producer);
+            let p = self.rob.at_mut(at);
+            if p.complete_cycle == UNKNOWN {
+                p.flags |= flag::FEEDS_STORE;
+                self.scheduler.wait_for_data(slot, at);
+                data_cycle = UNKNOWN;
             } else {
-                let u = self.rob.at_mut(slot);
-                u.ready_cycle = u.ready_cycle.max(result_cycle);
+                let result_cycle = p.complete_cycle - self.params.issue_to_execute;
+                data_cycle = data_cycle.max(result_cycle);
             }
         }
-        if is_store && self.rob.at(slot).linked & 2 == 0 {
-            let e = self.stores.get_mut(store_pos);
-            if e.data_cycle == UNKNOWN {
-                e.data_cycle = self.now + 1;
-            }
+        let store_pos = self.rob.at(slot).store_pos;
+        self.stores.get_mut(store_pos).data_cycle = data_cycle;
+        self.enter_scheduler(slot, pending, ready);
+    }
+
+    #[inline(always)]
+    fn link_source(&mut self, register: u8, slot: u32, pending: &mut u8, ready: &mut u64) {
+        // The zero register never has a producer.
+        let producer = self.producers[register as usize];
+        if producer < self.rob.head {
+            return;
+        }
+        let at = self.rob.slot_of(producer);
+        let complete_cycle = self.rob.at(at).complete_cycle;
+        if complete_cycle == UNKNOWN {
+            *pending += u8::from(self.scheduler.wait(slot, at));
+        } else {
+            *ready = (*ready).max(complete_cycle - self.params.issue_to_execute);
+        }
+    }
+
+    #[inline(always)]
+    fn enter_scheduler(&mut self, slot: u32, pending: u8, ready: u64) {
+        let u = self.rob.at_mut(slot);
+        u.pending = pending;
+        u.ready_cycle = ready;
+        if pending == 0 {
+            self.scheduler.schedule(self.now, ready, slot);
         }
     }
 }
 
 /// The next position of the sequence that an instruction stands in.
-fn following(d: &Decoded) -> DisePc {
-    match d.disepc.production() {
-        Some(p) => DisePc::new(p, d.disepc.index().wrapping_add(1)),
+fn following(i: &Inserted) -> DisePc {
+    match i.disepc.production() {
+        Some(p) => DisePc::new(p, i.disepc.index().wrapping_add(1)),
         None => DisePc::NONE,
     }
-}
-
-/// Instructions that execute alone: everything older has committed and left the store queue.
-fn is_serializing(class: OpClass) -> bool {
-    matches!(
-        class,
-        OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr
-    )
 }

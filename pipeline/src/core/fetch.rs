@@ -1,11 +1,13 @@
 //! Fetch: follows the predicted path, one block a cycle.
 
+use hps_sim_core::code::{PAGE_SHIFT, SLOTS, Slot};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
 use super::oracle::Known;
-use super::uop::{Fetched, NONE};
+use super::uop::{Front, NO_CHECKPOINT, flag, kind};
 use super::{Core, PipelineProbe};
 use crate::memsys::AccessResult;
 use crate::predict::BranchKind;
@@ -14,6 +16,24 @@ use crate::predict::BranchKind;
 const NO_LINE: u64 = u64::MAX;
 /// Where fetch went if it could not know: no instruction lies at an odd address.
 pub(super) const UNKNOWN_TARGET: u64 = 1;
+
+/// No page of decoded code.
+const NO_PAGE: u64 = u64::MAX;
+
+/// The page of decoded code that fetch read last.
+pub(super) struct CodePage {
+    /// Its number, or [`NO_PAGE`].
+    number: u64,
+    /// Where the cache of decoded code has it.
+    index: usize,
+}
+
+impl CodePage {
+    pub const NONE: CodePage = CodePage {
+        number: NO_PAGE,
+        index: 0,
+    };
+}
 
 /// Where fetch stands.
 pub(super) struct FetchState {
@@ -88,21 +108,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let block = self.params.fetch_block_bytes;
         let mut block_end = (self.fetch.pc & !(block - 1)) + block;
         let mut taken = 0;
-        for _ in 0..self.params.fetch_width {
+        let room = self.params.fetch_buffer - self.fetched.len();
+        for _ in 0..self.params.fetch_width.min(room) {
             let pc = self.fetch.pc;
-            if pc >= block_end || self.fetched.len() >= self.params.fetch_buffer {
+            if pc >= block_end {
                 break;
             }
-            let (inst, mask) = match self.code.lookup(pc, &self.process.mem, &self.editor) {
-                Ok(slot) => (slot.inst, slot.mask),
-                Err(cause) => {
-                    self.push_fetched(pc, Inst::illegal(0), 0, NONE, UNKNOWN_TARGET);
-                    if let Some(f) = self.fetched.back_mut() {
-                        f.fault = Some(cause);
-                    }
+            let slot = match self.slot_at(pc) {
+                Ok(slot) => *slot,
+                Err(_) => {
+                    // Dispatch finds the cause once more, if the instruction comes so far.
+                    self.push_fetched(pc, &Inst::illegal(0), NO_CHECKPOINT, flag::FETCH_FAULT);
                     self.fetch.waiting = true;
                     return;
                 }
+            };
+            let inst = slot.inst;
+            let matched = if E::ENABLED && slot.mask != 0 {
+                flag::MATCHED
+            } else {
+                0
             };
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.stats.fetch_instructions += 1;
@@ -111,10 +136,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             } else {
                 None
             };
-            let Some(kind) = branch_kind(inst.class) else {
-                self.push_fetched(pc, inst, mask, NONE, fallthrough);
+            if kind::of(inst.class) & kind::CONTROL == 0 {
+                self.push_fetched(pc, &inst, NO_CHECKPOINT, matched);
                 self.fetch.pc = fallthrough;
-                if inst.class == OpClass::DiseReturn {
+                if E::ENABLED && inst.class == OpClass::DiseReturn {
                     self.fetch.waiting = true;
                     return;
                 }
@@ -122,8 +147,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     return;
                 }
                 continue;
-            };
-            let next = self.predict_transfer(pc, &inst, mask, kind, known);
+            }
+            let next = self.predict_transfer(pc, &inst, matched, known);
             if self.fetch.waiting || now < self.fetch.stall_until {
                 return;
             }
@@ -138,6 +163,31 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 block_end = (next & !(block - 1)) + block;
             }
         }
+    }
+
+    /// The decoded instruction at `pc`.
+    #[inline(always)]
+    fn slot_at(&mut self, pc: u64) -> Result<&Slot, TrapCause> {
+        let at = ((pc >> 1) as usize) & (SLOTS - 1);
+        if pc >> PAGE_SHIFT == self.code_page.number && pc & 1 == 0 {
+            let index = self.code_page.index;
+            if self.code.slots(index)[at].inst.len != 0 {
+                return Ok(&self.code.slots(index)[at]);
+            }
+        }
+        self.slot_elsewhere(pc)
+    }
+
+    /// In another page than before, or not decoded yet.
+    #[cold]
+    fn slot_elsewhere(&mut self, pc: u64) -> Result<&Slot, TrapCause> {
+        let index = self.code.page(pc)?;
+        self.code_page = CodePage {
+            number: pc >> PAGE_SHIFT,
+            index,
+        };
+        let slot = self.code.lookup(pc, &self.process.mem, &self.editor)?;
+        Ok(slot)
     }
 
     fn same_line(&self, a: u64, b: u64) -> bool {
@@ -177,24 +227,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Predicts a control transfer, pushes it, and turns fetch. Returns where fetch goes.
+    #[inline(always)]
     fn predict_transfer(
         &mut self,
         pc: u64,
         inst: &Inst,
-        mask: u32,
-        kind: BranchKind,
+        matched: u16,
         known: Option<Known>,
     ) -> u64 {
-        let fallthrough = pc.wrapping_add(u64::from(inst.len));
-        let direct = if inst.class.is_direct() {
-            inst.direct_target(pc)
-        } else {
-            0
+        let Some(kind) = branch_kind(inst.class) else {
+            return pc;
         };
+        let fallthrough = pc.wrapping_add(u64::from(inst.len));
+        let is_direct = inst.class.is_direct();
+        let direct = if is_direct { inst.direct_target(pc) } else { 0 };
         let index = self.checkpoint_tail;
-        self.checkpoint_tail = self.checkpoint_tail.wrapping_add(1);
-        let at = index as usize & (self.checkpoints.len() - 1);
-        let checkpoint = &mut self.checkpoints[at];
+        self.checkpoint_tail = self.checkpoint_after(index);
+        let checkpoint = self.checkpoints.at_mut(usize::from(index));
         let predicted = match known {
             Some(known) => {
                 self.branches
@@ -204,18 +253,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 .branches
                 .predict(pc, kind, fallthrough, direct, checkpoint),
         };
-        let next = match (predicted.taken, inst.class.is_direct()) {
+        let next = match (predicted.taken, is_direct) {
             (false, _) => fallthrough,
             (true, true) => direct,
             (true, false) if predicted.target != 0 => predicted.target,
             (true, false) => UNKNOWN_TARGET,
         };
-        self.push_fetched(pc, *inst, mask, index, next);
+        *self.predicted_next.at_mut(usize::from(index)) = next;
+        self.push_fetched(pc, inst, index, matched);
         self.fetch.pc = next;
         if next == UNKNOWN_TARGET {
             self.fetch.waiting = true;
             self.stats.btb_misfetch_events += 1;
-        } else if predicted.taken && inst.class.is_direct() && !predicted.btb_hit {
+        } else if predicted.taken && is_direct && !predicted.btb_hit {
             // Decode computes the target of a direct transfer that the BTB does not know.
             self.fetch.stall_until = self.now + self.params.fetch_to_decode;
             self.fetch.late(Cause::BtbMiss);
@@ -224,27 +274,34 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         next
     }
 
-    #[inline]
-    fn push_fetched(
-        &mut self,
-        pc: u64,
-        inst: Inst,
-        mask: u32,
-        checkpoint: u32,
-        predicted_next: u64,
-    ) {
+    /// The checkpoint behind this one.
+    #[inline(always)]
+    pub(super) fn checkpoint_after(&self, index: u16) -> u16 {
+        (usize::from(index) + 1 & (self.checkpoints.places() - 1)) as u16
+    }
+
+    #[inline(always)]
+    fn push_fetched(&mut self, pc: u64, inst: &Inst, checkpoint: u16, flags: u16) {
         let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
-        let (now, ready_cycle) = (self.now, self.now + self.params.fetch_to_decode);
-        *self.fetched.push() = Fetched {
+        self.fetched.push(Front {
+            inst: *inst,
             pc,
-            inst,
-            mask,
+            cycle: self.now as u32,
             checkpoint,
-            predicted_next,
-            ready_cycle,
-            fetch_cycle: now,
-            fault: None,
             gap,
-        };
+            flags: flags as u8,
+        });
+    }
+
+    /// Where fetch went behind an instruction.
+    #[inline(always)]
+    pub(super) fn fetched_next(&self, f: &Front) -> u64 {
+        if f.checkpoint != NO_CHECKPOINT {
+            *self.predicted_next.at(usize::from(f.checkpoint))
+        } else if f.has(flag::FETCH_FAULT) {
+            UNKNOWN_TARGET
+        } else {
+            f.fallthrough()
+        }
     }
 }

@@ -3,106 +3,83 @@
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 
-use super::calendar::EventKind;
-use super::uop::{NONE, UNKNOWN, flag};
+use super::events::EventKind;
+use super::uop::{UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
-/// What became of an instruction that could issue.
-enum Attempt {
-    Issued,
-    /// It has to wait for something other than a unit, and has left the ready set.
-    Waits,
-    /// No unit of its pool is free in this cycle.
-    NoUnit,
-}
-
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    /// What the calendar holds for this cycle.
+    /// What is due in this cycle.
+    #[inline(always)]
     pub(super) fn run_events(&mut self) {
-        let mut due = std::mem::take(&mut self.due);
-        self.calendar.take(self.now, &mut due);
-        for event in &due {
-            let position = self.rob.position_of(event.slot);
-            if position >= self.rob.tail || self.rob.at(event.slot).seq != event.seq {
-                continue;
-            }
+        self.progressed |= self.scheduler.advance(self.now);
+        if self.events.next() <= self.now {
+            self.run_due_events();
+        }
+    }
+
+    fn run_due_events(&mut self) {
+        while let Some(event) = self.events.take_due(self.now) {
             self.progressed = true;
+            let slot = self.rob.slot_of(event.position);
             match event.kind {
-                EventKind::Ready => self.ready.insert(event.slot, self.rob.at(event.slot).pool),
-                EventKind::Resolve => self.resolve(event.slot),
-                EventKind::Violation => self.violation(event.slot),
+                EventKind::Resolve => self.resolve(slot),
+                EventKind::Violation => self.violation(slot),
             }
         }
-        self.due = due;
     }
 
     /// Issues the oldest ready instructions for which units are free.
+    #[inline(always)]
     pub(super) fn issue(&mut self) {
-        if !self.ready.any() {
-            return;
+        if self.scheduler.any_ready() {
+            self.issue_ready();
+            self.scheduler.look();
         }
+    }
+
+    #[inline(always)]
+    fn issue_ready(&mut self) {
         let head = self.rob.slot_of(self.rob.head);
         let mut left = self.params.issue_width;
-        let mut pools = self.ready.pools();
-        let mut step = 0;
-        while let Some((mut bits, base)) = self.ready.walk(head, step, pools) {
+        // Pools without a free unit in this cycle, as bits.
+        let mut busy = 0u64;
+        for step in 0..=self.scheduler.words() {
+            let (mut bits, base) = self.scheduler.walk(head, step);
             while bits != 0 {
                 let slot = base + bits.trailing_zeros();
                 bits &= bits - 1;
-                let pool = self.rob.at(slot).pool;
-                if pools >> pool & 1 == 0 {
+                let class = self.rob.at(slot).class;
+                let unit = self.units.timing(class);
+                if busy >> unit.pool & 1 != 0 {
                     continue;
                 }
-                match self.try_issue(slot, pool) {
-                    Attempt::Issued => left -= 1,
-                    Attempt::Waits => continue,
-                    Attempt::NoUnit => {
-                        pools &= !(1 << pool);
-                        continue;
-                    }
+                if class.is_memory() && !self.may_access_memory(slot) {
+                    // It waits for something other than a unit, and has left the ready ones.
+                    continue;
                 }
+                if !self.units.take(self.now, unit.pool, unit.interval_cycles) {
+                    busy |= 1 << unit.pool;
+                    continue;
+                }
+                self.scheduler.remove_ready(slot);
+                self.progressed = true;
+                self.send(slot, class, u64::from(unit.latency_cycles));
+                left -= 1;
                 if left == 0 {
                     return;
                 }
             }
-            step += 1;
         }
-    }
-
-    #[inline]
-    fn try_issue(&mut self, slot: u32, pool: u8) -> Attempt {
-        let u = self.rob.at(slot);
-        let class = if u.has(flag::TRAP) {
-            OpClass::IntAlu
-        } else {
-            u.inst.class
-        };
-        if class.is_memory() && !self.may_access_memory(slot) {
-            return Attempt::Waits;
-        }
-        let unit = self.params.units[class as usize];
-        let now = self.now;
-        let free = self.units[pool as usize]
-            .iter_mut()
-            .find(|free| **free <= now);
-        let Some(free) = free else {
-            return Attempt::NoUnit;
-        };
-        *free = now + u64::from(unit.interval_cycles);
-        self.ready.remove(slot, pool);
-        self.progressed = true;
-        self.send(slot, class, u64::from(unit.latency_cycles));
-        Attempt::Issued
     }
 
     /// Sends an instruction to its unit.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, slot: u32, class: OpClass, latency: u64) {
         match class {
             OpClass::Load | OpClass::Atomic => self.issue_load(slot, latency),
             OpClass::Store => self.issue_store(slot, latency),
             _ => {
-                if self.rob.at(slot).inst.class.is_memory() {
+                if self.rob.at(slot).has(flag::TRAP) {
                     self.abandon_store(slot);
                 }
                 self.complete(slot, self.now + latency);
@@ -116,59 +93,78 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.leave_reservation_station(slot);
         let complete = result_cycle + self.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
-        u.result_cycle = result_cycle;
         u.complete_cycle = complete;
-        let (seq, mispredicted) = (u.seq, u.has(flag::MISPREDICTED));
-        let mut consumer = std::mem::replace(&mut u.first_consumer, NONE);
-        while consumer != NONE {
-            consumer = self.wake(consumer / 4, (consumer % 4) as usize, result_cycle);
+        let flags = u.flags;
+        for word in 0..self.scheduler.words() {
+            let mut bits = self.scheduler.take_waiters(slot, word);
+            while bits != 0 {
+                self.wake(word as u32 * 64 + bits.trailing_zeros(), result_cycle);
+                bits &= bits - 1;
+            }
         }
-        if mispredicted {
-            self.calendar.push(
-                self.now,
-                complete.max(self.now + 1),
-                EventKind::Resolve,
-                slot,
-                seq,
-            );
+        if flags & (flag::FEEDS_STORE | flag::MISPREDICTED) != 0 {
+            self.complete_rarely(slot, flags, result_cycle);
         }
     }
 
-    #[inline]
+    #[inline(never)]
+    fn complete_rarely(&mut self, slot: u32, flags: u16, result_cycle: u64) {
+        if flags & flag::FEEDS_STORE != 0 {
+            for word in 0..self.scheduler.words() {
+                let mut bits = self.scheduler.take_data_waiters(slot, word);
+                while bits != 0 {
+                    let store = word as u32 * 64 + bits.trailing_zeros();
+                    self.store_data_arrives(store, result_cycle);
+                    bits &= bits - 1;
+                }
+            }
+        }
+        if flags & flag::MISPREDICTED != 0 {
+            let complete = result_cycle + self.params.issue_to_execute;
+            let position = self.rob.position_of(slot);
+            let cycle = complete.max(self.now + 1);
+            self.events.push(EventKind::Resolve, position, cycle);
+        }
+    }
+
+    #[inline(always)]
     pub(super) fn leave_reservation_station(&mut self, slot: u32) {
-        let now = self.now;
-        let u = self.rob.at_mut(slot);
-        u.flags |= flag::ISSUED;
-        u.issue_cycle = now;
+        self.rob.at_mut(slot).flags |= flag::ISSUED;
         self.reservations_used -= 1;
+        if P::WANTS_STAGES {
+            let position = self.rob.position_of(slot) as usize;
+            self.stage_cycles.at_mut(position).issue = self.now;
+        }
     }
 
-    /// Source `k` of a consumer becomes available. Returns the next consumer in the list.
-    #[inline]
-    fn wake(&mut self, slot: u32, k: usize, cycle: u64) -> u32 {
+    /// A source of a consumer becomes available.
+    #[inline(always)]
+    fn wake(&mut self, slot: u32, cycle: u64) {
         let now = self.now;
         let u = self.rob.at_mut(slot);
-        u.linked &= !(1 << k);
-        let next = u.next_consumer[k];
-        if u.inst.class == OpClass::Store && k == 1 {
-            self.store_data_arrives(slot, cycle);
-            return next;
-        }
         u.ready_cycle = u.ready_cycle.max(cycle);
         u.pending -= 1;
         if u.pending == 0 {
-            let (ready, seq) = (u.ready_cycle.max(now + 1), u.seq);
-            self.calendar.push(now, ready, EventKind::Ready, slot, seq);
+            u.ready_cycle = u.ready_cycle.max(now + 1);
+            self.scheduler.schedule(now, u.ready_cycle, slot);
         }
-        next
+    }
+
+    /// It becomes ready in `cycle`, for the first time or again.
+    #[inline]
+    pub(super) fn ready_in(&mut self, slot: u32, cycle: u64) {
+        self.rob.at_mut(slot).ready_cycle = cycle;
+        self.scheduler.schedule(self.now, cycle, slot);
     }
 
     /// A fault's loads and stores never reach memory.
+    #[cold]
     fn abandon_store(&mut self, slot: u32) {
-        let u = *self.rob.at(slot);
-        if matches!(u.inst.class, OpClass::Store | OpClass::Atomic) {
-            self.address_known(u.store_pos);
-            let e = self.stores.get_mut(u.store_pos);
+        let u = self.rob.at(slot);
+        let (class, position) = (u.inst_class(), u.store_pos);
+        if matches!(class, OpClass::Store | OpClass::Atomic) {
+            self.address_known(position);
+            let e = self.stores.get_mut(position);
             if e.data_cycle == UNKNOWN {
                 e.data_cycle = self.now + 1;
             }

@@ -6,8 +6,8 @@
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 
-use super::calendar::EventKind;
 use super::cpi::Cause;
+use super::events::EventKind;
 use super::memdep::MemoryDependence;
 use super::uop::{NONE, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
@@ -27,16 +27,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// found again.
     pub(super) fn may_access_memory(&mut self, slot: u32) -> bool {
         let u = self.rob.at(slot);
-        match u.inst.class {
+        match u.class {
             OpClass::Atomic => {
                 // Atomics are not speculated: alone at the head, with all older stores in the cache.
                 let oldest = self.rob.slot_of(self.rob.head) == slot;
                 if oldest && self.stores.head == u.store_pos {
                     return true;
                 }
-                let u = self.rob.at_mut(slot);
-                u.flags |= flag::WAITS_FOR_HEAD;
-                self.ready.remove(slot, u.pool);
+                self.rob.at_mut(slot).flags |= flag::WAITS_FOR_HEAD;
+                self.scheduler.remove_ready(slot);
                 false
             }
             OpClass::Load => match self.store_to_wait_for(slot) {
@@ -73,7 +72,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.stats.load_parked_events += 1;
         let e = self.stores.get_mut(position);
         let u = self.rob.at_mut(slot);
-        self.ready.remove(slot, u.pool);
+        self.scheduler.remove_ready(slot);
         u.flags |= flag::PARKED;
         u.next_parked = e.parked;
         u.store_wait = position;
@@ -86,10 +85,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         while slot != NONE {
             let u = self.rob.at_mut(slot);
             u.flags &= !flag::PARKED;
-            let seq = u.seq;
             let next = std::mem::replace(&mut u.next_parked, NONE);
-            self.calendar
-                .push(self.now, self.now + 1, EventKind::Ready, slot, seq);
+            self.ready_in(slot, self.now + 1);
             slot = next;
         }
     }
@@ -117,9 +114,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// A load, or an atomic, goes to the store queue and the cache.
     pub(super) fn issue_load(&mut self, slot: u32, address_latency: u64) {
         let u = self.rob.at(slot);
-        let (seq, addr, store_pos) = (u.seq, u.addr, u.store_pos);
-        let size = u64::from(u.inst.op.access_bytes());
-        let is_atomic = u.inst.class == OpClass::Atomic;
+        let (addr, store_pos) = (u.addr, u.store_pos);
+        let size = u64::from(u.front.inst.op.access_bytes());
+        let is_atomic = u.class == OpClass::Atomic;
         let source = if is_atomic {
             Source::Cache
         } else {
@@ -137,9 +134,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             Source::Cache => match self.memory.load(self.now, addr, size as u8) {
                 AccessResult::Retry { at_cycle } => {
-                    let again = at_cycle.max(self.now + 1);
-                    self.calendar
-                        .push(self.now, again, EventKind::Ready, slot, seq);
+                    self.ready_in(slot, at_cycle.max(self.now + 1));
                     return;
                 }
                 AccessResult::Done(access) => {
@@ -159,8 +154,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             e.data_cycle = result;
             if e.violator != UNKNOWN {
                 let found = result + self.params.issue_to_execute;
-                self.calendar
-                    .push(self.now, found, EventKind::Violation, slot, seq);
+                let position = self.rob.position_of(slot);
+                self.events.push(EventKind::Violation, position, found);
             }
             self.wake_parked(store_pos);
         }
@@ -200,19 +195,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let violated = self.stores.get(position).violator != UNKNOWN;
         let execute = self.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
-        u.result_cycle = now + latency;
+        u.ready_cycle = now + latency;
         if data_cycle != UNKNOWN {
             u.complete_cycle = data_cycle.max(now + latency) + execute;
         }
-        let seq = u.seq;
         if violated {
-            self.calendar.push(
-                now,
-                now + latency + execute,
-                EventKind::Violation,
-                slot,
-                seq,
-            );
+            let store = self.rob.position_of(slot);
+            let found = now + latency + execute;
+            self.events.push(EventKind::Violation, store, found);
         }
         self.wake_parked(position);
     }
@@ -232,7 +222,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let execute = self.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
         if u.has(flag::ISSUED) && !u.has(flag::TRAP) {
-            u.complete_cycle = cycle.max(u.result_cycle) + execute;
+            u.complete_cycle = cycle.max(u.ready_cycle) + execute;
         }
         self.wake_parked(position);
     }
@@ -248,16 +238,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.stats.memory_violation_events += 1;
         let load = self.rob.slot_of(violator);
         if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-            sets.violation(self.rob.at(load).pc, self.rob.at(slot).pc);
+            sets.violation(self.rob.at(load).front.pc, self.rob.at(slot).front.pc);
         }
         self.restart_from(violator, Cause::Replay);
     }
 
     /// The oldest committed store goes to the cache.
+    #[inline(always)]
     pub(super) fn drain_store(&mut self) {
-        if self.stores.head == self.stores.commit || self.now < self.drain_retry {
-            return;
+        if self.stores.head != self.stores.commit && self.now >= self.drain_retry {
+            self.drain_oldest_store();
         }
+    }
+
+    fn drain_oldest_store(&mut self) {
         let e = *self.stores.get(self.stores.head);
         if e.size != 0 {
             match self.memory.store(self.now, e.addr, e.size) {
@@ -274,13 +268,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// An atomic at the head of the ROB that has waited for being there.
+    #[inline(always)]
     pub(super) fn wake_head(&mut self) {
-        let slot = self.rob.slot_of(self.rob.head);
         let Some(head) = self.rob.head() else { return };
         if head.has(flag::WAITS_FOR_HEAD) && self.stores.head == head.store_pos {
-            let u = self.rob.at_mut(slot);
-            u.flags &= !flag::WAITS_FOR_HEAD;
-            self.ready.insert(slot, u.pool);
+            let slot = self.rob.slot_of(self.rob.head);
+            self.rob.at_mut(slot).flags &= !flag::WAITS_FOR_HEAD;
+            self.scheduler.insert_ready(slot);
         }
     }
 }

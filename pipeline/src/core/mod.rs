@@ -8,11 +8,11 @@
 //! before it in the next cycle only where hardware would see it then. Cycles in which nothing can
 //! happen are skipped: the core goes to the next cycle for which something is scheduled.
 
-mod calendar;
 mod commit;
 mod cpi;
 mod decode;
 mod dispatch;
+mod events;
 mod fetch;
 mod issue;
 mod lsu;
@@ -20,10 +20,13 @@ mod memdep;
 mod oracle;
 mod probe;
 mod queue;
+mod ring;
 mod rob;
+mod scheduler;
 mod squash;
 mod stats;
 mod store_queue;
+mod units;
 mod uop;
 
 pub use cpi::{Cause, CpiStack};
@@ -33,25 +36,28 @@ pub use stats::CoreStats;
 use hps_sim_core::code::{CodeCache, HandlerLink};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::inst::reg;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
-use crate::config::{MachineConfig, UnitTable, UnitTiming};
+use crate::config::{MachineConfig, UnitTable};
 use crate::memsys::MemorySystem;
 use crate::predict::{BranchUnit, Checkpoint};
 
-use calendar::{Calendar, Event};
 use decode::Expansion;
-use fetch::FetchState;
+use events::Events;
+use fetch::{CodePage, FetchState};
 use memdep::MemoryDependence;
 use oracle::Oracle;
 use queue::Queue;
-use rob::{ReadySet, Rob};
+use ring::Ring;
+use rob::Rob;
+use scheduler::Scheduler;
 use store_queue::StoreQueue;
-use uop::{Decoded, Fetched, NO_PRODUCER};
+use units::Units;
+use uop::{Front, Inserted, NO_PRODUCER, StageCycles};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -80,7 +86,6 @@ pub(crate) struct Params {
     /// log2 of the bytes in a line of the instruction cache.
     pub line_shift: u32,
     pub clock_mhz: u64,
-    pub units: [UnitTiming; OpClass::COUNT],
 }
 
 /// One out-of-order core with one hardware context.
@@ -104,14 +109,21 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// Of a perfect predictor.
     oracle: Option<Box<Oracle>>,
     code: CodeCache,
+    code_page: CodePage,
     now: u64,
-    next_seq: u64,
     // Front-end.
     fetch: FetchState,
-    fetched: Queue<Fetched>,
-    decoded: Queue<Decoded>,
-    checkpoints: Vec<Checkpoint>,
-    checkpoint_tail: u32,
+    fetched: Queue<Front>,
+    decoded: Queue<Front>,
+    /// State of the predictors in front of each branch in flight.
+    checkpoints: Ring<Checkpoint>,
+    /// Where fetch went behind it, by the same index.
+    predicted_next: Ring<u64>,
+    checkpoint_tail: u16,
+    /// What DISE added to an instruction, by its position.
+    inserted: Ring<Inserted>,
+    /// By position too, if the probe wants them.
+    stage_cycles: Ring<StageCycles>,
     expansion: Option<Expansion>,
     /// The handler that decode is in.
     link: Option<HandlerLink>,
@@ -125,18 +137,17 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     // Window.
     rob: Rob,
     producers: [u64; reg::COUNT],
-    ready: ReadySet,
-    calendar: Calendar,
-    due: Vec<Event>,
+    scheduler: Scheduler,
+    events: Events,
     reservations_used: u32,
     loads_used: u32,
     stores: StoreQueue,
     memdep: MemoryDependence,
-    units: Vec<Vec<u64>>,
+    units: Units,
     /// Cause of each trap, by ROB slot.
-    traps: Vec<TrapCause>,
+    traps: Ring<TrapCause>,
     /// Load reservation before an atomic, by ROB slot.
-    reservations_before: Vec<u64>,
+    reservations_before: Ring<u64>,
     drain_retry: u64,
     last_commit: u64,
     /// The program has ended with this exit code; what is in flight still commits.
@@ -165,7 +176,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let rob = Rob::new(params.rob_entries as usize);
         let slots = rob.slots();
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
-        let table = UnitTable::new(&config.units);
         let fetch = FetchState::at(process.hart.pc);
         let branches = BranchUnit::new(&config.branch);
         let mut code = CodeCache::new();
@@ -179,12 +189,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             oracle: branches.is_perfect().then(|| Box::new(Oracle::new())),
             branches,
             code,
+            code_page: CodePage::NONE,
             now: 0,
-            next_seq: 1,
             fetch,
-            fetched: Queue::new(params.fetch_buffer, Fetched::EMPTY),
-            decoded: Queue::new(params.decode_buffer, Decoded::EMPTY),
-            checkpoints: vec![Checkpoint::default(); in_flight.next_power_of_two()],
+            fetched: Queue::new(params.fetch_buffer, Front::EMPTY),
+            decoded: Queue::new(params.decode_buffer, Front::EMPTY),
+            checkpoints: Ring::new(in_flight, Checkpoint::default()),
+            predicted_next: Ring::new(in_flight, 0),
+            inserted: Ring::new(if E::ENABLED { in_flight } else { 0 }, Inserted::NOTHING),
+            stage_cycles: Ring::new(
+                if P::WANTS_STAGES { in_flight } else { 0 },
+                StageCycles::default(),
+            ),
             checkpoint_tail: 0,
             expansion: None,
             link: None,
@@ -193,20 +209,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             decode_gap: None,
             decode_waits_for: 0,
             producers: [NO_PRODUCER; reg::COUNT],
-            ready: ReadySet::new(slots, table.pool_units().len()),
-            calendar: Calendar::new(8),
-            due: Vec::with_capacity(64),
+            scheduler: Scheduler::new(slots),
+            events: Events::new(64),
             reservations_used: 0,
             loads_used: 0,
             stores: StoreQueue::new(config.window.store_queue_entries as usize),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
-            units: table
-                .pool_units()
-                .iter()
-                .map(|&n| vec![0; n as usize])
-                .collect(),
-            traps: vec![TrapCause::IllegalInstruction; slots],
-            reservations_before: vec![0; slots],
+            units: Units::new(&UnitTable::new(&config.units)),
+            traps: Ring::new(slots, TrapCause::IllegalInstruction),
+            reservations_before: Ring::new(slots, 0),
             drain_retry: 0,
             last_commit: 0,
             halted: None,
@@ -280,28 +291,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 next = next.min(cycle);
             }
         };
-        if let Some(cycle) = self.calendar.next_after(now) {
-            at(cycle);
-        }
+        at(self.scheduler.next_after(now));
+        at(self.events.next());
         if let Some(head) = self.rob.head() {
             at(head
                 .complete_cycle
                 .saturating_add(self.params.complete_to_commit));
         }
         if let Some(f) = self.fetched.front() {
-            at(f.ready_cycle);
+            at(f.since(now) + self.params.fetch_to_decode);
         }
         if let Some(d) = self.decoded.front() {
-            at(d.ready_cycle);
+            at(d.since(now) + self.params.decode_to_dispatch);
         }
         at(self.decode_stall_until);
         at(self.fetch.stall_until);
         at(self.drain_retry);
-        if self.ready.any() {
+        if self.scheduler.any_ready() {
             // Ready but not issued: its unit is busy.
-            for pool in &self.units {
-                pool.iter().for_each(|&free| at(free));
-            }
+            at(self.units.next_free(now));
         }
         if next == u64::MAX {
             next = now + DEADLOCK_CYCLES + 1;
@@ -326,7 +334,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             |h| {
                 format!(
                     "head pc {:#x} {:?} flags {:#b} complete {}",
-                    h.pc, h.inst, h.flags, h.complete_cycle
+                    h.front.pc, h.front.inst, h.flags, h.complete_cycle
                 )
             },
         );
@@ -349,11 +357,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
 impl Params {
     fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
-        let table = UnitTable::new(&config.units);
-        let mut units = [table.timing(OpClass::IntAlu); OpClass::COUNT];
-        for class in hps_sim_core::inst::ALL_CLASSES {
-            units[class as usize] = table.timing(class);
-        }
         let decode_to_dispatch =
             u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);
         let decode_width = config.decode.decode_width as usize;
@@ -379,7 +382,6 @@ impl Params {
             l1i_hit: u64::from(config.memory.l1i.hit_cycles),
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             clock_mhz: u64::from(config.clock_mhz),
-            units,
         }
     }
 }

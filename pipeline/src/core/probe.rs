@@ -3,13 +3,13 @@
 use hps_sim_core::probe::{NoProbe, Probe};
 
 use super::cpi::Cause;
-use super::uop::MicroOp;
 
 /// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
 /// a stage that it never reached.
 #[derive(Clone, Copy, Debug)]
 pub struct StageRecord {
-    /// Age. Instructions squashed before decode have none (0).
+    /// Its place in the order of the path it was on. A squash takes numbers back, and the right path
+    /// gets them again. Instructions squashed before decode have none (0).
     pub seq: u64,
     /// Address (of the trigger, for a replacement instruction).
     pub pc: u64,
@@ -123,29 +123,5 @@ impl<P: PipelineProbe> PipelineProbe for &mut P {
     #[inline]
     fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
         (**self).slots(pc, cause, count);
-    }
-}
-
-impl MicroOp {
-    /// The record of this micro-op at the end of its life.
-    pub fn record(&self, end_cycle: u64, squashed: bool) -> StageRecord {
-        use super::uop::flag;
-        StageRecord {
-            seq: self.seq,
-            pc: self.pc,
-            disepc: self.disepc,
-            inst: self.inst,
-            is_program: self.has(flag::PROGRAM),
-            is_handler: self.has(flag::HANDLER),
-            fetch_cycle: self.fetch_cycle,
-            decode_cycle: self.decode_cycle,
-            dispatch_cycle: self.dispatch_cycle,
-            issue_cycle: self.issue_cycle,
-            complete_cycle: self.complete_cycle,
-            end_cycle,
-            squashed,
-            mispredicted: self.has(flag::MISPREDICTED),
-            cause: self.level,
-        }
     }
 }

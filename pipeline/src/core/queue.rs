@@ -1,79 +1,67 @@
 //! The queue between two stages: a ring of fixed size whose entries are written in place.
-//!
-//! `VecDeque::push_back` takes an entry by value, which for the large entries of the front-end means
-//! building it on the stack and copying it.
 
-/// A ring of `Copy` entries.
+use super::ring::Ring;
+
+/// A queue of `Copy` entries. The stages never put more into it than it was made for.
 pub struct Queue<T> {
-    ring: Vec<T>,
-    mask: usize,
+    ring: Ring<T>,
     head: usize,
-    len: usize,
+    tail: usize,
 }
 
 impl<T: Copy> Queue<T> {
     /// Room for at least `capacity` entries.
     pub fn new(capacity: usize, empty: T) -> Self {
-        let size = capacity.next_power_of_two().max(2);
         Queue {
-            ring: vec![empty; size],
-            mask: size - 1,
+            ring: Ring::new(capacity, empty),
             head: 0,
-            len: 0,
+            tail: 0,
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn len(&self) -> usize {
-        self.len
+        self.tail.wrapping_sub(self.head)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 {
+        if self.tail == self.head {
             None
         } else {
-            Some(&self.ring[self.head & self.mask])
+            Some(self.ring.at(self.head))
         }
     }
 
-    /// The place of a new youngest entry, to be written by the caller. The stages never put more
-    /// into a queue than it was made for.
-    #[inline]
-    pub fn push(&mut self) -> &mut T {
-        debug_assert!(self.len <= self.mask, "a stage overfilled its queue");
-        let at = (self.head + self.len) & self.mask;
-        self.len += 1;
-        &mut self.ring[at]
+    #[inline(always)]
+    pub fn push(&mut self, entry: T) {
+        debug_assert!(
+            self.len() < self.ring.places(),
+            "a stage overfilled its queue"
+        );
+        *self.ring.at_mut(self.tail) = entry;
+        self.tail = self.tail.wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn pop_front(&mut self) {
-        self.head = (self.head + 1) & self.mask;
-        self.len -= 1;
+        self.head = self.head.wrapping_add(1);
     }
 
-    #[inline]
-    pub fn back_mut(&mut self) -> Option<&mut T> {
-        let at = (self.head + self.len).wrapping_sub(1) & self.mask;
-        if self.len == 0 {
-            None
-        } else {
-            Some(&mut self.ring[at])
-        }
-    }
-
-    #[inline]
-    pub fn pop_back(&mut self) -> Option<T> {
-        let entry = *self.back_mut()?;
-        self.len -= 1;
-        Some(entry)
+    /// Drops everything.
+    pub fn clear(&mut self) {
+        self.head = self.tail;
     }
 
     /// All entries, oldest first.
-    pub fn for_each(&mut self, mut change: impl FnMut(&mut T)) {
-        for i in 0..self.len {
-            change(&mut self.ring[(self.head + i) & self.mask]);
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
+        (0..self.len()).map(|i| self.ring.at(self.head.wrapping_add(i)))
+    }
+
+    /// Changes all entries, oldest first.
+    pub fn for_each(&mut self, mut change: impl FnMut(usize, &mut T)) {
+        for i in 0..self.len() {
+            change(i, self.ring.at_mut(self.head.wrapping_add(i)));
         }
     }
 }
@@ -83,18 +71,20 @@ mod tests {
     use super::Queue;
 
     #[test]
-    fn it_is_a_queue_at_both_ends() {
+    fn first_in_first_out_across_the_end_of_the_ring() {
         let mut queue = Queue::new(3, 0);
         for round in 0..10 {
             for i in 0..3 {
-                *queue.push() = round * 10 + i;
+                queue.push(round * 10 + i);
             }
             assert_eq!((queue.front(), queue.len()), (Some(&(round * 10)), 3));
             queue.pop_front();
-            assert_eq!(queue.pop_back(), Some(round * 10 + 2));
-            queue.for_each(|x| *x += 1);
-            assert_eq!(queue.pop_back(), Some(round * 10 + 2));
-            assert!(queue.pop_back().is_none() && queue.front().is_none());
+            queue.for_each(|i, x| *x += 100 * i);
+            let left: Vec<_> = queue.iter().copied().collect();
+            assert_eq!(left, [round * 10 + 1, round * 10 + 102]);
+            assert_eq!(queue.iter().next_back(), Some(&(round * 10 + 102)));
+            queue.clear();
+            assert!(queue.front().is_none() && queue.len() == 0);
         }
     }
 }

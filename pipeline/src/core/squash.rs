@@ -3,12 +3,13 @@
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Op, OpClass};
+use hps_sim_core::inst::{Op, OpClass, reg};
 
 use super::cpi::Cause;
+use super::decode::oldest_checkpoint;
 use super::fetch::branch_kind;
 use super::probe::StageRecord;
-use super::uop::{NONE, UNKNOWN, flag};
+use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that
@@ -25,14 +26,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn resolve(&mut self, slot: u32) {
         let u = *self.rob.at(slot);
         let position = self.rob.position_of(slot);
-        let link = match u.inst.class {
+        let inserted = self.inserted_of(&u, position);
+        let link = match u.inst_class() {
             OpClass::DiseReturn => None,
-            OpClass::DiseCall if u.next_disepc == DisePc::NONE && u.inst.op == Op::DiseCcall => {
-                let p = u.disepc.production().unwrap_or(0);
-                let disepc = DisePc::new(p, u.disepc.index().wrapping_add(1));
-                Some(HandlerLink { pc: u.pc, disepc })
+            OpClass::DiseCall
+                if u.next_disepc == DisePc::NONE && u.front.inst.op == Op::DiseCcall =>
+            {
+                let at = inserted.disepc;
+                let p = at.production().unwrap_or(0);
+                let disepc = DisePc::new(p, at.index().wrapping_add(1));
+                Some(HandlerLink {
+                    pc: u.front.pc,
+                    disepc,
+                })
             }
-            _ => u.has(flag::HANDLER).then_some(u.link),
+            _ => u.has(flag::HANDLER).then_some(inserted.link),
         };
         let restart = Restart {
             pc: u.next_pc,
@@ -40,14 +48,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             link,
         };
         let oldest = self.squash_from(position + 1, restart, Cause::Mispredict);
-        match branch_kind(u.inst.class) {
-            Some(kind) if u.checkpoint != NONE => {
-                let at = u.checkpoint as usize & (self.checkpoints.len() - 1);
-                let fallthrough = u.pc.wrapping_add(u64::from(u.inst.len));
+        match branch_kind(u.inst_class()) {
+            Some(kind) if u.front.checkpoint != NO_CHECKPOINT => {
+                let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
                 let taken = u.has(flag::TAKEN);
                 self.branches
-                    .restore(&self.checkpoints[at], kind, taken, u.next_pc, fallthrough);
-                self.checkpoint_tail = u.checkpoint.wrapping_add(1);
+                    .restore(checkpoint, kind, taken, u.next_pc, u.front.fallthrough());
+                self.checkpoint_tail = self.checkpoint_after(u.front.checkpoint);
             }
             _ => self.rewind_predictions(oldest),
         }
@@ -55,11 +62,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Everything from this ROB position on runs again.
     pub(super) fn restart_from(&mut self, position: u64, cause: Cause) {
-        let u = *self.rob.at(self.rob.slot_of(position));
+        let u = *self.rob.at(position);
+        let inserted = self.inserted_of(&u, position);
         let restart = Restart {
-            pc: u.pc,
-            disepc: again(u.disepc),
-            link: u.has(flag::HANDLER).then_some(u.link),
+            pc: u.front.pc,
+            disepc: again(inserted.disepc),
+            link: u.has(flag::HANDLER).then_some(inserted.link),
         };
         let oldest = self.squash_from(position, restart, cause);
         self.rewind_predictions(oldest);
@@ -79,10 +87,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return;
         }
         let restart = if let Some(d) = self.decoded.front() {
+            let inserted = self.inserted_in_decode(d, self.rob.tail);
             Restart {
                 pc: d.pc,
-                disepc: again(d.disepc),
-                link: (d.flags & flag::HANDLER != 0).then_some(d.link),
+                disepc: again(inserted.disepc),
+                link: d.has(flag::HANDLER).then_some(inserted.link),
             }
         } else if let Some(x) = &self.expansion {
             Restart {
@@ -110,50 +119,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Takes back every instruction at `first` and younger, in the window and before it, and turns
     /// fetch. Returns the oldest branch checkpoint among them; predictors are the caller's.
-    fn squash_from(&mut self, first: u64, restart: Restart, cause: Cause) -> u32 {
+    fn squash_from(&mut self, first: u64, restart: Restart, cause: Cause) -> u16 {
         if let Some(oracle) = &mut self.oracle {
             oracle.lose();
         }
-        let mut oldest = self.drop_fetched();
-        let mut seq = self.next_seq;
+        let mut oldest = self.drop_fetched().unwrap_or(NO_CHECKPOINT);
         if let Some(x) = self.expansion.take() {
             oldest = x.checkpoint().unwrap_or(oldest);
         }
-        while let Some(d) = self.decoded.pop_back() {
-            seq = d.seq;
-            if d.checkpoint != NONE {
-                oldest = d.checkpoint;
-            }
-            self.stats.squash_instructions += 1;
-            if P::WANTS_STAGES {
-                self.probe.finished(&StageRecord {
-                    seq: d.seq,
-                    pc: d.pc,
-                    disepc: d.disepc,
-                    inst: d.inst,
-                    is_program: d.flags & flag::PROGRAM != 0,
-                    is_handler: d.flags & flag::HANDLER != 0,
-                    fetch_cycle: d.fetch_cycle,
-                    decode_cycle: d.decode_cycle,
-                    dispatch_cycle: UNKNOWN,
-                    issue_cycle: UNKNOWN,
-                    complete_cycle: UNKNOWN,
-                    end_cycle: self.now,
-                    squashed: true,
-                    mispredicted: false,
-                    cause: d.gap,
-                });
-            }
-        }
+        oldest = self.drop_decoded().unwrap_or(oldest);
         while self.rob.tail > first {
             self.rob.tail -= 1;
-            let slot = self.rob.slot_of(self.rob.tail);
-            let u = self.rob.at(slot);
-            seq = u.seq;
-            if u.checkpoint != NONE {
-                oldest = u.checkpoint;
+            let checkpoint = self.undo(self.rob.tail);
+            if checkpoint != NO_CHECKPOINT {
+                oldest = checkpoint;
             }
-            self.undo(slot);
         }
         for position in self.stores.commit..self.stores.tail {
             let e = self.stores.get_mut(position);
@@ -161,8 +141,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 e.violator = UNKNOWN;
             }
         }
+        self.events.squash(first);
         if E::ENABLED {
-            self.editor.squash(seq);
+            self.editor.squash(first);
         }
         self.decode_stall_until = 0;
         self.decode_gap = None;
@@ -173,45 +154,139 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         oldest
     }
 
-    /// Takes back the youngest instruction of the window.
-    fn undo(&mut self, slot: u32) {
-        let u = self.rob.at(slot);
-        // What is used below, read out before anything changes: a copy of the whole is 200 bytes.
-        let (class, rd, flags, linked) = (u.inst.class, u.inst.rd as usize, u.flags, u.linked);
-        let (producers, next_consumers) = (u.producer, u.next_consumer);
-        let (old_value, old_fcsr, old_producer) = (u.old_value, u.old_fcsr, u.old_producer);
-        self.stats.squash_instructions += 1;
-        self.ready.remove(slot, u.pool);
-        if flags & flag::ISSUED == 0 {
-            self.reservations_used -= 1;
-        }
-        if flags & flag::PARKED != 0 {
-            self.unpark(slot);
-        }
-        // Consumers enter the lists of their producers in age order, so the youngest is in front.
-        for k in (0..3).rev() {
-            if linked & (1 << k) != 0 {
-                let producer = self.rob.at_mut(producers[k]);
-                debug_assert_eq!(producer.first_consumer, slot * 4 + k as u32);
-                producer.first_consumer = next_consumers[k];
+    /// Drops everything between decode and dispatch. Returns the oldest checkpoint among it.
+    fn drop_decoded(&mut self) -> Option<u16> {
+        let oldest = oldest_checkpoint(&self.decoded);
+        self.stats.squash_instructions += self.decoded.len() as u64;
+        if P::WANTS_STAGES {
+            for (at, d) in self.decoded.iter().enumerate().rev() {
+                let position = self.rob.tail + at as u64;
+                let cycles = self.stage_cycles.at(position as usize);
+                self.probe.finished(&StageRecord {
+                    seq: position,
+                    pc: d.pc,
+                    disepc: self.inserted_in_decode(d, position).disepc,
+                    inst: d.inst,
+                    is_program: d.has(flag::PROGRAM),
+                    is_handler: d.has(flag::HANDLER),
+                    fetch_cycle: cycles.fetch,
+                    decode_cycle: cycles.decode,
+                    dispatch_cycle: UNKNOWN,
+                    issue_cycle: UNKNOWN,
+                    complete_cycle: UNKNOWN,
+                    end_cycle: self.now,
+                    squashed: true,
+                    mispredicted: false,
+                    cause: d.gap,
+                });
             }
         }
-        if matches!(class, OpClass::Load | OpClass::Atomic) {
+        self.decoded.clear();
+        oldest
+    }
+
+    /// Takes back the youngest instruction of the window. Returns its checkpoint.
+    #[inline(always)]
+    fn undo(&mut self, position: u64) -> u16 {
+        let slot = self.rob.slot_of(position);
+        let u = *self.rob.at(slot);
+        let inst = u.front.inst;
+        let (rd, class) = (inst.rd as usize, inst.class);
+        self.stats.squash_instructions += 1;
+        // Now the producers are again those that it found.
+        self.producers[rd] = u.old_producer;
+        let hart = &mut self.process.hart;
+        hart.r[rd] = u.old_value;
+        hart.fcsr = u.old_fcsr;
+        if !u.has(flag::ISSUED) {
+            self.reservations_used -= 1;
+            if u.has(flag::PARKED) {
+                self.unpark(slot);
+            } else if u.pending > 0 {
+                for register in [inst.rs1, inst.rs2, inst.rs3] {
+                    self.forget_source(slot, register);
+                }
+            } else if !u.has(flag::WAITS_FOR_HEAD) {
+                self.scheduler.unschedule(self.now, u.ready_cycle, slot);
+            }
+        }
+        if class.is_memory() {
+            self.undo_memory(slot, &u);
+        }
+        if P::WANTS_STAGES {
+            let record = self.record(&u, position, true);
+            self.probe.finished(&record);
+        }
+        u.front.checkpoint
+    }
+
+    /// A consumer does not wait for the producer of a register any more.
+    #[inline]
+    fn forget_source(&mut self, slot: u32, register: u8) {
+        let producer = self.producers[register as usize];
+        if register != reg::ZERO && producer >= self.rob.head {
+            let at = self.rob.slot_of(producer);
+            self.scheduler.forget(slot, at);
+        }
+    }
+
+    #[inline]
+    fn undo_memory(&mut self, slot: u32, u: &MicroOp) {
+        let class = u.inst_class();
+        if class == OpClass::Store {
+            self.forget_source(slot, u.front.inst.rs2);
+        } else {
             self.loads_used -= 1;
         }
-        if matches!(class, OpClass::Store | OpClass::Atomic) {
+        if class != OpClass::Load {
             self.stores.pop_youngest();
         }
-        let hart = &mut self.process.hart;
         if class == OpClass::Atomic {
-            hart.reservation = self.reservations_before[slot as usize];
+            self.process.hart.reservation = *self.reservations_before.at(slot as usize);
         }
-        hart.r[rd] = old_value;
-        hart.fcsr = old_fcsr;
-        self.producers[rd] = old_producer;
-        if P::WANTS_STAGES {
-            self.probe
-                .finished(&self.rob.at(slot).record(self.now, true));
+    }
+
+    /// What DISE added to an instruction of the window.
+    #[inline]
+    pub(super) fn inserted_of(&self, u: &MicroOp, position: u64) -> Inserted {
+        self.inserted_in_decode(&u.front, position)
+    }
+
+    #[inline]
+    fn inserted_in_decode(&self, d: &Front, position: u64) -> Inserted {
+        if E::ENABLED && d.has(flag::INSERTED) {
+            *self.inserted.at(position as usize)
+        } else {
+            Inserted::NOTHING
+        }
+    }
+
+    /// The position of an instruction of the window in an expansion.
+    #[inline]
+    pub(super) fn disepc_of(&self, u: &MicroOp, position: u64) -> DisePc {
+        self.inserted_of(u, position).disepc
+    }
+
+    /// The record of an instruction of the window at the end of its life.
+    pub(super) fn record(&self, u: &MicroOp, position: u64, squashed: bool) -> StageRecord {
+        let cycles = self.stage_cycles.at(position as usize);
+        let is_memory = u.inst_class().is_memory();
+        StageRecord {
+            seq: position,
+            pc: u.front.pc,
+            disepc: self.disepc_of(u, position),
+            inst: u.front.inst,
+            is_program: u.has(flag::PROGRAM),
+            is_handler: u.has(flag::HANDLER),
+            fetch_cycle: cycles.fetch,
+            decode_cycle: cycles.decode,
+            dispatch_cycle: u.front.since(self.now),
+            issue_cycle: cycles.issue,
+            complete_cycle: u.complete_cycle,
+            end_cycle: self.now,
+            squashed,
+            mispredicted: u.has(flag::MISPREDICTED),
+            cause: if is_memory { u.level } else { Cause::Execute },
         }
     }
 }

@@ -1,210 +1,244 @@
-//! `MicroOp`: one instruction in flight.
+//! What the stages hand on: `Front` from fetch to dispatch, `MicroOp` in the window.
+//!
+//! Both are as small as the common case allows. What few instructions need lies in rings of its
+//! own: branch predictions beside the checkpoints, [`Inserted`] for what DISE has touched, and
+//! [`StageCycles`] for runs whose probe asks for them. An instruction is named by its position in
+//! program order of the predicted path; a squash takes positions back, and they are given again.
 
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::Inst;
-use hps_sim_core::trap::TrapCause;
+use hps_sim_core::inst::{Inst, OpClass};
 
 use super::cpi::Cause;
 
 /// No entry of a ring or list.
 pub const NONE: u32 = u32::MAX;
+/// No branch checkpoint.
+pub const NO_CHECKPOINT: u16 = u16::MAX;
 /// A cycle that is not known yet.
 pub const UNKNOWN: u64 = u64::MAX;
-/// No producer in flight: older than every ROB position.
+/// No producer in flight: older than every position.
 pub const NO_PRODUCER: u64 = 0;
 
-/// Facts about a [`MicroOp`], as bits.
+/// Facts about an instruction, as bits. Those of the front-end fit into a byte.
 pub mod flag {
     /// Belongs to the program (not inserted, not part of a handler).
     pub const PROGRAM: u16 = 1 << 0;
-    /// Part of a handler; the micro-op's link is valid.
+    /// Part of a handler; it has an [`Inserted`](super::Inserted) record with the link.
     pub const HANDLER: u16 = 1 << 1;
-    /// A control transfer that was taken.
-    pub const TAKEN: u16 = 1 << 2;
-    /// Fetch went elsewhere than execution does.
-    pub const MISPREDICTED: u16 = 1 << 3;
-    /// Has left its reservation station.
-    pub const ISSUED: u16 = 1 << 4;
-    /// Faults when it commits.
-    pub const TRAP: u16 = 1 << 5;
-    /// Waits, in the list of a store, until that store gets on.
-    pub const PARKED: u16 = 1 << 7;
-    /// An atomic that waits to be the oldest instruction.
-    pub const WAITS_FOR_HEAD: u16 = 1 << 8;
     /// Fetched where nothing can be executed.
-    pub const FETCH_FAULT: u16 = 1 << 9;
+    pub const FETCH_FAULT: u16 = 1 << 2;
+    /// The static part of a pattern matches it.
+    pub const MATCHED: u16 = 1 << 3;
+    /// It has an [`Inserted`](super::Inserted) record.
+    pub const INSERTED: u16 = 1 << 4;
+    /// A control transfer that was taken.
+    pub const TAKEN: u16 = 1 << 8;
+    /// Fetch went elsewhere than execution does.
+    pub const MISPREDICTED: u16 = 1 << 9;
+    /// Has left its reservation station.
+    pub const ISSUED: u16 = 1 << 10;
+    /// Faults when it commits.
+    pub const TRAP: u16 = 1 << 11;
+    /// Waits, in the list of a store, until that store gets on.
+    pub const PARKED: u16 = 1 << 12;
+    /// An atomic that waits to be the oldest instruction.
+    pub const WAITS_FOR_HEAD: u16 = 1 << 13;
+    /// Stores in flight wait for its result as their data.
+    pub const FEEDS_STORE: u16 = 1 << 14;
 }
 
-/// An instruction between fetch and decode.
-#[derive(Clone, Copy)]
-pub struct Fetched {
-    pub pc: u64,
+/// What dispatch asks about a class of instructions, as bits.
+pub mod kind {
+    use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+
+    /// Takes a place in the load queue.
+    pub const LOADS: u8 = 1 << 0;
+    /// Takes a place in the store queue.
+    pub const STORES: u8 = 1 << 1;
+    /// Executes alone: everything older has committed and left the store queue.
+    pub const SERIALIZES: u8 = 1 << 2;
+    /// Changes control.
+    pub const CONTROL: u8 = 1 << 3;
+
+    const TABLE: [u8; 256] = {
+        let mut table = [0; 256];
+        let mut i = 0;
+        while i < OpClass::COUNT {
+            table[i] = match ALL_CLASSES[i] {
+                OpClass::Load => LOADS,
+                OpClass::Store => STORES,
+                OpClass::Atomic => LOADS | STORES,
+                OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr => {
+                    SERIALIZES
+                }
+                class if class.is_control() => CONTROL,
+                _ => 0,
+            };
+            i += 1;
+        }
+        table
+    };
+
+    /// The bits of a class.
+    #[inline(always)]
+    pub const fn of(class: OpClass) -> u8 {
+        TABLE[class as u8 as usize]
+    }
+}
+
+/// An instruction between fetch and dispatch. 32 bytes, so that handing it on is two moves.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub struct Front {
     pub inst: Inst,
-    pub mask: u32,
-    /// Index of the branch checkpoint, or [`NONE`].
-    pub checkpoint: u32,
-    /// Where fetch went next (1: it did not know and waits).
-    pub predicted_next: u64,
-    pub ready_cycle: u64,
-    pub fetch_cycle: u64,
-    pub fault: Option<TrapCause>,
+    pub pc: u64,
+    /// Low half of the cycle in which it came where it is.
+    pub cycle: u32,
+    /// Index of the branch checkpoint, or [`NO_CHECKPOINT`].
+    pub checkpoint: u16,
     /// Why there was a gap in front of this instruction.
     pub gap: Cause,
+    /// The low byte of its flags.
+    pub flags: u8,
 }
 
-/// An instruction between decode and dispatch.
-#[derive(Clone, Copy)]
-pub struct Decoded {
-    pub seq: u64,
-    pub pc: u64,
-    pub inst: Inst,
-    pub disepc: DisePc,
-    pub predicted_disepc: DisePc,
-    pub flags: u16,
-    pub checkpoint: u32,
-    pub predicted_next: u64,
-    pub link: HandlerLink,
-    pub ready_cycle: u64,
-    pub fetch_cycle: u64,
-    pub decode_cycle: u64,
-    pub fault: Option<TrapCause>,
-    pub gap: Cause,
-}
+const _: () = assert!(size_of::<Front>() == 32);
 
-impl Fetched {
-    /// What an empty place of the queue holds.
-    pub const EMPTY: Fetched = Fetched {
-        pc: 0,
+impl Front {
+    /// What an empty place holds.
+    pub const EMPTY: Front = Front {
         inst: Inst::illegal(0),
-        mask: 0,
-        checkpoint: NONE,
-        predicted_next: 0,
-        ready_cycle: 0,
-        fetch_cycle: 0,
-        fault: None,
+        pc: 0,
+        cycle: 0,
+        checkpoint: NO_CHECKPOINT,
         gap: Cause::Frontend,
-    };
-}
-
-impl Decoded {
-    /// What an empty place of the queue holds.
-    pub const EMPTY: Decoded = Decoded {
-        seq: 0,
-        pc: 0,
-        inst: Inst::illegal(0),
-        disepc: DisePc::NONE,
-        predicted_disepc: DisePc::NONE,
         flags: 0,
-        checkpoint: NONE,
+    };
+
+    /// Whether a flag (of the low byte) is set.
+    #[inline(always)]
+    pub fn has(&self, flag: u16) -> bool {
+        u16::from(self.flags) & flag != 0
+    }
+
+    /// The address behind it.
+    #[inline(always)]
+    pub fn fallthrough(&self) -> u64 {
+        self.pc.wrapping_add(u64::from(self.inst.len))
+    }
+
+    /// The cycle in which it came where it is.
+    #[inline(always)]
+    pub fn since(&self, now: u64) -> u64 {
+        now.wrapping_sub(u64::from((now as u32).wrapping_sub(self.cycle)))
+    }
+}
+
+/// What DISE adds to an instruction of a sequence or a handler.
+#[derive(Clone, Copy, Debug)]
+pub struct Inserted {
+    /// Its position in an expansion.
+    pub disepc: DisePc,
+    /// Where decode went on: address and position.
+    pub predicted_next: u64,
+    pub predicted_disepc: DisePc,
+    /// Where the handler that it is part of returns to.
+    pub link: HandlerLink,
+}
+
+impl Inserted {
+    /// Of an instruction that DISE has not touched.
+    pub const NOTHING: Inserted = Inserted {
+        disepc: DisePc::NONE,
         predicted_next: 0,
-        link: NO_LINK,
-        ready_cycle: 0,
-        fetch_cycle: 0,
-        decode_cycle: 0,
-        fault: None,
-        gap: Cause::Frontend,
+        predicted_disepc: DisePc::NONE,
+        link: HandlerLink {
+            pc: 0,
+            disepc: DisePc::NONE,
+        },
     };
 }
 
-/// An instruction in the ROB.
-#[derive(Clone, Copy)]
+/// When an instruction passed the stages, for probes that want it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StageCycles {
+    pub fetch: u64,
+    pub decode: u64,
+    pub issue: u64,
+}
+
+/// An instruction in the window.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct MicroOp {
-    pub seq: u64,
-    pub inst: Inst,
-    /// Cycle from which a consumer may issue; [`UNKNOWN`] until this one has issued.
-    pub result_cycle: u64,
-    /// Cycle from which it may be considered for commit; [`UNKNOWN`] until known.
+    /// As it came; its cycle is that of dispatch.
+    pub front: Front,
+    /// Cycle from which it may be considered for commit; [`UNKNOWN`] until known. Consumers may
+    /// issue [`Params::issue_to_execute`](super::Params) earlier.
     pub complete_cycle: u64,
-    /// Cycle in which all sources known so far are available.
+    /// Cycle in which all sources known so far are available; once it waits for nothing, the
+    /// cycle in which it is in the calendar. Of a store that has issued: when its address is there.
     pub ready_cycle: u64,
-    /// Head of the list of consumers: `rob slot * 4 + source`.
-    pub first_consumer: u32,
-    /// Next consumer of the same producer, for each source.
-    pub next_consumer: [u32; 3],
-    /// ROB slot of the producer of each source, while linked.
-    pub producer: [u32; 3],
-    /// Sources that issue waits for.
-    pub pending: u8,
-    /// Sources that are in the consumer list of their producer, as bits.
-    pub linked: u8,
-    pub flags: u16,
-    /// Pool of the unit that runs it.
-    pub pool: u8,
-    /// Position in the store queue (of a load: of the youngest older store, plus one).
-    pub store_pos: u64,
-    /// Of a load: the store queue position that its store set makes it wait for, or [`UNKNOWN`].
-    pub store_wait: u64,
-    /// Effective address of a memory instruction.
-    pub addr: u64,
-    pub pc: u64,
-    /// Address of the instruction that executes next.
-    pub next_pc: u64,
-    pub next_disepc: DisePc,
-    pub disepc: DisePc,
     /// Value of the destination before, for a squash.
     pub old_value: u64,
     /// Producer of the destination before, for a squash.
     pub old_producer: u64,
-    pub old_fcsr: u8,
+    /// Effective address of a memory instruction.
+    pub addr: u64,
+    /// Address of the instruction that executes next, of a control transfer or of an instruction
+    /// that was mispredicted.
+    pub next_pc: u64,
+    /// Position in the store queue (of a load: of the youngest older store, plus one).
+    pub store_pos: u64,
+    /// Of a load: the store queue position that it waits for, or [`UNKNOWN`].
+    pub store_wait: u64,
+    pub flags: u16,
+    /// With `next_pc`.
+    pub next_disepc: DisePc,
+    /// Sources that issue waits for.
+    pub pending: u8,
+    /// As what it executes: its class, or an integer operation if it faults.
+    pub class: OpClass,
     /// Memory level that served a load (see `cpi`).
     pub level: Cause,
-    pub gap: Cause,
-    pub checkpoint: u32,
-    /// Next load parked at the same store.
+    pub old_fcsr: u8,
+    /// Next load parked at the same store: a slot.
     pub next_parked: u32,
-    pub link: HandlerLink,
-    pub fetch_cycle: u64,
-    pub decode_cycle: u64,
-    pub dispatch_cycle: u64,
-    pub issue_cycle: u64,
 }
 
-/// No handler.
-pub const NO_LINK: HandlerLink = HandlerLink {
-    pc: 0,
-    disepc: DisePc::NONE,
-};
+const _: () = assert!(size_of::<MicroOp>() == 128);
 
 impl MicroOp {
-    /// What an empty ROB slot holds.
+    /// What an empty slot holds.
     pub const EMPTY: MicroOp = MicroOp {
-        seq: 0,
-        inst: Inst::illegal(0),
-        result_cycle: UNKNOWN,
+        front: Front::EMPTY,
         complete_cycle: UNKNOWN,
         ready_cycle: 0,
-        first_consumer: NONE,
-        next_consumer: [NONE; 3],
-        producer: [NONE; 3],
-        pending: 0,
-        linked: 0,
-        flags: 0,
-        pool: 0,
-        store_pos: 0,
-        store_wait: UNKNOWN,
-        addr: 0,
-        pc: 0,
-        next_pc: 0,
-        next_disepc: DisePc::NONE,
-        disepc: DisePc::NONE,
         old_value: 0,
         old_producer: NO_PRODUCER,
-        old_fcsr: 0,
+        addr: 0,
+        next_pc: 0,
+        store_pos: 0,
+        store_wait: UNKNOWN,
+        flags: 0,
+        next_disepc: DisePc::NONE,
+        pending: 0,
+        class: OpClass::IntAlu,
         level: Cause::Execute,
-        gap: Cause::Frontend,
-        checkpoint: NONE,
+        old_fcsr: 0,
         next_parked: NONE,
-        link: NO_LINK,
-        fetch_cycle: 0,
-        decode_cycle: 0,
-        dispatch_cycle: 0,
-        issue_cycle: UNKNOWN,
     };
 
     /// Whether a flag is set.
-    #[inline]
+    #[inline(always)]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+
+    /// The class of the instruction, whether it faults or not.
+    #[inline(always)]
+    pub fn inst_class(&self) -> OpClass {
+        self.front.inst.class
     }
 }
