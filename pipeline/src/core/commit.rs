@@ -9,6 +9,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
 use super::fetch::branch_kind;
+use super::rob::Slot;
 use super::uop::{MicroOp, NO_CHECKPOINT, flag};
 use super::{Core, PipelineProbe};
 
@@ -152,7 +153,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline]
-    fn commit_branch(&mut self, slot: u32, class: OpClass) {
+    fn commit_branch(&mut self, slot: Slot, class: OpClass) {
         let Some(kind) = branch_kind(class) else {
             return;
         };
@@ -177,7 +178,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
     #[cold]
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
-        let cause = *self.traps.at(self.rob.head as usize);
+        let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
         self.restart_from(self.rob.head, Cause::Serialize);
         let trap = trap_at(&self.process.mem, u.front.pc, cause);
         self.process.hart.pc = u.front.pc;

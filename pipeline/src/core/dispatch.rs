@@ -6,12 +6,14 @@ use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::os::SyscallResult;
+use hps_sim_core::process::Process;
 use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
 use super::fetch::CodePage;
 use super::memdep::MemoryDependence;
+use super::rob::Slot;
 use super::store_queue::SpeculativeBus;
 use super::uop::{Front, Inserted, UNKNOWN, flag, kind};
 use super::{Core, CoreStats, PipelineProbe};
@@ -19,12 +21,13 @@ use super::{Core, CoreStats, PipelineProbe};
 /// A counter among the statistics.
 type Counter = fn(&mut CoreStats) -> &mut u64;
 
-/// Where an instruction says that execution goes on, and with what side effects.
+/// Where an instruction says that execution goes on; [`flag::TAKEN`] and [`flag::TRAP`].
+///
+/// It never stands in memory: what is rare returns it by value.
 struct Executed {
     next_pc: u64,
     next_disepc: DisePc,
-    taken: bool,
-    trap: Option<TrapCause>,
+    flags: u16,
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
@@ -90,63 +93,29 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
+    /// Renames, enters the window and the scheduler, and executes. What needs the registers before
+    /// the instruction comes first and goes to memory at once: execution is one large `match`, across
+    /// which nothing stays in a host register.
     #[inline(always)]
     fn enter(&mut self, d: &Front, kind: u8) {
         let position = self.rob.tail;
         let slot = self.rob.slot_of(position);
         let inst = d.inst;
-        let hart = &self.process.hart;
-        let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
-        let (old_value, old_fcsr) = (hart.r[inst.rd as usize], hart.fcsr);
-        let old_producer = self.producers[inst.rd as usize];
         if kind & (kind::LOADS | kind::STORES) != 0 {
-            let (store_pos, store_wait) = self.enter_memory(d, kind, slot);
-            let place = self.rob.at_mut(slot);
-            place.store_pos = store_pos;
-            place.store_wait = store_wait;
-            place.addr = addr;
-            place.level = Cause::Execute;
+            self.enter_memory(d, kind, slot);
         }
-        // What fetch and decode believed.
-        let inserted = if E::ENABLED && d.has(flag::INSERTED) {
-            Some(*self.inserted.at(position as usize))
-        } else {
-            None
-        };
-        let (predicted_next, predicted_disepc) = match inserted {
-            Some(i) => (i.predicted_next, i.predicted_disepc),
-            None => (self.fetched_next(d), DisePc::NONE),
-        };
-        let x = self.execute(d, inserted.as_ref(), predicted_next);
-        let mut flags = u16::from(d.flags);
-        let mut class = inst.class;
-        if x.taken {
-            flags |= flag::TAKEN;
-        }
-        if let Some(cause) = x.trap {
-            flags |= flag::TRAP;
-            *self.traps.at_mut(slot as usize) = cause;
-            class = OpClass::IntAlu;
-        } else if x.next_pc != predicted_next || x.next_disepc != predicted_disepc {
-            flags |= flag::MISPREDICTED;
-        }
-        let now = self.now;
-        let ready_cycle = now + self.params.dispatch_to_issue;
+        let hart = &self.process.hart;
+        let ready_cycle = self.now + self.params.dispatch_to_issue;
         // Field by field: what is not written here is either written before it is read, or of no
         // meaning for this class.
         let place = self.rob.at_mut(slot);
         place.front = *d;
-        place.front.cycle = now as u32;
+        place.front.cycle = self.now as u32;
         place.complete_cycle = UNKNOWN;
-        place.ready_cycle = ready_cycle;
-        place.old_value = old_value;
-        place.old_producer = old_producer;
-        place.next_pc = x.next_pc;
-        place.next_disepc = x.next_disepc;
-        place.flags = flags;
-        place.class = class;
-        place.old_fcsr = old_fcsr;
-        if kind & kind::STORES != 0 && inst.class == OpClass::Store {
+        place.old_value = hart.r[inst.rd as usize];
+        place.old_producer = self.producers[inst.rd as usize];
+        place.old_fcsr = hart.fcsr;
+        if kind & (kind::LOADS | kind::STORES) == kind::STORES {
             self.link_store(&inst, slot, ready_cycle);
         } else {
             self.link_sources(&inst, slot, ready_cycle);
@@ -156,51 +125,74 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         self.reservations_used += 1;
         self.stats.dispatch_instructions += 1;
-        self.rob.tail += 1;
         if E::ENABLED && self.decode_waits_for == position {
             self.decode_waits_for = 0;
         }
+        self.execute_in(slot, position, d);
+        self.rob.tail += 1;
     }
 
-    /// Takes places in the load and store queues. Returns the position in the store queue (of a
-    /// load: one past the youngest older store), and the store that a load's set makes it wait for.
+    /// Executes an instruction, and finds out whether fetch went where it goes.
     #[inline(always)]
-    fn enter_memory(&mut self, d: &Front, kind: u8, slot: u32) -> (u64, u64) {
-        let mut at = (self.stores.tail, UNKNOWN);
+    fn execute_in(&mut self, slot: Slot, position: u64, d: &Front) {
+        let inserted = if E::ENABLED && d.has(flag::INSERTED) {
+            Some(*self.inserted.at(position as usize))
+        } else {
+            None
+        };
+        let x = self.execute(slot, d, inserted.as_ref());
+        // What fetch and decode believed.
+        let (predicted_next, predicted_disepc) = match inserted {
+            Some(i) => (i.predicted_next, i.predicted_disepc),
+            None => (self.fetched_next(d), DisePc::NONE),
+        };
+        let place = self.rob.at_mut(slot);
+        place.flags = u16::from(d.flags) | x.flags;
+        place.class = d.inst.class;
+        place.next_pc = x.next_pc;
+        place.next_disepc = x.next_disepc;
+        if x.flags & flag::TRAP != 0 {
+            place.class = OpClass::IntAlu;
+        } else if x.next_pc != predicted_next || x.next_disepc != predicted_disepc {
+            place.flags |= flag::MISPREDICTED;
+        }
+    }
+
+    /// Takes places in the load and store queues.
+    #[inline(always)]
+    fn enter_memory(&mut self, d: &Front, kind: u8, slot: Slot) {
+        let base = self.process.hart.r[d.inst.rs1 as usize];
+        let place = self.rob.at_mut(slot);
+        place.addr = base.wrapping_add(d.inst.imm as u64);
+        place.level = Cause::Execute;
+        place.store_pos = self.stores.tail;
         if kind & kind::LOADS != 0 {
             self.loads_used += 1;
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.tick(self.now);
-                at.1 = sets.load(d.pc).unwrap_or(UNKNOWN);
+                place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
             }
         }
         if kind & kind::STORES != 0 {
-            at.0 = self.stores.push();
+            let position = self.stores.push();
             if let Some(oracle) = &mut self.oracle {
                 oracle.store_dispatched(d.pc, u16::from(d.flags));
             }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.store(d.pc, at.0);
+                sets.store(d.pc, position);
             }
             if kind & kind::LOADS != 0 {
-                *self.reservations_before.at_mut(slot as usize) = self.process.hart.reservation;
+                *self.reservations_before.at_mut(slot.index()) = self.process.hart.reservation;
             }
         }
-        at
     }
 
     /// Executes functionally.
     #[inline(always)]
-    fn execute(&mut self, d: &Front, inserted: Option<&Inserted>, predicted_next: u64) -> Executed {
-        let mut x = Executed {
-            next_pc: d.fallthrough(),
-            next_disepc: DisePc::NONE,
-            taken: false,
-            trap: None,
-        };
+    fn execute(&mut self, slot: Slot, d: &Front, inserted: Option<&Inserted>) -> Executed {
         if d.has(flag::FETCH_FAULT) {
-            x.trap = self.fetch_fault(d.pc);
-            return x;
+            let cause = self.fetch_fault(d.pc);
+            return self.trapped(slot, cause);
         }
         if d.inst.class == OpClass::Csr {
             self.process.hart.counters = self.guest_counters();
@@ -209,104 +201,131 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             mem: &mut self.process.mem,
             stores: &mut self.stores,
         };
-        let outcome = riscv::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc);
-        match outcome {
-            Outcome::Next if !E::ENABLED || inserted.is_none() => {}
-            Outcome::Taken(target) => {
-                x.taken = true;
-                x.next_pc = target;
-            }
-            Outcome::Trap(cause) => x.trap = Some(cause),
-            other => {
-                x.next_pc = predicted_next;
-                match inserted {
-                    Some(i) if E::ENABLED => self.execute_inserted(d, i, other, &mut x),
-                    _ => self.execute_serial(d, other, &mut x),
+        match riscv::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc) {
+            Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
+                next_pc: d.fallthrough(),
+                next_disepc: DisePc::NONE,
+                flags: 0,
+            },
+            Outcome::Taken(target) => Executed {
+                next_pc: target,
+                next_disepc: DisePc::NONE,
+                flags: flag::TAKEN,
+            },
+            Outcome::Trap(cause) => self.trapped(slot, cause),
+            other => match inserted {
+                Some(i) if E::ENABLED => self.execute_inserted(slot, d, i, other),
+                _ => {
+                    let next_pc = self.fetched_next(d);
+                    self.execute_serial(slot, d, other, next_pc, DisePc::NONE)
                 }
-            }
+            },
         }
-        x
+    }
+
+    /// It faults when it commits.
+    #[cold]
+    fn trapped(&mut self, slot: Slot, cause: TrapCause) -> Executed {
+        *self.traps.at_mut(slot.index()) = cause;
+        Executed {
+            next_pc: 0,
+            next_disepc: DisePc::NONE,
+            flags: flag::TRAP,
+        }
     }
 
     /// Why an instruction could not be fetched.
     #[cold]
-    fn fetch_fault(&mut self, pc: u64) -> Option<TrapCause> {
+    fn fetch_fault(&mut self, pc: u64) -> TrapCause {
         let looked_up = self.code.lookup(pc, &self.process.mem, &self.editor);
-        Some(looked_up.err().unwrap_or(TrapCause::FetchFault))
+        looked_up.err().unwrap_or(TrapCause::FetchFault)
     }
 
     /// Goes on from an instruction of a sequence or a handler.
-    fn execute_inserted(&mut self, d: &Front, i: &Inserted, outcome: Outcome, x: &mut Executed) {
-        x.next_pc = i.predicted_next;
-        x.next_disepc = i.predicted_disepc;
-        match outcome {
+    fn execute_inserted(
+        &mut self,
+        slot: Slot,
+        d: &Front,
+        i: &Inserted,
+        outcome: Outcome,
+    ) -> Executed {
+        let (next_pc, next_disepc) = match outcome {
             // Not taken: the sequence goes on, or the program behind the branch.
-            Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i, x),
+            Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i),
             Outcome::Next => {
                 if matches!(d.inst.class, OpClass::DiseBranch | OpClass::DiseCall) {
-                    x.next_pc = d.pc;
-                    x.next_disepc = following(i);
+                    (d.pc, following(i))
+                } else {
+                    (i.predicted_next, i.predicted_disepc)
                 }
             }
             Outcome::DiseTaken(index) => {
-                x.next_pc = d.pc;
-                x.next_disepc = DisePc::new(i.disepc.production().unwrap_or(0), index);
+                let production = i.disepc.production().unwrap_or(0);
+                (d.pc, DisePc::new(production, index))
             }
-            Outcome::DiseCall(handler) => {
-                x.next_pc = handler;
-                x.next_disepc = DisePc::NONE;
+            Outcome::DiseCall(handler) => (handler, DisePc::NONE),
+            Outcome::DiseReturn if d.has(flag::HANDLER) => (i.link.pc, i.link.disepc),
+            other => {
+                return self.execute_serial(slot, d, other, i.predicted_next, i.predicted_disepc);
             }
-            Outcome::DiseReturn if d.has(flag::HANDLER) => {
-                x.next_pc = i.link.pc;
-                x.next_disepc = i.link.disepc;
-            }
-            other => self.execute_serial(d, other, x),
+        };
+        Executed {
+            next_pc,
+            next_disepc,
+            flags: 0,
         }
     }
 
-    fn not_taken(&self, d: &Front, i: &Inserted, x: &mut Executed) {
+    fn not_taken(&self, d: &Front, i: &Inserted) -> (u64, DisePc) {
         let fallthrough = d.fallthrough();
         if i.disepc == DisePc::NONE {
-            x.next_pc = fallthrough;
-            x.next_disepc = DisePc::NONE;
-        } else if x.next_disepc == DisePc::NONE && x.next_pc != fallthrough {
-            // Predicted taken out of the middle of a sequence, but it goes on.
-            let next = following(i);
-            let more = next
-                .production()
-                .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst))
-                .is_some();
-            x.next_pc = if more { d.pc } else { fallthrough };
-            x.next_disepc = if more { next } else { DisePc::NONE };
+            return (fallthrough, DisePc::NONE);
+        }
+        if i.predicted_disepc != DisePc::NONE || i.predicted_next == fallthrough {
+            return (i.predicted_next, i.predicted_disepc);
+        }
+        // Predicted taken out of the middle of a sequence, but it goes on.
+        let next = following(i);
+        let more = next
+            .production()
+            .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst));
+        match more {
+            Some(_) => (d.pc, next),
+            None => (fallthrough, DisePc::NONE),
         }
     }
 
     /// What may only execute when nothing else is in flight.
     #[cold]
-    fn execute_serial(&mut self, d: &Front, outcome: Outcome, x: &mut Executed) {
+    fn execute_serial(
+        &mut self,
+        slot: Slot,
+        d: &Front,
+        outcome: Outcome,
+        mut next_pc: u64,
+        mut next_disepc: DisePc,
+    ) -> Executed {
         let in_handler = d.has(flag::HANDLER);
         match outcome {
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
                 self.process.hart.counters = self.guest_counters();
                 let next = d.fallthrough();
-                self.process.hart.pc = next;
-                self.process.hart.disepc = DisePc::NONE;
-                let result = self
-                    .process
-                    .os
-                    .syscall(&mut self.process.hart, &mut self.process.mem);
-                match result {
+                let Process { hart, mem, os, .. } = &mut self.process;
+                hart.pc = next;
+                hart.disepc = DisePc::NONE;
+                match os.syscall(hart, mem) {
                     SyscallResult::Continue => {
-                        if self.process.hart.pc != next || self.process.hart.disepc != DisePc::NONE
-                        {
+                        if hart.pc != next || hart.disepc != DisePc::NONE {
                             // A signal was delivered, or a handler of one returned.
-                            x.next_pc = self.process.hart.pc;
-                            x.next_disepc = self.process.hart.disepc;
+                            (next_pc, next_disepc) = (hart.pc, hart.disepc);
                         }
                     }
                     SyscallResult::Exit(code) => self.halted = Some(code),
-                    SyscallResult::Trap => x.trap = Some(TrapCause::Stopped),
+                    SyscallResult::Trap => {
+                        self.refresh_code();
+                        return self.trapped(slot, TrapCause::Stopped);
+                    }
                 }
                 self.refresh_code();
             }
@@ -319,7 +338,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.editor
                     .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
             }
-            _ => x.trap = Some(TrapCause::IllegalInstruction),
+            _ => return self.trapped(slot, TrapCause::IllegalInstruction),
+        }
+        Executed {
+            next_pc,
+            next_disepc,
+            flags: 0,
         }
     }
 
@@ -375,7 +399,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Waits for the producers that have not issued yet, or goes into the calendar.
     #[inline(always)]
-    fn link_sources(&mut self, inst: &Inst, slot: u32, ready_cycle: u64) {
+    fn link_sources(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
         let (mut pending, mut ready) = (0, ready_cycle);
         self.link_source(inst.rs1, slot, &mut pending, &mut ready);
         self.link_source(inst.rs2, slot, &mut pending, &mut ready);
@@ -387,7 +411,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// A store waits for its address; its data are followed in the store queue.
     #[inline(always)]
-    fn link_store(&mut self, inst: &Inst, slot: u32, ready_cycle: u64) {
+    fn link_store(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
         let (mut pending, mut ready) = (0, ready_cycle);
         self.link_source(inst.rs1, slot, &mut pending, &mut ready);
         let producer = self.producers[inst.rs2 as usize];
@@ -410,15 +434,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline(always)]
-    fn link_source(&mut self, register: u8, slot: u32, pending: &mut u8, ready: &mut u64) {
+    fn link_source(&mut self, register: u8, slot: Slot, pending: &mut u8, ready: &mut u64) {
         // The zero register never has a producer.
         let producer = self.producers[register as usize];
         if producer < self.rob.head {
             return;
         }
         let at = self.rob.slot_of(producer);
-        let complete_cycle = self.rob.at(at).complete_cycle;
+        let p = self.rob.at_mut(at);
+        let complete_cycle = p.complete_cycle;
         if complete_cycle == UNKNOWN {
+            p.flags |= flag::WAITED_FOR;
             *pending += u8::from(self.scheduler.wait(slot, at));
         } else {
             *ready = (*ready).max(complete_cycle - self.params.issue_to_execute);
@@ -426,7 +452,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline(always)]
-    fn enter_scheduler(&mut self, slot: u32, pending: u8, ready: u64) {
+    fn enter_scheduler(&mut self, slot: Slot, pending: u8, ready: u64) {
         let u = self.rob.at_mut(slot);
         u.pending = pending;
         u.ready_cycle = ready;

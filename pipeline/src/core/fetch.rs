@@ -78,6 +78,16 @@ impl FetchState {
     }
 }
 
+/// [`flag::MATCHED`] if the editor may be interested in an instruction.
+#[inline(always)]
+fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
+    if E::ENABLED && slot.mask != 0 {
+        flag::MATCHED
+    } else {
+        0
+    }
+}
+
 /// What kind of transfer the branch unit is asked about; none for anything else.
 #[inline]
 pub(super) fn branch_kind(class: OpClass) -> Option<BranchKind> {
@@ -108,11 +118,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let block = self.params.fetch_block_bytes;
         let mut block_end = (self.fetch.pc & !(block - 1)) + block;
         let mut taken = 0;
-        let room = self.params.fetch_buffer - self.fetched.len();
-        for _ in 0..self.params.fetch_width.min(room) {
+        let mut room = self.params.fetch_buffer - self.fetched.len();
+        room = room.min(self.params.fetch_width);
+        while room > 0 {
+            if self.oracle.is_none() {
+                room -= self.fetch_straight(room, block_end);
+                if room == 0 {
+                    return;
+                }
+            }
+            room -= 1;
             let pc = self.fetch.pc;
             if pc >= block_end {
-                break;
+                return;
             }
             let slot = match self.slot_at(pc) {
                 Ok(slot) => *slot,
@@ -124,11 +142,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 }
             };
             let inst = slot.inst;
-            let matched = if E::ENABLED && slot.mask != 0 {
-                flag::MATCHED
-            } else {
-                0
-            };
+            let matched = matched_flag::<E>(&slot);
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.stats.fetch_instructions += 1;
             let known = if self.oracle.is_some() {
@@ -136,10 +150,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             } else {
                 None
             };
-            if kind::of(inst.class) & kind::CONTROL == 0 {
+            if kind::of(inst.class) & kind::TURNS_FETCH == 0 || inst.class == OpClass::DiseReturn {
                 self.push_fetched(pc, &inst, NO_CHECKPOINT, matched);
                 self.fetch.pc = fallthrough;
-                if E::ENABLED && inst.class == OpClass::DiseReturn {
+                if inst.class == OpClass::DiseReturn {
                     self.fetch.waiting = true;
                     return;
                 }
@@ -163,6 +177,52 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 block_end = (next & !(block - 1)) + block;
             }
         }
+    }
+
+    /// Fetches up to `room` instructions before `block_end` that are decoded already and do not turn
+    /// fetch. Returns how many.
+    #[inline(always)]
+    fn fetch_straight(&mut self, room: usize, block_end: u64) -> usize {
+        let Core {
+            code,
+            code_page,
+            fetched,
+            fetch,
+            ..
+        } = self;
+        let mut pc = fetch.pc;
+        if pc >> PAGE_SHIFT != code_page.number || pc & 1 != 0 {
+            return 0;
+        }
+        let slots = code.slots(code_page.index);
+        let block_end = block_end.min((code_page.number + 1) << PAGE_SHIFT);
+        let cycle = self.now as u32;
+        let mut count = 0;
+        let mut gap = std::mem::replace(&mut fetch.gap, Cause::Frontend);
+        while count < room && pc < block_end {
+            let slot = &slots[((pc >> 1) as usize) & (SLOTS - 1)];
+            // A slot that has not been decoded is an illegal instruction of no length.
+            if kind::of(slot.inst.class) & kind::TURNS_FETCH != 0 {
+                break;
+            }
+            fetched.push(Front {
+                inst: slot.inst,
+                pc,
+                cycle,
+                checkpoint: NO_CHECKPOINT,
+                gap,
+                flags: matched_flag::<E>(slot) as u8,
+            });
+            gap = Cause::Frontend;
+            pc += u64::from(slot.inst.len);
+            count += 1;
+        }
+        if count == 0 {
+            fetch.gap = gap;
+        }
+        fetch.pc = pc;
+        self.stats.fetch_instructions += count as u64;
+        count
     }
 
     /// The decoded instruction at `pc`.

@@ -4,6 +4,7 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 
 use super::events::EventKind;
+use super::rob::Slot;
 use super::uop::{UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
@@ -44,9 +45,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         // Pools without a free unit in this cycle, as bits.
         let mut busy = 0u64;
         for step in 0..=self.scheduler.words() {
-            let (mut bits, base) = self.scheduler.walk(head, step);
+            let (mut bits, word) = self.scheduler.walk(head, step);
             while bits != 0 {
-                let slot = base + bits.trailing_zeros();
+                let slot = Slot::of_bit(word, bits.trailing_zeros());
                 bits &= bits - 1;
                 let class = self.rob.at(slot).class;
                 let unit = self.units.timing(class);
@@ -74,7 +75,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Sends an instruction to its unit.
     #[inline(always)]
-    fn send(&mut self, slot: u32, class: OpClass, latency: u64) {
+    fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
         match class {
             OpClass::Load | OpClass::Atomic => self.issue_load(slot, latency),
             OpClass::Store => self.issue_store(slot, latency),
@@ -89,31 +90,38 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// The result of an issued instruction will be there in `result_cycle`: its consumers learn it.
     #[inline]
-    pub(super) fn complete(&mut self, slot: u32, result_cycle: u64) {
+    pub(super) fn complete(&mut self, slot: Slot, result_cycle: u64) {
         self.leave_reservation_station(slot);
         let complete = result_cycle + self.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
         u.complete_cycle = complete;
         let flags = u.flags;
-        for word in 0..self.scheduler.words() {
-            let mut bits = self.scheduler.take_waiters(slot, word);
-            while bits != 0 {
-                self.wake(word as u32 * 64 + bits.trailing_zeros(), result_cycle);
-                bits &= bits - 1;
-            }
+        if flags & flag::WAITED_FOR != 0 {
+            self.wake_waiters(slot, result_cycle);
         }
         if flags & (flag::FEEDS_STORE | flag::MISPREDICTED) != 0 {
             self.complete_rarely(slot, flags, result_cycle);
         }
     }
 
+    #[inline(always)]
+    fn wake_waiters(&mut self, slot: Slot, result_cycle: u64) {
+        for word in 0..self.scheduler.words() {
+            let mut bits = self.scheduler.take_waiters(slot, word);
+            while bits != 0 {
+                self.wake(Slot::of_bit(word, bits.trailing_zeros()), result_cycle);
+                bits &= bits - 1;
+            }
+        }
+    }
+
     #[inline(never)]
-    fn complete_rarely(&mut self, slot: u32, flags: u16, result_cycle: u64) {
+    fn complete_rarely(&mut self, slot: Slot, flags: u16, result_cycle: u64) {
         if flags & flag::FEEDS_STORE != 0 {
             for word in 0..self.scheduler.words() {
                 let mut bits = self.scheduler.take_data_waiters(slot, word);
                 while bits != 0 {
-                    let store = word as u32 * 64 + bits.trailing_zeros();
+                    let store = Slot::of_bit(word, bits.trailing_zeros());
                     self.store_data_arrives(store, result_cycle);
                     bits &= bits - 1;
                 }
@@ -128,7 +136,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline(always)]
-    pub(super) fn leave_reservation_station(&mut self, slot: u32) {
+    pub(super) fn leave_reservation_station(&mut self, slot: Slot) {
         self.rob.at_mut(slot).flags |= flag::ISSUED;
         self.reservations_used -= 1;
         if P::WANTS_STAGES {
@@ -139,7 +147,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// A source of a consumer becomes available.
     #[inline(always)]
-    fn wake(&mut self, slot: u32, cycle: u64) {
+    fn wake(&mut self, slot: Slot, cycle: u64) {
         let now = self.now;
         let u = self.rob.at_mut(slot);
         u.ready_cycle = u.ready_cycle.max(cycle);
@@ -152,14 +160,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// It becomes ready in `cycle`, for the first time or again.
     #[inline]
-    pub(super) fn ready_in(&mut self, slot: u32, cycle: u64) {
+    pub(super) fn ready_in(&mut self, slot: Slot, cycle: u64) {
         self.rob.at_mut(slot).ready_cycle = cycle;
         self.scheduler.schedule(self.now, cycle, slot);
     }
 
     /// A fault's loads and stores never reach memory.
     #[cold]
-    fn abandon_store(&mut self, slot: u32) {
+    fn abandon_store(&mut self, slot: Slot) {
         let u = self.rob.at(slot);
         let (class, position) = (u.inst_class(), u.store_pos);
         if matches!(class, OpClass::Store | OpClass::Atomic) {

@@ -9,7 +9,8 @@ use hps_sim_core::inst::OpClass;
 use super::cpi::Cause;
 use super::events::EventKind;
 use super::memdep::MemoryDependence;
-use super::uop::{NONE, UNKNOWN, flag};
+use super::rob::Slot;
+use super::uop::{UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 use crate::memsys::{AccessResult, Level};
 
@@ -25,7 +26,7 @@ enum Source {
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Whether a ready memory instruction may issue now. If not, it is parked where it will be
     /// found again.
-    pub(super) fn may_access_memory(&mut self, slot: u32) -> bool {
+    pub(super) fn may_access_memory(&mut self, slot: Slot) -> bool {
         let u = self.rob.at(slot);
         match u.class {
             OpClass::Atomic => {
@@ -50,7 +51,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The store that the dependence policy makes this load wait for.
-    fn store_to_wait_for(&self, slot: u32) -> Option<u64> {
+    fn store_to_wait_for(&self, slot: Slot) -> Option<u64> {
         if self.stores.unknown_addresses == 0 {
             return None;
         }
@@ -68,7 +69,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    fn park(&mut self, slot: u32, position: u64) {
+    fn park(&mut self, slot: Slot, position: u64) {
         self.stats.load_parked_events += 1;
         let e = self.stores.get_mut(position);
         let u = self.rob.at_mut(slot);
@@ -81,18 +82,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// The store at `position` got on: loads parked there look again in the next cycle.
     fn wake_parked(&mut self, position: u64) {
-        let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, NONE);
-        while slot != NONE {
+        let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, Slot::NONE);
+        while slot != Slot::NONE {
             let u = self.rob.at_mut(slot);
             u.flags &= !flag::PARKED;
-            let next = std::mem::replace(&mut u.next_parked, NONE);
+            let next = std::mem::replace(&mut u.next_parked, Slot::NONE);
             self.ready_in(slot, self.now + 1);
             slot = next;
         }
     }
 
     /// A load that is squashed leaves the list in which it is parked.
-    pub(super) fn unpark(&mut self, slot: u32) {
+    pub(super) fn unpark(&mut self, slot: Slot) {
         let position = self.rob.at(slot).store_wait;
         let after = self.rob.at(slot).next_parked;
         let e = self.stores.get_mut(position);
@@ -101,7 +102,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return;
         }
         let mut at = e.parked;
-        while at != NONE {
+        while at != Slot::NONE {
             let next = self.rob.at(at).next_parked;
             if next == slot {
                 self.rob.at_mut(at).next_parked = after;
@@ -112,7 +113,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// A load, or an atomic, goes to the store queue and the cache.
-    pub(super) fn issue_load(&mut self, slot: u32, address_latency: u64) {
+    pub(super) fn issue_load(&mut self, slot: Slot, address_latency: u64) {
         let u = self.rob.at(slot);
         let (addr, store_pos) = (u.addr, u.store_pos);
         let size = u64::from(u.front.inst.op.access_bytes());
@@ -163,7 +164,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Looks through the older stores for one that writes what this load reads.
-    fn find_source(&mut self, slot: u32, store_pos: u64, addr: u64, size: u64) -> Source {
+    fn find_source(&mut self, slot: Slot, store_pos: u64, addr: u64, size: u64) -> Source {
         if !self.stores.may_overlap(addr, size) {
             return Source::Cache;
         }
@@ -186,7 +187,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The address of a store is computed.
-    pub(super) fn issue_store(&mut self, slot: u32, latency: u64) {
+    pub(super) fn issue_store(&mut self, slot: Slot, latency: u64) {
         let now = self.now;
         let position = self.rob.at(slot).store_pos;
         self.leave_reservation_station(slot);
@@ -216,7 +217,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The producer of a store's data has issued.
-    pub(super) fn store_data_arrives(&mut self, slot: u32, cycle: u64) {
+    pub(super) fn store_data_arrives(&mut self, slot: Slot, cycle: u64) {
         let position = self.rob.at(slot).store_pos;
         self.stores.get_mut(position).data_cycle = cycle;
         let execute = self.params.issue_to_execute;
@@ -229,7 +230,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// A store has found that a younger load overlapping it has read already: everything from
     /// that load on runs again.
-    pub(super) fn violation(&mut self, slot: u32) {
+    pub(super) fn violation(&mut self, slot: Slot) {
         let position = self.rob.at(slot).store_pos;
         let violator = std::mem::replace(&mut self.stores.get_mut(position).violator, UNKNOWN);
         if violator == UNKNOWN {

@@ -156,7 +156,7 @@ impl Bus for OracleBus<'_> {
     }
 
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
-        self.behind.mem.writable(addr, N as u64)?;
+        self.behind.mem.check_store::<N>(addr)?;
         *self.stored = FetchedStore {
             addr,
             data: value,

@@ -35,6 +35,14 @@ impl<T> Ring<T> {
         unsafe { self.places.get_unchecked(index & self.mask) }
     }
 
+    /// `count` (a power of two) places from `index` on, which is a multiple of `count`.
+    #[inline(always)]
+    pub fn run_mut(&mut self, index: usize, count: usize) -> &mut [T] {
+        debug_assert!(count <= self.places.len() && index.is_multiple_of(count));
+        let first = index & self.mask;
+        &mut self.places[first..first + count]
+    }
+
     #[inline(always)]
     pub fn at_mut(&mut self, index: usize) -> &mut T {
         debug_assert_eq!(self.places.len(), self.mask + 1);
@@ -58,6 +66,7 @@ mod tests {
             (*ring.at(0), *ring.at(8 + 3), *ring.at(usize::MAX)),
             (0, 3, 7)
         );
+        assert_eq!(ring.run_mut(8 + 4, 2), [4, 5]);
         assert_eq!(Ring::new(0, 1).places(), 1);
     }
 }

@@ -1,12 +1,38 @@
 //! The reorder buffer as a ring.
 
-use super::ring::Ring;
 use super::uop::MicroOp;
+
+/// A place in the ROB. Only the ROB and the sets over its slots make them, so that one that is not
+/// [`Slot::NONE`] is always less than the number of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(u32);
+
+impl Slot {
+    /// No slot: the end of a list.
+    pub const NONE: Slot = Slot(u32::MAX);
+
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Slot of a bit in a set over all slots of the ROB.
+    #[inline(always)]
+    pub(super) fn of_bit(word: usize, bit: u32) -> Slot {
+        Slot(word as u32 * 64 + bit)
+    }
+
+    #[cfg(test)]
+    pub(super) fn new(index: u32) -> Slot {
+        Slot(index)
+    }
+}
 
 /// The reorder buffer. Positions only grow (a squash takes back the youngest); the slot of a
 /// position is its low bits. Positions start at 1, so that 0 is older than all of them.
 pub struct Rob {
-    ring: Ring<MicroOp>,
+    slots: Box<[MicroOp]>,
+    mask: u64,
     /// Position of the oldest instruction.
     pub head: u64,
     /// One past the youngest.
@@ -15,8 +41,10 @@ pub struct Rob {
 
 impl Rob {
     pub fn new(entries: usize) -> Self {
+        let slots = entries.next_power_of_two().max(64);
         Rob {
-            ring: Ring::new(entries.max(64), MicroOp::EMPTY),
+            slots: vec![MicroOp::EMPTY; slots].into_boxed_slice(),
+            mask: slots as u64 - 1,
             head: 1,
             tail: 1,
         }
@@ -24,7 +52,7 @@ impl Rob {
 
     /// Slots, a power of two.
     pub fn slots(&self) -> usize {
-        self.ring.places()
+        self.slots.len()
     }
 
     #[inline(always)]
@@ -38,26 +66,29 @@ impl Rob {
     }
 
     #[inline(always)]
-    pub fn slot_of(&self, position: u64) -> u32 {
-        (position as usize & (self.ring.places() - 1)) as u32
+    pub fn slot_of(&self, position: u64) -> Slot {
+        Slot((position & self.mask) as u32)
     }
 
     /// The position of the instruction in a slot that is in use.
     #[inline(always)]
-    pub fn position_of(&self, slot: u32) -> u64 {
-        let mask = self.ring.places() as u64 - 1;
-        self.head + (u64::from(slot).wrapping_sub(self.head) & mask)
-    }
-
-    /// The instruction in a slot, or at a position.
-    #[inline(always)]
-    pub fn at(&self, slot: impl Into<u64>) -> &MicroOp {
-        self.ring.at(slot.into() as usize)
+    pub fn position_of(&self, slot: Slot) -> u64 {
+        self.head + (u64::from(slot.0).wrapping_sub(self.head) & self.mask)
     }
 
     #[inline(always)]
-    pub fn at_mut(&mut self, slot: impl Into<u64>) -> &mut MicroOp {
-        self.ring.at_mut(slot.into() as usize)
+    pub fn at(&self, slot: Slot) -> &MicroOp {
+        debug_assert!(slot.index() < self.slots.len());
+        // SAFETY: a core has one ROB; its slots come from `slot_of`, which masks them, or from sets
+        // that have one bit for each slot. Lists are followed only up to `Slot::NONE`.
+        unsafe { self.slots.get_unchecked(slot.index()) }
+    }
+
+    #[inline(always)]
+    pub fn at_mut(&mut self, slot: Slot) -> &mut MicroOp {
+        debug_assert!(slot.index() < self.slots.len());
+        // SAFETY: as in `at`.
+        unsafe { self.slots.get_unchecked_mut(slot.index()) }
     }
 
     #[inline(always)]
@@ -65,7 +96,7 @@ impl Rob {
         if self.is_empty() {
             None
         } else {
-            Some(self.at(self.head))
+            Some(self.at(self.slot_of(self.head)))
         }
     }
 }

@@ -6,6 +6,7 @@
 //! the one place where it is.
 
 use super::ring::Ring;
+use super::rob::Slot;
 
 /// Cycles that the calendar covers. A power of two; small, since the walk through it touches all of
 /// its memory again and again.
@@ -26,15 +27,15 @@ pub struct Scheduler {
     /// One bit for each cycle of the calendar whose set is not empty.
     occupied: [u64; (HORIZON / 64) as usize],
     /// Slots that become ready beyond the horizon, with their cycles.
-    far: Vec<(u64, u32)>,
+    far: Vec<(u64, Slot)>,
     /// The first cycle of those, or the end of time.
     next_far: u64,
 }
 
 /// Bit of a slot in its word.
 #[inline(always)]
-fn bit(slot: u32) -> u64 {
-    1 << (slot % 64)
+fn bit(slot: Slot) -> u64 {
+    1 << (slot.index() % 64)
 }
 
 impl Scheduler {
@@ -61,13 +62,13 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    fn place(&self, set: usize, slot: u32) -> usize {
-        set * self.words + (slot / 64) as usize
+    fn place(&self, set: usize, slot: Slot) -> usize {
+        set * self.words + slot.index() / 64
     }
 
     /// A slot becomes ready in `cycle`, which must lie after `now`.
     #[inline(always)]
-    pub fn schedule(&mut self, now: u64, cycle: u64, slot: u32) {
+    pub fn schedule(&mut self, now: u64, cycle: u64, slot: Slot) {
         debug_assert!(cycle > now, "an event must lie in the future");
         if cycle - now >= HORIZON {
             self.far.push((cycle, slot));
@@ -81,7 +82,7 @@ impl Scheduler {
     }
 
     /// Takes a slot, scheduled for `cycle`, out again, or out of the ready ones.
-    pub fn unschedule(&mut self, now: u64, cycle: u64, slot: u32) {
+    pub fn unschedule(&mut self, now: u64, cycle: u64, slot: Slot) {
         if cycle <= now {
             self.remove_ready(slot);
             return;
@@ -106,10 +107,10 @@ impl Scheduler {
         }
         self.occupied[at / 64] &= !(1 << (at % 64));
         let mut any = 0;
-        for word in 0..self.words {
-            let bits = std::mem::take(self.calendar.at_mut(at * self.words + word));
-            *self.ready.at_mut(word) |= bits;
-            any |= bits;
+        let due = self.calendar.run_mut(at * self.words, self.words);
+        for (ready, due) in self.ready.run_mut(0, self.words).iter_mut().zip(due) {
+            any |= *due;
+            *ready |= std::mem::take(due);
         }
         self.any_ready |= any != 0;
         any != 0
@@ -156,14 +157,14 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    pub fn insert_ready(&mut self, slot: u32) {
-        *self.ready.at_mut((slot / 64) as usize) |= bit(slot);
+    pub fn insert_ready(&mut self, slot: Slot) {
+        *self.ready.at_mut(slot.index() / 64) |= bit(slot);
         self.any_ready = true;
     }
 
     #[inline(always)]
-    pub fn remove_ready(&mut self, slot: u32) {
-        *self.ready.at_mut((slot / 64) as usize) &= !bit(slot);
+    pub fn remove_ready(&mut self, slot: Slot) {
+        *self.ready.at_mut(slot.index() / 64) &= !bit(slot);
     }
 
     /// A walk through the ready slots has begun: whether there are any is known again.
@@ -178,25 +179,25 @@ impl Scheduler {
     }
 
     /// Word `step` of the walk from the oldest instruction, whose slot is `head`: its ready slots as
-    /// bits, and the slot of bit 0. The word of the head comes twice, its upper part first and its
-    /// lower part last, as step `words`.
+    /// bits, and its number. The word of the head comes twice, its upper part first and its lower
+    /// part last, as step `words`.
     #[inline(always)]
-    pub fn walk(&self, head: u32, step: usize) -> (u64, u32) {
-        let word = (head as usize / 64 + step) & (self.words - 1);
+    pub fn walk(&self, head: Slot, step: usize) -> (u64, usize) {
+        let word = (head.index() / 64 + step) & (self.words - 1);
         let mut bits = *self.ready.at(word);
-        let above = u64::MAX << (head % 64);
+        let above = u64::MAX << (head.index() % 64);
         if step == 0 {
             bits &= above;
         } else if step == self.words {
             bits &= !above;
         }
-        (bits, (word * 64) as u32)
+        (bits, word)
     }
 
     /// `consumer` waits for `producer`. False if it did already.
     #[inline(always)]
-    pub fn wait(&mut self, consumer: u32, producer: u32) -> bool {
-        let place = self.place(producer as usize, consumer);
+    pub fn wait(&mut self, consumer: Slot, producer: Slot) -> bool {
+        let place = self.place(producer.index(), consumer);
         let set = self.waiters.at_mut(place);
         let new = *set & bit(consumer) == 0;
         *set |= bit(consumer);
@@ -205,31 +206,31 @@ impl Scheduler {
 
     /// `store` waits for its data from `producer`.
     #[inline(always)]
-    pub fn wait_for_data(&mut self, store: u32, producer: u32) {
-        let place = self.place(producer as usize, store);
+    pub fn wait_for_data(&mut self, store: Slot, producer: Slot) {
+        let place = self.place(producer.index(), store);
         *self.data_waiters.at_mut(place) |= bit(store);
     }
 
     /// `consumer` does not wait for `producer` any more, in neither way.
     #[inline]
-    pub fn forget(&mut self, consumer: u32, producer: u32) {
-        let place = self.place(producer as usize, consumer);
+    pub fn forget(&mut self, consumer: Slot, producer: Slot) {
+        let place = self.place(producer.index(), consumer);
         *self.waiters.at_mut(place) &= !bit(consumer);
         *self.data_waiters.at_mut(place) &= !bit(consumer);
     }
 
     /// Takes word `word` of those that wait for `producer`.
     #[inline(always)]
-    pub fn take_waiters(&mut self, producer: u32, word: usize) -> u64 {
-        std::mem::take(self.waiters.at_mut(producer as usize * self.words + word))
+    pub fn take_waiters(&mut self, producer: Slot, word: usize) -> u64 {
+        std::mem::take(self.waiters.at_mut(producer.index() * self.words + word))
     }
 
     /// Takes word `word` of the stores that wait for data from `producer`.
     #[inline(always)]
-    pub fn take_data_waiters(&mut self, producer: u32, word: usize) -> u64 {
+    pub fn take_data_waiters(&mut self, producer: Slot, word: usize) -> u64 {
         std::mem::take(
             self.data_waiters
-                .at_mut(producer as usize * self.words + word),
+                .at_mut(producer.index() * self.words + word),
         )
     }
 }
@@ -241,9 +242,9 @@ mod tests {
     fn ready(set: &Scheduler, head: u32) -> Vec<u32> {
         let mut found = Vec::new();
         for step in 0..=set.words() {
-            let (mut bits, base) = set.walk(head, step);
+            let (mut bits, word) = set.walk(Slot::new(head), step);
             while bits != 0 {
-                found.push(base + bits.trailing_zeros());
+                found.push(word as u32 * 64 + bits.trailing_zeros());
                 bits &= bits - 1;
             }
         }
@@ -255,12 +256,12 @@ mod tests {
         for slots in [64, 128, 256] {
             let mut set = Scheduler::new(slots);
             for slot in [3, 40, 41, 63] {
-                set.insert_ready(slot);
+                set.insert_ready(Slot::new(slot));
             }
             assert_eq!(ready(&set, 41), [41, 63, 3, 40]);
             assert_eq!(ready(&set, 0), [3, 40, 41, 63]);
             for slot in [3, 40, 41, 63] {
-                set.remove_ready(slot);
+                set.remove_ready(Slot::new(slot));
             }
             assert!(set.any_ready() && !set.look());
         }
@@ -271,12 +272,12 @@ mod tests {
         let mut set = Scheduler::new(64);
         let wanted = [1u64, 2, 2, 63, 64, 65, 255, 256, 257, 1023, 5000];
         for (i, &cycle) in wanted.iter().enumerate() {
-            set.schedule(0, cycle, i as u32);
+            set.schedule(0, cycle, Slot::new(i as u32));
         }
-        set.schedule(0, 70, 20);
-        set.unschedule(0, 70, 20);
-        set.schedule(0, 700, 21);
-        set.unschedule(0, 700, 21);
+        set.schedule(0, 70, Slot::new(20));
+        set.unschedule(0, 70, Slot::new(20));
+        set.schedule(0, 700, Slot::new(21));
+        set.unschedule(0, 700, Slot::new(21));
         let mut seen = Vec::new();
         let mut now = 0;
         while set.next_after(now) != u64::MAX {
@@ -284,7 +285,7 @@ mod tests {
             set.advance(now);
             for slot in ready(&set, 0) {
                 assert_eq!(wanted[slot as usize], now);
-                set.remove_ready(slot);
+                set.remove_ready(Slot::new(slot));
                 seen.push(slot);
             }
         }
@@ -294,18 +295,22 @@ mod tests {
     #[test]
     fn a_producer_knows_who_waits_once() {
         let mut set = Scheduler::new(128);
-        assert!(set.wait(100, 7));
-        assert!(!set.wait(100, 7));
-        assert!(set.wait(3, 7));
-        set.wait_for_data(9, 7);
-        set.forget(3, 7);
+        let [a, b, c, producer] = [100, 3, 9, 7].map(Slot::new);
+        assert!(set.wait(a, producer));
+        assert!(!set.wait(a, producer));
+        assert!(set.wait(b, producer));
+        set.wait_for_data(c, producer);
+        set.forget(b, producer);
         assert_eq!(
-            (set.take_waiters(7, 0), set.take_waiters(7, 1)),
+            (set.take_waiters(producer, 0), set.take_waiters(producer, 1)),
             (0, 1 << 36)
         );
-        assert_eq!(set.take_data_waiters(7, 0), 1 << 9);
+        assert_eq!(set.take_data_waiters(producer, 0), 1 << 9);
         assert_eq!(
-            (set.take_waiters(7, 1), set.take_data_waiters(7, 0)),
+            (
+                set.take_waiters(producer, 1),
+                set.take_data_waiters(producer, 0)
+            ),
             (0, 0)
         );
     }

@@ -9,6 +9,7 @@ use super::cpi::Cause;
 use super::decode::oldest_checkpoint;
 use super::fetch::branch_kind;
 use super::probe::StageRecord;
+use super::rob::Slot;
 use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
@@ -23,7 +24,7 @@ struct Restart {
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// A mispredicted instruction has executed: what follows it is the wrong path.
-    pub(super) fn resolve(&mut self, slot: u32) {
+    pub(super) fn resolve(&mut self, slot: Slot) {
         let u = *self.rob.at(slot);
         let position = self.rob.position_of(slot);
         let inserted = self.inserted_of(&u, position);
@@ -62,7 +63,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Everything from this ROB position on runs again.
     pub(super) fn restart_from(&mut self, position: u64, cause: Cause) {
-        let u = *self.rob.at(position);
+        let u = *self.rob.at(self.rob.slot_of(position));
         let inserted = self.inserted_of(&u, position);
         let restart = Restart {
             pc: u.front.pc,
@@ -222,7 +223,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// A consumer does not wait for the producer of a register any more.
     #[inline]
-    fn forget_source(&mut self, slot: u32, register: u8) {
+    fn forget_source(&mut self, slot: Slot, register: u8) {
         let producer = self.producers[register as usize];
         if register != reg::ZERO && producer >= self.rob.head {
             let at = self.rob.slot_of(producer);
@@ -231,7 +232,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline]
-    fn undo_memory(&mut self, slot: u32, u: &MicroOp) {
+    fn undo_memory(&mut self, slot: Slot, u: &MicroOp) {
         let class = u.inst_class();
         if class == OpClass::Store {
             self.forget_source(slot, u.front.inst.rs2);
@@ -242,7 +243,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.stores.pop_youngest();
         }
         if class == OpClass::Atomic {
-            self.process.hart.reservation = *self.reservations_before.at(slot as usize);
+            self.process.hart.reservation = *self.reservations_before.at(slot.index());
         }
     }
 

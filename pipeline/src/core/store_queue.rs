@@ -7,7 +7,9 @@
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::memory::Memory;
 
-use super::uop::{NONE, UNKNOWN};
+use super::ring::Ring;
+use super::rob::Slot;
+use super::uop::UNKNOWN;
 
 const FILTER: usize = 256;
 
@@ -24,8 +26,8 @@ pub struct StoreEntry {
     pub data_cycle: u64,
     /// ROB position of the oldest younger load that read too early, or [`UNKNOWN`].
     pub violator: u64,
-    /// First load parked here: a ROB slot.
-    pub parked: u32,
+    /// First load parked here.
+    pub parked: Slot,
 }
 
 impl StoreEntry {
@@ -45,8 +47,7 @@ impl StoreEntry {
 
 /// The ring of stores in flight. Positions only grow; a squash takes back the youngest.
 pub struct StoreQueue {
-    ring: Vec<StoreEntry>,
-    mask: u64,
+    ring: Ring<StoreEntry>,
     capacity: u64,
     /// Oldest entry.
     pub head: u64,
@@ -63,7 +64,6 @@ pub struct StoreQueue {
 impl StoreQueue {
     /// An empty queue.
     pub fn new(capacity: usize) -> Self {
-        let size = capacity.next_power_of_two().max(2);
         let empty = StoreEntry {
             addr: 0,
             data: 0,
@@ -71,11 +71,10 @@ impl StoreQueue {
             addr_known: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
-            parked: NONE,
+            parked: Slot::NONE,
         };
         StoreQueue {
-            ring: vec![empty; size],
-            mask: size as u64 - 1,
+            ring: Ring::new(capacity, empty),
             capacity: capacity as u64,
             head: 0,
             commit: 0,
@@ -97,12 +96,12 @@ impl StoreQueue {
 
     #[inline]
     pub fn get(&self, pos: u64) -> &StoreEntry {
-        &self.ring[(pos & self.mask) as usize]
+        self.ring.at(pos as usize)
     }
 
     #[inline]
     pub fn get_mut(&mut self, pos: u64) -> &mut StoreEntry {
-        &mut self.ring[(pos & self.mask) as usize]
+        self.ring.at_mut(pos as usize)
     }
 
     /// Adds the youngest store; its address and data follow when it executes.
@@ -115,7 +114,7 @@ impl StoreQueue {
             addr_known: false,
             data_cycle: UNKNOWN,
             violator: UNKNOWN,
-            parked: NONE,
+            parked: Slot::NONE,
         };
         self.tail += 1;
         self.unknown_addresses += 1;
@@ -184,8 +183,25 @@ impl StoreQueue {
         None
     }
 
-    /// Lays the bytes of stores in flight over a value read from memory, oldest first.
-    fn overlay(&self, addr: u64, size: u64, mut value: u64) -> u64 {
+    /// The value of `size` bytes at `addr`, of which memory holds `below`: the bytes of stores that
+    /// have not committed lie over it.
+    fn overlay(&self, addr: u64, size: u64, below: u64) -> u64 {
+        for pos in (self.commit..self.tail).rev() {
+            let e = self.get(pos);
+            if e.size != 0 && e.overlaps(addr, size) {
+                if e.covers(addr, size) {
+                    let value = e.data >> (8 * (addr - e.addr));
+                    return value & (u64::MAX >> (64 - 8 * size));
+                }
+                return self.overlay_bytes(addr, size, below);
+            }
+        }
+        below
+    }
+
+    /// The same for bytes from several places: oldest store first.
+    #[cold]
+    fn overlay_bytes(&self, addr: u64, size: u64, mut value: u64) -> u64 {
         for pos in self.commit..self.tail {
             let e = self.get(pos);
             if e.size == 0 || !e.overlaps(addr, size) {
@@ -221,7 +237,7 @@ impl Bus for SpeculativeBus<'_> {
 
     #[inline]
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
-        self.mem.writable(addr, N as u64)?;
+        self.mem.check_store::<N>(addr)?;
         self.stores.fill(addr, N as u8, value);
         Ok(())
     }

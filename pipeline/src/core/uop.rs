@@ -10,9 +10,8 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 
 use super::cpi::Cause;
+use super::rob::Slot;
 
-/// No entry of a ring or list.
-pub const NONE: u32 = u32::MAX;
 /// No branch checkpoint.
 pub const NO_CHECKPOINT: u16 = u16::MAX;
 /// A cycle that is not known yet.
@@ -46,6 +45,8 @@ pub mod flag {
     pub const WAITS_FOR_HEAD: u16 = 1 << 13;
     /// Stores in flight wait for its result as their data.
     pub const FEEDS_STORE: u16 = 1 << 14;
+    /// Instructions in flight wait for its result.
+    pub const WAITED_FOR: u16 = 1 << 15;
 }
 
 /// What dispatch asks about a class of instructions, as bits.
@@ -58,8 +59,8 @@ pub mod kind {
     pub const STORES: u8 = 1 << 1;
     /// Executes alone: everything older has committed and left the store queue.
     pub const SERIALIZES: u8 = 1 << 2;
-    /// Changes control.
-    pub const CONTROL: u8 = 1 << 3;
+    /// Fetch may not go straight on behind it; also what is no instruction (yet).
+    pub const TURNS_FETCH: u8 = 1 << 3;
 
     const TABLE: [u8; 256] = {
         let mut table = [0; 256];
@@ -72,7 +73,8 @@ pub mod kind {
                 OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr => {
                     SERIALIZES
                 }
-                class if class.is_control() => CONTROL,
+                OpClass::Illegal | OpClass::DiseReturn => TURNS_FETCH,
+                class if class.is_control() => TURNS_FETCH,
                 _ => 0,
             };
             i += 1;
@@ -203,8 +205,8 @@ pub struct MicroOp {
     /// Memory level that served a load (see `cpi`).
     pub level: Cause,
     pub old_fcsr: u8,
-    /// Next load parked at the same store: a slot.
-    pub next_parked: u32,
+    /// Next load parked at the same store, or [`Slot::NONE`].
+    pub next_parked: Slot,
 }
 
 const _: () = assert!(size_of::<MicroOp>() == 128);
@@ -227,7 +229,7 @@ impl MicroOp {
         class: OpClass::IntAlu,
         level: Cause::Execute,
         old_fcsr: 0,
-        next_parked: NONE,
+        next_parked: Slot::NONE,
     };
 
     /// Whether a flag is set.

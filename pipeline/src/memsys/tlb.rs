@@ -101,6 +101,12 @@ impl Tlb {
         if self.tags.access(page, false) {
             self.stats.access_events += 1;
             self.last_page = page;
+            if now >= self.quiet_from {
+                return Translation::After {
+                    delay: 0,
+                    missed: false,
+                };
+            }
             let walk = self.walks.iter().find(|w| w.0 == page && w.1 > now);
             let delay = walk.map_or(0, |(_, end)| end - now);
             self.stats.merge_events += u64::from(delay > 0);

@@ -48,8 +48,9 @@ pub struct Predicted {
     /// Address of the next instruction; 0 if nobody knows (an indirect branch seen for the first
     /// time).
     pub target: u64,
-    /// The branch target buffer knew the branch: fetch could turn at once. For a direct branch its
-    /// target must be right too (short tags alias).
+    /// Of a branch that is predicted taken: fetch knows the target at once, since the branch target
+    /// buffer knows the branch (a direct one with the right target: short tags alias) or since the
+    /// return address stack gives it.
     pub btb_hit: bool,
 }
 
@@ -132,31 +133,33 @@ impl BranchUnit {
         cp: &mut Checkpoint,
     ) -> Predicted {
         self.checkpoint(cp);
-        let in_btb = self.btb.lookup(pc);
         let predicted = match kind {
             BranchKind::Conditional => {
                 let taken = self.predict_direction(pc, cp);
                 Predicted {
                     taken,
                     target: if taken { direct_target } else { fallthrough },
-                    btb_hit: in_btb == Some(direct_target),
+                    btb_hit: taken && self.btb.lookup(pc) == Some(direct_target),
                 }
             }
             BranchKind::Jump | BranchKind::Call => Predicted {
                 taken: true,
                 target: direct_target,
-                btb_hit: in_btb == Some(direct_target),
+                btb_hit: self.btb.lookup(pc) == Some(direct_target),
             },
             BranchKind::Return if self.ras.exists() => Predicted {
                 taken: true,
                 target: self.ras.peek(),
-                btb_hit: in_btb.is_some(),
+                btb_hit: true,
             },
-            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => Predicted {
-                taken: true,
-                target: self.predict_indirect(pc).or(in_btb).unwrap_or(0),
-                btb_hit: in_btb.is_some(),
-            },
+            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
+                let in_btb = self.btb.lookup(pc);
+                Predicted {
+                    taken: true,
+                    target: self.predict_indirect(pc).or(in_btb).unwrap_or(0),
+                    btb_hit: in_btb.is_some(),
+                }
+            }
         };
         self.advance(kind, predicted.taken, predicted.target, fallthrough);
         predicted
@@ -224,13 +227,13 @@ impl BranchUnit {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn checkpoint(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;
         cp.ras = self.ras.checkpoint();
     }
 
-    #[inline]
+    #[inline(always)]
     fn predict_direction(&self, pc: u64, cp: &mut Checkpoint) -> bool {
         let history = &self.history.state;
         match &self.direction {

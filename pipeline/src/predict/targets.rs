@@ -59,6 +59,13 @@ impl Btb {
         let (first, tag) = self.place(pc);
         let set = first..first + self.ways;
         let known = self.tags[set.clone()].iter().position(|k| *k == tag);
+        if let Some(way) = known
+            && self.ages[first + way] == 0
+        {
+            // The newest of its set already.
+            self.targets[first + way] = target;
+            return;
+        }
         let oldest = |ages: &[u8]| {
             ages.iter()
                 .position(|age| usize::from(*age) == self.ways - 1)

@@ -64,6 +64,22 @@ impl Memory {
         Ok(u64::from_le_bytes(value))
     }
 
+    /// Whether a store of `N` bytes would be allowed; stores nothing.
+    ///
+    /// # Errors
+    /// The first byte that is not writable.
+    #[inline(always)]
+    pub fn check_store<const N: usize>(&mut self, addr: u64) -> Result<(), MemFault> {
+        let page = (addr >> PAGE_SHIFT) as usize;
+        if addr < Self::LIMIT
+            && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
+            && addr as usize % PAGE <= PAGE - N
+        {
+            return Ok(());
+        }
+        self.writable(addr, N as u64).map(|_| ())
+    }
+
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, addr: u64, value: &[u8]) -> Result<(), MemFault> {
