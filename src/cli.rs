@@ -316,6 +316,18 @@ pub struct BenchArgs {
     /// Leave a mode out (may be repeated)
     #[arg(long, value_enum)]
     pub skip: Vec<Mode>,
+    /// Count host instructions with valgrind instead of taking times
+    #[arg(long, conflicts_with_all = ["runs", "skip"])]
+    pub counts: bool,
+    /// Fail if a count is more than 5% above the one in this file, which --counts --json wrote
+    #[arg(long, value_name = "FILE.json", requires = "counts")]
+    pub compare: Option<PathBuf>,
+    /// The run that is counted
+    #[arg(long, hide = true, value_enum, requires = "counted_instructions")]
+    pub counted_mode: Option<Mode>,
+    /// And its length
+    #[arg(long, hide = true)]
+    pub counted_instructions: Option<u64>,
 }
 
 /// A mode of `hps bench`.

@@ -22,4 +22,5 @@ pub mod probe;
 pub mod process;
 pub mod riscv;
 pub mod symbols;
+mod threaded;
 pub mod trap;

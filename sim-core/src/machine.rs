@@ -3,17 +3,24 @@
 //! It is the oracle of the pipeline and the engine of one-pass sweeps. A [`DecodeEditor`] expands
 //! instructions here exactly as in the pipeline's decode stage, so that what DISE collects can be
 //! compared count for count.
+//!
+//! Without an editor, and for probes that do not want every instruction, it runs threaded code
+//! (`crate::threaded`); else, and for the last few instructions before a limit, a plain loop over
+//! predecoded code.
+
+mod fast;
 
 use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{DecodeEditor, NoEditor};
 use crate::exec::Outcome;
 use crate::hart::GuestCounters;
 use crate::ids::DisePc;
-use crate::inst::{Inst, OpClass};
+use crate::inst::{Inst, OpClass, reg};
 use crate::os::{self, SyscallResult};
 use crate::probe::{NoProbe, Probe, Retired};
 use crate::process::Process;
 use crate::riscv;
+use crate::threaded::Threaded;
 use crate::trap::{Trap, TrapCause};
 
 /// Why a run ended.
@@ -68,6 +75,7 @@ pub struct Machine<E: DecodeEditor = NoEditor> {
     /// Instructions retired so far.
     pub retired: RetiredCounts,
     code: CodeCache,
+    threaded: Threaded,
     link: Option<HandlerLink>,
     seq: u64,
 }
@@ -99,6 +107,7 @@ impl<E: DecodeEditor> Machine<E> {
             editor,
             retired: RetiredCounts::default(),
             code: CodeCache::new(),
+            threaded: Threaded::new(),
             link: None,
             seq: 0,
         }
@@ -112,9 +121,23 @@ impl<E: DecodeEditor> Machine<E> {
     /// Runs until `limit` further instructions of the program have retired, or until it ends.
     pub fn run<P: Probe>(&mut self, probe: &mut P, limit: u64) -> Stop {
         let end = self.retired.program.saturating_add(limit);
+        let stop = self.run_until(probe, end);
+        // What was written there last depends on how the instructions were executed.
+        self.process.hart.r[reg::SINK as usize] = 0;
+        stop
+    }
+
+    fn run_until<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
         loop {
-            self.code.sync(&self.process.mem, &self.editor);
-            let event = match self.run_block(probe, end) {
+            if self.code.sync(&self.process.mem, &self.editor) {
+                self.threaded.clear();
+            }
+            let event = if E::ENABLED || P::WANTS_RETIRED {
+                self.run_plain(probe, end)
+            } else {
+                self.run_threaded(probe, end)
+            };
+            let event = match event {
                 Ok(event) => event,
                 Err(cause) => {
                     Event::Special(self.process.hart.pc, Inst::illegal(0), Outcome::Trap(cause))
@@ -133,7 +156,7 @@ impl<E: DecodeEditor> Machine<E> {
 
     /// Straight through predecoded code until something needs the outer loop.
     #[inline(never)]
-    fn run_block<P: Probe>(&mut self, probe: &mut P, end: u64) -> Result<Event, TrapCause> {
+    fn run_plain<P: Probe>(&mut self, probe: &mut P, end: u64) -> Result<Event, TrapCause> {
         let hart = &mut self.process.hart;
         let mem = &mut self.process.mem;
         let mut pc = hart.pc;
@@ -353,6 +376,7 @@ impl<E: DecodeEditor> Machine<E> {
                     );
                 }
                 self.code.clear();
+                self.threaded.clear();
                 None
             }
             Outcome::DiseReturn if in_handler => {

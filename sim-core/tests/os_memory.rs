@@ -74,7 +74,7 @@ fn anonymous_maps_come_from_the_top() {
         guest.call(MMAP, &[0, 0x2000, 3, ANON, NO_FD, 0]),
         first as i64
     );
-    let hint = 0x9_0000_0000;
+    let hint = layout::MMAP_FLOOR + 0x1000_0000;
     assert_eq!(
         guest.call(MMAP, &[hint + 5, 0x1000, 3, ANON, NO_FD, 0]),
         hint as i64
@@ -143,7 +143,7 @@ fn remapping_grows_moves_and_shrinks() {
         guest.call(MREMAP, &[0x3000_0000, 0x1000, 0x2000, 1]),
         EFAULT
     );
-    let target = 0x9_0000_0000;
+    let target = layout::MMAP_FLOOR + 0x1000_0000;
     assert_eq!(
         guest.call(MREMAP, &[a, 0x3000, 0x3000, 3, target]),
         target as i64

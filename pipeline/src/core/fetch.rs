@@ -337,7 +337,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// The checkpoint behind this one.
     #[inline(always)]
     pub(super) fn checkpoint_after(&self, index: u16) -> u16 {
-        (usize::from(index) + 1 & (self.checkpoints.places() - 1)) as u16
+        ((usize::from(index) + 1) & (self.checkpoints.places() - 1)) as u16
     }
 
     #[inline(always)]

@@ -166,3 +166,46 @@ pub fn mul_add<F: Format>(
         flags,
     ))
 }
+
+/// Operations in the state that most programs are in: rounding is to nearest even and `NX` is
+/// accrued. They give the result only if it is certainly the host's and raises no flag but `NX`,
+/// so that there is nothing to note; for everything else there are the full functions.
+pub mod accrued {
+    use super::super::Format;
+    use super::super::format::HostFloat;
+
+    /// `a + b`.
+    #[inline(always)]
+    pub fn add<F: Format>(a: F::Bits, b: F::Bits) -> Option<F::Bits> {
+        let sum = F::host(a) + F::host(b);
+        sum.finite().then(|| F::bits(sum))
+    }
+
+    /// `a - b`.
+    #[inline(always)]
+    pub fn sub<F: Format>(a: F::Bits, b: F::Bits) -> Option<F::Bits> {
+        let difference = F::host(a) - F::host(b);
+        difference.finite().then(|| F::bits(difference))
+    }
+
+    /// `a * b`.
+    #[inline(always)]
+    pub fn mul<F: Format>(a: F::Bits, b: F::Bits) -> Option<F::Bits> {
+        let product = F::host(a) * F::host(b);
+        product.well_inside().then(|| F::bits(product))
+    }
+
+    /// `a / b`.
+    #[inline(always)]
+    pub fn div<F: Format>(a: F::Bits, b: F::Bits) -> Option<F::Bits> {
+        let quotient = F::host(a) / F::host(b);
+        quotient.well_inside().then(|| F::bits(quotient))
+    }
+
+    /// The square root of `a`.
+    #[inline(always)]
+    pub fn sqrt<F: Format>(a: F::Bits) -> Option<F::Bits> {
+        let root = F::host(a).root();
+        root.well_inside().then(|| F::bits(root))
+    }
+}

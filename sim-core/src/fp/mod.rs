@@ -30,7 +30,7 @@ mod soft;
 #[cfg(test)]
 mod tests;
 
-pub use arith::{add, div, mul, mul_add, sqrt, sub};
+pub use arith::{accrued, add, div, mul, mul_add, sqrt, sub};
 pub use compare::{classify, eq, le, lt, max, min};
 pub use convert::{Integer, from_int, resize, to_int};
 pub use format::{Binary32, Binary64, Format};

@@ -11,12 +11,15 @@
 
 mod access;
 mod regions;
+mod view;
 
 use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 
 use self::regions::Regions;
 use crate::bus::MemFault;
+
+pub(crate) use self::view::{Bytes, Pages, View};
 
 /// Bytes in a page. Permissions and dirtiness are kept at this grain.
 pub const PAGE_SIZE: u64 = 4096;

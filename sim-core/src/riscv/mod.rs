@@ -25,6 +25,7 @@ pub use decode::decode;
 pub use disasm::disassemble;
 pub use encode::encode;
 pub use exec::execute;
+pub(crate) use exec::threaded;
 pub use registers::{parse_register, register_name};
 
 /// The operand bits of `fence.tso`: `fm` 1000, predecessors and successors `rw`.

@@ -1,12 +1,18 @@
-//! The two machines: QEMU, and a loop over the decoder and `execute`.
+//! The machines: QEMU, a loop over the decoder and `execute`, and the functional machine.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::exec::Outcome;
 use hps_sim_core::hart::Hart;
+use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::Inst;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::os::Output;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::{Process, ProcessConfig};
 use hps_sim_core::riscv::{decode, execute};
 
 use crate::image::{BASE, Image, elf};
@@ -123,4 +129,23 @@ pub fn run_ours(image: &Image) -> Run {
             outcome => panic!("unexpected {outcome:?} at {pc:#x}: {inst:?}"),
         };
     }
+}
+
+/// Runs the image in the functional machine, in pieces of these lengths, and returns what it wrote.
+pub fn run_machine(image: &Image, pieces: impl Iterator<Item = u64>) -> Vec<u8> {
+    let program = ProgramImage::parse(&elf(image), "random").expect("a valid file");
+    let config = ProcessConfig {
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    };
+    let process = Process::new(Arc::new(program), &config).expect("a process");
+    let mut machine = Machine::new(process);
+    for piece in pieces {
+        match machine.run(&mut NoProbe, piece) {
+            Stop::Limit => {}
+            Stop::Exit(0) => break,
+            stop => panic!("unexpected {stop:?}"),
+        }
+    }
+    machine.process.os.captured_stdout().to_vec()
 }

@@ -3,7 +3,8 @@
 //! A generated static program runs random blocks on tables of register values that sit on the
 //! edges of arithmetic, and writes `x1` to `x31`, `fcsr` and `f0` to `f31` after each run of a
 //! block, and all the memory it could write at its end. QEMU user mode and this crate execute
-//! the same file; what they write must be equal, byte for byte.
+//! the same file, the latter by `execute` alone and in the functional machine; what they write
+//! must be equal, byte for byte.
 //!
 //! A difference is narrowed to the piece of code that makes it. `HPS_LOCKSTEP_SEED` chooses
 //! another stream, `HPS_LOCKSTEP_BLOCKS` another length.
@@ -19,7 +20,7 @@ mod random;
 
 use hps_sim_core::riscv::{decode, disassemble, register_name};
 use image::{BASE, Block, Image, RECORD, SETS};
-use machines::{run_ours, run_qemu};
+use machines::{run_machine, run_ours, run_qemu};
 use random::Random;
 
 const ITERATIONS: u64 = 256;
@@ -67,6 +68,25 @@ fn random_streams_leave_the_same_registers_as_qemu() {
         first_difference(&expected, &ours.output, (count * ITERATIONS) as usize)
     {
         report(&blocks, difference, seed);
+    }
+    // The same streams as the functional machine runs them: in one go, and in odd pieces.
+    let dumps = (count * ITERATIONS) as usize;
+    for (how, output) in [
+        (
+            "in one go",
+            run_machine(&image, std::iter::repeat(u64::MAX)),
+        ),
+        (
+            "in pieces",
+            run_machine(&image, std::iter::repeat_with(|| random.below(3000))),
+        ),
+    ] {
+        if let Some(difference) = first_difference(&expected, &output, dumps) {
+            panic!(
+                "seed {seed}: only the functional machine, run {how}, differs\n{}",
+                difference.text
+            );
+        }
     }
 }
 

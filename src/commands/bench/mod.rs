@@ -1,5 +1,6 @@
 //! `hps bench`: how fast each mode is, beside QEMU's user mode on the same binary.
 
+mod counts;
 mod modes;
 
 use std::path::Path;
@@ -59,6 +60,12 @@ struct Means {
 
 /// Runs the command; the result is the exit code.
 pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
+    if let (Some(mode), Some(instructions)) = (args.counted_mode, args.counted_instructions) {
+        return counts::counted_run(args, mode, instructions);
+    }
+    if args.counts {
+        return counts::counts(args);
+    }
     if args.runs == 0 {
         bail!("--runs 0: give at least 1");
     }

@@ -11,10 +11,11 @@ use hps_pipeline::core::Core;
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
 use hps_sim_core::image::ProgramImage;
-use hps_sim_core::machine::Machine;
+use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_workloads::{Size, Workload};
 
+use crate::cli::Mode;
 use crate::commands::programs::expect;
 use crate::{host, program};
 
@@ -99,6 +100,34 @@ impl Subject {
             core.stats.commit_program_instructions,
             core.stats.cycles,
         ))
+    }
+
+    /// The first instructions of the program in a mode.
+    pub fn prefix(
+        &self,
+        mode: Mode,
+        machine: &MachineConfig,
+        instructions: u64,
+    ) -> anyhow::Result<()> {
+        let process = self.process()?;
+        let stop = match mode {
+            Mode::Timed => Core::new(machine, process).run(instructions),
+            Mode::Grid => {
+                let points = SamplePoint::paper_grid();
+                let mut probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
+                let stop = Machine::new(process).run(&mut probe, instructions);
+                let _ = probe.finish();
+                stop
+            }
+            Mode::Functional | Mode::Qemu => Machine::new(process).run(&mut NoProbe, instructions),
+        };
+        if stop != Stop::Limit {
+            bail!(
+                "{}: ended before {instructions} instructions: {stop:?}",
+                self.workload.name
+            );
+        }
+        Ok(())
     }
 
     fn process(&self) -> anyhow::Result<hps_sim_core::process::Process> {

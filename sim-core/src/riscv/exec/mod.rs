@@ -17,6 +17,7 @@ mod mem;
 mod muldiv;
 #[cfg(test)]
 mod tests;
+pub(crate) mod threaded;
 
 use super::table::for_each_op;
 use crate::bus::Bus;

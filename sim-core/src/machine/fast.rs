@@ -1,0 +1,95 @@
+//! The fast loop: threaded code, and the instructions that its handlers leave to the machine.
+
+use super::{Event, Machine, functional_counters, report};
+use crate::editor::DecodeEditor;
+use crate::exec::Outcome;
+use crate::ids::DisePc;
+use crate::inst::OpClass;
+use crate::probe::Probe;
+use crate::process::Process;
+use crate::riscv;
+use crate::threaded::{self, From};
+use crate::trap::TrapCause;
+
+/// How a run of threaded code ended.
+enum Burnt {
+    /// The fuel is used up.
+    Fuel,
+    /// Nothing can be fetched at `hart.pc`.
+    Nowhere,
+    /// The outer loop is needed.
+    Event(Event),
+}
+
+impl<E: DecodeEditor> Machine<E> {
+    /// Threaded code until something needs the outer loop, or the limit is near.
+    #[inline(never)]
+    pub(super) fn run_threaded<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        end: u64,
+    ) -> Result<Event, TrapCause> {
+        while let Some(fuel) = (end - self.retired.program).checked_sub(threaded::MAX_BLOCK) {
+            let fuel = fuel.min(threaded::FUEL) as i64;
+            match self.burn(probe, fuel) {
+                Burnt::Fuel => {}
+                Burnt::Nowhere => break,
+                Burnt::Event(event) => return Ok(event),
+            }
+        }
+        self.run_plain(probe, end)
+    }
+
+    /// Threaded code until the fuel is used up. What handlers leave undone is executed here.
+    fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
+        let mut from = From::Pc(self.process.hart.pc);
+        loop {
+            let Process { hart, mem, .. } = &mut self.process;
+            let (rest, stop) =
+                self.threaded
+                    .run(from, fuel, hart, mem, &mut self.code, &self.editor, probe);
+            self.retired.program += (fuel - rest) as u64;
+            fuel = rest;
+            let (inst, pc, done) = match stop {
+                threaded::Stop::Instruction { inst, pc, done } => (inst, pc, done),
+                threaded::Stop::Fuel(pc) => {
+                    hart.pc = pc;
+                    return Burnt::Fuel;
+                }
+                threaded::Stop::Nowhere(pc) => {
+                    hart.pc = pc;
+                    return Burnt::Nowhere;
+                }
+            };
+            let before = self.retired.program + done;
+            if inst.class == OpClass::Csr {
+                hart.counters = functional_counters(before);
+            }
+            let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
+            let next = pc.wrapping_add(u64::from(inst.len));
+            let (target, taken) = match riscv::execute(hart, mem, &inst, pc) {
+                Outcome::Next => (next, false),
+                Outcome::Taken(target) => (target, true),
+                other => {
+                    self.retired.program = before;
+                    hart.pc = pc;
+                    return Burnt::Event(Event::Special(pc, inst, other));
+                }
+            };
+            if P::ENABLED {
+                report(probe, pc, DisePc::NONE, &inst, true, addr, target, taken);
+            }
+            from = if taken {
+                self.retired.program = before + 1;
+                hart.pc = target;
+                fuel -= done as i64 + 1;
+                if fuel < 0 {
+                    return Burnt::Fuel;
+                }
+                From::Pc(target)
+            } else {
+                From::Behind
+            };
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The fast part of guest memory alone, for code that handles everything else elsewhere.
+
+use super::{Memory, PAGE_COUNT, PAGE_SHIFT, bits};
+use crate::bus::{Bus, MemFault};
+
+/// Every byte of guest memory; its size is part of the type, so that a reference is one pointer
+/// and bounds are constants.
+pub(crate) type Bytes = [u8; Memory::LIMIT as usize];
+/// The permission byte of every page.
+pub(crate) type Pages = [u8; PAGE_COUNT];
+
+/// Guest memory as far as one load of a page byte answers for an access: aligned accesses to
+/// readable pages, and to writable pages that are known as dirty. It refuses everything else
+/// without effect (also what [`Memory`] would grant: misaligned accesses, the first write to a
+/// page), and whoever uses it then asks [`Memory`] itself.
+pub(crate) struct View<'a> {
+    pub(crate) bytes: &'a mut Bytes,
+    pub(crate) pages: &'a Pages,
+}
+
+/// Which `N`-byte unit of memory `addr` names, and its page. A misaligned address has its low bits
+/// rotated to the top, which puts it outside of memory: one comparison tests both.
+#[inline(always)]
+const fn unit<const N: usize>(addr: u64) -> (usize, usize) {
+    const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
+    let unit = addr.rotate_right(N.trailing_zeros());
+    (
+        unit as usize,
+        (unit >> (PAGE_SHIFT - N.trailing_zeros())) as usize,
+    )
+}
+
+/// What a refusal says is not looked at.
+const REFUSED: MemFault = MemFault {
+    addr: 0,
+    unmapped: false,
+};
+
+impl Bus for View<'_> {
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        let (unit, page) = unit::<N>(addr);
+        if page < PAGE_COUNT
+            && self.pages[page] & bits::R != 0
+            && let Some(bytes) = self.bytes.as_chunks::<N>().0.get(unit)
+        {
+            let mut value = [0; 8];
+            value[..N].copy_from_slice(bytes);
+            Ok(u64::from_le_bytes(value))
+        } else {
+            Err(REFUSED)
+        }
+    }
+
+    #[inline(always)]
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        let (unit, page) = unit::<N>(addr);
+        if page < PAGE_COUNT
+            && self.pages[page] & bits::FAST_W != 0
+            && let Some(bytes) = self.bytes.as_chunks_mut::<N>().0.get_mut(unit)
+        {
+            bytes.copy_from_slice(&value.to_le_bytes()[..N]);
+            Ok(())
+        } else {
+            Err(REFUSED)
+        }
+    }
+}
+
+impl Memory {
+    /// The parts that [`View`] works on.
+    #[inline]
+    pub(crate) fn view(&mut self) -> View<'_> {
+        let Ok(bytes) = <&mut Bytes>::try_from(&mut self.bytes[..]) else {
+            unreachable!("the reserve is as long as the address space")
+        };
+        View {
+            bytes,
+            pages: &self.pages,
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The handlers of threaded code: for every operation one function that executes it and goes on to
+//! the next micro-operation (see [`crate::threaded`]).
+//!
+//! Straight operations run the same function as [`execute`](super::execute); what they cannot finish
+//! on a [`View`] of memory, they leave to the machine. Control transfers are written out here,
+//! because their targets are links.
+
+use super::super::table::for_each_op;
+use std::marker::PhantomData;
+
+use super::{atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv};
+use super::{rs1, rs2};
+use crate::exec::Outcome;
+use crate::fp::{self, Binary64};
+use crate::hart::Hart;
+use crate::inst::{Inst, Op, OpClass, reg};
+use crate::memory::{Bytes, Pages, View};
+use crate::probe::Probe;
+use crate::threaded::{Context, Handler, MicroOp};
+
+/// The arguments of a handler by the names that all of them use, and its result.
+macro_rules! handlers {
+    ($($(#[$doc:meta])* $visibility:vis fn $name:ident<$($kind:ident: $bound:path),*>
+       ($at:ident, $hart:ident, $bytes:ident, $context:ident, $pages:ident, $fuel:ident) $body:block)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// See [`Handler`].
+        $visibility unsafe fn $name<$($kind: $bound),*>(
+            $at: *const MicroOp,
+            $hart: &mut Hart,
+            $bytes: &mut Bytes,
+            $context: &mut Context,
+            $pages: &Pages,
+            $fuel: i64,
+        ) -> i64 $body
+    )*};
+}
+
+macro_rules! define_handlers {
+    ($($variant:ident $mnemonic:literal $format:ident $match:literal $mask:literal $class:ident
+       $function:path, $doc:literal;)*) => {
+        /// The handlers for runs with probes of type `P`.
+        pub(crate) struct Handlers<P>(PhantomData<P>);
+
+        impl<P: Probe> Handlers<P> {
+            /// The handler of each operation that goes on behind itself, indexed by operation. Control
+            /// transfers can only stop here.
+            pub(crate) const STRAIGHT: &[Handler; Op::ALL.len()] = &[$({
+                handlers! {
+                    /// This operation.
+                    fn run<P: Probe>(at, hart, bytes, context, pages, fuel) {
+                        // SAFETY: the caller's promise is the one that is asked for.
+                        unsafe {
+                            straight::<P>(OpClass::$class, $function, at, hart, bytes, context, pages, fuel)
+                        }
+                    }
+                }
+                run::<P>
+            }),*];
+        }
+    };
+}
+
+for_each_op!(define_handlers);
+
+impl<P: Probe> Handlers<P> {
+    /// The handler of an instruction.
+    pub(crate) fn of(inst: &Inst) -> Handler {
+        let to_nearest_even = matches!(inst.imm, 0 | 7);
+        match inst.op {
+            Op::Jal => jal::<P>,
+            Op::Jalr if inst.rd == reg::SINK => jalr::<P, Forgets>,
+            Op::Jalr => jalr::<P, Links>,
+            Op::Beq => branch::<P, Eq>,
+            Op::Bne => branch::<P, Ne>,
+            Op::Blt => branch::<P, Lt>,
+            Op::Bge => branch::<P, Ge>,
+            Op::Bltu => branch::<P, Ltu>,
+            Op::Bgeu => branch::<P, Geu>,
+            Op::FaddD if to_nearest_even => accrued::<P, FaddD>,
+            Op::FsubD if to_nearest_even => accrued::<P, FsubD>,
+            Op::FmulD if to_nearest_even => accrued::<P, FmulD>,
+            Op::FdivD if to_nearest_even => accrued::<P, FdivD>,
+            Op::FsqrtD if to_nearest_even => accrued::<P, FsqrtD>,
+            op => Self::STRAIGHT[op as usize],
+        }
+    }
+}
+
+/// Executes an operation that goes on with the next instruction, or leaves it undone and stops.
+///
+/// # Safety
+/// See [`Handler`].
+#[allow(clippy::too_many_arguments)] // inlined into handlers, whose arguments these are
+#[inline(always)]
+unsafe fn straight<'a, P: Probe>(
+    class: OpClass,
+    function: impl FnOnce(&mut Hart, &mut View<'a>, &Inst, u64) -> Outcome,
+    at: *const MicroOp,
+    hart: &mut Hart,
+    bytes: &'a mut Bytes,
+    context: &mut Context,
+    pages: &'a Pages,
+    fuel: i64,
+) -> i64 {
+    // SAFETY: the caller promises a live micro-operation; nothing writes to it while handlers run.
+    let op = unsafe { &*at };
+    let reports = P::WANTS_MEMORY && class.is_memory();
+    let addr = if reports {
+        hart.r[op.inst.rs1 as usize].wrapping_add(op.inst.imm as u64)
+    } else {
+        0
+    };
+    let mut view = View { bytes, pages };
+    // CSRs read counters that only the machine knows.
+    if class == OpClass::Csr || function(hart, &mut view, &op.inst, op.pc()) != Outcome::Next {
+        context.stop(at);
+        return fuel;
+    }
+    if reports {
+        // SAFETY: the caller promises handlers for the type of the probe.
+        unsafe { context.probe::<P>() }.memory(op.pc(), &op.inst, addr);
+    }
+    // SAFETY: only the last micro-operation of a block has none behind it, and that one is an
+    // exit or can only stop.
+    unsafe { go(at.add(1), hart, view.bytes, context, pages, fuel) }
+}
+
+handlers! {
+    /// Goes on at `at`.
+    #[inline(always)]
+    fn go<>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation, which names its own handler.
+        unsafe { ((*at).handler)(at, hart, bytes, context, pages, fuel) }
+    }
+
+    /// Leaves the block through the link at `at`.
+    #[inline(always)]
+    fn leave<>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live link; it holds the address of itself or of the live
+        // block to which `Threaded` linked it.
+        let (to, done) = unsafe { ((*at).link(), (*at).done) };
+        let fuel = fuel - i64::from(done);
+        if fuel < 0 {
+            context.stop(to);
+            return fuel;
+        }
+        // SAFETY: as above.
+        unsafe { go(to, hart, bytes, context, pages, fuel) }
+    }
+
+    /// A link that leads nowhere yet.
+    pub(crate) fn unlinked<>(at, _hart, _bytes, context, _pages, fuel) {
+        context.stop(at);
+        fuel
+    }
+
+    /// The end of a block whose code goes on elsewhere: the link is behind it.
+    pub(crate) fn jump<>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the translator puts a link behind it.
+        unsafe { leave(at.add(1), hart, bytes, context, pages, fuel) }
+    }
+
+    /// A direct jump or call inside a block: the next micro-operation is at its target.
+    fn jal<P: Probe>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation.
+        let op = unsafe { &*at };
+        hart.r[op.inst.rd as usize] = op.pc().wrapping_add(u64::from(op.inst.len));
+        if P::WANTS_CONTROL {
+            // SAFETY: the caller promises handlers for the type of the probe.
+            let probe = unsafe { context.probe::<P>() };
+            probe.control(op.pc(), &op.inst, op.inst.direct_target(op.pc()), true);
+        }
+        // SAFETY: a jump is never the last micro-operation of its block.
+        unsafe { go(at.add(1), hart, bytes, context, pages, fuel) }
+    }
+
+    /// An indirect jump. One whose target is not in the table is left to the machine.
+    fn jalr<P: Probe, L: Link>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation.
+        let op = unsafe { &*at };
+        let target = hart.r[op.inst.rs1 as usize].wrapping_add(op.inst.imm as u64) & !1;
+        let Some(to) = context.target(target) else {
+            context.stop(at);
+            return fuel;
+        };
+        if L::LINKS {
+            hart.r[op.inst.rd as usize] = op.pc().wrapping_add(u64::from(op.inst.len));
+        }
+        if P::WANTS_CONTROL {
+            // SAFETY: the caller promises handlers for the type of the probe.
+            let probe = unsafe { context.probe::<P>() };
+            probe.control(op.pc(), &op.inst, target, true);
+        }
+        let fuel = fuel - i64::from(op.done) - 1;
+        if fuel < 0 {
+            context.stop(to);
+            return fuel;
+        }
+        // SAFETY: the table holds only starts of live blocks.
+        unsafe { go(to, hart, bytes, context, pages, fuel) }
+    }
+
+    /// A conditional branch. Behind it lies its link, and behind that the block goes on.
+    fn branch<P: Probe, C: Condition>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation.
+        let op = unsafe { &*at };
+        let taken = C::holds(rs1(hart, &op.inst), rs2(hart, &op.inst));
+        if P::WANTS_CONTROL {
+            let pc = op.pc();
+            let next = pc.wrapping_add(u64::from(op.inst.len));
+            let target = if taken { op.inst.direct_target(pc) } else { next };
+            // SAFETY: the caller promises handlers for the type of the probe.
+            unsafe { context.probe::<P>() }.control(pc, &op.inst, target, taken);
+        }
+        // SAFETY: the translator puts a link and at least one more micro-operation behind it.
+        unsafe {
+            if taken {
+                leave(at.add(1), hart, bytes, context, pages, fuel)
+            } else {
+                go(at.add(2), hart, bytes, context, pages, fuel)
+            }
+        }
+    }
+}
+
+/// Whether an indirect jump writes a link register.
+trait Link {
+    const LINKS: bool;
+}
+struct Links;
+struct Forgets;
+impl Link for Links {
+    const LINKS: bool = true;
+}
+impl Link for Forgets {
+    const LINKS: bool = false;
+}
+
+handlers! {
+    /// A floating-point operation that rounds to nearest even where `frm` does. With `NX` accrued
+    /// there is mostly nothing to do but the host's operation; else the full one follows. (In one
+    /// handler, the registers that a call of the slow path would need saved make the fast path slow.)
+    fn accrued<P: Probe, A: Accrued>(at, hart, bytes, context, pages, fuel) {
+        // SAFETY: the caller promises a live micro-operation.
+        let inst = unsafe { &(*at).inst };
+        if hart.fcsr & (FRM | fp::flag::NX) == fp::flag::NX
+            && let Some(value) = A::compute(rs1(hart, inst), rs2(hart, inst))
+        {
+            hart.r[inst.rd as usize] = value;
+            // SAFETY: this is never the last micro-operation of its block.
+            return unsafe { go(at.add(1), hart, bytes, context, pages, fuel) };
+        }
+        let full = const { Handlers::<P>::STRAIGHT[A::OP as usize] };
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { full(at, hart, bytes, context, pages, fuel) }
+    }
+}
+
+/// The rounding mode in `fcsr`; zero is to nearest even.
+const FRM: u8 = 0xe0;
+
+/// An operation of [`fp::accrued`].
+trait Accrued {
+    const OP: Op;
+    fn compute(a: u64, b: u64) -> Option<u64>;
+}
+
+macro_rules! accrued {
+    ($($name:ident($a:ident, $b:ident) = $value:expr;)*) => {$(
+        struct $name;
+        impl Accrued for $name {
+            const OP: Op = Op::$name;
+            #[inline(always)]
+            fn compute($a: u64, $b: u64) -> Option<u64> {
+                $value
+            }
+        }
+    )*};
+}
+
+accrued! {
+    FaddD(a, b) = fp::accrued::add::<Binary64>(a, b);
+    FsubD(a, b) = fp::accrued::sub::<Binary64>(a, b);
+    FmulD(a, b) = fp::accrued::mul::<Binary64>(a, b);
+    FdivD(a, b) = fp::accrued::div::<Binary64>(a, b);
+    FsqrtD(a, _b) = fp::accrued::sqrt::<Binary64>(a);
+}
+
+/// When a branch is taken.
+trait Condition {
+    fn holds(a: u64, b: u64) -> bool;
+}
+
+macro_rules! conditions {
+    ($($name:ident($a:ident, $b:ident) = $holds:expr;)*) => {$(
+        struct $name;
+        impl Condition for $name {
+            #[inline(always)]
+            fn holds($a: u64, $b: u64) -> bool {
+                $holds
+            }
+        }
+    )*};
+}
+
+conditions! {
+    Eq(a, b) = a == b;
+    Ne(a, b) = a != b;
+    Lt(a, b) = (a as i64) < b as i64;
+    Ge(a, b) = a as i64 >= b as i64;
+    Ltu(a, b) = a < b;
+    Geu(a, b) = a >= b;
+}

@@ -1,0 +1,284 @@
+//! `hps bench --counts`: host instructions for each instruction of the program, which do not depend
+//! on how busy the host is. Valgrind counts them, in a process of its own for each run; what start-up
+//! takes is left out as the difference of a longer and a shorter run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use hps_pipeline::config::MachineConfig;
+use hps_workloads::Workload;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::modes::Subject;
+use super::{chosen, create};
+use crate::cli::{BenchArgs, Mode};
+use crate::commands::programs::workload_size;
+use crate::host;
+use crate::progress;
+use crate::text::{Align, Table, print};
+
+/// A count that is this much larger than the recorded one is refused.
+const TOLERANCE: f64 = 0.05;
+
+/// The modes that are counted, with the lengths of their two runs in instructions of the program.
+const MODES: [(Mode, [u64; 2]); 3] = [
+    (Mode::Functional, [1_000_000, 3_000_000]),
+    (Mode::Grid, [500_000, 1_000_000]),
+    (Mode::Timed, [200_000, 500_000]),
+];
+
+/// What was counted.
+#[derive(Debug, Serialize, Deserialize)]
+struct Counts {
+    version: String,
+    machine: String,
+    size: String,
+    programs: Vec<Row>,
+}
+
+/// Host instructions for each instruction of one program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Row {
+    program: String,
+    functional: f64,
+    grid: f64,
+    timed: f64,
+}
+
+impl Row {
+    fn of(&self, mode: Mode) -> f64 {
+        match mode {
+            Mode::Grid => self.grid,
+            Mode::Timed => self.timed,
+            Mode::Functional | Mode::Qemu => self.functional,
+        }
+    }
+}
+
+/// One of the runs that are counted: this process under valgrind.
+pub fn counted_run(args: &BenchArgs, mode: Mode, instructions: u64) -> anyhow::Result<u8> {
+    let machine = MachineConfig::load(&args.machine)?;
+    for workload in chosen(&args.program)? {
+        let subject = Subject::new(workload, workload_size(args.size))?;
+        subject.prefix(mode, &machine, instructions)?;
+    }
+    Ok(0)
+}
+
+/// Runs the command; the result is the exit code.
+pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
+    if cfg!(debug_assertions) {
+        bail!("counts of a debug build say nothing; build with --release");
+    }
+    let Some(valgrind) = host::find(&["valgrind"]) else {
+        bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
+    };
+    let programs = chosen(&args.program)?;
+    let recorded = args.compare.as_deref().map(read).transpose()?;
+    let json = args.json.as_deref().map(create).transpose()?;
+    let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");
+    let rows: anyhow::Result<Vec<Row>> = programs
+        .par_iter()
+        .map(|workload| {
+            let mut values = [0.0; MODES.len()];
+            for (value, (mode, lengths)) in values.iter_mut().zip(MODES) {
+                *value = count(&valgrind, args, workload, mode, lengths)?;
+                bar.inc(1);
+            }
+            let [functional, grid, timed] = values;
+            Ok(Row {
+                program: workload.name.to_string(),
+                functional,
+                grid,
+                timed,
+            })
+        })
+        .collect();
+    bar.finish_and_clear();
+    let counts = Counts {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        machine: args.machine.clone(),
+        size: workload_size(args.size).arg().to_string(),
+        programs: rows?,
+    };
+    print(&counts.render(recorded.as_ref()))?;
+    if let (Some(mut file), Some(path)) = (json, &args.json) {
+        serde_json::to_writer_pretty(&mut file, &counts)
+            .with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    match recorded {
+        Some(recorded) => verdict(&counts, &recorded, args.compare.as_deref()),
+        None => Ok(0),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Counts> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot be read", path.display()))?;
+    serde_json::from_str(&text).with_context(|| {
+        format!(
+            "{}: not the counts that `hps bench --counts --json FILE` writes",
+            path.display()
+        )
+    })
+}
+
+/// Host instructions for each instruction of the program between two lengths of a run.
+fn count(
+    valgrind: &Path,
+    args: &BenchArgs,
+    workload: &Workload,
+    mode: Mode,
+    lengths: [u64; 2],
+) -> anyhow::Result<f64> {
+    let short = counted(valgrind, args, workload, mode, lengths[0])?;
+    let long = counted(valgrind, args, workload, mode, lengths[1])?;
+    let host = long.checked_sub(short).with_context(|| {
+        format!(
+            "{}: the longer run took fewer instructions ({long}) than the shorter one ({short})",
+            workload.name
+        )
+    })?;
+    Ok(host as f64 / (lengths[1] - lengths[0]) as f64)
+}
+
+fn counted(
+    valgrind: &Path,
+    args: &BenchArgs,
+    workload: &Workload,
+    mode: Mode,
+    instructions: u64,
+) -> anyhow::Result<u64> {
+    let own: PathBuf = std::env::current_exe().context("this command's own file is not known")?;
+    let mode = match mode {
+        Mode::Grid => "grid",
+        Mode::Timed => "timed",
+        Mode::Functional | Mode::Qemu => "functional",
+    };
+    let output = Command::new(valgrind)
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(own)
+        .args(["bench", "--program", workload.name, "--machine"])
+        .arg(&args.machine)
+        .args(["--size", workload_size(args.size).arg()])
+        .args(["--counted-mode", mode])
+        .args(["--counted-instructions", &instructions.to_string()])
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{}: cannot be run", valgrind.display()))?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!(
+            "{} under {}: {}\n{messages}",
+            workload.name,
+            valgrind.display(),
+            output.status
+        );
+    }
+    total(&messages).with_context(|| {
+        format!(
+            "{}: no line `Collected : ...` in what it printed:\n{messages}",
+            valgrind.display()
+        )
+    })
+}
+
+/// The number of instructions in callgrind's messages.
+fn total(messages: &str) -> Option<u64> {
+    let line = messages.lines().find(|line| line.contains("Collected :"))?;
+    line.split(':').next_back()?.trim().parse().ok()
+}
+
+/// Fails if a count is worse than the recorded one by more than the tolerance.
+fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::Result<u8> {
+    let mut worse = Vec::new();
+    for row in &counts.programs {
+        let Some(old) = recorded.programs.iter().find(|r| r.program == row.program) else {
+            bail!("the record has no program `{}`; record anew", row.program);
+        };
+        for (mode, _) in MODES {
+            let (now, then) = (row.of(mode), old.of(mode));
+            if now > then * (1.0 + TOLERANCE) {
+                worse.push(format!(
+                    "{} {mode:?}: {now:.1} instead of {then:.1}",
+                    row.program
+                ));
+            }
+        }
+    }
+    if worse.is_empty() {
+        return Ok(0);
+    }
+    let path = path.map_or_else(String::new, |p| p.display().to_string());
+    eprintln!(
+        "error: more than {:.0}% above the record {path}:\n  {}\nIf that is meant, or the compiler is \
+         another one, record anew: hps bench --counts --json {path}",
+        TOLERANCE * 100.0,
+        worse.join("\n  ")
+    );
+    Ok(1)
+}
+
+impl Counts {
+    fn render(&self, recorded: Option<&Counts>) -> String {
+        let mut table = Table::new(&[("program", Align::Left)]);
+        for name in ["functional", "grid", self.machine.as_str()] {
+            table.column(name, Align::Right);
+            if recorded.is_some() {
+                table.column("record", Align::Right);
+            }
+        }
+        for row in &self.programs {
+            let old = recorded.and_then(|r| r.programs.iter().find(|o| o.program == row.program));
+            let mut cells = vec![row.program.clone()];
+            for (mode, _) in MODES {
+                cells.push(format!("{:.1}", row.of(mode)));
+                if recorded.is_some() {
+                    cells.push(old.map_or("-".to_string(), |old| format!("{:.1}", old.of(mode))));
+                }
+            }
+            table.row(cells);
+        }
+        format!(
+            "{}\nHost instructions for each instruction of the program, start-up left out; input size {}.\n",
+            table.render(),
+            self.size
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(timed: f64) -> Counts {
+        Counts {
+            version: String::new(),
+            machine: "tiny-2wide".to_string(),
+            size: "small".to_string(),
+            programs: vec![Row {
+                program: "bwt".to_string(),
+                functional: 20.0,
+                grid: 100.0,
+                timed,
+            }],
+        }
+    }
+
+    #[test]
+    fn the_total_is_found_in_callgrinds_messages() {
+        let text = "==1== Events    : Ir\n==1== Collected : 559997148\n==1==\n";
+        assert_eq!(total(text), Some(559_997_148));
+        assert_eq!(total("==1== nothing"), None);
+    }
+
+    #[test]
+    fn only_what_is_more_than_a_twentieth_worse_is_refused() {
+        let recorded = counts(1000.0);
+        assert_eq!(verdict(&counts(1049.0), &recorded, None).ok(), Some(0));
+        assert_eq!(verdict(&counts(1051.0), &recorded, None).ok(), Some(1));
+        assert_eq!(verdict(&counts(10.0), &recorded, None).ok(), Some(0));
+    }
+}
