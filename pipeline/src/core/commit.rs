@@ -41,6 +41,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 return Some(Stop::Limit);
             }
         }
+        if E::ENABLED && self.committed_in_cycle > 0 {
+            self.editor.commit(self.rob.head - 1);
+        }
         self.wake_head();
         self.account_rest_of_cycle();
         None
@@ -95,9 +98,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             class if checkpoint != NO_CHECKPOINT => self.commit_branch(slot, class),
             _ => {}
-        }
-        if E::ENABLED {
-            self.editor.commit(position);
         }
         self.rob.head += 1;
         if P::ENABLED {
@@ -210,7 +210,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if let Some(head) = self.rob.head() {
             return (head.front.pc, self.blame_head(head));
         }
-        if let Some(d) = self.decoded.front() {
+        if let Some(d) = self.front.decoded() {
             // Ready since the cycle before, and still not dispatched into the empty window.
             let waits = d.since(self.now) + self.params.decode_to_dispatch < self.now;
             return (
@@ -227,11 +227,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if self.now < self.decode_stall_until {
             return (
-                self.fetched.front().map_or(self.fetch.pc, |f| f.pc),
+                self.front.fetched().map_or(self.fetch.pc, |f| f.pc),
                 Cause::DiseStall,
             );
         }
-        match self.fetched.front() {
+        match self.front.fetched() {
             Some(f) => (f.pc, self.decode_gap.unwrap_or(f.gap)),
             None => (self.fetch.pc, self.fetch.gap),
         }

@@ -7,11 +7,11 @@
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, Op, OpClass};
+use hps_sim_core::inst::{Op, OpClass};
 
 use super::cpi::Cause;
+use super::front_queue::oldest_checkpoint;
 use super::probe::StageRecord;
-use super::queue::Queue;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
@@ -31,7 +31,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if now < self.decode_stall_until {
             return;
         }
-        let room = self.params.decode_buffer - self.decoded.len();
+        let room = self.params.decode_buffer - self.front.decoded_len();
         for _ in 0..self.params.decode_width.min(room) {
             if E::ENABLED {
                 if self.decode_waits_for != 0 {
@@ -44,106 +44,91 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     return;
                 }
             }
-            let Some(f) = self.fetched.front() else {
+            let Some(f) = self.front.fetched() else {
                 return;
             };
             if u64::from((now as u32).wrapping_sub(f.cycle)) < self.params.fetch_to_decode {
                 return;
             }
-            let f = *f;
-            self.fetched.pop_front();
             self.progressed = true;
             self.stats.decode_instructions += 1;
-            if E::ENABLED && self.begins_expansion(&f) {
-                if now < self.decode_stall_until || !self.decode_replacement() {
-                    return;
+            if E::ENABLED && (f.has(flag::MATCHED) || self.resume != DisePc::NONE) {
+                let f = *f;
+                if self.begins_expansion(&f) {
+                    self.front.take_fetched();
+                    if now < self.decode_stall_until || !self.decode_replacement() {
+                        return;
+                    }
+                    continue;
                 }
-                continue;
             }
-            self.decode_plain(&f);
-            if E::ENABLED && f.inst.class == OpClass::DiseReturn {
+            if self.decode_plain() {
                 return;
             }
         }
     }
 
-    /// An instruction that is not replaced.
+    /// An instruction that is not replaced. True: decode has turned fetch.
     #[inline(always)]
-    fn decode_plain(&mut self, f: &Front) {
-        let mut d = Front {
-            cycle: self.now as u32,
-            flags: f.flags | flag::PROGRAM as u8,
-            ..*f
-        };
+    fn decode_plain(&mut self) -> bool {
+        let now = self.now;
+        let position = self.decode_position();
+        let f = self.front.decode();
+        if P::WANTS_STAGES {
+            *self.stage_cycles.at_mut(position as usize) = StageCycles {
+                fetch: f.since(now),
+                decode: now,
+                issue: UNKNOWN,
+            };
+        }
+        f.cycle = now as u32;
         if E::ENABLED {
-            d.gap = self.decode_gap.take().unwrap_or(f.gap);
-            if let Some(link) = self.link {
-                d.flags = f.flags | (flag::HANDLER | flag::INSERTED) as u8;
-                self.insert_handler_instruction(f, link);
+            if let Some(gap) = self.decode_gap.take() {
+                f.gap = gap;
             }
-            self.wait_for_register_write(&f.inst);
+            if self.editor.reads_register(f.inst.rd) {
+                self.decode_waits_for = position;
+            }
+            if let Some(link) = self.link {
+                f.flags |= (flag::HANDLER | flag::INSERTED) as u8;
+                let f = *f;
+                self.insert_handler_instruction(&f, position, link);
+                return f.inst.class == OpClass::DiseReturn;
+            }
         }
-        self.push_decoded(d, f);
-        if E::ENABLED && f.inst.class == OpClass::DiseReturn {
-            self.return_from_handler();
-        }
+        f.flags |= flag::PROGRAM as u8;
+        E::ENABLED && f.inst.class == OpClass::DiseReturn
     }
 
     /// Leaves what is particular to an instruction of a handler.
-    fn insert_handler_instruction(&mut self, f: &Front, link: HandlerLink) {
+    fn insert_handler_instruction(&mut self, f: &Front, position: u64, link: HandlerLink) {
+        let returns = f.inst.class == OpClass::DiseReturn;
         // The return of a handler goes where its link says; decode knows that for certain.
-        let (predicted_next, predicted_disepc) = if f.inst.class == OpClass::DiseReturn {
+        let (predicted_next, predicted_disepc) = if returns {
             (link.pc, link.disepc)
         } else {
             (self.fetched_next(f), DisePc::NONE)
         };
-        let position = self.decode_position();
         *self.inserted.at_mut(position as usize) = Inserted {
             disepc: DisePc::NONE,
             predicted_next,
             predicted_disepc,
             link,
         };
-    }
-
-    #[inline(always)]
-    fn push_decoded(&mut self, d: Front, fetched: &Front) {
-        if P::WANTS_STAGES {
-            let position = self.decode_position();
-            *self.stage_cycles.at_mut(position as usize) = StageCycles {
-                fetch: fetched.since(self.now),
-                decode: self.now,
-                issue: UNKNOWN,
-            };
+        if returns {
+            self.return_from_handler();
         }
-        self.decoded.push(d);
     }
 
     /// The position that the next instruction to leave decode will have.
     #[inline(always)]
     pub(super) fn decode_position(&self) -> u64 {
-        self.rob.tail + self.decoded.len() as u64
+        self.rob.tail + self.front.decoded_len() as u64
     }
 
-    /// Microinstructions read DISE registers in decode: a write to one of those has to execute
-    /// before anything behind it is decoded.
-    #[inline]
-    fn wait_for_register_write(&mut self, inst: &Inst) {
-        if self.editor.reads_register(inst.rd) {
-            self.decode_waits_for = self.decode_position();
-        }
-    }
-
-    /// Asks the editor about an instruction, and starts or resumes its expansion.
-    #[inline]
+    /// Asks the editor about an instruction that it may be interested in, and starts or resumes its
+    /// expansion.
     fn begins_expansion(&mut self, f: &Front) -> bool {
-        if self.resume == DisePc::NONE && (!f.has(flag::MATCHED) || self.link.is_some()) {
-            return false;
-        }
-        self.begins_expansion_of_match(f)
-    }
-
-    fn begins_expansion_of_match(&mut self, f: &Front) -> bool {
         let gap = self.decode_gap.unwrap_or(f.gap);
         if self.resume != DisePc::NONE {
             let at = std::mem::replace(&mut self.resume, DisePc::NONE);
@@ -157,10 +142,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             });
             return true;
         }
-        let (Ok(slot), seq) = (
-            self.code.lookup(f.pc, &self.process.mem, &self.editor),
-            self.rob.tail + self.decoded.len() as u64,
-        ) else {
+        if self.link.is_some() {
+            return false;
+        }
+        let seq = self.decode_position();
+        let Ok(slot) = self.code.lookup(f.pc, &self.process.mem, &self.editor) else {
             return false;
         };
         let decision = self
@@ -241,8 +227,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             gap: std::mem::replace(&mut x.gap, Cause::Frontend),
             flags: (flag::INSERTED | program) as u8,
         };
-        self.wait_for_register_write(&r.inst);
-        self.push_decoded(d, &f);
+        // Microinstructions read DISE registers in decode: a write to one of those has to execute
+        // before anything behind it is decoded.
+        if self.editor.reads_register(r.inst.rd) {
+            self.decode_waits_for = position;
+        }
+        if P::WANTS_STAGES {
+            *self.stage_cycles.at_mut(position as usize) = StageCycles {
+                fetch: f.since(self.now),
+                decode: self.now,
+                issue: UNKNOWN,
+            };
+        }
+        self.front.insert_decoded(d);
         if calls {
             let link = HandlerLink {
                 pc: f.pc,
@@ -304,10 +301,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Drops everything between fetch and decode. Returns the oldest checkpoint among it.
     pub(super) fn drop_fetched(&mut self) -> Option<u16> {
-        let oldest = oldest_checkpoint(&self.fetched);
-        self.stats.squash_instructions += self.fetched.len() as u64;
+        let oldest = oldest_checkpoint(self.front.all_fetched());
+        self.stats.squash_instructions += self.front.fetched_len() as u64;
         if P::WANTS_STAGES {
-            for f in self.fetched.iter().rev() {
+            for f in self.front.all_fetched().rev() {
                 self.probe.finished(&StageRecord {
                     seq: 0,
                     pc: f.pc,
@@ -327,7 +324,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 });
             }
         }
-        self.fetched.clear();
+        self.front.clear_fetched();
         oldest
     }
 
@@ -357,10 +354,4 @@ impl Expansion {
         (!self.emitted && self.trigger.checkpoint != NO_CHECKPOINT)
             .then_some(self.trigger.checkpoint)
     }
-}
-
-/// The oldest checkpoint in a queue of the front-end.
-pub(super) fn oldest_checkpoint(queue: &Queue<Front>) -> Option<u16> {
-    let mut checkpoints = queue.iter().map(|f| f.checkpoint);
-    checkpoints.find(|c| *c != NO_CHECKPOINT)
 }

@@ -34,7 +34,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn dispatch(&mut self) {
         let now = self.now;
         for _ in 0..self.params.dispatch_width {
-            let Some(d) = self.decoded.front() else {
+            let Some(d) = self.front.decoded() else {
                 return;
             };
             let waited = u64::from((now as u32).wrapping_sub(d.cycle));
@@ -55,7 +55,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let d = *d;
             self.progressed = true;
             self.enter(&d, kind);
-            self.decoded.pop_front();
+            self.front.pop_decoded();
         }
     }
 
@@ -83,7 +83,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Counts skipped cycles for what keeps dispatch waiting in each of them.
     pub(super) fn account_dispatch_stall(&mut self, cycles: u64) {
-        let Some(d) = self.decoded.front() else {
+        let Some(d) = self.front.decoded() else {
             return;
         };
         if d.since(self.now) + self.params.decode_to_dispatch <= self.now
@@ -362,8 +362,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             code,
             process,
             editor,
-            fetched,
-            decoded,
+            front,
             inserted,
             rob,
             ..
@@ -377,13 +376,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             Err(_) => f.flags |= flag::FETCH_FAULT as u8,
         };
-        fetched.for_each(|_, f| again(f));
         // The serializing instruction itself is still the oldest of the decoded ones.
         let first = rob.tail;
-        decoded.for_each(|at, d| {
-            let position = (first + at as u64) as usize;
-            if !d.has(flag::INSERTED) || inserted.at(position).disepc == DisePc::NONE {
-                again(d);
+        front.for_each(|decoded, f| {
+            let in_sequence = decoded.is_some_and(|at| {
+                let position = (first + at as u64) as usize;
+                f.has(flag::INSERTED) && inserted.at(position).disepc != DisePc::NONE
+            });
+            if !in_sequence {
+                again(f);
             }
         });
     }

@@ -107,7 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let now = self.now;
         if self.fetch.waiting
             || now < self.fetch.stall_until
-            || self.fetched.len() >= self.params.fetch_buffer
+            || self.front.fetched_len() >= self.params.fetch_buffer
         {
             return;
         }
@@ -118,7 +118,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let block = self.params.fetch_block_bytes;
         let mut block_end = (self.fetch.pc & !(block - 1)) + block;
         let mut taken = 0;
-        let mut room = self.params.fetch_buffer - self.fetched.len();
+        let mut room = self.params.fetch_buffer - self.front.fetched_len();
         room = room.min(self.params.fetch_width);
         while room > 0 {
             if self.oracle.is_none() {
@@ -186,7 +186,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let Core {
             code,
             code_page,
-            fetched,
+            front,
             fetch,
             ..
         } = self;
@@ -205,7 +205,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             if kind::of(slot.inst.class) & kind::TURNS_FETCH != 0 {
                 break;
             }
-            fetched.push(Front {
+            front.push_fetched(Front {
                 inst: slot.inst,
                 pc,
                 cycle,
@@ -343,7 +343,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline(always)]
     fn push_fetched(&mut self, pc: u64, inst: &Inst, checkpoint: u16, flags: u16) {
         let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
-        self.fetched.push(Front {
+        self.front.push_fetched(Front {
             inst: *inst,
             pc,
             cycle: self.now as u32,

@@ -14,12 +14,12 @@ mod decode;
 mod dispatch;
 mod events;
 mod fetch;
+mod front_queue;
 mod issue;
 mod lsu;
 mod memdep;
 mod oracle;
 mod probe;
-mod queue;
 mod ring;
 mod rob;
 mod scheduler;
@@ -49,15 +49,15 @@ use crate::predict::{BranchUnit, Checkpoint};
 use decode::Expansion;
 use events::Events;
 use fetch::{CodePage, FetchState};
+use front_queue::FrontQueue;
 use memdep::MemoryDependence;
 use oracle::Oracle;
-use queue::Queue;
 use ring::Ring;
 use rob::Rob;
 use scheduler::Scheduler;
 use store_queue::StoreQueue;
 use units::Units;
-use uop::{Front, Inserted, NO_PRODUCER, StageCycles};
+use uop::{Inserted, NO_PRODUCER, StageCycles};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -113,8 +113,7 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     now: u64,
     // Front-end.
     fetch: FetchState,
-    fetched: Queue<Front>,
-    decoded: Queue<Front>,
+    front: FrontQueue,
     /// State of the predictors in front of each branch in flight.
     checkpoints: Ring<Checkpoint>,
     /// Where fetch went behind it, by the same index.
@@ -192,8 +191,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             code_page: CodePage::NONE,
             now: 0,
             fetch,
-            fetched: Queue::new(params.fetch_buffer, Front::EMPTY),
-            decoded: Queue::new(params.decode_buffer, Front::EMPTY),
+            front: FrontQueue::new(params.fetch_buffer, params.decode_buffer),
             checkpoints: Ring::new(in_flight, Checkpoint::default()),
             predicted_next: Ring::new(in_flight, 0),
             inserted: Ring::new(if E::ENABLED { in_flight } else { 0 }, Inserted::NOTHING),
@@ -298,10 +296,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 .complete_cycle
                 .saturating_add(self.params.complete_to_commit));
         }
-        if let Some(f) = self.fetched.front() {
+        if let Some(f) = self.front.fetched() {
             at(f.since(now) + self.params.fetch_to_decode);
         }
-        if let Some(d) = self.decoded.front() {
+        if let Some(d) = self.front.decoded() {
             at(d.since(now) + self.params.decode_to_dispatch);
         }
         at(self.decode_stall_until);
@@ -342,8 +340,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             "cycle {}, last commit in cycle {}, {head}; {} fetched, {} decoded, fetch at {:#x} stalled until {}",
             self.now,
             self.last_commit,
-            self.fetched.len(),
-            self.decoded.len(),
+            self.front.fetched_len(),
+            self.front.decoded_len(),
             self.fetch.pc,
             self.fetch.stall_until
         )

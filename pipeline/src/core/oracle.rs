@@ -81,8 +81,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if !oracle.lost {
             return true;
         }
-        if self.fetched.front().is_some()
-            || self.decoded.front().is_some()
+        if self.front.fetched().is_some()
+            || self.front.decoded().is_some()
             || self.expansion.is_some()
         {
             return false;

@@ -6,8 +6,8 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Op, OpClass, reg};
 
 use super::cpi::Cause;
-use super::decode::oldest_checkpoint;
 use super::fetch::branch_kind;
+use super::front_queue::oldest_checkpoint;
 use super::probe::StageRecord;
 use super::rob::Slot;
 use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag};
@@ -87,7 +87,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.restart_from(self.rob.head, Cause::Serialize);
             return;
         }
-        let restart = if let Some(d) = self.decoded.front() {
+        let restart = if let Some(d) = self.front.decoded() {
             let inserted = self.inserted_in_decode(d, self.rob.tail);
             Restart {
                 pc: d.pc,
@@ -101,7 +101,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 link: None,
             }
         } else {
-            let pc = self.fetched.front().map_or(self.fetch.pc, |f| f.pc);
+            let pc = self.front.fetched().map_or(self.fetch.pc, |f| f.pc);
             Restart {
                 pc,
                 disepc: self.resume,
@@ -157,10 +157,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Drops everything between decode and dispatch. Returns the oldest checkpoint among it.
     fn drop_decoded(&mut self) -> Option<u16> {
-        let oldest = oldest_checkpoint(&self.decoded);
-        self.stats.squash_instructions += self.decoded.len() as u64;
+        let oldest = oldest_checkpoint(self.front.all_decoded());
+        self.stats.squash_instructions += self.front.decoded_len() as u64;
         if P::WANTS_STAGES {
-            for (at, d) in self.decoded.iter().enumerate().rev() {
+            for (at, d) in self.front.all_decoded().enumerate().rev() {
                 let position = self.rob.tail + at as u64;
                 let cycles = self.stage_cycles.at(position as usize);
                 self.probe.finished(&StageRecord {
@@ -182,7 +182,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 });
             }
         }
-        self.decoded.clear();
+        self.front.clear();
         oldest
     }
 
