@@ -42,7 +42,7 @@ static NOINLINE void round_trip(const struct input_kind *kind, struct rng *rng, 
 int main(int argc, char **argv)
 {
     int large = workload_size(argc, argv) == WORKLOAD_LARGE;
-    int block = large ? BLOCK_MAX : 1280, rounds = large ? 2 : 1;
+    int block = large ? BLOCK_MAX : 960, rounds = large ? 2 : 1;
     struct rng rng;
     rng_seed(&rng, 1994);
     for (int k = 0; k < input_kind_count; k++) {

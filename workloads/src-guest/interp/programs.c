@@ -81,10 +81,10 @@ static const char sequences[] =
 
 const struct program programs[] = {
     {"fibonacci", fibonacci, 13, 22},
-    {"sieve", sieve, 800, 60000},
+    {"sieve", sieve, 600, 60000},
     {"matrix", matrix, 6, 36},
-    {"quicksort", quicksort, 130, 9000},
-    {"objects", objects, 220, 40000},
-    {"sequences", sequences, 19, 160},
+    {"quicksort", quicksort, 110, 9000},
+    {"objects", objects, 180, 40000},
+    {"sequences", sequences, 17, 160},
 };
 const int program_count = ARRAY_LEN(programs);

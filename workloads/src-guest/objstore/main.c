@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     shop.rng = &rng;
     shop.answers = CHECKSUM_START;
     shop_fill(&shop, large ? 4000 : 240, large ? 3000 : 180);
-    for (int i = 0; i < (large ? 220000 : 3500); i++)
+    for (int i = 0; i < (large ? 220000 : 3000); i++)
         run_one(&shop);
     print_results(&shop);
     journal_free(shop.journal);

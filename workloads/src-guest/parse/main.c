@@ -99,10 +99,10 @@ int main(int argc, char **argv)
     dictionary_build(&rng);
     struct parser *p = malloc(sizeof(*p));
     memset(p, 0, sizeof(*p));
-    read_text(p, &rng, large ? 220 : 4, 4);
+    read_text(p, &rng, large ? 220 : 3, 4);
     read_text(p, &rng, large ? 100 : 2, 16);
     read_text(p, &rng, large ? 40 : 1, 28);
-    tag_text(&rng, large ? 3000 : 50);
+    tag_text(&rng, large ? 3000 : 30);
     free(p);
     dictionary_free();
     if (rt_live_blocks() != 0)

@@ -120,7 +120,7 @@ static NOINLINE void show(const Plan &plan, const Palette &palette, rng &r, bool
     SunLight sun({-2, 5, -3}, {0.5, 0.5, 0.6});
     Light *lights[] = {&lamp, &sun};
     Scene scene(root, lights, 2);
-    uint64_t sum = large ? render(scene, 192, 144, 4) : render(scene, 28, 17, 3);
+    uint64_t sum = large ? render(scene, 192, 144, 4) : render(scene, 26, 15, 3);
     printf("%s shapes %d nodes %d picture %016lx\n", plan.name, stage.count, root->nodes(), (unsigned long)sum);
     printf("  rays %ld shadow %ld bounced %ld box tests %ld shape tests %ld\n", counters.primary, counters.shadow,
            counters.bounced, counters.box_tests, counters.shape_tests);
