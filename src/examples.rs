@@ -99,4 +99,7 @@ its start, which counts for small inputs.
 Examples:
   hps bench --size large --runs 1
   hps bench --program bwt --program ray --skip grid --json speed.json
+  hps bench --counts --compare counts.json
+      Host instructions for each instruction of the program, counted by valgrind: the same on a busy
+      host. Fails where one is more than 5% above the record.
 ";

@@ -1,8 +1,8 @@
 //! Production files as commands take them: a file, or the name of one that comes with the project.
 
 use anyhow::{Context, bail};
-use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
-use hps_pipeline::config::{self, MachineConfig};
+use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
+use hps_pipeline::config::MachineConfig;
 use hps_productions::{ProductionFile, files};
 use hps_sim_core::memory::{Memory, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
@@ -80,32 +80,6 @@ pub fn load(names: &[String], params: &[String]) -> anyhow::Result<ProductionSet
         .map(|(text, name)| (text.as_str(), name.as_str()))
         .collect();
     Ok(ProductionSet::parse_files(&pairs, &options)?)
-}
-
-/// The engine that a machine describes.
-pub fn engine_config(machine: &MachineConfig) -> anyhow::Result<DiseConfig> {
-    let dise = &machine.dise;
-    let expansion_cost = match dise.expansion_cost {
-        config::ExpansionCost::Free => ExpansionCost::Free,
-        config::ExpansionCost::Stall if dise.stall_cycles == 0 => ExpansionCost::Free,
-        config::ExpansionCost::Stall if dise.stall_cycles == 1 => ExpansionCost::Stall,
-        config::ExpansionCost::Stall => bail!(
-            "machine `{}`: dise.stall_cycles is {}, but the engine stalls for 0 or 1 cycles; set it to one of them",
-            machine.name,
-            dise.stall_cycles
-        ),
-        config::ExpansionCost::ExtraStage => ExpansionCost::ExtraStage,
-    };
-    Ok(DiseConfig {
-        pt_entries: dise.pt_entries as usize,
-        rt_entries: dise.rt_entries as usize,
-        rt_entry_bytes: dise.rt_entry_bytes as usize,
-        expansion_cost,
-        rt_miss_cycles: dise.rt_miss_cycles,
-        composed_miss_cycles: dise.composed_miss_cycles,
-        repair_counters: dise.repair_counters,
-        ..DiseConfig::default()
-    })
 }
 
 /// Refuses productions with more microinstructions than the machine's conditionals table holds.
@@ -213,26 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_has_an_engine() {
-        for name in MachineConfig::presets() {
-            let machine = MachineConfig::preset(name).expect("a preset");
-            engine_config(&machine)
-                .expect("an engine")
-                .validate()
-                .expect("a valid one");
-        }
+    fn more_microinstructions_than_the_machine_holds_are_refused() {
         let mut machine = MachineConfig::default();
-        assert_eq!(
-            engine_config(&machine).expect("default"),
-            DiseConfig::default()
-        );
-        machine.dise.stall_cycles = 2;
-        assert!(
-            engine_config(&machine)
-                .expect_err("two cycles")
-                .to_string()
-                .contains("dise.stall_cycles")
-        );
         machine.dise.ct_entries = 1;
         let set = load(&["framework".to_string()], &[]).expect("built in");
         assert!(check_fit(&set, &machine).is_err());

@@ -13,6 +13,7 @@ pub fn dise_config(machine: &MachineConfig) -> DiseConfig {
         rt_entry_bytes: d.rt_entry_bytes as usize,
         expansion_cost: match d.expansion_cost {
             ExpansionCost::Free => hps_dise::ExpansionCost::Free,
+            ExpansionCost::Stall if d.stall_cycles == 0 => hps_dise::ExpansionCost::Free,
             ExpansionCost::Stall => hps_dise::ExpansionCost::Stall,
             ExpansionCost::ExtraStage => hps_dise::ExpansionCost::ExtraStage,
         },
@@ -20,5 +21,23 @@ pub fn dise_config(machine: &MachineConfig) -> DiseConfig {
         composed_miss_cycles: d.composed_miss_cycles,
         repair_counters: d.repair_counters,
         ..DiseConfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_has_an_engine() {
+        for name in MachineConfig::presets() {
+            let machine = MachineConfig::preset(name).unwrap();
+            dise_config(&machine).validate().unwrap();
+        }
+        let mut machine = MachineConfig::default();
+        assert_eq!(dise_config(&machine), DiseConfig::default());
+        machine.dise.stall_cycles = 0;
+        let free = dise_config(&machine).expansion_cost;
+        assert_eq!(free, hps_dise::ExpansionCost::Free);
     }
 }

@@ -383,7 +383,7 @@ fn check_dise(machine: &MachineConfig, c: &mut Checks) {
     c.range("dise.rt_entries", dise.rt_entries, 1, 65_536);
     c.power("dise.rt_entry_bytes", dise.rt_entry_bytes, 4, 16);
     c.range("dise.ct_entries", dise.ct_entries, 0, 32);
-    c.range("dise.stall_cycles", dise.stall_cycles, 0, 64);
+    c.range("dise.stall_cycles", dise.stall_cycles, 0, 1);
     c.range("dise.rt_miss_cycles", dise.rt_miss_cycles, 0, 100_000);
     c.range(
         "dise.composed_miss_cycles",

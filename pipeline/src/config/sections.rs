@@ -145,7 +145,8 @@ config_section! {
         ct_entries: u32 = 16, "entries";
         /// What a replaced instruction costs beside the instructions of its replacement.
         expansion_cost: ExpansionCost = ExpansionCost::Stall, "policy";
-        /// Cycles in which decode stands still for each replacement if `expansion_cost` is `Stall`.
+        /// Cycles (0 or 1) in which decode stands still for each replacement if `expansion_cost` is
+        /// `Stall`.
         stall_cycles: u32 = 1, "cycles";
         /// Fill of a pattern or replacement table entry by the controller, with a flush.
         rt_miss_cycles: u32 = 30, "cycles";

@@ -100,7 +100,7 @@ fn load_productions(
     let config = match machine {
         Some(machine) => {
             productions::check_fit(&set, machine)?;
-            productions::engine_config(machine)?
+            hps_experiments::machine::dise_config(machine)
         }
         None => DiseConfig::default(),
     };
