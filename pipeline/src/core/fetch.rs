@@ -150,7 +150,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             } else {
                 None
             };
-            if kind::of(inst.class) & kind::TURNS_FETCH == 0 || inst.class == OpClass::DiseReturn {
+            let Some(kind) = branch_kind(inst.class) else {
                 self.push_fetched(pc, &inst, NO_CHECKPOINT, matched);
                 self.fetch.pc = fallthrough;
                 if inst.class == OpClass::DiseReturn {
@@ -161,8 +161,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     return;
                 }
                 continue;
-            }
-            let next = self.predict_transfer(pc, &inst, matched, known);
+            };
+            let next = self.predict_transfer(pc, &inst, kind, matched, known);
             if self.fetch.waiting || now < self.fetch.stall_until {
                 return;
             }
@@ -292,12 +292,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         &mut self,
         pc: u64,
         inst: &Inst,
+        kind: BranchKind,
         matched: u16,
         known: Option<Known>,
     ) -> u64 {
-        let Some(kind) = branch_kind(inst.class) else {
-            return pc;
-        };
         let fallthrough = pc.wrapping_add(u64::from(inst.len));
         let is_direct = inst.class.is_direct();
         let direct = if is_direct { inst.direct_target(pc) } else { 0 };

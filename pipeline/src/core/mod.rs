@@ -276,6 +276,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.fetch();
         if !self.progressed {
             self.skip_idle_cycles();
+        } else if self.now - self.last_commit > DEADLOCK_CYCLES {
+            self.stuck();
         }
         None
     }
@@ -312,11 +314,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if next == u64::MAX {
             next = now + DEADLOCK_CYCLES + 1;
         }
-        assert!(
-            next - self.last_commit <= DEADLOCK_CYCLES,
-            "the pipeline is stuck: {}",
-            self.describe_state()
-        );
+        if next - self.last_commit > DEADLOCK_CYCLES {
+            self.stuck();
+        }
         let skipped = next - 1 - now;
         if skipped > 0 {
             self.account_lost_slots(skipped * self.params.commit_width);
@@ -326,7 +326,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    fn describe_state(&self) -> String {
+    #[cold]
+    fn stuck(&self) -> ! {
         let head = self.rob.head().map_or_else(
             || "ROB empty".to_string(),
             |h| {
@@ -336,8 +337,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 )
             },
         );
-        format!(
-            "cycle {}, last commit in cycle {}, {head}; {} fetched, {} decoded, fetch at {:#x} stalled until {}",
+        panic!(
+            "the pipeline is stuck: cycle {}, last commit in cycle {}, {head}; {} fetched, {} decoded, fetch at {:#x} stalled until {}",
             self.now,
             self.last_commit,
             self.front.fetched_len(),
