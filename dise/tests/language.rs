@@ -550,7 +550,7 @@ fn report_names_sizes() {
         "{text}"
     );
     assert!(
-        text.contains("handler DataStream_handler: 68 bytes at 0x800000000"),
+        text.contains("handler DataStream_handler: 68 bytes at 0x200000000"),
         "{text}"
     );
 }
