@@ -149,6 +149,29 @@ impl Counters {
         }
     }
 
+    /// Adds `by` to a counter as if it had been so much further from the beginning: to its value, and
+    /// to every earlier one that a squash would bring back. Flags stay: false, and nothing is
+    /// changed, if one of them is or would become zero or the maximum.
+    pub fn advance(&mut self, counter: u8, by: u32) -> bool {
+        let journal = &mut self.journal;
+        let len = journal.len;
+        let mut values = vec![&mut self.values[usize::from(counter)]];
+        let (wrapped, from_head) = journal.ring.split_at_mut(journal.head);
+        let used = from_head.iter_mut().chain(wrapped).take(len);
+        values.extend(
+            used.filter(|undo| undo.slot == Slot::Counter(counter))
+                .map(|undo| &mut undo.old),
+        );
+        let is_between = |value: u32| value > 0 && value < u32::MAX - by;
+        if !values.iter().all(|value| is_between(**value)) {
+            return false;
+        }
+        for value in values {
+            *value += by;
+        }
+        true
+    }
+
     /// Runs a microinstruction of the decision `seq`.
     #[inline]
     pub fn run(&mut self, seq: u64, micro: Micro, regs: &[u64; reg::COUNT]) {
@@ -275,6 +298,39 @@ mod tests {
         c.commit(3);
         c.squash(0);
         assert_eq!(c.values()[0], 3);
+    }
+
+    #[test]
+    fn an_advanced_counter_is_squashed_as_if_it_had_begun_there() {
+        let start = |value: u32| {
+            let mut c = Counters::new(2, 0, 1, true);
+            c.reset([(0, value), (1, 77)].into_iter());
+            for seq in 1..=30 {
+                c.run(seq, Micro::Inc(seq as u8 % 2), &NO_REGS);
+            }
+            c.commit(10);
+            c
+        };
+        let (mut advanced, mut straight) = (start(100), start(1100));
+        assert!(advanced.advance(0, 1000));
+        for seq in [28, 20, 11, 0] {
+            advanced.squash(seq);
+            straight.squash(seq);
+            assert_eq!(advanced.values(), straight.values());
+            assert_eq!(advanced.flags(), straight.flags());
+        }
+    }
+
+    #[test]
+    fn a_counter_is_not_advanced_to_where_flags_change() {
+        let mut c = Counters::new(1, 0, 1, true);
+        assert!(!c.advance(0, 1), "zero is a flag");
+        c.reset([(0, u32::MAX - 10)].into_iter());
+        c.run(1, Micro::Inc(0), &NO_REGS);
+        assert!(!c.advance(0, 9));
+        assert_eq!(c.values()[0], u32::MAX - 9);
+        assert!(c.advance(0, 8));
+        assert_eq!(c.flags(), 0);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::tables::{Micro, Sequence, Tables, Template};
 pub type GuestRead<'a> = dyn FnMut(u64, &mut [u8]) -> bool + 'a;
 
 /// The consumer of a profile buffer, called when a handler executes `d_drain`.
-pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool)>;
+pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool) + Send>;
 
 /// A production in the form that the hot path wants.
 #[derive(Clone, Debug)]
@@ -67,6 +67,27 @@ impl fmt::Debug for DiseEngine {
             .field("counters", &self.counters.values())
             .field("stats", &self.stats)
             .finish_non_exhaustive()
+    }
+}
+
+impl Clone for DiseEngine {
+    /// The consumer of [`DiseEngine::set_drain`] stays with the original.
+    fn clone(&self) -> Self {
+        DiseEngine {
+            patterns: self.patterns.clone(),
+            conditions: self.conditions,
+            owner: self.owner,
+            replacing: self.replacing,
+            rules: self.rules.clone(),
+            initial: self.initial.clone(),
+            counters: self.counters.clone(),
+            pattern_table: self.pattern_table.clone(),
+            replacement_table: self.replacement_table.clone(),
+            config: self.config.clone(),
+            registers_read: self.registers_read,
+            stats: self.stats.clone(),
+            drain: None,
+        }
     }
 }
 
@@ -153,6 +174,13 @@ impl DiseEngine {
     #[must_use]
     pub fn counters(&self) -> &[u32] {
         self.counters.values()
+    }
+
+    /// Adds `by` to a counter as if it had been so much further from the beginning, on every path
+    /// that is in flight. False, and nothing is changed, if a flag of it is or would be set.
+    #[must_use]
+    pub fn advance_counter(&mut self, counter: u8, by: u32) -> bool {
+        self.counters.advance(counter, by)
     }
 
     /// What happened since the last reset.

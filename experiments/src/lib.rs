@@ -10,6 +10,7 @@ mod row;
 mod runner;
 mod spec;
 mod store;
+mod timed;
 
 pub use findings::findings;
 pub use hps_profile::ProfileKind;

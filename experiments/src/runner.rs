@@ -1,24 +1,17 @@
 //! The runner: one functional pass a program for all accuracies, then timed runs in parallel.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
-use hps_productions::{
-    Collector, CollectorOptions, GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint,
-};
+use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::Process;
+use hps_sim_core::machine::Machine;
+use hps_sim_core::probe::Probe;
 use rayon::prelude::*;
 
-use crate::machine::dise_config;
 use crate::plan::{Plan, Point, Program, VERSION};
 use crate::row::{AccuracyResult, Row, TimingResult};
 use crate::store::{Store, StoreError};
+use crate::timed::{self, Baseline, Family, check_end, guarded, start};
 
 /// Hears of progress. Called from several threads.
 pub trait Observer: Sync {
@@ -34,9 +27,6 @@ pub trait Observer: Sync {
 
 /// Nobody listens.
 impl Observer for () {}
-
-/// The baseline of a program on a machine: cycles and instructions without DISE.
-type Baseline = Result<(u64, u64), String>;
 
 /// Runs every point of a plan that the store does not hold, and returns the rows of all points in
 /// the order of the plan. Results do not depend on the number of threads.
@@ -136,19 +126,17 @@ fn run_program(
         },
         || baselines(plan, program, points, observer),
     );
-    points.par_iter().try_for_each(|point| {
+    let failed_write = Mutex::new(None);
+    let put = |point: &Point, timing: Option<Result<TimingResult, String>>| {
         let mut row = empty_row(plan, point);
         match &pass {
-            Ok(pass) => {
-                row.accuracy = Some(pass.accuracy(point));
-                if point.timed {
-                    match timed_point(plan, point, &baselines[point.machine], pass.instructions) {
-                        Ok(timing) => row.timing = Some(timing),
-                        Err(why) => row.failure = Some(why),
-                    }
-                }
-            }
+            Ok(pass) => row.accuracy = Some(pass.accuracy(point)),
             Err(why) => row.failure = Some(why.clone()),
+        }
+        match timing {
+            Some(Ok(timing)) if row.failure.is_none() => row.timing = Some(timing),
+            Some(Err(why)) if row.failure.is_none() => row.failure = Some(why),
+            _ => {}
         }
         if point.timed {
             let (at, one_in) = plan.grid[point.at];
@@ -159,8 +147,41 @@ fn run_program(
                 at.burst
             ));
         }
-        sink.put(row)
-    })
+        if let Err(error) = sink.put(row) {
+            *failed_write.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        }
+    };
+    let (timed, others): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|p| p.timed);
+    others.par_iter().for_each(|point| put(point, None));
+    match &pass {
+        Err(_) => timed.iter().for_each(|point| put(point, None)),
+        Ok(pass) => families(plan, timed).par_iter().for_each(|points| {
+            let cannot_write = failed_write.lock().is_ok_and(|error| error.is_some());
+            if cannot_write {
+                return;
+            }
+            let family = Family {
+                plan,
+                baseline: &baselines[points[0].machine],
+                instructions: pass.instructions,
+            };
+            family.run(points, &|point, timing| put(point, Some(timing)));
+        }),
+    }
+    failed_write
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
+}
+
+/// Points that differ in sparsity alone, in ascending order of it.
+fn families<'a>(plan: &Plan, mut points: Vec<&'a Point>) -> Vec<Vec<&'a Point>> {
+    let family = |p: &Point| (p.machine, p.profile, plan.grid[p.at].0.burst);
+    points.sort_by_key(|p| (family(p), plan.grid[p.at].0.sparsity));
+    points
+        .chunk_by(|a, b| family(a) == family(b))
+        .map(<[_]>::to_vec)
+        .collect()
 }
 
 fn baselines(
@@ -176,47 +197,11 @@ fn baselines(
             if !points.iter().any(|p| p.timed && p.machine == m) {
                 return Err("not timed".to_string());
             }
-            let baseline = guarded(|| {
-                let process = start(program)?;
-                let core = timed_run(machine, process, hps_sim_core::editor::NoEditor, program)?;
-                Ok((core.stats.cycles, core.stats.commit_program_instructions))
-            });
+            let baseline = timed::baseline(program, machine);
             observer.done(&format!("{}: baseline on {}", program.name, machine.name));
             baseline
         })
         .collect()
-}
-
-/// A panic in a run is a defect of the lab, but one that costs one point only.
-fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("no message");
-        Err(format!("internal error: {text}"))
-    })
-}
-
-fn start(program: &Program) -> Result<Process, String> {
-    Process::new(program.image.clone(), &program.process).map_err(|e| e.to_string())
-}
-
-/// What a program's end and output must be for its results to count.
-fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(), String> {
-    match stop {
-        Stop::Exit(0) => {}
-        Stop::Exit(code) => return Err(format!("the program ended with exit code {code}")),
-        Stop::Limit => return Err("the program was stopped at its instruction limit".to_string()),
-        Stop::Fault(trap) => return Err(format!("the program faulted: {trap}")),
-    }
-    match program.expected {
-        Some(expected) if process.os.captured_stdout() != expected.as_bytes() => {
-            Err("the program printed something else than it should".to_string())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The profiles of all points from one functional run.
@@ -341,62 +326,6 @@ impl Pass {
             population,
         }
     }
-}
-
-fn timed_point(
-    plan: &Plan,
-    point: &Point,
-    baseline: &Baseline,
-    instructions: u64,
-) -> Result<TimingResult, String> {
-    let (baseline_cycles, baseline_instructions) = baseline.clone()?;
-    guarded(|| {
-        let program = &plan.programs[point.program];
-        let machine = &plan.machines[point.machine];
-        let options = CollectorOptions {
-            dise: dise_config(machine),
-            // Accuracy comes from the functional pass, which agrees count for count.
-            streams: None,
-            ..CollectorOptions::default()
-        };
-        let collector = Collector::new(point.profile, plan.grid[point.at].0, &options)
-            .map_err(|e| e.to_string())?;
-        let mut process = start(program)?;
-        let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-        let core = timed_run(machine, process, engine, program)?;
-        let s = &core.stats;
-        for (what, count) in [
-            ("functional", instructions),
-            ("baseline", baseline_instructions),
-        ] {
-            if s.commit_program_instructions != count {
-                return Err(format!(
-                    "the profiled run committed {} instructions of the program, the {what} run {count}",
-                    s.commit_program_instructions
-                ));
-            }
-        }
-        Ok(TimingResult {
-            baseline_cycles,
-            cycles: s.cycles,
-            overhead: s.cycles as f64 / baseline_cycles as f64 - 1.0,
-            instructions: s.commit_program_instructions,
-            inserted_instructions: s.commit_inserted_instructions,
-            handler_instructions: s.commit_handler_instructions,
-        })
-    })
-}
-
-fn timed_run<E: DecodeEditor>(
-    machine: &MachineConfig,
-    process: Process,
-    editor: E,
-    program: &Program,
-) -> Result<Core<E, NoProbe>, String> {
-    let mut core = Core::with(machine, process, editor, NoProbe);
-    let stop = core.run_to_end();
-    check_end(program, stop, &core.process)?;
-    Ok(core)
 }
 
 fn empty_row(plan: &Plan, point: &Point) -> Row {

@@ -51,6 +51,22 @@ impl Default for CodeCache {
     }
 }
 
+impl Clone for CodeCache {
+    fn clone(&self) -> Self {
+        // Not the whole index: the host would commit all of it.
+        let mut index = vec![0; self.index.len()];
+        for &number in &self.numbers {
+            index[number] = self.index[number];
+        }
+        CodeCache {
+            pages: self.pages.clone(),
+            numbers: self.numbers.clone(),
+            index,
+            ..*self
+        }
+    }
+}
+
 impl CodeCache {
     /// An empty cache.
     #[must_use]

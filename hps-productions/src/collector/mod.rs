@@ -1,6 +1,7 @@
 //! Collecting a profile with DISE: productions in, profile out.
 
 mod read;
+mod take_over;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -297,6 +298,12 @@ impl Collector {
         *self.lock() = Accumulator::new(self.streams.as_ref(), self.point)?;
         let mut engine = self.set.engine(&self.dise)?;
         engine.reset(&process.hart.r);
+        self.attach(&mut engine);
+        Ok(engine)
+    }
+
+    /// What the engine drains comes to this collector.
+    fn attach(&self, engine: &mut DiseEngine) {
         if let Some(area) = self.data_area("DataStream_buffer") {
             let accumulator = Arc::clone(&self.accumulator);
             engine.set_drain(Box::new(move |read| {
@@ -309,7 +316,6 @@ impl Collector {
                 }
             }));
         }
-        Ok(engine)
     }
 
     fn map(&self, mem: &mut Memory) -> Result<(), CollectorError> {

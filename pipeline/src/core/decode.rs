@@ -16,6 +16,7 @@ use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
 /// A replacement sequence under way.
+#[derive(Clone)]
 pub(super) struct Expansion {
     trigger: Front,
     production: u8,

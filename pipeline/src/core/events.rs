@@ -18,7 +18,7 @@ pub struct Event {
 }
 
 /// Future events in the order in which they were added.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Events {
     list: Vec<Event>,
     /// The first of their cycles, or the end of time.

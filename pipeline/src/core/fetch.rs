@@ -21,6 +21,7 @@ pub(super) const UNKNOWN_TARGET: u64 = 1;
 const NO_PAGE: u64 = u64::MAX;
 
 /// The page of decoded code that fetch read last.
+#[derive(Clone)]
 pub(super) struct CodePage {
     /// Its number, or [`NO_PAGE`].
     number: u64,
@@ -36,6 +37,7 @@ impl CodePage {
 }
 
 /// Where fetch stands.
+#[derive(Clone)]
 pub(super) struct FetchState {
     pub pc: u64,
     pub stall_until: u64,

@@ -11,6 +11,7 @@ use super::uop::{Front, NO_CHECKPOINT};
 const GAP: usize = 8;
 
 /// Decoded instructions, a gap, fetched instructions; each oldest first.
+#[derive(Clone)]
 pub struct FrontQueue {
     ring: Ring<Front>,
     head: usize,

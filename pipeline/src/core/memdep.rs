@@ -9,6 +9,7 @@ use crate::config::MemDep;
 const INVALID: u32 = u32::MAX;
 
 /// Which older stores a load waits for before it may read.
+#[derive(Clone)]
 pub enum MemoryDependence {
     /// All those whose addresses are not known.
     Conservative,
@@ -36,6 +37,7 @@ impl MemoryDependence {
 }
 
 /// The two tables of the store set predictor.
+#[derive(Clone)]
 pub struct StoreSets {
     /// Store set of an instruction, by a hash of its address.
     ssit: Vec<u32>,

@@ -12,6 +12,7 @@ mod commit;
 mod cpi;
 mod decode;
 mod dispatch;
+mod duplicate;
 mod events;
 mod fetch;
 mod front_queue;
@@ -63,6 +64,7 @@ use uop::{Inserted, NO_PRODUCER, StageCycles};
 const DEADLOCK_CYCLES: u64 = 1_000_000;
 
 /// The numbers of a [`MachineConfig`] that the stages use, in the form in which they use them.
+#[derive(Clone)]
 pub(crate) struct Params {
     pub fetch_width: usize,
     pub fetch_buffer: usize,

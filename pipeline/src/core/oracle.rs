@@ -30,6 +30,7 @@ struct FetchedStore {
 }
 
 /// What the perfect predictor knows.
+#[derive(Clone)]
 pub(super) struct Oracle {
     hart: Hart,
     stores: VecDeque<FetchedStore>,

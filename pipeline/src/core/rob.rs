@@ -30,6 +30,7 @@ impl Slot {
 
 /// The reorder buffer. Positions only grow (a squash takes back the youngest); the slot of a
 /// position is its low bits. Positions start at 1, so that 0 is older than all of them.
+#[derive(Clone)]
 pub struct Rob {
     slots: Box<[MicroOp]>,
     mask: u64,

@@ -13,6 +13,7 @@ use super::rob::Slot;
 const HORIZON: u64 = 256;
 
 /// The sets of the scheduler.
+#[derive(Clone)]
 pub struct Scheduler {
     /// Words of a set: one bit for each slot of the ROB. A power of two.
     words: usize,

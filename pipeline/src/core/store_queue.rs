@@ -46,6 +46,7 @@ impl StoreEntry {
 }
 
 /// The ring of stores in flight. Positions only grow; a squash takes back the youngest.
+#[derive(Clone)]
 pub struct StoreQueue {
     ring: Ring<StoreEntry>,
     capacity: u64,

@@ -18,6 +18,7 @@ struct Pool {
 }
 
 /// All pools, and how each class uses them.
+#[derive(Clone)]
 pub struct Units {
     timing: [UnitTiming; OpClass::COUNT],
     pools: Ring<Pool>,

@@ -200,6 +200,36 @@ impl Memory {
         })
     }
 
+    /// A copy of this memory: content, permissions, limits.
+    ///
+    /// # Errors
+    /// [`MemoryError::Reserve`] if the host refuses.
+    pub fn duplicate(&self) -> Result<Memory, MemoryError> {
+        let mut copy = Memory::new(self.limit_bytes)?;
+        // Nothing but zeros lies outside what is mapped and what was.
+        let mut first = 0;
+        for pages in self.pages.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
+            let range = first..first + pages.len();
+            first = range.end;
+            if pages[0] == 0 {
+                continue;
+            }
+            copy.pages[range.clone()].copy_from_slice(pages);
+            for page in range {
+                if self.pages[page] & bits::WRITTEN != 0 {
+                    let bytes = page << PAGE_SHIFT..(page + 1) << PAGE_SHIFT;
+                    copy.bytes[bytes.clone()].copy_from_slice(&self.bytes[bytes]);
+                }
+            }
+        }
+        copy.regions = self.regions.clone();
+        copy.mapped_bytes = self.mapped_bytes;
+        copy.retired_pages = self.retired_pages;
+        copy.dirty = self.dirty.clone();
+        copy.code_epoch = self.code_epoch;
+        Ok(copy)
+    }
+
     /// Maps zero pages at `addr`, in place of whatever was mapped there.
     ///
     /// # Errors

@@ -106,7 +106,7 @@ pub(super) struct OpenFile {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Descriptor {
+pub(super) struct Descriptor {
     slot: usize,
     cloexec: bool,
 }
@@ -114,8 +114,8 @@ struct Descriptor {
 /// Descriptors and the open files that they stand for.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
-    descriptors: Vec<Option<Descriptor>>,
-    files: Vec<Option<(OpenFile, u32)>>,
+    pub(super) descriptors: Vec<Option<Descriptor>>,
+    pub(super) files: Vec<Option<(OpenFile, u32)>>,
 }
 
 impl Descriptors {

@@ -12,6 +12,7 @@ pub mod abi_riscv64;
 mod descriptor_calls;
 mod descriptors;
 mod dispatch;
+mod duplicate;
 pub mod errno;
 mod files;
 mod memory;
@@ -40,6 +41,7 @@ use self::streams::{Streams, Which};
 use crate::image::{Isa, LoadError};
 use crate::process::ProcessConfig;
 
+pub use self::duplicate::DuplicateError;
 pub use self::signals::{Action, AltStack, SigInfo, Signal, exit_code_of_fault};
 pub use self::streams::{Output, Stdin};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};

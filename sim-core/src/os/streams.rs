@@ -39,9 +39,9 @@ pub(super) enum Which {
 /// The standard streams.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
-    input: Stdin,
+    pub(super) input: Stdin,
     input_position: usize,
-    modes: [Output; 2],
+    pub(super) modes: [Output; 2],
     captured: [Vec<u8>; 2],
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::hart::Hart;
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_down, page_align_up};
-use crate::os::{Linux, Output, Stdin};
+use crate::os::{DuplicateError, Linux, Output, Stdin};
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
 /// empty input, discarded output.
@@ -105,6 +105,22 @@ impl Process {
             mem,
             os,
             image,
+        })
+    }
+}
+
+impl Process {
+    /// A second process in the same state, which shares nothing with this one.
+    ///
+    /// # Errors
+    /// [`DuplicateError`] if both would share something of the host that one of them can change:
+    /// its standard streams, files of a writable root; or if the host refuses memory.
+    pub fn duplicate(&self) -> Result<Process, DuplicateError> {
+        Ok(Process {
+            hart: self.hart.clone(),
+            mem: self.mem.duplicate()?,
+            os: self.os.duplicate()?,
+            image: self.image.clone(),
         })
     }
 }

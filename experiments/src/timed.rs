@@ -1,0 +1,212 @@
+//! Timed runs: the baseline of a program, and its points.
+//!
+//! Points that differ in sparsity alone are the same run until the first of them samples
+//! ([`Collector::take_over`]). Of such a family the sparsest point runs ahead; the others begin as
+//! duplicates of it, just before their first burst. Their results are those of runs from the
+//! beginning, to the cycle.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hps_dise::DiseEngine;
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Core;
+use hps_productions::{Collector, CollectorOptions};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use crate::machine::dise_config;
+use crate::plan::{Plan, Point, Program};
+use crate::row::TimingResult;
+
+/// Cycles and instructions of a program on a machine without DISE.
+pub type Baseline = Result<(u64, u64), String>;
+
+/// Instructions that the run ahead commits between two looks at how far away the next burst is.
+const SLICE: u64 = 16_384;
+
+/// More instructions than any machine has in flight, each of which may be an event.
+const IN_FLIGHT: u64 = 8192;
+
+/// A panic in a run is a defect of the lab, but one that costs one point only.
+pub fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(format!("internal error: {text}"))
+    })
+}
+
+/// A process at the beginning of a program.
+pub fn start(program: &Program) -> Result<Process, String> {
+    Process::new(program.image.clone(), &program.process).map_err(|e| e.to_string())
+}
+
+/// What a program's end and output must be for its results to count.
+pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(), String> {
+    match stop {
+        Stop::Exit(0) => {}
+        Stop::Exit(code) => return Err(format!("the program ended with exit code {code}")),
+        Stop::Limit => return Err("the program was stopped at its instruction limit".to_string()),
+        Stop::Fault(trap) => return Err(format!("the program faulted: {trap}")),
+    }
+    match program.expected {
+        Some(expected) if process.os.captured_stdout() != expected.as_bytes() => {
+            Err("the program printed something else than it should".to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Times a program without DISE.
+pub fn baseline(program: &Program, machine: &MachineConfig) -> Baseline {
+    guarded(|| {
+        let mut core = Core::with(machine, start(program)?, NoEditor, NoProbe);
+        let stop = core.run_to_end();
+        check_end(program, stop, &core.process)?;
+        Ok((core.stats.cycles, core.stats.commit_program_instructions))
+    })
+}
+
+/// What all points of a family have in common.
+pub struct Family<'a> {
+    pub plan: &'a Plan,
+    pub baseline: &'a Baseline,
+    /// Of the functional pass.
+    pub instructions: u64,
+}
+
+impl Family<'_> {
+    /// Times points of one program that differ in sparsity alone, in ascending order of it.
+    /// `done` hears of each, from several threads.
+    pub fn run(
+        &self,
+        points: &[&Point],
+        done: &(dyn Fn(&Point, Result<TimingResult, String>) + Sync),
+    ) {
+        let Some((&last, others)) = points.split_last() else {
+            return;
+        };
+        let mut ahead = guarded(|| Run::start(self.plan, last));
+        rayon::scope(|scope| {
+            for &point in others {
+                let begun = guarded(|| match &mut ahead {
+                    Ok(run) => run.begin(self.plan, point),
+                    Err(_) => Ok(None),
+                });
+                if begun.is_err() {
+                    // The run ahead is in an undefined state.
+                    ahead = Err("the run ahead failed".to_string());
+                }
+                scope.spawn(move |_| {
+                    done(
+                        point,
+                        guarded(|| match begun {
+                            Ok(Some(run)) => self.finish(run, point),
+                            _ => self.finish(Run::start(self.plan, point)?, point),
+                        }),
+                    );
+                });
+            }
+            done(
+                last,
+                guarded(|| {
+                    let run = ahead.or_else(|_| Run::start(self.plan, last))?;
+                    self.finish(run, last)
+                }),
+            );
+        });
+    }
+
+    fn finish(&self, mut run: Run, point: &Point) -> Result<TimingResult, String> {
+        let (baseline_cycles, baseline_instructions) = self.baseline.clone()?;
+        let stop = run.ended.unwrap_or_else(|| run.core.run_to_end());
+        check_end(&self.plan.programs[point.program], stop, &run.core.process)?;
+        let s = &run.core.stats;
+        for (what, count) in [
+            ("functional", self.instructions),
+            ("baseline", baseline_instructions),
+        ] {
+            if s.commit_program_instructions != count {
+                return Err(format!(
+                    "the profiled run committed {} instructions of the program, the {what} run {count}",
+                    s.commit_program_instructions
+                ));
+            }
+        }
+        Ok(TimingResult {
+            baseline_cycles,
+            cycles: s.cycles,
+            overhead: s.cycles as f64 / baseline_cycles as f64 - 1.0,
+            instructions: s.commit_program_instructions,
+            inserted_instructions: s.commit_inserted_instructions,
+            handler_instructions: s.commit_handler_instructions,
+        })
+    }
+}
+
+/// A profiled run under way.
+struct Run {
+    collector: Collector,
+    core: Core<DiseEngine>,
+    ended: Option<Stop>,
+}
+
+impl Run {
+    fn start(plan: &Plan, point: &Point) -> Result<Run, String> {
+        let collector = collector(plan, point)?;
+        let mut process = start(&plan.programs[point.program])?;
+        let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
+        Ok(Run {
+            collector,
+            core: Core::with(&plan.machines[point.machine], process, engine, NoProbe),
+            ended: None,
+        })
+    }
+
+    /// Goes on to just before the first burst of a point, and begins its run there. None if that
+    /// cannot be done: then it has to run from the beginning.
+    fn begin(&mut self, plan: &Plan, point: &Point) -> Result<Option<Run>, String> {
+        let collector = collector(plan, point)?;
+        while self.ended.is_none() && self.events_to(&collector) > SLICE + IN_FLIGHT {
+            self.ended = match self.core.run(SLICE) {
+                Stop::Limit => None,
+                stop => Some(stop),
+            };
+        }
+        let Ok(mut core) = self.core.duplicate() else {
+            return Ok(None);
+        };
+        let hart = &mut core.process.hart;
+        if !collector.take_over(&self.collector, hart, &mut core.editor) {
+            return Ok(None);
+        }
+        Ok(Some(Run {
+            collector,
+            core,
+            ended: self.ended,
+        }))
+    }
+
+    /// Events from here to the first burst of another point.
+    fn events_to(&self, collector: &Collector) -> u64 {
+        let more = self.collector.point().sparsity - collector.point().sparsity;
+        self.collector
+            .events_left(&self.core.editor)
+            .saturating_sub(more)
+    }
+}
+
+fn collector(plan: &Plan, point: &Point) -> Result<Collector, String> {
+    let options = CollectorOptions {
+        dise: dise_config(&plan.machines[point.machine]),
+        // Accuracy comes from the functional pass, which agrees count for count.
+        streams: None,
+        ..CollectorOptions::default()
+    };
+    Collector::new(point.profile, plan.grid[point.at].0, &options).map_err(|e| e.to_string())
+}

@@ -1,0 +1,87 @@
+//! Runs at several sampling points that have their beginning in common.
+//!
+//! Until the first event is sampled, runs at points of the same profile differ in nothing but how far
+//! the first counter is from its maximum. So the run with the greatest sparsity goes ahead, and just
+//! before another one would sample for the first time, it is duplicated and the duplicate's counter
+//! put forward. What comes out is the same to the cycle.
+
+use hps_dise::DiseEngine;
+use hps_sim_core::hart::Hart;
+use hps_sim_core::inst::reg;
+
+use super::Collector;
+use crate::point::{COUNTER_MAX, SAMPLE_FREQ};
+
+impl Collector {
+    /// Makes a run of `other`, a collector of the same profile and burst length with the same or a
+    /// greater sparsity, one of this collector from the beginning. False if an event has been sampled
+    /// (or may have been, on a path still in flight) or the collectors differ in more than sparsity:
+    /// then nothing is changed.
+    ///
+    /// The engine is that of a duplicate, since it gets this collector's consumer.
+    #[must_use]
+    pub fn take_over(&self, other: &Self, hart: &mut Hart, engine: &mut DiseEngine) -> bool {
+        let is_same = (self.kind, self.point.burst, &self.dise, self.guest_range())
+            == (
+                other.kind,
+                other.point.burst,
+                &other.dise,
+                other.guest_range(),
+            );
+        let by = other.point.sparsity.checked_sub(self.point.sparsity);
+        let by = by.and_then(|by| u32::try_from(by).ok());
+        let (Some(counter), Some(by)) = (sampling_counter(engine), by) else {
+            return false;
+        };
+        if !is_same
+            || !has_begun_with(other, hart)
+            || !others_as_in_the_beginning(counter, hart, engine)
+            || !engine.advance_counter(counter, by)
+        {
+            return false;
+        }
+        for (register, value) in self.point.registers() {
+            hart.r[usize::from(register)] = value;
+        }
+        self.attach(engine);
+        true
+    }
+
+    /// Events until the next burst begins, on the predicted path.
+    #[must_use]
+    pub fn events_left(&self, engine: &DiseEngine) -> u64 {
+        let value = sampling_counter(engine)
+            .and_then(|counter| engine.counters().get(usize::from(counter)))
+            .map_or(COUNTER_MAX, |&value| u64::from(value));
+        COUNTER_MAX - value
+    }
+}
+
+/// The counter whose overflow turns sampling on.
+fn sampling_counter(engine: &DiseEngine) -> Option<u8> {
+    let mut initial = engine.initial_assignments().iter();
+    initial
+        .find(|(_, register)| *register == SAMPLE_FREQ)
+        .map(|(counter, _)| *counter)
+}
+
+/// The sampling registers still hold what this collector put there.
+fn has_begun_with(collector: &Collector, hart: &Hart) -> bool {
+    let mut registers = collector.point.registers().into_iter();
+    registers.all(|(register, value)| hart.r[usize::from(register)] == value)
+}
+
+/// Every counter but one has its first value: no burst has ended.
+fn others_as_in_the_beginning(counter: u8, hart: &Hart, engine: &DiseEngine) -> bool {
+    let first = |number: u8| -> u32 {
+        let mut initial = engine.initial_assignments().iter();
+        initial
+            .find(|(counter, _)| *counter == number)
+            .map_or(0, |&(_, register): &(u8, u8)| {
+                debug_assert!(register >= reg::DISE);
+                hart.r[usize::from(register)] as u32
+            })
+    };
+    let mut counters = (0..).zip(engine.counters());
+    counters.all(|(number, &value)| number == counter || value == first(number))
+}

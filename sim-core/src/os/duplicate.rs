@@ -1,0 +1,125 @@
+//! A second operating system in the same state, so that a run can go on in two ways.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+
+use super::Linux;
+use super::descriptors::{Descriptors, Kind, Listing, OpenFile};
+use super::streams::{Output, Stdin, Streams};
+
+/// Why a process cannot be duplicated: both would change one and the same thing outside.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DuplicateError {
+    /// The host's own standard stream.
+    #[error(
+        "the program uses the lab's own standard streams; give it an input of its own and capture what it prints"
+    )]
+    Stream,
+    /// Files that the program may change.
+    #[error("the program may change files; run it without --writable")]
+    Writable,
+    /// A pipe inside the program.
+    #[error("the program has a pipe open")]
+    Pipe,
+    /// An open file that cannot be opened once more.
+    #[error("a file that the program has open cannot be opened once more: {cause}")]
+    File {
+        /// The host's own words.
+        cause: String,
+    },
+    /// No memory for it.
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryError),
+}
+
+impl Linux {
+    /// The same again. What it warns of is kept for [`Linux::warnings`]; nobody is told at once.
+    ///
+    /// # Errors
+    /// If both would share something of the host that one of them can change.
+    pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
+        if self.writable {
+            return Err(DuplicateError::Writable);
+        }
+        Ok(Linux {
+            abi: self.abi,
+            files: self.files.try_clone(duplicate_file)?,
+            streams: duplicate_streams(&self.streams)?,
+            root: self.root.clone(),
+            writable: false,
+            cwd: self.cwd.clone(),
+            exe: self.exe.clone(),
+            umask: self.umask,
+            heap: self.heap,
+            signals: self.signals.clone(),
+            random: self.random.clone(),
+            limits: self.limits.clone(),
+            output_limit: self.output_limit,
+            output_left: self.output_left,
+            clear_tid: self.clear_tid,
+            thread_name: self.thread_name,
+            now_ns: self.now_ns,
+            stop: self.stop.clone(),
+            warnings: self.warnings.clone(),
+            warned: self.warned.clone(),
+            sink: None,
+        })
+    }
+}
+
+fn duplicate_streams(streams: &Streams) -> Result<Streams, DuplicateError> {
+    if streams.input == Stdin::Inherit || streams.modes.contains(&Output::Inherit) {
+        return Err(DuplicateError::Stream);
+    }
+    Ok(streams.clone())
+}
+
+fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
+    let kind = match &file.kind {
+        Kind::Stdin => Kind::Stdin,
+        Kind::Output(which) => Kind::Output(*which),
+        Kind::File(file) => Kind::File(reopen(file).map_err(|e| DuplicateError::File {
+            cause: e.to_string(),
+        })?),
+        Kind::Directory(listing) => Kind::Directory(Listing {
+            entries: listing.entries.clone(),
+            position: listing.position,
+        }),
+        Kind::PipeReader(_) | Kind::PipeWriter(_) => return Err(DuplicateError::Pipe),
+        Kind::Null => Kind::Null,
+        Kind::Zero => Kind::Zero,
+        Kind::Random => Kind::Random,
+        Kind::Place => Kind::Place,
+    };
+    Ok(OpenFile {
+        kind,
+        flags: file.flags,
+        path: file.path.clone(),
+    })
+}
+
+/// Opens a file once more, with a position of its own. (Duplicated descriptors share theirs.)
+fn reopen(file: &File) -> std::io::Result<File> {
+    let position = (&*file).stream_position()?;
+    let mut copy = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    copy.seek(SeekFrom::Start(position))?;
+    Ok(copy)
+}
+
+impl Descriptors {
+    /// The same table over copies of the files. Descriptors that share a file do so there too.
+    fn try_clone<E>(
+        &self,
+        copy: impl Fn(&OpenFile) -> Result<OpenFile, E>,
+    ) -> Result<Descriptors, E> {
+        let file = |slot: &Option<(OpenFile, u32)>| match slot {
+            Some((file, count)) => Ok(Some((copy(file)?, *count))),
+            None => Ok(None),
+        };
+        Ok(Descriptors {
+            descriptors: self.descriptors.clone(),
+            files: self.files.iter().map(file).collect::<Result<_, E>>()?,
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! A duplicated machine goes on as the one that it was made of, and a run that begins as a duplicate
+//! of a sparser one is the run from the beginning, to the cycle.
+
+mod guest;
+
+use guest::{find, in_parallel, machine, outcome_of_core, workload};
+use hps_dise::DiseEngine;
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Core;
+use hps_productions::{Collector, CollectorOptions, SamplePoint};
+use hps_profile::ProfileKind;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::memory::PAGE_SIZE;
+use hps_sim_core::os::{DuplicateError, Output, Stdin};
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::Size;
+
+fn collector(kind: ProfileKind, point: SamplePoint) -> Collector {
+    let options = CollectorOptions {
+        streams: None,
+        ..CollectorOptions::default()
+    };
+    Collector::new(kind, point, &options).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn profiled(name: &str, collector: &Collector, machine: &MachineConfig) -> Core<DiseEngine> {
+    let mut process = workload(name, Size::Small);
+    let engine = collector
+        .install(&mut process)
+        .unwrap_or_else(|e| panic!("{e}"));
+    Core::with(machine, process, engine, NoProbe)
+}
+
+/// Every number that a core counts.
+fn numbers(core: &Core<DiseEngine>) -> String {
+    format!(
+        "{:?} {:?} {:?} {:?} {:?}",
+        core.stats,
+        core.cpi,
+        core.memory_stats(),
+        core.editor.counters(),
+        core.editor.stats()
+    )
+}
+
+/// Everything that the program can see.
+fn assert_same_memory(a: &Process, b: &Process, what: &str) {
+    assert_eq!(a.hart, b.hart, "{what}");
+    let ranges: Vec<_> = a.mem.mapped_ranges().collect();
+    assert_eq!(ranges, b.mem.mapped_ranges().collect::<Vec<_>>(), "{what}");
+    let (mut x, mut y) = ([0; PAGE_SIZE as usize], [0; PAGE_SIZE as usize]);
+    for page in ranges
+        .into_iter()
+        .flat_map(|r| r.step_by(PAGE_SIZE as usize))
+    {
+        assert_eq!(a.mem.permissions(page), b.mem.permissions(page), "{what}");
+        let read = (
+            a.mem.read_bytes(page, &mut x),
+            b.mem.read_bytes(page, &mut y),
+        );
+        assert_eq!(read.0, read.1, "{what}: {page:#x}");
+        assert!(x == y, "{what}: page {page:#x}");
+    }
+}
+
+#[test]
+fn both_go_on_as_one_would_alone() {
+    let machines = ["hps-4wide", "tiny-2wide", "wide-8"]
+        .map(|name| MachineConfig::preset(name).unwrap_or_else(|e| panic!("{e}")));
+    let numbered: Vec<_> = hps_workloads::all().iter().enumerate().collect();
+    in_parallel(&numbered, |&(number, w)| {
+        let machine = &machines[number % 3];
+        let collector = collector(
+            ProfileKind::ALL[number % 3],
+            SamplePoint::from_frequency(10, 20).unwrap_or_else(|e| panic!("{e}")),
+        );
+        let mut straight = profiled(w.name, &collector, machine);
+        let mut divided = profiled(w.name, &collector, machine);
+        // In the middle of a cycle, of bursts, and of handlers.
+        for part in [30_001, 7, 50_002] {
+            assert_eq!(straight.run(part), Stop::Limit);
+            assert_eq!(divided.run(part), Stop::Limit);
+            let mut copy = divided.duplicate().unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(numbers(&copy), numbers(&divided), "{}", w.name);
+            copy.run(1000);
+            // One that ran ahead leaves no trace in the other. Once it is the one that goes on.
+            if part == 7 {
+                assert_eq!(straight.run(1000), Stop::Limit);
+                divided = copy;
+            }
+        }
+        assert_eq!(straight.run(100_000), Stop::Limit);
+        assert_eq!(divided.run(100_000), Stop::Limit);
+        assert_eq!(numbers(&straight), numbers(&divided), "{}", w.name);
+        assert_same_memory(&straight.process, &divided.process, w.name);
+    });
+}
+
+#[test]
+fn a_run_taken_over_is_the_run_from_the_beginning() {
+    let all: Vec<_> = hps_workloads::all()
+        .iter()
+        .flat_map(|w| ProfileKind::ALL.map(|kind| (w, kind)))
+        .collect();
+    let is_sampled = in_parallel(&all, |&(w, kind)| {
+        let what = format!("{}: {kind}", w.name);
+        let machine = machine();
+        let (sparse, dense) = (
+            SamplePoint::new(100, 1_000_000),
+            SamplePoint::new(100, 7000),
+        );
+        let (sparse, dense) = (sparse.expect("a point"), dense.expect("a point"));
+        let ahead_of = collector(kind, sparse);
+        let mut ahead = profiled(w.name, &ahead_of, &machine);
+        while dense.sparsity - (sparse.sparsity - ahead_of.events_left(&ahead.editor)) > 1500 {
+            assert_eq!(ahead.run(1000), Stop::Limit);
+        }
+        let mut begun = ahead.duplicate().unwrap_or_else(|e| panic!("{e}"));
+        let by = collector(kind, dense);
+        assert!(by.take_over(&ahead_of, &mut begun.process.hart, &mut begun.editor));
+
+        let straight_by = collector(kind, dense);
+        let mut straight = profiled(w.name, &straight_by, &machine);
+        assert_eq!(
+            straight.run(begun.stats.commit_program_instructions),
+            Stop::Limit
+        );
+        for _ in 0..2 {
+            assert_eq!(numbers(&begun), numbers(&straight), "{what}");
+            assert_eq!(begun.run(120_000), Stop::Limit);
+            assert_eq!(straight.run(120_000), Stop::Limit);
+        }
+        begun.drain_to_boundary();
+        straight.drain_to_boundary();
+        assert_eq!(numbers(&begun), numbers(&straight), "{what}");
+        assert_same_memory(&begun.process, &straight.process, &what);
+        let expansions = begun.editor.stats().expansion_events;
+        let (a, b) = (by.read(&begun.process), straight_by.read(&straight.process));
+        assert_eq!(format!("{a:?}"), format!("{b:?}"), "{what}");
+
+        // Now that it has sampled, nobody can take it over.
+        let late = collector(kind, SamplePoint::new(100, 6000).expect("a point"));
+        assert!(!late.take_over(&by, &mut begun.process.hart, &mut begun.editor));
+        // Nor the run ahead by one with another burst length, or another profile.
+        for (kind, burst) in [
+            (kind, 10),
+            (
+                ProfileKind::ALL[usize::from(kind == ProfileKind::ALL[0])],
+                100,
+            ),
+        ] {
+            let other = collector(kind, SamplePoint::new(burst, 20_000).expect("a point"));
+            assert!(!other.take_over(&ahead_of, &mut ahead.process.hart, &mut ahead.editor));
+        }
+        expansions > 0
+    });
+    // A program may call nothing for a while.
+    let sampled = is_sampled.iter().filter(|&&is| is).count();
+    assert!(sampled >= 25, "only {sampled} of {} sampled", all.len());
+}
+
+#[test]
+fn a_duplicate_ends_like_its_original() {
+    let mut core = Core::new(&machine(), workload("chess", Size::Small));
+    core.run(1_000_000);
+    let mut copy = core.duplicate().unwrap_or_else(|e| panic!("{e}"));
+    let (first, second) = (outcome_of_core(&mut core), outcome_of_core(&mut copy));
+    assert_eq!(first, second);
+    assert_eq!(first.stdout, find("chess").expected_small.as_bytes());
+}
+
+#[test]
+fn what_both_would_share_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |config: ProcessConfig| {
+        let image = hps_sim_core::image::ProgramImage::parse(find("bwt").image_riscv64, "bwt");
+        let process = guest::process(image.unwrap_or_else(|e| panic!("{e}")), &config);
+        process.duplicate().err()
+    };
+    assert_eq!(refused(ProcessConfig::default()), None);
+    for config in [
+        ProcessConfig {
+            stdout: Output::Inherit,
+            ..ProcessConfig::default()
+        },
+        ProcessConfig {
+            stdin: Stdin::Inherit,
+            ..ProcessConfig::default()
+        },
+    ] {
+        assert_eq!(refused(config), Some(DuplicateError::Stream));
+    }
+    let writable = ProcessConfig {
+        root: Some(folder.path().to_path_buf()),
+        writable: true,
+        ..ProcessConfig::default()
+    };
+    assert_eq!(refused(writable), Some(DuplicateError::Writable));
+}
