@@ -9,7 +9,7 @@
 /// How much work a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Five to seven million instructions.
+    /// Five to six million instructions.
     Small,
     /// Several hundred million instructions.
     Large,

@@ -83,8 +83,8 @@ const struct program programs[] = {
     {"fibonacci", fibonacci, 13, 22},
     {"sieve", sieve, 600, 60000},
     {"matrix", matrix, 6, 36},
-    {"quicksort", quicksort, 110, 9000},
-    {"objects", objects, 180, 40000},
+    {"quicksort", quicksort, 100, 9000},
+    {"objects", objects, 145, 40000},
     {"sequences", sequences, 17, 160},
 };
 const int program_count = ARRAY_LEN(programs);

@@ -108,7 +108,7 @@ static NOINLINE void round_trip(const struct file_kind *kind, const struct strat
 
 int main(int argc, char **argv)
 {
-    int n = workload_size(argc, argv) == WORKLOAD_LARGE ? FILE_MAX : 1920;
+    int n = workload_size(argc, argv) == WORKLOAD_LARGE ? FILE_MAX : 1770;
     struct rng rng;
     rng_seed(&rng, 1977);
     fill_crc_table();

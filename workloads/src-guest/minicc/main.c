@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     write_algorithms(&t, large ? 20 : 3);
     check_program("algorithms", &t);
     for (int i = 0; i < (large ? 6 : 2); i++) {
-        write_generated(&t, &rng, large ? 200 : 4, large ? 2 : 1);
+        write_generated(&t, &rng, large ? 200 : 3, large ? 2 : 1);
         check_program("generated", &t);
     }
     if (rt_live_blocks() != 0)

@@ -10,7 +10,7 @@ struct kind {
 static const struct kind kinds[] = {
     {"transport", generate_transport, 48, 800},
     {"grid", generate_grid, 64, 950},
-    {"timetable", generate_timetable, 44, 700},
+    {"timetable", generate_timetable, 39, 700},
 };
 
 struct rule {

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
     read_text(p, &rng, large ? 220 : 3, 4);
     read_text(p, &rng, large ? 100 : 2, 16);
     read_text(p, &rng, large ? 40 : 1, 28);
-    tag_text(&rng, large ? 3000 : 30);
+    tag_text(&rng, large ? 3000 : 25);
     free(p);
     dictionary_free();
     if (rt_live_blocks() != 0)
