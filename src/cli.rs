@@ -93,6 +93,19 @@ pub struct RunArgs {
         requires = "trace"
     )]
     pub trace_cycles: String,
+    /// With --machine: time only short units of the run and tell the IPC with its 95% confidence
+    /// interval; in between the program runs functionally and keeps caches and predictors warm
+    #[arg(long, requires = "machine", conflicts_with_all = ["productions", "trace", "by_function"])]
+    pub sample: bool,
+    /// Instructions from one timed unit to the next
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "sample")]
+    pub sample_period: u64,
+    /// Instructions of a timed unit
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "sample")]
+    pub sample_unit: u64,
+    /// Instructions that are timed before each unit and not measured
+    #[arg(long, value_name = "N", default_value_t = 2000, requires = "sample")]
+    pub sample_warm_up: u64,
     /// Production files for the DISE engine: built-in names (hps dise list) or files (may be
     /// repeated; all are loaded together)
     #[arg(long, value_name = "NAME|FILE")]

@@ -4,6 +4,7 @@
 //! point; [`run`] does it and keeps every finished point in a [`Store`].
 
 mod findings;
+mod interval;
 pub mod machine;
 mod plan;
 mod row;
@@ -14,6 +15,7 @@ mod timed;
 
 pub use findings::findings;
 pub use hps_profile::ProfileKind;
+pub use interval::Interval;
 pub use plan::{Plan, PlanError, Point, Program, VERSION};
 pub use row::{AccuracyResult, Row, TimingResult};
 pub use runner::{Observer, run};

@@ -5,4 +5,5 @@ pub mod core;
 pub mod kanata;
 pub mod memsys;
 pub mod predict;
+pub mod sampled;
 pub mod stacks;

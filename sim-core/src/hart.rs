@@ -17,6 +17,28 @@ pub struct GuestCounters {
     pub instret: u64,
 }
 
+impl GuestCounters {
+    /// Each counter plus the other's, modulo 2^64.
+    #[must_use]
+    pub const fn plus(self, other: GuestCounters) -> GuestCounters {
+        GuestCounters {
+            cycle: self.cycle.wrapping_add(other.cycle),
+            time_ns: self.time_ns.wrapping_add(other.time_ns),
+            instret: self.instret.wrapping_add(other.instret),
+        }
+    }
+
+    /// Each counter minus the other's, modulo 2^64.
+    #[must_use]
+    pub const fn minus(self, other: GuestCounters) -> GuestCounters {
+        GuestCounters {
+            cycle: self.cycle.wrapping_sub(other.cycle),
+            time_ns: self.time_ns.wrapping_sub(other.time_ns),
+            instret: self.instret.wrapping_sub(other.instret),
+        }
+    }
+}
+
 /// Registers and control state of one hardware context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hart {

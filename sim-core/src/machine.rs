@@ -113,6 +113,12 @@ impl<E: DecodeEditor> Machine<E> {
         }
     }
 
+    /// The counters as the guest reads them.
+    #[must_use]
+    pub fn guest_counters(&self) -> GuestCounters {
+        functional_counters(self.retired.program).plus(self.process.counters_before)
+    }
+
     /// Runs to the end of the program.
     pub fn run_to_end(&mut self) -> Stop {
         self.run(&mut NoProbe, u64::MAX)
@@ -207,7 +213,7 @@ impl<E: DecodeEditor> Machine<E> {
             };
             if inst.class == OpClass::Csr {
                 let n = self.retired.program + if in_handler { 0 } else { done };
-                hart.counters = functional_counters(n);
+                hart.counters = functional_counters(n).plus(self.process.counters_before);
             }
             let next = pc.wrapping_add(u64::from(inst.len));
             let (target, taken) = match riscv::execute(hart, mem, &inst, pc) {
@@ -332,7 +338,10 @@ impl<E: DecodeEditor> Machine<E> {
             Outcome::Syscall if !in_handler => {
                 hart.pc = next;
                 self.retired.program += 1;
-                hart.counters = functional_counters(self.retired.program);
+                hart.counters = self
+                    .process
+                    .counters_before
+                    .plus(functional_counters(self.retired.program));
                 if P::ENABLED {
                     report(
                         probe,
@@ -375,8 +384,8 @@ impl<E: DecodeEditor> Machine<E> {
                         false,
                     );
                 }
-                self.code.clear();
-                self.threaded.clear();
+                // Other machines that run this process later have to know, too.
+                self.process.mem.invalidate_code();
                 None
             }
             Outcome::DiseReturn if in_handler => {

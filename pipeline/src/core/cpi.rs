@@ -117,6 +117,16 @@ impl CpiStack {
         }
     }
 
+    /// What was added since an earlier state of this stack.
+    #[must_use]
+    pub fn since(&self, earlier: &CpiStack) -> CpiStack {
+        let mut stack = *self;
+        for (mine, theirs) in stack.slots.iter_mut().zip(earlier.slots) {
+            *mine -= theirs;
+        }
+        stack
+    }
+
     /// Slots of an owner.
     #[must_use]
     pub fn get(&self, cause: Cause) -> u64 {

@@ -330,8 +330,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.refresh_code();
             }
             Outcome::FenceI => {
-                self.code.clear();
-                self.refetch_decoded();
+                // Other machines that run this process later have to know, too.
+                self.process.mem.invalidate_code();
+                self.refresh_code();
             }
             Outcome::DiseDrain if in_handler => {
                 let mem = &self.process.mem;
@@ -347,7 +348,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    /// A system call may have changed what is executable.
+    /// What is executable may have changed.
     fn refresh_code(&mut self) {
         if self.code.sync(&self.process.mem, &self.editor) {
             self.refetch_decoded();
@@ -390,12 +391,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.
-    fn guest_counters(&self) -> GuestCounters {
-        GuestCounters {
+    pub(crate) fn guest_counters(&self) -> GuestCounters {
+        let counters = GuestCounters {
             cycle: self.now,
             time_ns: self.now.saturating_mul(1000) / self.params.clock_mhz.max(1),
             instret: self.stats.commit_program_instructions,
-        }
+        };
+        counters.plus(self.process.counters_before)
     }
 
     /// Waits for the producers that have not issued yet, or goes into the calendar.

@@ -29,10 +29,12 @@ mod stats;
 mod store_queue;
 mod units;
 mod uop;
+mod warming;
 
 pub use cpi::{Cause, CpiStack};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use stats::CoreStats;
+pub use warming::Warming;
 
 use hps_sim_core::code::{CodeCache, HandlerLink};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};

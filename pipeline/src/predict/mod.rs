@@ -227,6 +227,18 @@ impl BranchUnit {
         }
     }
 
+    /// A branch that takes no time: tables and histories as after its prediction and its commit.
+    #[inline]
+    pub fn warm(&mut self, pc: u64, kind: BranchKind, taken: bool, target: u64, fallthrough: u64) {
+        let mut cp = Checkpoint::default();
+        self.checkpoint(&mut cp);
+        if kind == BranchKind::Conditional {
+            self.predict_direction(pc, &mut cp);
+        }
+        self.train(&cp, pc, kind, taken, target);
+        self.advance(kind, taken, target, fallthrough);
+    }
+
     #[inline(always)]
     fn checkpoint(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;

@@ -44,7 +44,12 @@ impl<E: DecodeEditor> Machine<E> {
     fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
         let mut from = From::Pc(self.process.hart.pc);
         loop {
-            let Process { hart, mem, .. } = &mut self.process;
+            let Process {
+                hart,
+                mem,
+                counters_before,
+                ..
+            } = &mut self.process;
             let (rest, stop) =
                 self.threaded
                     .run(from, fuel, hart, mem, &mut self.code, &self.editor, probe);
@@ -63,7 +68,7 @@ impl<E: DecodeEditor> Machine<E> {
             };
             let before = self.retired.program + done;
             if inst.class == OpClass::Csr {
-                hart.counters = functional_counters(before);
+                hart.counters = functional_counters(before).plus(*counters_before);
             }
             let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
             let next = pc.wrapping_add(u64::from(inst.len));

@@ -6,7 +6,7 @@ mod stack;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::hart::Hart;
+use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_down, page_align_up};
 use crate::os::{DuplicateError, Linux, Output, Stdin};
@@ -66,6 +66,9 @@ pub struct Process {
     pub os: Linux,
     /// The program.
     pub image: Arc<ProgramImage>,
+    /// What is added to the counters of the machine that runs it, modulo 2^64, where the guest reads
+    /// them: not zero if it has come from another machine.
+    pub counters_before: GuestCounters,
 }
 
 impl Process {
@@ -105,6 +108,7 @@ impl Process {
             mem,
             os,
             image,
+            counters_before: GuestCounters::default(),
         })
     }
 }
@@ -121,6 +125,7 @@ impl Process {
             mem: self.mem.duplicate()?,
             os: self.os.duplicate()?,
             image: self.image.clone(),
+            counters_before: self.counters_before,
         })
     }
 }

@@ -8,6 +8,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
 use hps_pipeline::stacks::{FunctionStack, FunctionStacks};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
@@ -24,6 +25,8 @@ pub struct Order<'a> {
     pub by_function: bool,
     /// An empty pipeline log to fill.
     pub trace: Option<KanataLog>,
+    /// Only units of the run are timed.
+    pub sampling: Option<SamplingPlan>,
 }
 
 /// What a run left behind.
@@ -38,6 +41,8 @@ pub struct Ran {
     pub host_seconds: f64,
     /// What the pipeline counted, in a timed run.
     pub timed: Option<Timed>,
+    /// What was measured, in a run with sampled timing.
+    pub samples: Option<(SamplingPlan, Samples)>,
     /// What the DISE engine counted.
     pub dise: Option<DiseStats>,
 }
@@ -57,13 +62,49 @@ pub struct Timed {
 }
 
 /// Runs a process, with an engine in the decode stage if there is one.
-pub fn execute(process: Process, engine: Option<DiseEngine>, order: Order<'_>) -> Ran {
-    match engine {
+///
+/// # Errors
+/// A sampling plan that cannot be followed.
+pub fn execute(
+    process: Process,
+    engine: Option<DiseEngine>,
+    order: Order<'_>,
+) -> anyhow::Result<Ran> {
+    if let (Some(config), Some(plan)) = (order.machine, order.sampling) {
+        return sampled(config, process, plan, order.limit);
+    }
+    Ok(match engine {
         None => with_editor(process, NoEditor, order, |_| None),
         Some(engine) => with_editor(process, engine, order, |engine| {
             Some(engine.stats().clone())
         }),
-    }
+    })
+}
+
+fn sampled(
+    config: &MachineConfig,
+    process: Process,
+    plan: SamplingPlan,
+    limit: u64,
+) -> anyhow::Result<Ran> {
+    let mut run = SampledRun::new(config, process, plan)?;
+    let start = Instant::now();
+    let stop = run.run(limit);
+    let host_seconds = start.elapsed().as_secs_f64();
+    let retired = RetiredCounts {
+        program: run.instructions(),
+        ..RetiredCounts::default()
+    };
+    let (process, samples) = run.finish();
+    Ok(Ran {
+        stop,
+        process,
+        retired,
+        host_seconds,
+        timed: None,
+        samples: Some((plan, samples)),
+        dise: None,
+    })
 }
 
 fn with_editor<E: DecodeEditor>(
@@ -124,6 +165,7 @@ fn functional<E: DecodeEditor>(
         retired: machine.retired,
         host_seconds: start.elapsed().as_secs_f64(),
         timed: None,
+        samples: None,
         dise: dise(&machine.editor),
         process: machine.process,
     }
@@ -169,6 +211,7 @@ fn timed<E: DecodeEditor, P: PipelineProbe>(
             retired,
             host_seconds,
             timed: None,
+            samples: None,
             dise: dise(&editor),
         },
         timed,

@@ -16,6 +16,7 @@ use anyhow::{Context as _, bail};
 use hps_dise::{DiseConfig, ProductionSet};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::kanata::KanataLog;
+use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
@@ -59,8 +60,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         limit: args.max_instructions.unwrap_or(u64::MAX),
         by_function: args.by_function,
         trace: window.map(|window| KanataLog::new(window, TRACE_INSTRUCTIONS)),
+        sampling: args.sample.then_some(SamplingPlan {
+            period: args.sample_period,
+            warm_up: args.sample_warm_up,
+            unit: args.sample_unit,
+        }),
     };
-    let ran = execute(process, engine, order);
+    let ran = execute(process, engine, order)?;
 
     say_how_it_ended(&ran, dise.as_ref().map(|(set, _)| set));
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {

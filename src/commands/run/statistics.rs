@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
+use hps_experiments::Interval;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, CpiStack};
+use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
@@ -30,16 +32,18 @@ pub struct Statistics {
     pub program_hash: String,
     /// Instruction set.
     pub isa: &'static str,
-    /// `functional` or `timed`.
+    /// `functional`, `timed` or `sampled` (timed in units: see `sampling`).
     pub mode: &'static str,
     /// Seed of the randomness that the program saw.
     pub seed: u64,
     /// Instructions of the program that were completed.
     pub instructions: u64,
-    /// Simulated cycles; null in a functional run.
+    /// Simulated cycles; null in a functional run, and where they were not counted but sampled.
     pub cycles: Option<u64>,
-    /// `instructions / cycles`; null in a functional run.
+    /// Instructions a cycle; null in a functional run. Of the units, if timing was sampled.
     pub ipc: Option<f64>,
+    /// What sampled timing measured.
+    pub sampling: Option<SamplingDocument>,
     /// Host time of the simulation alone.
     pub host_seconds: f64,
     /// Instructions of the program a host second, in millions.
@@ -66,6 +70,48 @@ pub struct Statistics {
     pub by_function: Option<Vec<FunctionDocument>>,
     /// The DISE engine, if there were productions.
     pub dise: Option<DiseDocument>,
+}
+
+/// Sampled timing.
+#[derive(Debug, Serialize)]
+pub struct SamplingDocument {
+    /// Instructions from one unit to the next.
+    pub period_instructions: u64,
+    /// Instructions timed before each unit.
+    pub warm_up_instructions: u64,
+    /// Instructions of a unit.
+    pub unit_instructions: u64,
+    /// Units measured.
+    pub units: u64,
+    /// Instructions that ran on the core, warm-up included.
+    pub timed_instructions: u64,
+    /// Cycles an instruction: mean of the units, and half of its 95% confidence interval.
+    pub cpi: Interval,
+    /// Ends of the 95% confidence interval of the instructions a cycle.
+    pub ipc_from: f64,
+    /// See `ipc_from`.
+    pub ipc_to: f64,
+    /// `cpi.mean * instructions`.
+    pub estimated_cycles: f64,
+}
+
+impl SamplingDocument {
+    /// None if no unit was measured.
+    fn new(plan: &SamplingPlan, samples: &Samples, instructions: u64) -> Option<Self> {
+        let unit = plan.unit as f64;
+        let cpi = Interval::of_mean(samples.unit_cycles.iter().map(|&c| c as f64 / unit));
+        (!samples.unit_cycles.is_empty()).then_some(SamplingDocument {
+            period_instructions: plan.period,
+            warm_up_instructions: plan.warm_up,
+            unit_instructions: plan.unit,
+            units: samples.unit_cycles.len() as u64,
+            timed_instructions: samples.timed_instructions,
+            cpi,
+            ipc_from: 1.0 / (cpi.mean + cpi.half_width),
+            ipc_to: 1.0 / (cpi.mean - cpi.half_width).max(0.0),
+            estimated_cycles: cpi.mean * instructions as f64,
+        })
+    }
 }
 
 /// Why a run ended.
@@ -202,21 +248,25 @@ impl Statistics {
             .machine
             .map_or(1, |m| u64::from(m.window.commit_width));
         let cycles = timed.map(|t| t.core.cycles);
+        let samples = ran.samples.as_ref();
+        let sampling = samples.and_then(|(plan, s)| SamplingDocument::new(plan, s, program));
+        let sampled_ipc = sampling.as_ref().map(|s| 1.0 / s.cpi.mean);
         Statistics {
             version: env!("CARGO_PKG_VERSION"),
             program: context.program.to_string(),
             arguments: context.arguments.to_vec(),
             program_hash: ran.process.image.hash.clone(),
             isa: program::isa_name(ran.process.image.isa),
-            mode: if timed.is_some() {
-                "timed"
-            } else {
-                "functional"
+            mode: match (timed, samples) {
+                (Some(_), _) => "timed",
+                (None, Some(_)) => "sampled",
+                (None, None) => "functional",
             },
             seed: context.seed,
             instructions: program,
             cycles,
-            ipc: cycles.map(|cycles| ratio(program, cycles)),
+            ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
+            sampling,
             host_seconds: ran.host_seconds,
             host_mips: if ran.host_seconds > 0.0 {
                 program as f64 / ran.host_seconds / 1e6
@@ -240,7 +290,14 @@ impl Statistics {
             core: timed.map(|t| t.core),
             memory: timed.map(|t| t.memory.entries().into_iter().collect()),
             rates: timed.map(rates),
-            cpi_stack: timed.map(|t| Stack::new(&t.cpi, width, program)),
+            cpi_stack: match (timed, samples) {
+                (Some(t), _) => Some(Stack::new(&t.cpi, width, program)),
+                (None, Some((plan, s))) => {
+                    let measured = plan.unit * s.unit_cycles.len() as u64;
+                    Some(Stack::new(&s.cpi, width, measured))
+                }
+                (None, None) => None,
+            },
             by_function: timed
                 .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
             dise: context.dise.zip(ran.dise.clone()).map(

@@ -14,7 +14,11 @@ const FUNCTIONS: usize = 20;
 pub fn render(statistics: &Statistics) -> String {
     let mut out = head(statistics);
     if let Some(stack) = &statistics.cpi_stack {
-        out += &cpi(stack, statistics.instructions);
+        let measured = statistics
+            .sampling
+            .as_ref()
+            .map_or(statistics.instructions, |s| s.units * s.unit_instructions);
+        out += &cpi(stack, measured);
     }
     if let Some(rates) = &statistics.rates {
         let mut table = Table::new(&[("rate", Align::Left), ("value", Align::Right)]);
@@ -76,6 +80,24 @@ fn head(s: &Statistics) -> String {
     if let (Some(cycles), Some(ipc)) = (s.cycles, s.ipc) {
         line("cycles", grouped(cycles));
         line("IPC", format!("{ipc:.4}"));
+    }
+    if let (Some(sampling), Some(ipc)) = (&s.sampling, s.ipc) {
+        line(
+            "IPC, sampled",
+            format!(
+                "{ipc:.4}; 95% confidence: {:.4} to {:.4}",
+                sampling.ipc_from, sampling.ipc_to
+            ),
+        );
+        line(
+            "units",
+            format!(
+                "{} of {} instructions, one in {}",
+                grouped(sampling.units),
+                grouped(sampling.unit_instructions),
+                grouped(sampling.period_instructions)
+            ),
+        );
     }
     line(
         "host seconds",

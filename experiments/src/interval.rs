@@ -1,0 +1,62 @@
+//! Confidence intervals.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A mean with its 95% confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the interval around it. Infinite with fewer than two values.
+    pub half_width: f64,
+}
+
+impl Interval {
+    /// Of the mean of independent values, by Student's t distribution.
+    #[must_use]
+    pub fn of_mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> Interval {
+        let count = values.len() as f64;
+        let mean = values.clone().sum::<f64>() / count.max(1.0);
+        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
+        let half_width = StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| {
+            t.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt()
+        });
+        Interval { mean, half_width }
+    }
+
+    /// Half the width as a share of the mean.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        self.half_width / self.mean
+    }
+
+    /// Whether a value lies in the interval.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (value - self.mean).abs() <= self.half_width
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_those_of_the_table() {
+        // t(0.975, 4) = 2.776; the deviation of 1..=5 is 1.5811.
+        let interval = Interval::of_mean([1.0, 2.0, 3.0, 4.0, 5.0].into_iter());
+        assert!((interval.mean - 3.0).abs() < 1e-12);
+        assert!((interval.half_width - 2.776_445 * 1.581_139 / 5f64.sqrt()).abs() < 1e-5);
+        assert!(interval.contains(4.9) && !interval.contains(5.0));
+    }
+
+    #[test]
+    fn one_value_says_nothing() {
+        assert_eq!(
+            Interval::of_mean([7.0].into_iter()).half_width,
+            f64::INFINITY
+        );
+        assert_eq!(Interval::of_mean([].into_iter()).half_width, f64::INFINITY);
+    }
+}
