@@ -52,16 +52,14 @@ fn collecting(
     (collector, process, engine)
 }
 
-/// The profiles of all points after each of these numbers of instructions.
+/// The profiles of all points after each of these numbers of instructions, by one run for each.
 fn grids(name: &str, points: &[SamplePoint], boundaries: &[u64]) -> Vec<GridResult> {
-    let mut machine = Machine::new(workload(name, Size::Small));
-    let mut probe = GridProbe::with_memory(points, None).unwrap_or_else(|e| panic!("{e}"));
-    let mut results = Vec::new();
-    for &boundary in boundaries {
-        machine.run(&mut probe, boundary - machine.retired.program);
-        results.push(probe.clone().finish());
-    }
-    results
+    let profiles_after = |&boundary: &u64| {
+        let mut probe = GridProbe::with_memory(points, None).unwrap_or_else(|e| panic!("{e}"));
+        Machine::new(workload(name, Size::Small)).run(&mut probe, boundary);
+        probe.finish()
+    };
+    boundaries.iter().map(profiles_after).collect()
 }
 
 /// Whether a collected profile is the expected one, and how many events or references it holds.

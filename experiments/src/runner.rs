@@ -229,6 +229,7 @@ fn functional_pass(plan: &Plan, program: &Program) -> Result<Pass, String> {
     if plan.wants_memory {
         let probe =
             GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
+        let probe = probe.without_streams_from(plan.grid.len());
         let (probe, instructions) = run_functional(program, probe)?;
         Ok(Pass::new(probe.finish(), plan, program, instructions))
     } else {

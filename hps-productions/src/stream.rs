@@ -66,6 +66,24 @@ impl StreamRecorder {
         }
     }
 
+    /// Appends references of one burst; faster than as many calls of [`Self::push`].
+    pub fn push_all(&mut self, addresses: &[u64]) {
+        self.references += addresses.len() as u64;
+        let mut digest = self.digest;
+        for &address in addresses {
+            digest.push(address);
+        }
+        self.digest = digest;
+        if let Some(analyzer) = &mut self.analyzer {
+            analyzer.push_all(addresses);
+        }
+    }
+
+    /// The analyzer, so that something else can feed it.
+    pub(crate) fn analyzer_mut(&mut self) -> &mut Option<HotStreamAnalyzer> {
+        &mut self.analyzer
+    }
+
     /// The next reference belongs to another burst than the last one, if there was one.
     pub fn next_burst(&mut self) {
         if self.references == 0 {

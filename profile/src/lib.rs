@@ -32,5 +32,6 @@ pub use key::{CallPair, DataStream, Method, ProfileKey, ProfileKind};
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
 pub use streams::{
-    HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile, StreamSummary,
+    BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
+    StreamSummary,
 };

@@ -145,7 +145,7 @@ fn exhaustive(
 ) -> anyhow::Result<Truth> {
     let mut machine = Machine::new(program::process(image, config)?);
     let mut grid = if kind == ProfileKind::DataStream {
-        let mut probe = GridProbe::with_memory(&[], Some(streams))?;
+        let mut probe = GridProbe::with_memory(&[], Some(streams))?.in_background();
         ended(machine.run(&mut probe, u64::MAX), image)?;
         probe.finish()
     } else {

@@ -7,9 +7,11 @@
 //!
 //! The state of all points is one bit mask that changes only when the number of completed events
 //! reaches the next toggle, so that an event costs a comparison beside its exhaustive count, and a
-//! memory reference a test of the mask beside its exhaustive analysis.
+//! memory reference a store: references are collected in batches, and where in the batch a point
+//! was switched on and off says which of them it samples.
 
 mod events;
+mod references;
 mod schedule;
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,7 @@ use crate::point::{SamplePoint, SamplePointError};
 use crate::statistics::ProgramStatistics;
 use crate::stream::StreamRecorder;
 use events::{EventKind, EventTable};
+use references::References;
 use schedule::Schedule;
 
 pub use schedule::MAX_POINTS;
@@ -46,16 +49,12 @@ pub enum GridError {
 /// Feeds the exhaustive profiles and those of every point from one run; see the [module](self).
 ///
 /// `MEMORY` switches data references on: a probe without them costs nothing per reference.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct GridProbe<const MEMORY: bool> {
     schedule: Schedule,
     events: EventTable,
     branches: u64,
-    references: u64,
-    recorders: Vec<StreamRecorder>,
-    exhaustive: StreamRecorder,
-    /// Points whose burst has ended since their last reference.
-    ended: u64,
+    references: References,
     points: Vec<SamplePoint>,
 }
 
@@ -82,6 +81,24 @@ impl GridProbe<true> {
     ) -> Result<Self, GridError> {
         Self::build(points, streams)
     }
+
+    /// Gives the analysis of the exhaustive trace a thread of its own, if the host has a processor
+    /// for it. It takes longer than all the rest of the pass; the result is the same. Not for runs
+    /// beside which others run anyway.
+    #[must_use]
+    pub fn in_background(mut self) -> Self {
+        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
+            self.references.analyze_in_background();
+        }
+        self
+    }
+
+    /// Points from index `from` on keep only the numbers and digests of their references.
+    #[must_use]
+    pub fn without_streams_from(mut self, from: usize) -> Self {
+        self.references.drop_analyses(from);
+        self
+    }
 }
 
 impl<const MEMORY: bool> GridProbe<MEMORY> {
@@ -90,18 +107,12 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
             return Err(GridError::TooManyPoints(points.len()));
         }
         points.iter().try_for_each(SamplePoint::validate)?;
-        let recorders = points
-            .iter()
-            .map(|_| StreamRecorder::new(streams))
-            .collect::<Result<_, _>>()?;
+        let schedule = Schedule::new(points);
         Ok(GridProbe {
-            schedule: Schedule::new(points),
+            references: References::new(points.len(), schedule.mask(), streams)?,
+            schedule,
             events: EventTable::new(points.len()),
             branches: 0,
-            references: 0,
-            recorders,
-            exhaustive: StreamRecorder::new(streams)?,
-            ended: 0,
             points: points.to_vec(),
         })
     }
@@ -119,23 +130,9 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
         if mask != 0 {
             self.events.count_sampled(id, mask);
         }
-        if let Some(toggle) = self.schedule.complete_event() {
-            self.ended |= toggle.ended;
-        }
-    }
-
-    #[inline]
-    fn sampled_reference(&mut self, addr: u64) {
-        let mut mask = self.schedule.mask();
-        while mask != 0 {
-            let point = mask.trailing_zeros() as usize;
-            let recorder = &mut self.recorders[point];
-            if self.ended >> point & 1 != 0 {
-                self.ended &= !(1 << point);
-                recorder.next_burst();
-            }
-            recorder.push(addr);
-            mask &= mask - 1;
+        let changed = self.schedule.complete_event();
+        if MEMORY && changed != 0 {
+            self.references.toggle(changed);
         }
     }
 
@@ -143,13 +140,14 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
     #[must_use]
     pub fn finish(self) -> GridResult {
         let events = &self.events;
+        let traces = self.references.finish();
         let all = events.kinds().iter().map(|kind| (kind, kind.count));
         let exhaustive = PointProfiles::new(
             SamplePoint::EXHAUSTIVE,
             all,
-            MEMORY.then_some(self.exhaustive),
+            MEMORY.then_some(traces.exhaustive),
         );
-        let points = self.points.iter().zip(self.recorders).enumerate();
+        let points = self.points.iter().zip(traces.points).enumerate();
         let points = points
             .map(|(i, (&point, recorder))| {
                 PointProfiles::new(point, events.at_point(i), MEMORY.then_some(recorder))
@@ -159,7 +157,7 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
             exhaustive,
             points,
             branches: self.branches,
-            memory_references: MEMORY.then_some(self.references),
+            memory_references: MEMORY.then_some(traces.total),
         }
     }
 }
@@ -182,11 +180,7 @@ impl<const MEMORY: bool> Probe for GridProbe<MEMORY> {
 
     #[inline]
     fn memory(&mut self, _pc: u64, _inst: &Inst, addr: u64) {
-        self.references += 1;
-        self.exhaustive.push(addr);
-        if self.schedule.mask() != 0 {
-            self.sampled_reference(addr);
-        }
+        self.references.push(addr);
     }
 }
 

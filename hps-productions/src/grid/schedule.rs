@@ -16,13 +16,6 @@ pub struct Schedule {
     mask: u64,
 }
 
-/// What happens at a toggle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Toggle {
-    /// Points whose burst has just ended.
-    pub ended: u64,
-}
-
 impl Schedule {
     /// The schedule of at most [`MAX_POINTS`] valid points, before the first event.
     pub fn new(points: &[SamplePoint]) -> Self {
@@ -59,27 +52,31 @@ impl Schedule {
         self.completed
     }
 
-    /// Completes an event. Returns what changed, if anything did.
+    /// Completes an event. Returns the points whose sampling it switched on or off.
     #[inline]
-    pub fn complete_event(&mut self) -> Option<Toggle> {
+    pub fn complete_event(&mut self) -> u64 {
         self.completed += 1;
-        (self.completed == self.next_toggle).then(|| self.toggle())
+        if self.completed == self.next_toggle {
+            self.toggle()
+        } else {
+            0
+        }
     }
 
-    fn toggle(&mut self) -> Toggle {
-        let mut toggle = Toggle::default();
+    #[inline(never)]
+    fn toggle(&mut self) -> u64 {
+        let before = self.mask;
         for (bit, point) in self.points.iter().enumerate() {
             if self.next[bit] != self.completed {
                 continue;
             }
             self.mask ^= 1 << bit;
             let was_on = self.mask >> bit & 1 == 0;
-            toggle.ended |= u64::from(was_on) << bit;
             let stays = if was_on { point.sparsity } else { point.burst };
             self.next[bit] = self.completed.saturating_add(stays);
         }
         self.next_toggle = self.next.iter().copied().min().unwrap_or(u64::MAX);
-        toggle
+        before ^ self.mask
     }
 }
 
@@ -102,8 +99,7 @@ mod tests {
                 );
             }
             let before = schedule.mask();
-            let ended = schedule.complete_event().map_or(0, |t| t.ended);
-            assert_eq!(ended, before & !schedule.mask());
+            assert_eq!(schedule.complete_event(), before ^ schedule.mask());
         }
     }
 }

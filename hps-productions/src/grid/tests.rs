@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use hps_profile::Fraction;
 use hps_sim_core::inst::{Inst, Op, OpClass};
 
 use super::*;
@@ -228,6 +229,36 @@ fn every_point_equals_its_naive_sampler() {
         "the sparse points sample something"
     );
     assert!(result.points[8].addresses.is_empty());
+}
+
+#[test]
+fn one_thread_finds_what_two_find() {
+    let streams = StreamConfig {
+        hot_fraction: Fraction::from_f64(0.001).unwrap(),
+        max_grammar_symbols: 3_000,
+        ..StreamConfig::default()
+    };
+    let points = points();
+    let mut one = GridProbe::with_memory(&points, Some(&streams)).unwrap();
+    let mut two = GridProbe::with_memory(&points, Some(&streams)).unwrap();
+    two.references.analyze_in_background();
+    let mut random = Random(11);
+    for _ in 0..60_000 {
+        let step = random_step(&mut random);
+        feed(&mut one, step);
+        feed(&mut two, step);
+    }
+    let traces = |grid: GridProbe<true>| {
+        let result = grid.finish();
+        let all = std::iter::once(result.exhaustive).chain(result.points);
+        let streams = all.map(|profiles| profiles.stream.unwrap());
+        streams
+            .map(|s| (s.digest(), s.bursts(), s.references(), s.finish().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let (one, two) = (traces(one), traces(two));
+    assert!(!one[0].3.profile.is_empty());
+    assert_eq!(one, two);
 }
 
 #[test]

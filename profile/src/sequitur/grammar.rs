@@ -13,8 +13,8 @@ pub enum GrammarSymbol {
     Terminator,
 }
 
-/// A grammar with its live rules numbered from 0, the start rule. 8 bytes for each symbol.
-#[derive(Debug, Clone)]
+/// A grammar with its rules numbered from 0, the start rule. 8 bytes for each symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grammar {
     /// Body of rule r: `symbols[offsets[r]..offsets[r + 1]]`.
     offsets: Vec<u32>,
@@ -23,38 +23,52 @@ pub struct Grammar {
 }
 
 impl Sequitur {
-    /// The grammar as it is now.
+    /// The grammar as it is now. Rules are numbered in the order in which they first occur, the
+    /// bodies of lower-numbered rules first, so that equal grammars have equal numbers.
     pub fn grammar(&self) -> Grammar {
-        let mut numbers = vec![NO_NODE; self.rules.len()];
-        let live = || {
-            self.rules
-                .iter()
-                .enumerate()
-                .filter(|(_, rule)| rule.guard != NO_NODE)
-        };
-        for (number, (rule, _)) in live().enumerate() {
-            numbers[rule] = number as u32;
+        if self.is_settled() {
+            return self.settled_grammar();
         }
+        let mut settled = self.clone();
+        settled.settle();
+        settled.settled_grammar()
+    }
+
+    fn settled_grammar(&self) -> Grammar {
+        let mut numbers = vec![NO_NODE; self.rules.len()];
+        let mut order = Vec::with_capacity(self.live_rules);
         let mut offsets = Vec::with_capacity(self.live_rules + 1);
         let mut symbols = Vec::with_capacity(self.live_nodes - self.live_rules);
-        for (_, rule) in live() {
+        numbers[START as usize] = 0;
+        order.push(START);
+        let mut number = 0;
+        while let Some(&rule) = order.get(number) {
             offsets.push(symbols.len() as u32);
-            let mut node = self.next(rule.guard);
-            while node != rule.guard {
+            let guard = self.rules[rule as usize].guard;
+            let mut node = self.next(guard);
+            while node != guard {
                 let symbol = self.symbol(node);
                 symbols.push(match code::rule(symbol) {
-                    Some(used) => GrammarSymbol::Rule(numbers[used as usize]),
+                    Some(used) => {
+                        let known = &mut numbers[used as usize];
+                        if *known == NO_NODE {
+                            *known = order.len() as u32;
+                            order.push(used);
+                        }
+                        GrammarSymbol::Rule(*known)
+                    }
                     None if symbol == code::TERMINATOR => GrammarSymbol::Terminator,
                     None => GrammarSymbol::Terminal(symbol),
                 });
                 node = self.next(node);
             }
+            number += 1;
         }
         offsets.push(symbols.len() as u32);
         Grammar {
             offsets,
             symbols,
-            terminals: self.terminals.clone(),
+            terminals: self.numbers.terminals().to_vec(),
         }
     }
 }

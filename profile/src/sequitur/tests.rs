@@ -352,6 +352,111 @@ fn same_grammar_as_the_naive_implementation() {
     }
 }
 
+/// Appends one symbol by the published algorithm, without pending matches.
+fn push_by_the_book(sequitur: &mut Sequitur, symbol: Option<u64>) {
+    match symbol {
+        Some(terminal) => {
+            let number = sequitur.numbers.of(terminal);
+            let last = sequitur.append(number);
+            sequitur.check(last);
+            sequitur.check_pending();
+        }
+        None => sequitur.push_terminator(),
+    }
+}
+
+/// Sequences in which earlier parts come again, whole or cut, with other symbols in between.
+fn repetitive(random: &mut impl FnMut(u64) -> u64, length: usize) -> Input {
+    let letters = 2 + random(12);
+    let longest = 2 + random(40);
+    let fresh_in = 2 + random(12);
+    let mut input: Input = vec![Some(0)];
+    while input.len() < length {
+        if random(fresh_in) == 0 {
+            input.push((random(40) != 0).then(|| random(letters)));
+        } else {
+            let from = random(input.len() as u64) as usize;
+            let to = (from + 1 + random(longest) as usize).min(input.len());
+            for _ in 0..1 + random(3) {
+                input.extend_from_within(from..to);
+            }
+        }
+    }
+    input
+}
+
+/// Rounds of the comparisons below.
+const ROUNDS: usize = 3_000;
+
+fn random_numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+    move |below| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    }
+}
+
+/// The sizes are compared after every symbol, because they say where a segment ends.
+#[test]
+fn pending_matches_do_not_change_the_grammar() {
+    let mut random = random_numbers(7);
+    for _ in 0..ROUNDS {
+        let length = 10 + random(400) as usize;
+        let input = repetitive(&mut random, length);
+        let (mut lazy, mut eager) = (Sequitur::new(), Sequitur::new());
+        for (at, &symbol) in input.iter().enumerate() {
+            match symbol {
+                Some(terminal) => lazy.push(terminal),
+                None => lazy.push_terminator(),
+            }
+            push_by_the_book(&mut eager, symbol);
+            assert_eq!(
+                (lazy.symbols(), lazy.rules()),
+                (eager.symbols(), eager.rules()),
+                "{:?}",
+                &input[..=at]
+            );
+            if random(50) == 0 {
+                assert_eq!(lazy.grammar(), eager.grammar(), "{:?}", &input[..=at]);
+            }
+        }
+        assert_eq!(lazy.grammar(), eager.grammar(), "{input:?}");
+    }
+}
+
+#[test]
+fn many_at_once_stop_where_one_at_a_time_do() {
+    let mut random = random_numbers(8);
+    for _ in 0..ROUNDS / 10 {
+        let length = 10 + random(2_000) as usize;
+        let mut input: Vec<u64> = repetitive(&mut random, length)
+            .into_iter()
+            .flatten()
+            .collect();
+        let limit = 2 + random(600) as usize;
+        let (mut single, mut batch) = (Sequitur::new(), Sequitur::new());
+        while !input.is_empty() {
+            let count = input.len().min(1 + random(200) as usize);
+            let pushed = batch.push_all(&input[..count], limit);
+            for &terminal in &input[..pushed] {
+                assert!(single.symbols() < limit);
+                let before = single.symbols();
+                single.push(terminal);
+                assert!(single.symbols() <= before + MOST_GROWTH);
+            }
+            assert_eq!(single.grammar(), batch.grammar());
+            if single.symbols() >= limit {
+                single.clear();
+                batch.clear();
+            } else {
+                assert_eq!(pushed, count);
+            }
+            input.drain(..pushed);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

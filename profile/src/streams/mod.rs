@@ -25,6 +25,7 @@
 //! starts in another phase of a loop, and has fewer repetitions for Sequitur to double rules on.
 //! [`StreamConfig::fold_repetitions`] takes the last of the three away.
 
+mod background;
 mod candidates;
 mod config;
 mod segment;
@@ -34,12 +35,14 @@ mod unique;
 
 use serde::{Deserialize, Serialize};
 
+pub use background::BackgroundAnalyzer;
 pub use config::{StreamConfig, StreamConfigError};
 
 use crate::key::DataStream;
 use crate::profile::Profile;
 use crate::sequitur::Sequitur;
 use candidates::Candidates;
+use segment::FinishedSegment;
 use unique::UniqueCounter;
 
 /// The hot data streams of a trace.
@@ -74,13 +77,28 @@ pub struct StreamSummary {
 #[derive(Debug, Clone)]
 pub struct HotStreamAnalyzer {
     config: StreamConfig,
+    /// The segment that is being read.
     sequitur: Sequitur,
+    segment_length: u64,
+    /// The last references, not in the grammar yet.
+    recent: Vec<u64>,
+    /// How many of them are in front of each terminator.
+    terminators: Vec<u32>,
+    finished: Segments,
+}
+
+/// What is kept of finished segments.
+#[derive(Debug, Clone)]
+struct Segments {
     candidates: Candidates,
     unique: UniqueCounter,
     trace_length: u64,
-    segment_length: u64,
-    segments: u64,
+    count: u64,
 }
+
+/// References that are taken into the grammar at a time: enough to make up for the cache misses at
+/// first where many analyzers take turns.
+const RECENT: usize = 1024;
 
 impl HotStreamAnalyzer {
     /// An analyzer of an empty trace.
@@ -90,34 +108,50 @@ impl HotStreamAnalyzer {
     pub fn new(config: StreamConfig) -> Result<Self, StreamConfigError> {
         config.validate()?;
         Ok(Self {
-            unique: UniqueCounter::new(config.max_exact_unique as usize),
-            config,
             sequitur: Sequitur::new(),
-            candidates: Candidates::default(),
-            trace_length: 0,
             segment_length: 0,
-            segments: 0,
+            recent: Vec::new(),
+            terminators: Vec::new(),
+            finished: Segments {
+                candidates: Candidates::default(),
+                unique: UniqueCounter::new(config.max_exact_unique as usize),
+                trace_length: 0,
+                count: 0,
+            },
+            config,
         })
     }
 
     /// Appends a reference to `address`.
+    #[inline]
     pub fn push(&mut self, address: u64) {
-        self.sequitur.push(address);
-        self.trace_length += 1;
-        self.segment_length += 1;
-        if self.sequitur.symbols() >= self.config.max_grammar_symbols as usize {
-            self.end_segment();
+        self.recent.push(address);
+        if self.recent.len() >= RECENT {
+            self.take_recent();
+        }
+    }
+
+    /// Appends references; faster than as many calls of [`Self::push`].
+    pub fn push_all(&mut self, addresses: &[u64]) {
+        if self.recent.len() + addresses.len() < RECENT {
+            self.recent.extend_from_slice(addresses);
+        } else {
+            self.take_recent();
+            self.take(addresses);
         }
     }
 
     /// Ends a burst: no stream spans it.
     pub fn push_terminator(&mut self) {
-        self.sequitur.push_terminator();
+        self.terminators.push(self.recent.len() as u32);
+        if self.terminators.len() >= RECENT {
+            self.take_recent();
+        }
     }
 
     /// References so far.
     pub fn trace_length(&self) -> u64 {
-        self.trace_length
+        self.finished.trace_length + self.segment_length + self.recent.len() as u64
     }
 
     /// Bytes that the grammar holds now, by far the largest part.
@@ -127,10 +161,16 @@ impl HotStreamAnalyzer {
 
     /// The hot data streams of the trace. An empty trace has none, and a coverage of 0.
     pub fn finish(mut self) -> StreamProfile {
+        self.take_recent();
         self.end_segment();
-        let hot_threshold = self.config.hot_fraction.ceil_of(self.trace_length).max(1);
-        let profile: Profile<DataStream> = self
-            .candidates
+        let Segments {
+            candidates,
+            unique,
+            trace_length,
+            count,
+        } = self.finished;
+        let hot_threshold = self.config.hot_fraction.ceil_of(trace_length).max(1);
+        let profile: Profile<DataStream> = candidates
             .hot(hot_threshold)
             .into_iter()
             .map(|(addresses, heat)| {
@@ -143,33 +183,62 @@ impl HotStreamAnalyzer {
             })
             .collect();
         let summary = StreamSummary {
-            trace_length: self.trace_length,
-            unique_addresses: self.unique.count(),
-            unique_is_exact: self.unique.is_exact(),
+            trace_length,
+            unique_addresses: unique.count(),
+            unique_is_exact: unique.is_exact(),
             hot_threshold,
-            coverage: profile.total() as f64 / self.trace_length.max(1) as f64,
-            segments: self.segments,
-            dropped_candidates: self.candidates.dropped(),
+            coverage: profile.total() as f64 / trace_length.max(1) as f64,
+            segments: count,
+            dropped_candidates: candidates.dropped(),
         };
         StreamProfile { profile, summary }
     }
 
-    fn end_segment(&mut self) {
-        if self.segment_length == 0 {
-            return;
+    fn take_recent(&mut self) {
+        let mut recent = std::mem::take(&mut self.recent);
+        let mut terminators = std::mem::take(&mut self.terminators);
+        let mut taken = 0;
+        for end in terminators.drain(..) {
+            self.take(&recent[taken..end as usize]);
+            taken = end as usize;
+            self.sequitur.push_terminator();
         }
-        for &address in self.sequitur.distinct_terminals() {
+        self.take(&recent[taken..]);
+        recent.clear();
+        (self.recent, self.terminators) = (recent, terminators);
+    }
+
+    fn take(&mut self, mut addresses: &[u64]) {
+        let limit = self.config.max_grammar_symbols as usize;
+        while !addresses.is_empty() {
+            let taken = self.sequitur.push_all(addresses, limit);
+            self.segment_length += taken as u64;
+            if self.sequitur.symbols() >= limit {
+                self.end_segment();
+            }
+            addresses = &addresses[taken..];
+        }
+    }
+
+    fn end_segment(&mut self) {
+        if self.segment_length > 0 {
+            let finished = segment::finish(&mut self.sequitur, &self.config, self.segment_length);
+            self.finished.add(finished, &self.config);
+            self.segment_length = 0;
+        }
+    }
+}
+
+impl Segments {
+    /// Segments come in the order of the trace.
+    fn add(&mut self, segment: FinishedSegment, config: &StreamConfig) {
+        for &address in &segment.distinct {
             self.unique.insert(address);
         }
-        let hot = self.config.hot_fraction.ceil_of(self.segment_length);
-        let threshold = (hot / u64::from(self.config.segment_divisor)).max(1);
-        let grammar = self.sequitur.grammar();
-        let streams = segment::candidates(&grammar, &self.config, threshold);
         self.candidates
-            .merge(streams, self.config.max_candidates as usize);
-        self.sequitur.clear();
-        self.segment_length = 0;
-        self.segments += 1;
+            .merge(segment.streams, config.max_candidates as usize);
+        self.trace_length += segment.length;
+        self.count += 1;
     }
 }
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::config::StreamConfig;
-use crate::sequitur::{Grammar, GrammarSymbol};
+use crate::sequitur::{Grammar, GrammarSymbol, Sequitur};
 
 /// A stream that a segment's grammar produces often enough to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,33 @@ pub struct SegmentStream {
     /// The candidates directly inside this one, by index in the segment's list, and how often
     /// each of them occurs in it. All of them are shorter.
     pub children: Vec<(u32, u32)>,
+}
+
+/// What is kept of a segment.
+#[derive(Debug)]
+pub struct FinishedSegment {
+    /// In references.
+    pub length: u64,
+    /// The distinct addresses.
+    pub distinct: Vec<u64>,
+    /// The candidates.
+    pub streams: Vec<SegmentStream>,
+}
+
+/// Takes what is kept out of a grammar and clears that for the next segment. `length` is in
+/// references.
+pub fn finish(sequitur: &mut Sequitur, config: &StreamConfig, length: u64) -> FinishedSegment {
+    let hot = config.hot_fraction.ceil_of(length);
+    let threshold = (hot / u64::from(config.segment_divisor)).max(1);
+    sequitur.settle();
+    let streams = candidates(&sequitur.grammar(), config, threshold);
+    let distinct = sequitur.distinct_terminals().to_vec();
+    sequitur.clear();
+    FinishedSegment {
+        length,
+        distinct,
+        streams,
+    }
 }
 
 /// The streams of `grammar` that are within the limits of `config` and whose heat, if all of
@@ -79,7 +106,13 @@ fn distinct(addresses: &[u64]) -> usize {
 fn canonical_rules(grammar: &Grammar, order: &[u32], lengths: &[u64], longest: u64) -> Vec<u32> {
     const BASES: [u64; 2] = [0x0f3c_91d7_5a2b_e86d, 0x1b87_3593_4e1f_60a9];
     const PRIME: u64 = (1 << 61) - 1;
-    let times = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64;
+    // Of a sum of two residues.
+    let modulo = |n: u64| if n >= PRIME { n - PRIME } else { n };
+    // 2^61 is 1.
+    let times = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        modulo((product as u64 & PRIME) + (product >> 61) as u64)
+    };
     let powers = BASES.map(|base| {
         let mut powers = vec![1u64];
         for _ in 0..longest {
@@ -102,7 +135,7 @@ fn canonical_rules(grammar: &Grammar, order: &[u32], lengths: &[u64], longest: u
             };
             for which in 0..2 {
                 let shifted = times(hash[which], powers[which][length as usize]);
-                hash[which] = (shifted + inner[which]) % PRIME;
+                hash[which] = modulo(shifted + inner[which]);
             }
         }
         hashes[rule as usize] = hash;
