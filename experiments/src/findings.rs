@@ -43,7 +43,7 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
             };
             match gain {
                 g if g > DRAW => as_published.push(program),
-                g if g >= -DRAW => draws.push(program),
+                g if g >= -DRAW => draws.push((program, c)),
                 _ => otherwise.push((program, c)),
             }
         }
@@ -58,9 +58,17 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
             kind.title(),
             as_published.len(),
             as_published.len() + draws.len() + otherwise.len(),
-            list(", a draw for ", &draws),
+            list(", a draw for ", &draws.iter().map(|d| d.0).collect::<Vec<_>>()),
             list(", the other way round for ", &otherwise.iter().map(|o| o.0).collect::<Vec<_>>()),
         ));
+        for (program, c) in draws {
+            let [with_short, with_long] = c.means.map(|mean| 100.0 * mean);
+            notes.push(format!(
+                "  {program}: burst {short} has {with_short:.1}% and burst {long} {with_long:.1}% of its {} members' \
+                 weight; {} and {} samples at the lowest frequency.",
+                c.members, c.fewest_samples[0], c.fewest_samples[1]
+            ));
+        }
         for (program, c) in otherwise {
             notes.push(explain(kind, program, short, long, &c));
         }
@@ -75,6 +83,8 @@ type Accuracies = (f64, Option<f64>);
 struct Comparison {
     /// Mean accuracy with the short burst minus that with the long one.
     short_gain: f64,
+    /// Both means.
+    means: [f64; 2],
     /// The same with periods one event longer, where that was measured.
     detuned_gain: Option<f64>,
     /// Samples behind the rarest frequency, with the short and the long burst.
@@ -105,8 +115,12 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
     let pairs: Vec<_> = by_frequency.values().filter_map(both).collect();
     let gains = pairs.iter().map(|(s, l)| s.0 - l.0);
     let detuned: Option<Vec<f64>> = pairs.iter().map(|(s, l)| Some(s.1? - l.1?)).collect();
+    let mean = |side: fn(&(Accuracies, Accuracies)) -> f64| {
+        pairs.iter().map(side).sum::<f64>() / pairs.len().max(1) as f64
+    };
     Comparison {
         short_gain: gains.sum::<f64>() / pairs.len().max(1) as f64,
+        means: [mean(|(s, _)| s.0), mean(|(_, l)| l.0)],
         detuned_gain: detuned
             .filter(|d| !d.is_empty())
             .map(|d| d.iter().sum::<f64>() / d.len() as f64),
