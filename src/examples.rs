@@ -23,6 +23,8 @@ Examples:
       Functionally: fast, no cycles.
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
+  hps run --machine hps-4wide --sample --stats bwt large
+      Only one unit in 100,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
       Where the cycles go, by function.
   hps run --machine tiny-2wide --trace p.kanata --trace-cycles 10000..12000 chess small
@@ -32,9 +34,10 @@ Examples:
   hps run --root data --seed 7 ./my-program --input /file.txt
       A program of your own, whose files lie in `data` and stay as they are (see --writable).
 
-Statistics name among others instructions, cycles, ipc (both null without --machine), host_seconds
-(the simulation alone), the machine with every key, cpi_stack (its slots sum to commit width times
-cycles), core, memory and rates. instructions and ipc count the program's own instructions only.
+Statistics name among others instructions, cycles, ipc (both null without --machine; cycles also with
+--sample, whose estimate is under sampling), host_seconds (the simulation alone), the machine with
+every key, cpi_stack (its slots sum to commit width times cycles), core, memory and rates.
+instructions and ipc count the program's own instructions only.
 ";
 
 /// Examples of `hps profile`.

@@ -2,8 +2,7 @@
 
 mod common;
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use common::*;
 use hps_dise::flags::FlagCondition;
@@ -361,18 +360,18 @@ fn drain_calls_the_consumer() {
     let set = parse("A: T.OPCLASS == load => { T.INSN }");
     let (mut engine, _) = engine(&set, &DiseConfig::default());
     engine.drain(&mut |_, _| panic!("nobody reads without a consumer"));
-    let seen = Rc::new(RefCell::new(Vec::new()));
-    let sink = Rc::clone(&seen);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
     engine.set_drain(Box::new(move |read| {
         let mut buffer = [0; 4];
         assert!(read(0x100, &mut buffer));
-        sink.borrow_mut().push(buffer);
+        sink.lock().expect("one thread").push(buffer);
     }));
     engine.drain(&mut |addr, buffer| {
         buffer.fill(addr.to_le_bytes()[1]);
         true
     });
-    assert_eq!(*seen.borrow(), [[1; 4]]);
+    assert_eq!(*seen.lock().expect("one thread"), [[1; 4]]);
 }
 
 #[test]
