@@ -61,6 +61,7 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
             list(", a draw for ", &draws.iter().map(|d| d.0).collect::<Vec<_>>()),
             list(", the other way round for ", &otherwise.iter().map(|o| o.0).collect::<Vec<_>>()),
         ));
+        notes.extend(never_sampled(&of_kind));
         for (program, c) in draws {
             let [with_short, with_long] = c.means.map(|mean| 100.0 * mean);
             notes.push(format!(
@@ -74,6 +75,27 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Points at which programs end before their first burst: no accuracy, and no overhead either.
+fn never_sampled(rows: &[&Row]) -> Vec<String> {
+    let mut points: BTreeMap<(u64, u64), (u64, u64, u64)> = BTreeMap::new();
+    for row in rows {
+        let samples = row.accuracy.as_ref().map_or(0, |a| a.samples);
+        let (none, all, period) = points.entry((row.burst, row.one_in)).or_default();
+        *none += u64::from(samples == 0);
+        *all += 1;
+        *period = row.burst + row.sparsity;
+    }
+    let silent = points.into_iter().filter(|(_, (none, ..))| *none > 0);
+    silent
+        .map(|((burst, one_in), (none, all, period))| {
+            format!(
+                "  burst {burst} at 1/{one_in}: {none} of {all} programs end before their first burst or sample nothing \
+                 in it (a period is {period} events)."
+            )
+        })
+        .collect()
 }
 
 /// The accuracy of a point, and what it is with the period one event longer.
@@ -166,5 +188,75 @@ fn list(prefix: &str, names: &[&str]) -> String {
         String::new()
     } else {
         format!("{prefix}{}", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::AccuracyResult;
+
+    fn row(program: &str, burst: u64, one_in: u64, accuracy: f64, samples: u64) -> Row {
+        Row {
+            id: format!("{program} {burst} {one_in}"),
+            version: String::new(),
+            program: program.to_string(),
+            program_hash: String::new(),
+            input: String::new(),
+            isa: String::new(),
+            profile: ProfileKind::DataStream,
+            burst,
+            sparsity: burst * (one_in - 1),
+            one_in,
+            machine: String::new(),
+            machine_fingerprint: String::new(),
+            accuracy: Some(AccuracyResult {
+                renormalized: accuracy,
+                capped: accuracy,
+                members_exact: 7,
+                members_sampled: 7,
+                detuned: None,
+                samples,
+                population: 1000,
+            }),
+            timing: None,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn winners_draws_and_silence_are_told_apart() {
+        let rows = [
+            row("as-published", 1, 100, 0.2, 10),
+            row("as-published", 100, 100, 0.5, 10),
+            row("drawn", 1, 100, 0.300, 20),
+            row("drawn", 100, 100, 0.304, 30),
+            row("otherwise", 1, 100, 0.5, 10),
+            row("otherwise", 100, 100, 0.2, 10),
+            // Says nothing about bursts: one of the two sampled nothing.
+            row("as-published", 1, 10_000, 0.9, 1),
+            row("as-published", 100, 10_000, 0.0, 0),
+        ];
+        let notes = findings(&rows);
+        assert!(
+            notes[0].contains(
+                "for 1 of 3 programs, a draw for drawn, the other way round for otherwise"
+            ),
+            "{notes:#?}"
+        );
+        assert!(
+            notes[1].starts_with("  burst 100 at 1/10000: 1 of 1 programs")
+                && notes[1].contains("1000000 events"),
+            "{notes:#?}"
+        );
+        assert!(
+            notes[2].starts_with("  drawn: burst 1 has 30.0% and burst 100 30.4%"),
+            "{notes:#?}"
+        );
+        assert!(
+            notes[3].starts_with("  otherwise: burst 1 is 30.0 points better"),
+            "{notes:#?}"
+        );
+        assert_eq!(notes.len(), 4);
     }
 }
