@@ -94,7 +94,8 @@ pub struct RunArgs {
     )]
     pub trace_cycles: String,
     /// With --machine: time only short units of the run and tell the IPC with its 95% confidence
-    /// interval; in between the program runs functionally and keeps caches and predictors warm
+    /// interval; in between the program runs functionally and keeps caches and predictors warm. The
+    /// interval speaks of sampling alone: what is not kept warm was seen to cost up to 6%
     #[arg(long, requires = "machine", conflicts_with_all = ["productions", "trace", "by_function"])]
     pub sample: bool,
     /// Instructions from one timed unit to the next
