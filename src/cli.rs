@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::examples;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hps_pipeline::sampled::SamplingPlan;
 
 /// A laboratory for profilers: unmodified RISC-V Linux programs on a simulated out-of-order
 /// processor, profiled by HPS, compared with the truth.
@@ -99,13 +100,13 @@ pub struct RunArgs {
     #[arg(long, requires = "machine", conflicts_with_all = ["productions", "trace", "by_function"])]
     pub sample: bool,
     /// Instructions from one timed unit to the next
-    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "sample")]
+    #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().period, requires = "sample")]
     pub sample_period: u64,
     /// Instructions of a timed unit
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "sample")]
+    #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().unit, requires = "sample")]
     pub sample_unit: u64,
     /// Instructions that are timed before each unit and not measured
-    #[arg(long, value_name = "N", default_value_t = 2000, requires = "sample")]
+    #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().warm_up, requires = "sample")]
     pub sample_warm_up: u64,
     /// Production files for the DISE engine: built-in names (hps dise list) or files (may be
     /// repeated; all are loaded together)

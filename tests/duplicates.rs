@@ -9,7 +9,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::machine::Stop;
+use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::PAGE_SIZE;
 use hps_sim_core::os::{DuplicateError, Output, Stdin};
 use hps_sim_core::probe::NoProbe;
@@ -168,6 +168,59 @@ fn a_duplicate_ends_like_its_original() {
     let (first, second) = (outcome_of_core(&mut core), outcome_of_core(&mut copy));
     assert_eq!(first, second);
     assert_eq!(first.stdout, find("chess").expected_small.as_bytes());
+}
+
+/// Reads four bytes of `/f`, counts for a while, and reads four more; the exit code is their sum.
+const READER: &str = "
+    addi t0, zero, 47
+    sb t0, -16(sp)
+    addi t0, zero, 102
+    sb t0, -15(sp)
+    sb zero, -14(sp)
+    addi a0, zero, -100
+    addi a1, sp, -16
+    addi a2, zero, 0
+    addi a3, zero, 0
+    addi a7, zero, 56
+    ecall
+    mv s0, a0
+    addi a1, sp, -32
+    addi a2, zero, 4
+    addi a7, zero, 63
+    ecall
+    lui s1, 1
+    again:
+    addi s1, s1, -1
+    bgtz s1, again
+    mv a0, s0
+    addi a1, sp, -32
+    addi a2, zero, 4
+    addi a7, zero, 63
+    ecall
+    lbu a0, -32(sp)
+    lbu t0, -31(sp)
+    add a0, a0, t0
+    lbu t0, -30(sp)
+    add a0, a0, t0
+    lbu t0, -29(sp)
+    add a0, a0, t0
+    addi a7, zero, 93
+    ecall
+";
+
+#[test]
+fn open_files_are_read_on_by_both() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("f"), [9, 9, 9, 9, 1, 2, 4, 8]).expect("a file");
+    let config = ProcessConfig {
+        root: Some(folder.path().to_path_buf()),
+        ..guest::captured(&["reader"])
+    };
+    let mut first = Machine::new(guest::assembled(READER, &config));
+    assert_eq!(first.run(&mut NoProbe, 1000), Stop::Limit);
+    let copy = first.process.duplicate().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(first.run_to_end(), Stop::Exit(15));
+    assert_eq!(Machine::new(copy).run_to_end(), Stop::Exit(15));
 }
 
 #[test]

@@ -141,11 +141,28 @@ proptest! {
 
     #[test]
     fn parser_survives_noise(text in "[ -~\n⇒é]{0,200}", soup in prop::collection::vec(0..24_usize, 0..60)) {
-        let _ = ProductionSet::parse(&text, "noise", &LoadOptions::default());
+        refused_with_a_place_or_taken(&text);
         let words = ["P1", ":", "T.OPCLASS", "==", "load", "&&", "||", "!", "(", ")", "overflow_1", "=>", "null", ",", "inc_1", ";", "{", "}", "T.INSN", "const", "=", "5", "handler", "\n"];
         let soup: Vec<&str> = soup.into_iter().map(|i| words[i]).collect();
-        let _ = ProductionSet::parse(&soup.join(" "), "soup", &LoadOptions::default());
+        refused_with_a_place_or_taken(&soup.join(" "));
     }
+}
+
+/// An error names the file and a line of the text that there is.
+#[track_caller]
+fn refused_with_a_place_or_taken(text: &str) {
+    let Err(error) = ProductionSet::parse(text, "noise", &LoadOptions::default()) else {
+        return;
+    };
+    let message = error.to_string();
+    let line = message
+        .strip_prefix("noise:")
+        .and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+    let lines = text.split('\n').count();
+    assert!(
+        line.is_some_and(|line| (1..=lines).contains(&line)),
+        "{text:?}: {message}"
+    );
 }
 
 #[test]

@@ -37,9 +37,9 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
         for program in programs {
             let c = compare(&of_kind, program, short, long);
             let gain = if kind == ProfileKind::DataStream {
-                -c.short_gain
+                -c.short_gain()
             } else {
-                c.short_gain
+                c.short_gain()
             };
             match gain {
                 g if g > DRAW => as_published.push(program),
@@ -79,20 +79,24 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
 
 /// Points at which programs end before their first burst: no accuracy, and no overhead either.
 fn never_sampled(rows: &[&Row]) -> Vec<String> {
-    let mut points: BTreeMap<(u64, u64), (u64, u64, u64)> = BTreeMap::new();
+    // By point, programs that sample nothing and all: a program has a row for each machine.
+    let mut points: BTreeMap<(u64, u64), [BTreeSet<&str>; 2]> = BTreeMap::new();
     for row in rows {
-        let samples = row.accuracy.as_ref().map_or(0, |a| a.samples);
-        let (none, all, period) = points.entry((row.burst, row.one_in)).or_default();
-        *none += u64::from(samples == 0);
-        *all += 1;
-        *period = row.burst + row.sparsity;
+        let [none, all] = points.entry((row.burst, row.one_in)).or_default();
+        if row.accuracy.as_ref().is_none_or(|a| a.samples == 0) {
+            none.insert(&row.program);
+        }
+        all.insert(&row.program);
     }
-    let silent = points.into_iter().filter(|(_, (none, ..))| *none > 0);
+    let silent = points.into_iter().filter(|(_, [none, _])| !none.is_empty());
     silent
-        .map(|((burst, one_in), (none, all, period))| {
+        .map(|((burst, one_in), [none, all])| {
             format!(
-                "  burst {burst} at 1/{one_in}: {none} of {all} programs end before their first burst or sample nothing \
-                 in it (a period is {period} events)."
+                "  burst {burst} at 1/{one_in}: {} of {} programs end before their first burst or sample nothing in it \
+                 (a period is {} events).",
+                none.len(),
+                all.len(),
+                burst * one_in
             )
         })
         .collect()
@@ -103,16 +107,21 @@ type Accuracies = (f64, Option<f64>);
 
 /// What the rows of one program say about a short and a long burst.
 struct Comparison {
-    /// Mean accuracy with the short burst minus that with the long one.
-    short_gain: f64,
-    /// Both means.
+    /// Mean accuracy with the short and the long burst.
     means: [f64; 2],
-    /// The same with periods one event longer, where that was measured.
+    /// The gain with periods one event longer, where that was measured.
     detuned_gain: Option<f64>,
     /// Samples behind the rarest frequency, with the short and the long burst.
     fewest_samples: [u64; 2],
     /// Members of the exhaustive profile.
     members: u64,
+}
+
+impl Comparison {
+    /// How much more accurate the short burst is.
+    fn short_gain(&self) -> f64 {
+        self.means[0] - self.means[1]
+    }
 }
 
 fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
@@ -135,13 +144,11 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
     }
     let both = |[s, l]: &[Option<Accuracies>; 2]| Some(((*s)?, (*l)?));
     let pairs: Vec<_> = by_frequency.values().filter_map(both).collect();
-    let gains = pairs.iter().map(|(s, l)| s.0 - l.0);
     let detuned: Option<Vec<f64>> = pairs.iter().map(|(s, l)| Some(s.1? - l.1?)).collect();
     let mean = |side: fn(&(Accuracies, Accuracies)) -> f64| {
         pairs.iter().map(side).sum::<f64>() / pairs.len().max(1) as f64
     };
     Comparison {
-        short_gain: gains.sum::<f64>() / pairs.len().max(1) as f64,
         means: [mean(|(s, _)| s.0), mean(|(_, l)| l.0)],
         detuned_gain: detuned
             .filter(|d| !d.is_empty())
@@ -153,17 +160,17 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
 
 /// Why a program behaves differently, as far as it was measured.
 fn explain(kind: ProfileKind, program: &str, short: u64, long: u64, c: &Comparison) -> String {
-    let points = 100.0 * c.short_gain.abs();
-    let better = if c.short_gain > 0.0 { short } else { long };
+    let points = 100.0 * c.short_gain().abs();
+    let better = if c.short_gain() > 0.0 { short } else { long };
     let [few_short, few_long] = c.fewest_samples;
     let reason = match c.detuned_gain {
         _ if c.members == 0 => {
             "its exhaustive profile has no member above the threshold".to_string()
         }
-        Some(detuned) if detuned > c.short_gain + DRAW => format!(
+        Some(detuned) if detuned > c.short_gain() + DRAW => format!(
             "a fixed period in step with its loops: with periods one event longer the short burst gains {:.1} points on \
              the long one, to {:+.1}",
-            100.0 * (detuned - c.short_gain),
+            100.0 * (detuned - c.short_gain()),
             100.0 * detuned
         ),
         Some(detuned) => format!(

@@ -25,12 +25,6 @@ impl Interval {
         Interval { mean, half_width }
     }
 
-    /// Half the width as a share of the mean.
-    #[must_use]
-    pub fn relative(&self) -> f64 {
-        self.half_width / self.mean
-    }
-
     /// Whether a value lies in the interval.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {

@@ -160,9 +160,16 @@ fn run_program(
             if cannot_write {
                 return;
             }
+            let baseline = match &baselines[points[0].machine] {
+                Ok(baseline) => *baseline,
+                Err(why) => {
+                    let failed = |point: &&Point| put(point, Some(Err(why.clone())));
+                    return points.iter().for_each(failed);
+                }
+            };
             let family = Family {
                 plan,
-                baseline: &baselines[points[0].machine],
+                baseline,
                 instructions: pass.instructions,
             };
             family.run(points, &|point, timing| put(point, Some(timing)));

@@ -75,7 +75,8 @@ pub fn baseline(program: &Program, machine: &MachineConfig) -> Baseline {
 /// What all points of a family have in common.
 pub struct Family<'a> {
     pub plan: &'a Plan,
-    pub baseline: &'a Baseline,
+    /// Cycles and instructions without DISE.
+    pub baseline: (u64, u64),
     /// Of the functional pass.
     pub instructions: u64,
 }
@@ -123,7 +124,7 @@ impl Family<'_> {
     }
 
     fn finish(&self, mut run: Run, point: &Point) -> Result<TimingResult, String> {
-        let (baseline_cycles, baseline_instructions) = self.baseline.clone()?;
+        let (baseline_cycles, baseline_instructions) = self.baseline;
         let stop = run.ended.unwrap_or_else(|| run.core.run_to_end());
         check_end(&self.plan.programs[point.program], stop, &run.core.process)?;
         let s = &run.core.stats;

@@ -26,7 +26,7 @@ pub struct SamplingPlan {
 }
 
 impl Default for SamplingPlan {
-    /// Units of 1,000 instructions behind 2,000 of warm-up, as SMARTS recommends, one in 100,000.
+    /// Units of 1,000 instructions behind 2,000 of warm-up, one in 100,000.
     fn default() -> Self {
         SamplingPlan {
             period: 100_000,

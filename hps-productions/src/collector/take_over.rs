@@ -7,7 +7,6 @@
 
 use hps_dise::DiseEngine;
 use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::reg;
 
 use super::Collector;
 use crate::point::{COUNTER_MAX, SAMPLE_FREQ};
@@ -77,10 +76,7 @@ fn others_as_in_the_beginning(counter: u8, hart: &Hart, engine: &DiseEngine) -> 
         let mut initial = engine.initial_assignments().iter();
         initial
             .find(|(counter, _)| *counter == number)
-            .map_or(0, |&(_, register): &(u8, u8)| {
-                debug_assert!(register >= reg::DISE);
-                hart.r[usize::from(register)] as u32
-            })
+            .map_or(0, |(_, register)| hart.r[usize::from(*register)] as u32)
     };
     let mut counters = (0..).zip(engine.counters());
     counters.all(|(number, &value)| number == counter || value == first(number))

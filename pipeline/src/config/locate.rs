@@ -220,7 +220,14 @@ mod tests {
         for text in [
             "", "(", "\"", "r#\"", "/*", "a:", "))))", "\\", "r#", "é: (ü",
         ] {
-            let _ = keys_of(text);
+            for key in keys_of(text) {
+                let last = key.path.rsplit('.').next().unwrap_or_default();
+                assert!(
+                    text[key.offset..].starts_with(last),
+                    "{text:?}: {}",
+                    key.path
+                );
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Functional warming: what a program does to caches and predictors, without time.
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
 use hps_sim_core::process::Process;
@@ -71,7 +71,8 @@ impl Probe for Warming<'_> {
     }
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+// An editor's counters would have to go along with the program.
+impl<P: PipelineProbe> Core<NoEditor, P> {
     /// A probe for a functional machine that runs a program from `pc` on.
     pub fn warming(&mut self, pc: u64) -> Warming<'_> {
         Warming {
@@ -89,8 +90,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// dropped first ([`Core::drain_to_boundary`]); caches and predictors stay.
     pub fn exchange(&mut self, process: &mut Process) {
         self.drain_to_boundary();
-        // No squash reaches what has committed.
-        self.editor.commit(u64::MAX);
         std::mem::swap(&mut self.process, process);
         if self.code.sync(&self.process.mem, &self.editor) {
             self.code_page = CodePage::NONE;
