@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# Builds real programs for RISC-V from Debian's sources into target/real-programs: bzip2 and Lua,
-# static, against glibc, with Debian's cross compiler. Sources come through apt and are pinned by
-# their SHA-256. What is there already is kept.
+# Builds real programs from Debian's sources into target/real-programs. Sources come through apt and
+# are pinned by their SHA-256. What is there already is kept.
+#
+#   bzip2, lua                for RISC-V, static, against glibc, with Debian's cross compiler
+#   bzip2, gzip and lua, each in three forms from the same sources, without inlining, for
+#   `hps validate --native ... --riscv ... --riscv-instrumented ...`:
+#     NAME-native             for this host, instrumented (-finstrument-functions)
+#     NAME-riscv              for RISC-V
+#     NAME-riscv-instrumented for RISC-V, with hooks that write tags which nobody reads
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=target/real-programs
@@ -9,6 +15,7 @@ mkdir -p "$out/src"
 
 bzip2_sha=ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269
 lua_sha=164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61
+gzip_sha=ce5e03e519f637e1f814011ace35c4f87b33c0bbabeec35baf5fbd3479e91956
 cc=riscv64-linux-gnu-gcc
 
 command -v $cc >/dev/null || {
@@ -45,23 +52,75 @@ fetch() {
     rm -rf "$work"
 }
 
-if [ ! -x "$out/bzip2" ]; then
-    fetch bzip2 bzip2_1.0.8.orig.tar.gz $bzip2_sha
-    rm -rf "$out/src/bzip2" && mkdir "$out/src/bzip2"
-    tar -xzf "$out/src/bzip2_1.0.8.orig.tar.gz" -C "$out/src/bzip2" --strip-components=1
-    (cd "$out/src/bzip2" && $cc -O2 -g1 -static -D_FILE_OFFSET_BITS=64 -o ../../bzip2.part \
-        bzip2.c blocksort.c huffman.c crctable.c randtable.c compress.c decompress.c bzlib.c)
-    mv "$out/bzip2.part" "$out/bzip2"
-fi
+# unpack PROGRAM PACKAGE ARCHIVE SHA256: fresh sources in src/PROGRAM.
+unpack() {
+    fetch "$2" "$3" "$4"
+    rm -rf "$out/src/$1" && mkdir "$out/src/$1"
+    tar -xf "$out/src/$3" -C "$out/src/$1" --strip-components=1
+}
+unpack_bzip2() { unpack bzip2 bzip2 bzip2_1.0.8.orig.tar.gz $bzip2_sha; }
+unpack_lua() { unpack lua lua5.4 lua5.4_5.4.4.orig.tar.gz $lua_sha; }
+unpack_gzip() { unpack gzip gzip gzip_1.12.orig.tar.xz $gzip_sha; }
 
-if [ ! -x "$out/lua" ]; then
-    fetch lua5.4 lua5.4_5.4.4.orig.tar.gz $lua_sha
-    rm -rf "$out/src/lua" && mkdir "$out/src/lua"
-    tar -xzf "$out/src/lua5.4_5.4.4.orig.tar.gz" -C "$out/src/lua" --strip-components=1
-    (cd "$out/src/lua/src" && $cc -O2 -g1 -static -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -o ../../../lua.part \
+# Each builds the unpacked sources: COMPILER OUTPUT FLAGS...
+build_bzip2() {
+    local compiler=$1 to=$2
+    shift 2
+    (cd "$out/src/bzip2" && $compiler -O2 -g1 "$@" -D_FILE_OFFSET_BITS=64 -o "$to" \
+        bzip2.c blocksort.c huffman.c crctable.c randtable.c compress.c decompress.c bzlib.c)
+}
+build_lua() {
+    local compiler=$1 to=$2
+    shift 2
+    (cd "$out/src/lua/src" && $compiler -O2 -g1 "$@" -DLUA_COMPAT_5_3 -DLUA_USE_POSIX -o "$to" \
         lua.c lapi.c lcode.c lctype.c ldebug.c ldo.c ldump.c lfunc.c lgc.c llex.c lmem.c lobject.c \
         lopcodes.c lparser.c lstate.c lstring.c ltable.c ltm.c lundump.c lvm.c lzio.c lauxlib.c \
         lbaselib.c lcorolib.c ldblib.c liolib.c lmathlib.c loadlib.c loslib.c lstrlib.c ltablib.c \
         lutf8lib.c linit.c -lm 2>/dev/null)
+}
+# gzip wants to be configured for its machine, in a folder of its own.
+build_gzip() {
+    local compiler=$1 to=$2 folder=$out/src/gzip.$1 options=(--quiet --disable-dependency-tracking)
+    shift 2
+    [ "$compiler" = cc ] || options+=("--host=${compiler%-gcc}")
+    mkdir -p "$folder"
+    (cd "$folder" && { [ -f Makefile ] || ../gzip/configure "${options[@]}" CC="$compiler"; } &&
+        make -s clean && make -s -C lib CFLAGS="-O2 -g1 $*" && make -s version.c version.h &&
+        make -s gzip CFLAGS="-O2 -g1 $*" && cp gzip "$to") >"$out/src/gzip.log" 2>&1 || {
+        echo "error: gzip could not be built with $compiler; see $out/src/gzip.log" >&2
+        exit 1
+    }
+}
+
+if [ ! -x "$out/bzip2" ]; then
+    unpack_bzip2
+    build_bzip2 $cc ../../bzip2.part -static
+    mv "$out/bzip2.part" "$out/bzip2"
+fi
+
+if [ ! -x "$out/lua" ]; then
+    unpack_lua
+    build_lua $cc ../../../lua.part -static
     mv "$out/lua.part" "$out/lua"
 fi
+
+# What would make a call of one build none in the other, as src/commands/validate/build.rs has it.
+same_calls="-fno-inline -fno-partial-inlining -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf -fno-ipa-pure-const
+ -fno-ipa-modref -fno-optimize-sibling-calls"
+root=$(pwd)
+hooks=$root/$out/src/stand_in.o
+$cc -O2 -c -o "$hooks" shim/preload/hps_shim_stand_in.c
+for program in bzip2 gzip lua; do
+    [ -x "$out/$program-riscv-instrumented" ] && continue
+    "unpack_$program"
+    rm -rf "$out/src/$program".*cc
+    # The flags are words. The form that is looked for above is made last.
+    # shellcheck disable=SC2086
+    {
+        "build_$program" cc "$root/$out/$program-native" $same_calls -finstrument-functions
+        "build_$program" $cc "$root/$out/$program-riscv" $same_calls -static
+        "build_$program" $cc "$root/$out/part" $same_calls -static -finstrument-functions "$hooks"
+    }
+    mv "$out/part" "$out/$program-riscv-instrumented"
+    rm -rf "$out/src/$program".*cc
+done

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::commands::shim::args::ShimCommand;
+use crate::commands::validate::ValidateArgs;
 use crate::examples;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_pipeline::sampled::SamplingPlan;
@@ -41,6 +43,11 @@ pub enum Command {
     Programs(ProgramsArgs),
     /// Measure the speed of each mode, beside QEMU on the same binary
     Bench(BenchArgs),
+    /// Run programs natively under SHIM's observer and in the simulator, and say what agrees
+    Validate(ValidateArgs),
+    /// Observe programs natively: tags and counters, every few dozen cycles
+    #[command(subcommand)]
+    Shim(ShimCommand),
     /// Say what this host has and what the lab can do with it
     Doctor,
 }

@@ -9,7 +9,8 @@ use crate::dataset::{DataSet, KindData, Metric};
 use crate::figures::SweepFigure;
 use crate::table::{SummaryLine, failures, percent, place, summary_lines};
 
-const STYLE: &str = include_str!("report.css");
+/// The style of every page.
+pub(crate) const STYLE: &str = include_str!("report.css");
 const GUIDE: &str = include_str!("guide.html");
 /// Bytes of per-program pictures kept inside the page; further ones are linked.
 const INLINE_LIMIT: usize = 2_500_000;

@@ -25,7 +25,9 @@ mod table;
 pub use csv::to_csv;
 pub use error::PlotError;
 pub use figure::Figure;
-pub use figures::{cpi_stack_figure, lines, stacked_bars};
+pub use figures::{
+    ShimFigure, cpi_stack_figure, lines, shim_figures, stacked_bars, write_shim_report,
+};
 pub use html::ReportInfo;
 pub use read::{ResultsFile, read_results, read_rows};
 pub use report::{ReportFiles, write_report};

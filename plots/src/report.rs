@@ -102,7 +102,7 @@ fn write_figure(folder: &Path, figure: &SweepFigure) -> Result<[PathBuf; 2], Plo
 }
 
 /// Writes a file beside its place and renames it.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PlotError> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), PlotError> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);

@@ -30,7 +30,7 @@ enum State {
 
 /// Runs the command; the result is the exit code: 0 unless the lab cannot work here.
 pub fn doctor() -> anyhow::Result<u8> {
-    let findings = [
+    let mut findings = vec![
         host_system(),
         processors(),
         memory_reserve(),
@@ -40,6 +40,7 @@ pub fn doctor() -> anyhow::Result<u8> {
         cross_compiler(),
         terminal(),
     ];
+    findings.extend(native());
     let mut out = format!("hps {}\n\n", env!("CARGO_PKG_VERSION"));
     for finding in &findings {
         let state = match finding.state {
@@ -207,6 +208,31 @@ fn cross_compiler() -> Finding {
     let without = "no riscv64-linux-gnu-gcc: the programs that come with the project run, but cannot be rebuilt, nor \
                    own ones built here. Debian packages: gcc-riscv64-linux-gnu g++-riscv64-linux-gnu";
     tool("cross compiler", &["riscv64-linux-gnu-gcc"], without)
+}
+
+/// What `hps shim` finds for an observer.
+fn native() -> Vec<Finding> {
+    let machine = match hps_shim::machine::Machine::find() {
+        Ok(machine) => machine,
+        Err(e) => {
+            return vec![Finding {
+                what: "SHIM",
+                state: State::Missing,
+                detail: e.to_string(),
+            }];
+        }
+    };
+    let found = machine.findings().into_iter();
+    let finding = |f: hps_shim::machine::Finding| Finding {
+        what: f.what,
+        state: if f.available {
+            State::Ok
+        } else {
+            State::Missing
+        },
+        detail: f.detail,
+    };
+    found.map(finding).collect()
 }
 
 fn terminal() -> Finding {

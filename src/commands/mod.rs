@@ -7,7 +7,9 @@ mod machine;
 mod profile;
 mod programs;
 mod run;
+pub mod shim;
 mod sweep;
+pub mod validate;
 
 use crate::cli::{Cli, Command};
 
@@ -21,6 +23,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Validate(args) => validate::validate(&args),
+        Command::Shim(command) => shim::shim(&command),
         Command::Doctor => doctor::doctor(),
     }
 }

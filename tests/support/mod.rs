@@ -1,4 +1,5 @@
 //! Runs the command in a folder of its own, on executables made of a few instructions.
+#![allow(dead_code)] // each test uses what it needs of it
 
 use std::process::{Command, Stdio};
 

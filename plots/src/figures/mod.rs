@@ -5,10 +5,16 @@ mod heatmap;
 mod layout;
 mod lines;
 mod scatter;
+mod shim;
+mod shim_chart;
+mod shim_data;
+mod shim_measured;
+mod shim_observed;
 mod stack;
 mod sweep;
 
 pub use crate::axis::Axis;
 pub use lines::{LineChart, Panel, Series, lines};
+pub use shim::{ShimFigure, shim_figures, write_shim_report};
 pub use stack::{cpi_stack_figure, stacked_bars};
 pub(crate) use sweep::{SweepFigure, sweep_figures};

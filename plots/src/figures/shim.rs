@@ -1,0 +1,228 @@
+//! Pictures and the page of SHIM's results: observations and measurements, read from their files.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::shim_data::{list, text};
+use super::{shim_measured, shim_observed};
+use crate::PlotError;
+use crate::figure::Figure;
+use crate::html::{STYLE, escape};
+use crate::report::write_whole;
+
+/// A picture with the name of its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShimFigure {
+    /// Name of the files, without an ending.
+    pub name: String,
+    /// The picture.
+    pub figure: Figure,
+}
+
+impl ShimFigure {
+    pub(super) fn new(name: &str, figure: Figure) -> Self {
+        Self {
+            name: name.to_owned(),
+            figure,
+        }
+    }
+}
+
+/// Draws a result of `hps shim`, as its JSON file holds it.
+///
+/// # Errors
+/// [`PlotError::BadFigure`] if it is no such result, or holds nothing to draw.
+pub fn shim_figures(result: &Value) -> Result<Vec<ShimFigure>, PlotError> {
+    match (text(result, "format"), text(result, "kind")) {
+        ("hps-shim", _) => shim_observed::observed(result),
+        ("hps-shim-measurement", "overhead") => Ok(vec![shim_measured::overhead(result, false)?]),
+        ("hps-shim-measurement", "dte") => {
+            let mut all = shim_measured::kept(result)?;
+            all.push(shim_measured::overhead(result, true)?);
+            Ok(all)
+        }
+        ("hps-shim-measurement", "microbench") => shim_measured::microbench(result),
+        (format, kind) => Err(PlotError::bad(
+            "SHIM",
+            format!("`{format}` `{kind}` is no result of `hps shim` that this version draws"),
+        )),
+    }
+}
+
+/// Writes `report.html`, `result.json` and `figures/*.svg` and `*.png` into `dir`, which is created if
+/// it is missing; `summary` is the result in words. Returns the page.
+///
+/// # Errors
+/// [`PlotError::Write`] naming what could not be written, and the errors of drawing.
+pub fn write_shim_report(dir: &Path, result: &Value, summary: &str) -> Result<PathBuf, PlotError> {
+    let figures = shim_figures(result)?;
+    let folder = dir.join("figures");
+    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    let json = dir.join("result.json");
+    write_whole(&json, format!("{result:#}\n").as_bytes())?;
+    for figure in &figures {
+        let svg = folder.join(format!("{}.svg", figure.name));
+        write_whole(&svg, figure.figure.svg().as_bytes())?;
+        let png = folder.join(format!("{}.png", figure.name));
+        write_whole(&png, &figure.figure.png()?)?;
+    }
+    let html = dir.join("report.html");
+    write_whole(&html, page(result, summary, &figures).as_bytes())?;
+    Ok(html)
+}
+
+fn title(result: &Value) -> String {
+    let words = list(result, "command").iter().filter_map(Value::as_str);
+    match text(result, "kind") {
+        "overhead" => "SHIM: what observing costs".to_owned(),
+        "dte" => "SHIM: what correction keeps".to_owned(),
+        "microbench" => "SHIM: producer and consumer".to_owned(),
+        _ => format!("SHIM: {}", words.collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn page(result: &Value, summary: &str, figures: &[ShimFigure]) -> String {
+    let title = escape(&title(result));
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <h1>{title}</h1>\n"
+    );
+    for note in list(result, "notes").iter().filter_map(Value::as_str) {
+        let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note));
+    }
+    let _ = writeln!(
+        html,
+        "<pre>{}</pre>\n<div class=\"figures\">",
+        escape(summary)
+    );
+    for figure in figures {
+        let _ = writeln!(
+            html,
+            "<figure>{}<figcaption>figures/{}.svg, .png</figcaption></figure>",
+            figure.figure.svg(),
+            escape(&figure.name)
+        );
+    }
+    let version = escape(text(result, "version"));
+    let _ = writeln!(
+        html,
+        "</div>\n<p>All numbers: <a href=\"result.json\">result.json</a>. Written by hps {version}.</p>\n\
+         </main>\n</body>\n</html>"
+    );
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn distribution(values: &[(f64, u64)]) -> Value {
+        let buckets: Vec<Value> = values
+            .iter()
+            .map(|&(from, count)| json!({ "from": from, "to": from * 1.015, "count": count }))
+            .collect();
+        let count: u64 = values.iter().map(|v| v.1).sum();
+        json!({ "count": count, "zeros": 0, "buckets": buckets })
+    }
+
+    fn observation() -> Value {
+        let some = distribution(&[(1000.0, 70), (1015.0, 20), (9000.0, 10)]);
+        json!({
+            "format": "hps-shim", "version": "0", "command": ["prog", "<arg>"],
+            "ticks_per_second": 1e9, "mean_period_running_cycles": 1200.0,
+            "account": { "sent": 100, "kept": 99 }, "notes": ["a note & more"],
+            "tags": [
+                { "tag": "0x7", "name": "hot<T>", "samples": 60, "share": 0.6 },
+                { "tag": "0x0", "name": "(nothing)", "samples": 40, "share": 0.4 },
+            ],
+            "analysis": {
+                "period": some, "gap": some, "cpc_before": some, "cpc_after": some,
+                "rates": [{
+                    "name": "IPC", "before_dte": some,
+                    "periods": [{ "mean_cycles": 1200.0, "rates": some }],
+                    "by_tag": [[7, some]],
+                }],
+                "timeline": {
+                    "window_cycles": 1_000_000, "rows": [7],
+                    "windows": [{ "tags": [5, 0] }, { "tags": [0, 0] }, { "tags": [3, 1] }],
+                },
+            },
+        })
+    }
+
+    fn measurement(kind: &str) -> Value {
+        let about =
+            |mean: f64| json!({ "mean": mean, "half_width": 1.0, "median": mean, "runs": 5 });
+        let some = distribution(&[(0.99, 10), (1.0, 90)]);
+        let point = |period: f64| {
+            json!({
+                "pace": "fast", "period_cycles": about(period), "overhead_percent": about(9.0),
+                "kept_percent": about(95.0), "cpc_before": some, "cpc_after": some,
+            })
+        };
+        let micro = |waiter: &str| {
+            json!({
+                "waiter": waiter, "producer_cycles": about(9.0), "consumer_cycles": about(50.0),
+                "overhead_percent": about(10.0), "added_cycles": about(2.0),
+            })
+        };
+        let result = match kind {
+            "microbench" => json!([micro("producer"), micro("consumer")]),
+            _ => json!({ "points": [point(5000.0), point(50.0)], "noise_percent": about(0.1) }),
+        };
+        json!({
+            "format": "hps-shim-measurement", "kind": kind, "version": "0", "result": result,
+            "machine": { "virtualized": true }, "placement": { "seat": "cmp" },
+        })
+    }
+
+    #[test]
+    fn each_kind_of_result_has_its_pictures() {
+        let names = |value: &Value| -> Vec<String> {
+            let figures = shim_figures(value).unwrap();
+            for figure in &figures {
+                roxmltree::Document::parse(figure.figure.svg()).unwrap();
+            }
+            figures.into_iter().map(|f| f.name).collect()
+        };
+        assert_eq!(
+            names(&observation()),
+            [
+                "shim-tags",
+                "shim-periods",
+                "shim-cpc",
+                "shim-rate-0",
+                "shim-timeline"
+            ]
+        );
+        assert_eq!(names(&measurement("overhead")), ["shim-overhead"]);
+        assert_eq!(
+            names(&measurement("dte")),
+            ["shim-kept", "shim-cpc", "shim-overhead"]
+        );
+        assert_eq!(
+            names(&measurement("microbench")),
+            ["shim-microbench", "shim-added"]
+        );
+        assert!(shim_figures(&json!({ "format": "hps-profile" })).is_err());
+    }
+
+    #[test]
+    fn pages_stand_alone_and_are_escaped() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = write_shim_report(folder.path(), &observation(), "a < b").unwrap();
+        let html = fs::read_to_string(page).unwrap();
+        assert!(html.contains("a &lt; b") && html.contains("a note &amp; more"));
+        assert!(html.contains("prog &lt;arg&gt;") && !html.contains("http-equiv"));
+        assert!(folder.path().join("figures/shim-tags.png").exists());
+        let text = fs::read_to_string(folder.path().join("result.json")).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), observation());
+    }
+}

@@ -1,0 +1,236 @@
+//! Events of the kernel's perf subsystem.
+
+use std::fs::File;
+use std::io::Read;
+use std::mem::size_of;
+use std::os::fd::{FromRawFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use perf_event_open_sys as perf;
+use perf_event_open_sys::bindings as sys;
+use rustix::mm::{MapFlags, ProtFlags};
+
+use super::event::{Event, EventKind};
+use super::page::{self, CAP_USER_RDPMC, CounterPage, PageFault, Processor};
+use crate::error::ShimError;
+
+const PAGE_BYTES: usize = 4096;
+
+/// Whom an event is counted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A process, with what it starts later, wherever it runs.
+    Process(u32),
+    /// The calling thread.
+    OwnThread,
+    /// Whatever runs on a CPU.
+    Cpu(usize),
+}
+
+/// An open event. Closed, and its page unmapped, when dropped.
+#[derive(Debug)]
+pub struct PerfEvent {
+    name: String,
+    file: File,
+    page: Option<NonNull<CounterPage>>,
+}
+
+// SAFETY: the page belongs to the value, all words that are read of it are atomics.
+unsafe impl Send for PerfEvent {}
+
+impl PerfEvent {
+    /// Opens an event and starts it.
+    ///
+    /// # Errors
+    /// [`ShimError::Event`] with what the kernel's reason means and what to do.
+    pub fn open(event: &Event, target: Target) -> Result<Self, ShimError> {
+        let mut attr = sys::perf_event_attr {
+            size: size_of::<sys::perf_event_attr>() as u32,
+            read_format: u64::from(
+                sys::PERF_FORMAT_TOTAL_TIME_ENABLED | sys::PERF_FORMAT_TOTAL_TIME_RUNNING,
+            ),
+            ..Default::default()
+        };
+        (attr.type_, attr.config) = match event.kind {
+            EventKind::Hardware(config) => (sys::PERF_TYPE_HARDWARE, config),
+            EventKind::Software(config) => (sys::PERF_TYPE_SOFTWARE, config),
+            EventKind::Raw(config) => (sys::PERF_TYPE_RAW, config),
+            EventKind::Region(_) => {
+                return Err(refused(event, target, libc::EINVAL));
+            }
+        };
+        attr.set_exclude_kernel(u64::from(event.user_only));
+        attr.set_exclude_hv(u64::from(event.user_only));
+        let (pid, cpu) = match target {
+            Target::Process(pid) => (pid as i32, -1),
+            Target::OwnThread => (0, -1),
+            Target::Cpu(cpu) => (-1, cpu as i32),
+        };
+        // Threads that the program starts later count too; such an event has no page to read.
+        attr.set_inherit(u64::from(matches!(target, Target::Process(_))));
+        let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
+        // SAFETY: `attr` is a complete structure of the size that it names.
+        let fd: RawFd = unsafe { perf::perf_event_open(&mut attr, pid, cpu, -1, flags) };
+        if fd < 0 {
+            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
+            return Err(refused(event, target, errno));
+        }
+        // SAFETY: the kernel just gave this descriptor to us and to nobody else.
+        let file = unsafe { File::from_raw_fd(fd) };
+        let page = match target {
+            Target::Process(_) => None,
+            _ if event.needs_pmu() => map(&file),
+            _ => None,
+        };
+        Ok(Self {
+            name: event.name.clone(),
+            file,
+            page,
+        })
+    }
+
+    /// Whether its count is read in user space, by `rdpmc`, on the CPU that it is counted on.
+    #[must_use]
+    pub fn user_readable(&self) -> bool {
+        cfg!(target_arch = "x86_64")
+            && self
+                .page()
+                .is_some_and(|p| p.capabilities.load(Ordering::Relaxed) & CAP_USER_RDPMC != 0)
+    }
+
+    fn page(&self) -> Option<&CounterPage> {
+        // SAFETY: mapped for the value's life; the kernel writes it under the sequence lock.
+        self.page.map(|page| unsafe { page.as_ref() })
+    }
+
+    /// The count so far.
+    ///
+    /// # Errors
+    /// [`ShimError::Multiplexed`], [`ShimError::PageUnstable`], or the kernel's reason.
+    #[inline]
+    pub fn read(&mut self) -> Result<u64, ShimError> {
+        if self.user_readable()
+            && let Some(page) = self.page()
+        {
+            return page::read(page, &Processor).map_err(|fault| self.fault(fault));
+        }
+        self.read_by_call()
+    }
+
+    fn fault(&self, fault: PageFault) -> ShimError {
+        match fault {
+            PageFault::Multiplexed {
+                enabled_ns,
+                running_ns,
+            } => ShimError::Multiplexed {
+                event: self.name.clone(),
+                enabled_ns,
+                running_ns,
+            },
+            PageFault::Unstable => ShimError::PageUnstable {
+                event: self.name.clone(),
+                tries: page::TRIES,
+            },
+        }
+    }
+
+    fn read_by_call(&mut self) -> Result<u64, ShimError> {
+        let mut bytes = [0; 24];
+        self.file
+            .read_exact(&mut bytes)
+            .map_err(|source| ShimError::system(&format!("reading event {}", self.name), source))?;
+        let word = |i: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[8 * i..8 * i + 8]);
+            u64::from_ne_bytes(word)
+        };
+        let (count, enabled_ns, running_ns) = (word(0), word(1), word(2));
+        if enabled_ns == running_ns {
+            return Ok(count);
+        }
+        Err(self.fault(PageFault::Multiplexed {
+            enabled_ns,
+            running_ns,
+        }))
+    }
+}
+
+impl Drop for PerfEvent {
+    fn drop(&mut self) {
+        if let Some(page) = self.page {
+            // SAFETY: mapped by `map` with this size.
+            let _ = unsafe { rustix::mm::munmap(page.as_ptr().cast(), PAGE_BYTES) };
+        }
+    }
+}
+
+/// The event's page; `None` where the kernel gives none, then the count is read by system call.
+fn map(file: &File) -> Option<NonNull<CounterPage>> {
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let at = unsafe {
+        rustix::mm::mmap(
+            std::ptr::null_mut(),
+            PAGE_BYTES,
+            ProtFlags::READ,
+            MapFlags::SHARED,
+            file,
+            0,
+        )
+    };
+    NonNull::new(at.ok()?.cast())
+}
+
+fn refused(event: &Event, target: Target, errno: i32) -> ShimError {
+    let whole_cpu = matches!(target, Target::Cpu(_));
+    let remedy = match errno {
+        libc::EACCES | libc::EPERM if whole_cpu => {
+            "counting a whole CPU needs kernel.perf_event_paranoid <= 0 (`sysctl \
+             kernel.perf_event_paranoid=0`) or the capability CAP_PERFMON"
+        }
+        libc::EACCES | libc::EPERM => {
+            "ask for user space only (append :u), or lower kernel.perf_event_paranoid (`sysctl \
+             kernel.perf_event_paranoid=1`), or run with the capability CAP_PERFMON"
+        }
+        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP if event.needs_pmu() => {
+            "this machine shows no performance monitoring unit with such an event; in a virtual \
+             machine the host must pass one on. Software events (task-clock, context-switches, …), \
+             tags and soft:N work without"
+        }
+        libc::ESRCH => "the process has ended",
+        libc::EMFILE | libc::ENFILE => "too many open files: raise `ulimit -n`",
+        libc::ENOSYS => "this kernel has no perf events (or a container's filter hides them)",
+        _ => "see perf_event_open(2)",
+    };
+    ShimError::Event {
+        event: event.name.clone(),
+        source: std::io::Error::from_raw_os_error(errno),
+        remedy: remedy.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_the_event_and_the_remedy() {
+        let event: Event = "cycles".parse().unwrap();
+        for (target, errno, remedy) in [
+            (Target::OwnThread, libc::EACCES, "append :u"),
+            (
+                Target::OwnThread,
+                libc::EPERM,
+                "kernel.perf_event_paranoid=1",
+            ),
+            (Target::Cpu(0), libc::EACCES, "kernel.perf_event_paranoid=0"),
+            (Target::OwnThread, libc::ENOENT, "virtual machine"),
+            (Target::Process(1), libc::ESRCH, "has ended"),
+            (Target::OwnThread, libc::EMFILE, "ulimit -n"),
+            (Target::OwnThread, libc::ENOSYS, "no perf events"),
+        ] {
+            let said = refused(&event, target, errno).to_string();
+            assert!(said.contains("cycles") && said.contains(remedy), "{said}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! SHIM on the real machine: an observer thread on a CPU of its own samples what a program is doing.
+//!
+//! The observer reads, without a stop and in the paper's order, a start time stamp, counters, an end
+//! time stamp, the observed thread's identity and its tag. Tags and software counters lie in memory
+//! that the program shares ([`region`]); hardware counters come from `perf_event_open` ([`counters`]).
+//! This is the only crate with native counters; it knows no simulator.
+#![warn(missing_docs)]
+
+pub mod affinity;
+pub mod analysis;
+pub mod clock;
+pub mod counters;
+pub mod distribution;
+pub mod dte;
+pub mod error;
+pub mod export;
+pub mod keep;
+pub mod machine;
+pub mod microbench;
+pub mod observer;
+pub mod overhead;
+pub mod pace;
+pub mod placement;
+pub mod plan;
+pub mod preload;
+pub mod rates;
+pub mod region;
+pub mod results;
+pub mod sample;
+pub mod session;
+pub mod spawn;
+pub mod stats;
+pub mod summary;
+pub mod symbols;
+pub mod tags;
+pub mod timeline;
+pub mod watch;
+
+pub use dte::{Dte, Stamps};
+pub use error::ShimError;
+pub use region::Region;

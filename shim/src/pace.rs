@@ -1,0 +1,174 @@
+//! How long the observer waits between samples.
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::error::ShimError;
+
+/// A wait between samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// None: as fast as it can.
+    Fast,
+    /// So many of the processor's pause instructions.
+    Pause(u32),
+    /// From sample to sample so many cycles on average, each wait drawn from 3/4 to 5/4 of it:
+    /// regular samples would be biased (SHIM, section 4.2).
+    Cycles(u64),
+    /// Sleep so many nanoseconds: the CPU is free meanwhile.
+    Sleep(u64),
+}
+
+impl FromStr for Pace {
+    type Err = ShimError;
+
+    fn from_str(text: &str) -> Result<Self, ShimError> {
+        let bad = || ShimError::Period {
+            text: text.to_owned(),
+        };
+        if text == "fast" {
+            return Ok(Self::Fast);
+        }
+        if let Some(count) = text.strip_prefix("pause:") {
+            return count.parse().map(Self::Pause).map_err(|_| bad());
+        }
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let number: u64 = digits.parse().map_err(|_| bad())?;
+        let scaled = |by: u64| number.checked_mul(by).map(Self::Sleep).ok_or_else(bad);
+        match &text[digits.len()..] {
+            _ if number == 0 => Err(bad()),
+            "" | "c" => Ok(Self::Cycles(number)),
+            "ns" => scaled(1),
+            "us" => scaled(1_000),
+            "ms" => scaled(1_000_000),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl std::fmt::Display for Pace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fast => f.write_str("fast"),
+            Self::Pause(n) => write!(f, "pause:{n}"),
+            Self::Cycles(n) => write!(f, "{n}"),
+            Self::Sleep(ns) if ns % 1_000_000 == 0 => write!(f, "{}ms", ns / 1_000_000),
+            Self::Sleep(ns) if ns % 1_000 == 0 => write!(f, "{}us", ns / 1_000),
+            Self::Sleep(ns) => write!(f, "{ns}ns"),
+        }
+    }
+}
+
+/// Waits as a [`Pace`] says.
+#[derive(Debug)]
+pub struct Pacer {
+    pace: Pace,
+    next: u64,
+    random: u64,
+}
+
+impl Pacer {
+    /// A pacer whose first wait begins now.
+    #[must_use]
+    pub fn new(pace: Pace) -> Self {
+        let now = clock::now();
+        Self {
+            pace,
+            next: now,
+            random: now | 1,
+        }
+    }
+
+    /// Waits once; returns early when `stop` is set.
+    #[inline(always)]
+    pub fn wait(&mut self, stop: &AtomicBool) {
+        match self.pace {
+            Pace::Fast => {}
+            Pace::Pause(count) => {
+                for _ in 0..count {
+                    clock::pause();
+                }
+            }
+            Pace::Cycles(cycles) => self.spin(cycles, stop),
+            Pace::Sleep(ns) => sleep(ns, stop),
+        }
+    }
+
+    #[inline(always)]
+    fn spin(&mut self, cycles: u64, stop: &AtomicBool) {
+        // xorshift64: one draw a sample, no state shared with anybody.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let part = (cycles / 2).max(1);
+        // The high half of a product is a draw below `part` without a division.
+        let draw = ((u128::from(self.random) * u128::from(part)) >> 64) as u64;
+        self.next = self.next.wrapping_add(cycles - cycles / 4 + draw);
+        let mut now = clock::now();
+        // Behind by more than a period (preempted): the missed samples are not made up for.
+        if now.wrapping_sub(self.next) as i64 > cycles as i64 {
+            self.next = now;
+            return;
+        }
+        while (now.wrapping_sub(self.next) as i64) < 0 && !stop.load(Ordering::Relaxed) {
+            now = clock::now();
+        }
+    }
+}
+
+/// Sleeps in slices, so that a stop is seen within 10 ms.
+#[inline(never)]
+fn sleep(ns: u64, stop: &AtomicBool) {
+    const SLICE: u64 = 10_000_000;
+    let mut left = ns;
+    while left > 0 && !stop.load(Ordering::Relaxed) {
+        let part = left.min(SLICE);
+        std::thread::sleep(Duration::from_nanos(part));
+        left -= part;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_read_and_written() {
+        for (text, pace) in [
+            ("fast", Pace::Fast),
+            ("pause:7", Pace::Pause(7)),
+            ("1200", Pace::Cycles(1200)),
+            ("50us", Pace::Sleep(50_000)),
+            ("2ms", Pace::Sleep(2_000_000)),
+            ("7ns", Pace::Sleep(7)),
+        ] {
+            assert_eq!(text.parse::<Pace>().unwrap(), pace);
+            assert_eq!(pace.to_string(), text);
+        }
+        assert_eq!("1200c".parse::<Pace>().unwrap(), Pace::Cycles(1200));
+        for bad in ["", "0", "slow", "pause:", "-3", "3h", "99999999999999999ms"] {
+            assert!(bad.parse::<Pace>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn waits_have_the_period_that_was_asked_for_on_average() {
+        let stop = AtomicBool::new(true);
+        let mut pacer = Pacer::new(Pace::Cycles(1_000_000));
+        let mut sum = 0;
+        for _ in 0..200 {
+            pacer.next = clock::now();
+            let before = pacer.next;
+            pacer.wait(&stop);
+            let drawn = pacer.next - before;
+            assert!((750_000..1_250_000).contains(&drawn), "{drawn}");
+            sum += drawn;
+        }
+        assert!((950_000..1_050_000).contains(&(sum / 200)), "{}", sum / 200);
+    }
+}

@@ -1,0 +1,54 @@
+//! One sample, and who takes it.
+
+use crate::dte::Stamps;
+
+/// Counters that a sample can hold.
+pub const MAX_COUNTERS: usize = 8;
+
+/// What the observer read in one turn of its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Sample {
+    /// Time stamp before the counters.
+    pub start: u64,
+    /// Time stamp behind the counters.
+    pub end: u64,
+    /// The observed thread, by the kernel's id; 0 if there is none.
+    pub thread: u64,
+    /// What it is in.
+    pub tag: u64,
+    /// The counters in the order asked for; the rest is 0.
+    pub counters: [u64; MAX_COUNTERS],
+}
+
+impl Sample {
+    /// The two stamps.
+    #[inline(always)]
+    #[must_use]
+    pub fn stamps(&self) -> Stamps {
+        Stamps {
+            start: self.start,
+            end: self.end,
+        }
+    }
+}
+
+/// Takes the observer's samples: a ring, or an analysis right in the observer's loop.
+pub trait Sink {
+    /// Takes a sample. False if there was no room: the sample is dropped, and the observer counts it.
+    fn take(&mut self, sample: &Sample) -> bool;
+}
+
+impl Sink for rtrb::Producer<Sample> {
+    #[inline(always)]
+    fn take(&mut self, sample: &Sample) -> bool {
+        self.push(*sample).is_ok()
+    }
+}
+
+impl Sink for Vec<Sample> {
+    fn take(&mut self, sample: &Sample) -> bool {
+        self.push(*sample);
+        true
+    }
+}

@@ -1,0 +1,261 @@
+//! One observation from start to end: what the paper calls the coordinator.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::error::ShimError;
+use crate::keep::Keeper;
+use crate::machine::Machine;
+use crate::placement::{Placement, Wish, place};
+use crate::plan::{Mode, Plan};
+use crate::region::{REGION_VARIABLE, Region};
+use crate::spawn::{Start, Waiting};
+use crate::symbols::{ProcessMaps, Symbolizer};
+use crate::watch::{Task, Watch, Watched};
+
+/// What to observe and how.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// How.
+    pub plan: Plan,
+    /// Where.
+    pub wish: Wish,
+    /// A file for raw samples; needs ring mode.
+    pub keep: Option<PathBuf>,
+}
+
+/// What came of it.
+pub struct Session {
+    /// How the program ended, in words; empty if it was left running.
+    pub status: String,
+    /// Its exit code, 128 + signal if a signal ended it, 0 if it was left running.
+    pub code: u8,
+    /// From its first instruction to its end, or while it was observed.
+    pub wall: Duration,
+    /// Who ran where.
+    pub placement: Placement,
+    /// What the observer brought home.
+    pub watched: Watched,
+    /// The region, whose names are still there.
+    pub region: Arc<Region>,
+    /// Names for addresses.
+    pub symbols: Symbolizer,
+}
+
+/// Interrupts from the terminal go to the program; the observer lives on and reports.
+struct IgnoreInterrupt(libc::sighandler_t);
+
+impl IgnoreInterrupt {
+    fn new() -> Self {
+        // SAFETY: "ignore" is a valid disposition.
+        Self(unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) })
+    }
+}
+
+impl Drop for IgnoreInterrupt {
+    fn drop(&mut self) {
+        // SAFETY: the disposition that was there before.
+        unsafe { libc::signal(libc::SIGINT, self.0) };
+    }
+}
+
+impl Request {
+    fn keeper(&self) -> Result<Option<Keeper>, ShimError> {
+        match &self.keep {
+            Some(path) if matches!(self.plan.mode, Mode::Ring { .. }) => {
+                Keeper::create(path, self.plan.events.len()).map(Some)
+            }
+            Some(_) => Err(ShimError::Placement(
+                "raw samples are kept in ring mode only: add --ring".to_owned(),
+            )),
+            None => Ok(None),
+        }
+    }
+
+    /// Starts a program, observes it to its end and reports.
+    ///
+    /// The program is bound to its CPUs, waits until the observer samples, and finds the region by
+    /// the variable [`REGION_VARIABLE`]. Nothing of the observer is left when this returns.
+    ///
+    /// # Errors
+    /// What cannot be had before the program runs (it then never does), [`ShimError::NotStarted`],
+    /// [`ShimError::NoTags`] and [`ShimError::EndedAtOnce`] if there was nothing to sample.
+    pub fn run(&self, machine: &Machine, mut start: Start) -> Result<Session, ShimError> {
+        let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
+        let keep = self.keeper()?;
+        let region = Arc::new(Region::create()?);
+        let path = region.path().into_os_string();
+        start.environment.push((REGION_VARIABLE.into(), path));
+        start.cpus = placement.program.clone();
+        let name = start.command.first().cloned().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let _interrupts = IgnoreInterrupt::new();
+        let waiting = Waiting::new(&start)?;
+        let watch = Watch::start(Task {
+            region: Arc::clone(&region),
+            plan: self.plan.clone(),
+            machine: machine.clone(),
+            placement: placement.clone(),
+            pid: waiting.pid(),
+            keep,
+        });
+        let watch = match watch {
+            Ok(watch) => watch,
+            Err(error) => {
+                waiting.cancel();
+                return Err(error);
+            }
+        };
+        let began = Instant::now();
+        let mut child = waiting.go()?;
+        let symbols = follow(&mut child, &region)?;
+        let wall = began.elapsed();
+        let watched = watch.stop();
+        let status = child
+            .wait()
+            .map_err(|e| ShimError::system("waiting for the program", e))?;
+        let session = Session {
+            status: in_words(status),
+            code: code(status),
+            wall,
+            placement,
+            watched: watched?,
+            region,
+            symbols,
+        };
+        session.checked(&name)
+    }
+
+    /// Observes a running process that has a region, until it ends or `limit` has passed.
+    ///
+    /// # Errors
+    /// [`ShimError::NoProcess`], [`ShimError::NoRegion`] and others as for [`Request::run`].
+    pub fn attach(
+        &self,
+        machine: &Machine,
+        pid: u32,
+        limit: Duration,
+    ) -> Result<Session, ShimError> {
+        let region = Arc::new(Region::of_process(pid)?);
+        let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
+        let keep = self.keeper()?;
+        let fd = pidfd(pid)?;
+        let watch = Watch::start(Task {
+            region: Arc::clone(&region),
+            plan: self.plan.clone(),
+            machine: machine.clone(),
+            placement: placement.clone(),
+            pid,
+            keep,
+        })?;
+        let began = Instant::now();
+        let mut symbols = Symbolizer::default();
+        let mut ended = false;
+        while !ended && !watch.ended() && began.elapsed() < limit {
+            if let Ok(maps) = ProcessMaps::of_process(pid) {
+                symbols.update(&maps);
+            }
+            let left = limit.saturating_sub(began.elapsed());
+            ended = wait_for(&fd, left.min(Duration::from_millis(200)))?;
+        }
+        let session = Session {
+            status: if ended { "ended" } else { "" }.to_owned(),
+            code: 0,
+            wall: began.elapsed(),
+            placement,
+            watched: watch.stop()?,
+            region,
+            symbols,
+        };
+        session.checked(&format!("process {pid}"))
+    }
+}
+
+impl Session {
+    /// Refuses an observation without samples, saying why there are none.
+    fn checked(self, program: &str) -> Result<Self, ShimError> {
+        if self.watched.observed.sent > 0 {
+            return Ok(self);
+        }
+        let tagged = self.region.used_slots().next().is_some();
+        let program = program.to_owned();
+        let status = if self.status.is_empty() {
+            "still running".to_owned()
+        } else {
+            self.status
+        };
+        if !tagged {
+            return Err(ShimError::NoTags { program, status });
+        }
+        Err(ShimError::EndedAtOnce {
+            program,
+            status,
+            milliseconds: self.wall.as_millis() as u64,
+        })
+    }
+}
+
+fn pidfd(pid: u32) -> Result<OwnedFd, ShimError> {
+    let no_process = |e: std::io::Error| ShimError::NoProcess { pid, source: e };
+    let raw = Pid::from_raw(pid as i32)
+        .ok_or_else(|| no_process(std::io::Error::other("0 is no process")))?;
+    pidfd_open(raw, PidfdFlags::empty()).map_err(|e| no_process(e.into()))
+}
+
+/// Waits until the process has ended, true, or the time has passed, false.
+fn wait_for(fd: &OwnedFd, time: Duration) -> Result<bool, ShimError> {
+    let timeout = Timespec {
+        tv_sec: time.as_secs() as i64,
+        tv_nsec: i64::from(time.subsec_nanos()),
+    };
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(e) => Err(ShimError::system("poll", e)),
+    }
+}
+
+/// Follows a child to its end, reading its map of memory while it has one.
+fn follow(child: &mut Child, region: &Region) -> Result<Symbolizer, ShimError> {
+    let pid = child.id();
+    let fd = pidfd(pid)?;
+    let mut symbols = Symbolizer::default();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let mapped = region.layout().header.pid.load(Ordering::Relaxed);
+        let of = if mapped == 0 { pid } else { mapped };
+        if let Ok(maps) = ProcessMaps::of_process(of) {
+            symbols.update(&maps);
+        }
+        if wait_for(&fd, pause)? {
+            return Ok(symbols);
+        }
+        // Often at first, for programs that end soon; then seldom, for those that do not.
+        pause = (pause * 2).min(Duration::from_millis(250));
+    }
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+fn code(status: ExitStatus) -> u8 {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => code as u8,
+        (None, Some(signal)) => 128_u8.wrapping_add(signal as u8),
+        (None, None) => 1,
+    }
+}

@@ -1,0 +1,259 @@
+//! The observer's thread, and the analysis behind its ring.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::affinity;
+use crate::analysis::{Account, Analysis, Analyzer, Depth};
+use crate::clock::Tsc;
+use crate::error::ShimError;
+use crate::keep::Keeper;
+use crate::machine::Machine;
+use crate::observer::{Observed, observe, tally};
+use crate::placement::Placement;
+use crate::plan::{CounterInfo, Mode, Plan};
+use crate::rates::RateSpec;
+use crate::region::Region;
+use crate::sample::Sample;
+use crate::tags::TagCounts;
+
+/// What an observer brought home.
+#[derive(Debug)]
+pub struct Watched {
+    /// What it did.
+    pub observed: Observed,
+    /// Where its samples went.
+    pub account: Account,
+    /// Samples by tag, the most first.
+    pub tags: Vec<(u64, u64)>,
+    /// The analysis; `None` in tally mode.
+    pub analysis: Option<Analysis>,
+    /// What was counted and how it was read.
+    pub counters: Vec<CounterInfo>,
+}
+
+/// A running observer. Dropped, it is stopped and waited for.
+pub struct Watch {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<Watched, ShimError>>>,
+}
+
+/// What an observer's thread needs.
+pub struct Task {
+    /// The observed region.
+    pub region: Arc<Region>,
+    /// What to do.
+    pub plan: Plan,
+    /// The machine, for its PMU.
+    pub machine: Machine,
+    /// Where to run.
+    pub placement: Placement,
+    /// The observed process.
+    pub pid: u32,
+    /// Where raw samples are kept, in ring mode.
+    pub keep: Option<Keeper>,
+}
+
+impl Watch {
+    /// Starts the observer; returns when it is bound to its CPU, has its counters and samples.
+    ///
+    /// # Errors
+    /// What binding and opening counters say; then no thread is left behind.
+    pub fn start(task: Task) -> Result<Self, ShimError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let (ready, is_ready) = channel();
+        let thread = std::thread::Builder::new()
+            .name("shim-observer".to_owned())
+            .spawn(move || task.run(&seen, ready))
+            .map_err(|e| ShimError::system("starting the observer's thread", e))?;
+        let watch = Self {
+            stop,
+            thread: Some(thread),
+        };
+        match is_ready.recv() {
+            Ok(()) => Ok(watch),
+            // It ended before it was ready: with an error.
+            Err(_) => match watch.stop() {
+                Err(error) => Err(error),
+                Ok(_) => Err(ShimError::system(
+                    "starting the observer",
+                    std::io::Error::other("it ended at once"),
+                )),
+            },
+        }
+    }
+
+    /// Stops the observer and takes what it has.
+    ///
+    /// # Errors
+    /// What reading counters or writing samples said.
+    pub fn stop(mut self) -> Result<Watched, ShimError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take();
+        let joined = thread.map(JoinHandle::join);
+        match joined {
+            Some(Ok(result)) => result,
+            _ => Err(ShimError::system(
+                "observing",
+                std::io::Error::other("the observer's thread panicked"),
+            )),
+        }
+    }
+
+    /// Whether it has ended by itself, as it does when a counter fails.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Task {
+    fn run(mut self, stop: &AtomicBool, ready: Sender<()>) -> Result<Watched, ShimError> {
+        affinity::pin(self.placement.observer)?;
+        let mut counters = self.plan.open(&self.machine, &self.placement, self.pid)?;
+        let infos = self.plan.infos(&counters);
+        let names: Vec<String> = infos.iter().map(|info| info.name.clone()).collect();
+        let analyzer = |depth| {
+            let rates = RateSpec::of_counters(&names);
+            Analyzer::new(self.plan.dte, depth, names.len(), rates, self.plan.tags)
+        };
+        let region = Arc::clone(&self.region);
+        let pace = self.plan.pace;
+        let clock = &mut Tsc;
+        match self.plan.mode {
+            Mode::Tally => {
+                let mut tags = TagCounts::new(self.plan.tags);
+                let _ = ready.send(());
+                let observed = tally(&region, pace, &mut tags, stop);
+                Ok(Watched::tallied(observed, &tags))
+            }
+            Mode::Inline(depth) => {
+                let mut sink = analyzer(depth);
+                let _ = ready.send(());
+                let observed = observe(Some(&region), &mut counters, pace, clock, &mut sink, stop)?;
+                Ok(Watched::analysed(observed, sink.result(), infos))
+            }
+            Mode::Ring { capacity } => {
+                let (mut producer, consumer) = rtrb::RingBuffer::new(capacity.max(2));
+                let sink = analyzer(Depth::Full);
+                let keep = self.keep.take();
+                let others = self.other_cpus();
+                let behind = std::thread::spawn(move || {
+                    // Where it may not go it stays: beside the observer it only drops more.
+                    let _ = rustix::thread::sched_setaffinity(None, &affinity::set_of(&others));
+                    consume(consumer, sink, keep)
+                });
+                let _ = ready.send(());
+                let observed = observe(
+                    Some(&region),
+                    &mut counters,
+                    pace,
+                    clock,
+                    &mut producer,
+                    stop,
+                );
+                // The consumer ends when it has read what was left.
+                drop(producer);
+                let analysis = behind
+                    .join()
+                    .unwrap_or_else(|_| Err(ShimError::system("analysing", unknown())))?;
+                Ok(Watched::analysed(observed?, analysis, infos))
+            }
+        }
+    }
+
+    /// CPUs of neither the observer nor the program, or else all but the observer's.
+    fn other_cpus(&self) -> Vec<usize> {
+        let all = self.machine.allowed.iter().copied();
+        let others = all.filter(|&cpu| cpu != self.placement.observer);
+        let (busy, free): (Vec<_>, Vec<_>) =
+            others.partition(|cpu| self.placement.program.contains(cpu));
+        if free.is_empty() { busy } else { free }
+    }
+}
+
+fn unknown() -> std::io::Error {
+    std::io::Error::other("the analysis panicked")
+}
+
+/// Analyses, and keeps, what comes through the ring until its other end is gone.
+fn consume(
+    mut ring: rtrb::Consumer<Sample>,
+    mut analyzer: Analyzer,
+    mut keep: Option<Keeper>,
+) -> Result<Analysis, ShimError> {
+    loop {
+        // Asked before the ring is looked at: what was sent before the end is then seen.
+        let last = ring.is_abandoned();
+        let waiting = ring.slots();
+        if waiting == 0 {
+            if last {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+            continue;
+        }
+        let Ok(chunk) = ring.read_chunk(waiting) else {
+            continue;
+        };
+        let (first, second) = chunk.as_slices();
+        for part in [first, second] {
+            for sample in part {
+                analyzer.add(sample);
+            }
+            if let Some(keep) = &mut keep {
+                keep.write(part)?;
+            }
+        }
+        chunk.commit_all();
+    }
+    if let Some(keep) = keep {
+        keep.finish()?;
+    }
+    Ok(analyzer.result())
+}
+
+impl Watched {
+    fn tallied(observed: Observed, tags: &TagCounts) -> Self {
+        Self {
+            observed,
+            account: Account {
+                sent: observed.sent,
+                kept: tags.total(),
+                discarded: 0,
+                dropped: observed.dropped,
+            },
+            tags: tags.listing(),
+            analysis: None,
+            counters: Vec::new(),
+        }
+    }
+
+    fn analysed(observed: Observed, analysis: Analysis, counters: Vec<CounterInfo>) -> Self {
+        Self {
+            observed,
+            account: Account {
+                sent: observed.sent,
+                kept: analysis.kept,
+                discarded: analysis.discarded,
+                dropped: observed.dropped,
+            },
+            tags: analysis.tags.clone(),
+            analysis: Some(analysis),
+            counters,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What an observation leaves behind in this process: nothing. One test alone in its process, so
+//! that descriptors and threads can be counted.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use hps_shim::affinity;
+use hps_shim::machine::Machine;
+use hps_shim::plan::Plan;
+use hps_shim::session::Request;
+use hps_shim::spawn::Start;
+
+fn descriptors() -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc/self/fd").unwrap().flatten() {
+        if let Ok(target) = std::fs::read_link(entry.path()) {
+            *kinds.entry(target.display().to_string()).or_default() += 1;
+        }
+    }
+    // The listing's own.
+    kinds.retain(|kind, _| !kind.ends_with("/fd"));
+    kinds
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+#[test]
+fn affinity_descriptors_and_threads_are_as_before_also_after_a_crash() {
+    let machine = Machine::find().unwrap();
+    if machine.allowed.len() < 2 {
+        eprintln!("only one CPU may be used: not tested");
+        return;
+    }
+    let events = match machine.software_refused {
+        None => vec!["task-clock:u".parse().unwrap()],
+        Some(_) => Vec::new(),
+    };
+    let request = Request {
+        plan: Plan {
+            events,
+            ..Plan::default()
+        },
+        ..Request::default()
+    };
+    let state = || (affinity::allowed().unwrap(), descriptors(), threads());
+    let before = state();
+    for text in ["sleep 0.05; kill -ABRT $$", "sleep 0.05", "exit 3"] {
+        let start = Start {
+            command: ["sh", "-c", text].map(OsString::from).to_vec(),
+            ..Start::default()
+        };
+        match request.run(&machine, start) {
+            Ok(session) => assert!(session.watched.account.balances()),
+            Err(error) => eprintln!("{text}: {error}"),
+        }
+        assert_eq!(state(), before, "{text}");
+    }
+    let nowhere = Start {
+        command: vec!["/no/such".into()],
+        ..Start::default()
+    };
+    assert!(request.run(&machine, nowhere).is_err());
+    assert_eq!(state(), before);
+}

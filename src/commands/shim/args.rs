@@ -1,0 +1,240 @@
+//! The command line of `hps shim`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use hps_shim::affinity::parse_list;
+use hps_shim::counters::Event;
+use hps_shim::pace::Pace;
+
+use super::examples;
+
+/// `hps shim`.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = examples::SHIM)]
+pub enum ShimCommand {
+    /// Start a program and observe it to its end
+    Run(RunArgs),
+    /// Observe a running program that has a tag region
+    Attach(AttachArgs),
+    /// Measure what observing tags costs, against the period (SHIM, Figure 7)
+    Overhead(OverheadArgs),
+    /// Measure how many samples double-time error correction keeps, against the period (SHIM,
+    /// Figure 4)
+    Dte(OverheadArgs),
+    /// The producer and the consumer of SHIM's Figure 8, drawn as its Figures 9 and 10
+    Microbench(MicrobenchArgs),
+    /// Analyse raw samples that were kept with --keep
+    Analyze(AnalyzeArgs),
+    /// Say what this machine has for an observer, and what is missing
+    Machine,
+}
+
+/// Where the observer sits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Seat {
+    /// On another core
+    Cmp,
+    /// On another hardware thread of the program's core
+    Smt,
+}
+
+/// Who runs where.
+#[derive(Debug, Args, Clone, Default)]
+pub struct PlaceArgs {
+    /// Where the observer sits; chosen if not given
+    #[arg(long, value_enum)]
+    pub placement: Option<Seat>,
+    /// The observer's CPU
+    #[arg(long, value_name = "CPU")]
+    pub observer_cpu: Option<usize>,
+    /// The program's CPUs, such as 0-3,6
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub program_cpus: Option<Cpus>,
+}
+
+/// A list of CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cpus(pub Vec<usize>);
+
+fn cpus(text: &str) -> Result<Cpus, String> {
+    parse_list(text)
+        .map(Cpus)
+        .ok_or_else(|| "a list of CPUs is numbers and ranges: 0-3,6".to_owned())
+}
+
+/// How samples are taken.
+#[derive(Debug, Args, Clone)]
+pub struct SampleArgs {
+    /// From sample to sample: `fast`, `pause:N` (pause instructions), N (cycles on average, drawn
+    /// from 3/4 to 5/4 of it), or a time to sleep such as 50us
+    #[arg(long, value_name = "PERIOD", default_value = "1200")]
+    pub period: Pace,
+    /// Count this event, by perf's name: cycles, instructions, cache-misses, task-clock,
+    /// page-faults, rNNN, …, or soft:0 to soft:7 of the program's own (may be repeated)
+    #[arg(long = "event", value_name = "NAME", value_delimiter = ',')]
+    pub events: Vec<Event>,
+    /// Tags alone into a histogram, without time stamps: the fastest
+    #[arg(long, conflicts_with_all = ["events", "ring", "keep"])]
+    pub tally: bool,
+    /// Count tags and kept samples only, without distributions and time line: faster
+    #[arg(long, conflicts_with_all = ["tally", "ring"])]
+    pub brief: bool,
+    /// Analyse on a thread behind a ring of this many samples, instead of in the observer's loop
+    #[arg(long, value_name = "SAMPLES", num_args = 0..=1, default_missing_value = "65536")]
+    pub ring: Option<usize>,
+    /// Keep raw samples in this file (needs --ring)
+    #[arg(long, value_name = "FILE", requires = "ring")]
+    pub keep: Option<PathBuf>,
+    /// Keep samples whose cycles per cycle are within this many per cent of 1
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub tolerance: f64,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// Where results go.
+#[derive(Debug, Args, Clone, Default)]
+pub struct OutArgs {
+    /// Write a report with pictures and all numbers into this folder
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Write the result as JSON to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+}
+
+/// Files for other tools.
+#[derive(Debug, Args, Clone, Default)]
+pub struct ExportArgs {
+    /// Write a profile for pprof
+    #[arg(long, value_name = "FILE.pb")]
+    pub pprof: Option<PathBuf>,
+    /// Write a profile for speedscope
+    #[arg(long, value_name = "FILE.json")]
+    pub speedscope: Option<PathBuf>,
+    /// How many tags to list
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+}
+
+/// `hps shim run`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::RUN)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub sample: SampleArgs,
+    #[command(flatten)]
+    pub output: OutArgs,
+    #[command(flatten)]
+    pub export: ExportArgs,
+    /// Preload the library that turns the calls of -finstrument-functions, or the patchable entries of
+    /// -fpatchable-function-entry=5, into tags; it is compiled by the host's C compiler
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
+    pub preload: Option<Preload>,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
+    pub command: Vec<OsString>,
+}
+
+/// How the tag library makes tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Preload {
+    /// What fits the program: `patch` if it has patchable entries and no hooks, else `stack`
+    Auto,
+    /// At each entry and exit, with the thread's stack of functions
+    Stack,
+    /// At each entry and exit the tag alone: cheaper; wrong where functions were inlined
+    Flat,
+    /// Entries patched at start (x86-64): the tag is the function entered last
+    Patch,
+}
+
+/// `hps shim attach`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::ATTACH)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    pub sample: SampleArgs,
+    #[command(flatten)]
+    pub output: OutArgs,
+    #[command(flatten)]
+    pub export: ExportArgs,
+    /// Observe for so many seconds, or until the program ends
+    #[arg(long, default_value_t = 10.0)]
+    pub seconds: f64,
+    /// The process
+    pub pid: u32,
+}
+
+/// `hps shim overhead` and `hps shim dte`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::OVERHEAD)]
+pub struct OverheadArgs {
+    /// Periods, as for `hps shim run`
+    #[arg(
+        long = "periods",
+        value_name = "PERIOD",
+        value_delimiter = ',',
+        default_value = "fast,100,200,400,800,1200,2500,5000,20000,184000"
+    )]
+    pub periods: Vec<Pace>,
+    /// Pairs of runs for each period, alone and observed
+    #[arg(long, default_value_t = 20)]
+    pub rounds: usize,
+    /// Steps of about 4 cycles between two tags of the built-in program
+    #[arg(long, value_name = "STEPS", default_value_t = 12)]
+    pub work: u32,
+    /// Tags that the built-in program writes in a run
+    #[arg(long, default_value_t = 1_000_000)]
+    pub tags: u64,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub output: OutArgs,
+    /// Preload the tag library, as for `hps shim run`
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
+    pub preload: Option<Preload>,
+    /// A program that writes tags and its arguments; without one a loop that writes a tag every 50
+    /// cycles or so
+    #[arg(trailing_var_arg = true, num_args = 0.., value_names = ["PROG", "ARGS"])]
+    pub command: Vec<OsString>,
+}
+
+/// `hps shim microbench`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::MICROBENCH)]
+pub struct MicrobenchArgs {
+    /// Waits, in reads of the time stamp counter
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_value = "0,1,2,4,8,16,32,64,128,256"
+    )]
+    pub waits: Vec<u32>,
+    /// Pairs of runs for each point
+    #[arg(long, default_value_t = 20)]
+    pub rounds: usize,
+    /// Writes of the producer in a run without waits
+    #[arg(long, default_value_t = 2_000_000)]
+    pub writes: u64,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    #[command(flatten)]
+    pub output: OutArgs,
+}
+
+/// `hps shim analyze`.
+#[derive(Debug, Args)]
+pub struct AnalyzeArgs {
+    /// Keep samples whose cycles per cycle are within this many per cent of 1
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub tolerance: f64,
+    /// Write the analysis as JSON to this file
+    #[arg(long, value_name = "FILE.json")]
+    pub json: Option<PathBuf>,
+    /// The file
+    pub samples: PathBuf,
+}

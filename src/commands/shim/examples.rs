@@ -1,0 +1,60 @@
+//! What `hps shim … --help` shows below the options.
+
+/// Of the whole.
+pub const SHIM: &str = "\
+An observer thread on a CPU of its own reads a program's tags (what it is in) and counters, as often
+as every few dozen cycles, without a stop of the program. Tags come from hps_shim.h (C, C++), from the
+crate hps-shim-tags (Rust), or from -finstrument-functions with --preload. Needs two CPUs; works in
+virtual machines without hardware counters.
+
+Examples:
+  hps shim machine                             what is there, what is missing and how to get it
+  hps shim run --preload ./instrumented-program
+  hps shim overhead --out overhead             what it costs here, with pictures
+";
+
+/// Of `hps shim run`.
+pub const RUN: &str = "\
+The program finds its tag region by the variable HPS_SHIM_REGION. Its output passes through; the
+summary goes to standard error. The exit code is the program's; 2 if it could not be observed.
+
+Examples:
+  cc -g -finstrument-functions -o prog prog.c && hps shim run --preload ./prog
+      Functions, sampled every 1,200 cycles or so.
+  hps shim run --tally --period fast ./prog
+      As fast as it can: tags alone.
+  hps shim run --event instructions,cycles --placement smt --out report ./prog
+      IPC from the other hardware thread of the same core, where there is a PMU.
+  hps shim run --event task-clock,page-faults --period 50us ./prog
+      Software events of the kernel, read by system call.
+  hps shim run --ring --keep prog.samples ./prog && hps shim analyze prog.samples
+";
+
+/// Of `hps shim attach`.
+pub const ATTACH: &str = "\
+A program that was started with HPS_SHIM_REGION=self has a region that is found among its open files.
+
+Examples:
+  HPS_SHIM_REGION=self ./server &  hps shim attach --seconds 5 $!
+";
+
+/// Of `hps shim overhead` and `hps shim dte`.
+pub const OVERHEAD: &str = "\
+Runs alone and observed alternate, and the order of periods changes from round to round; overheads are
+of the program's time on its CPU, with 95% confidence intervals. The noise in the first line says how
+much runs alone differ from each other: an overhead below it means nothing.
+
+Examples:
+  hps shim overhead --out overhead             the built-in program, tags alone
+  hps shim overhead --periods fast,1200,50us -- ./prog arg
+  hps shim dte --out dte                       with time stamps: the fraction that is kept
+";
+
+/// Of `hps shim microbench`.
+pub const MICROBENCH: &str = "\
+The producer writes one word, the consumer reads it; one of them waits, the other does not.
+
+Examples:
+  hps shim microbench --out micro
+  hps shim microbench --waits 0,4,16,64 --rounds 5
+";

@@ -1,0 +1,69 @@
+//! `hps shim`: observe programs on the machine itself.
+
+pub mod args;
+mod examples;
+mod measure;
+mod observe;
+
+use std::path::Path;
+
+use anyhow::Context;
+use hps_shim::machine::Machine;
+use hps_shim::placement::{Seat, Wish};
+use serde::Serialize;
+
+use crate::text::{print, wrapped};
+use args::{PlaceArgs, ShimCommand};
+
+/// Runs the command; the result is the exit code.
+pub fn shim(command: &ShimCommand) -> anyhow::Result<u8> {
+    match command {
+        ShimCommand::Run(args) => observe::run(args),
+        ShimCommand::Attach(args) => observe::attach(args),
+        ShimCommand::Analyze(args) => observe::analyze(args),
+        ShimCommand::Overhead(args) => measure::overhead(args, false),
+        ShimCommand::Dte(args) => measure::overhead(args, true),
+        ShimCommand::Microbench(args) => measure::microbench(args),
+        ShimCommand::Machine => machine(),
+    }
+}
+
+/// What the machine has, in words.
+fn machine() -> anyhow::Result<u8> {
+    let mut text = String::new();
+    for finding in Machine::find()?.findings() {
+        let state = if finding.available { "ok" } else { "missing" };
+        let detail = wrapped(&finding.detail, 76, 26);
+        text += &format!("{state:<8} {:<16} {detail}\n", finding.what);
+    }
+    print(&text)?;
+    Ok(0)
+}
+
+fn wish(place: &PlaceArgs) -> Wish {
+    Wish {
+        seat: place.placement.map(|seat| match seat {
+            args::Seat::Cmp => Seat::Cmp,
+            args::Seat::Smt => Seat::Smt,
+        }),
+        observer: place.observer_cpu,
+        program: place
+            .program_cpus
+            .as_ref()
+            .map_or(Vec::new(), |cpus| cpus.0.clone()),
+    }
+}
+
+/// Parts per million of a tolerance in per cent.
+fn tolerance_ppm(percent: f64) -> anyhow::Result<u32> {
+    if !(0.0..=100.0).contains(&percent) {
+        anyhow::bail!("--tolerance {percent} is not between 0 and 100 per cent");
+    }
+    Ok((percent * 10_000.0).round() as u32)
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    std::fs::write(path, text + "\n")
+        .with_context(|| format!("{} cannot be written", path.display()))
+}

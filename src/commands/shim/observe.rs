@@ -1,0 +1,160 @@
+//! `hps shim run`, `attach` and `analyze`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::Context;
+use hps_shim::analysis::{Analyzer, Depth};
+use hps_shim::dte::Dte;
+use hps_shim::keep::read_samples;
+use hps_shim::machine::Machine;
+use hps_shim::plan::{Mode, Plan};
+use hps_shim::preload::{self, Variant};
+use hps_shim::rates::RateSpec;
+use hps_shim::results::ShimResult;
+use hps_shim::session::{Request, Session};
+use hps_shim::spawn::Start;
+use hps_shim::{export, summary};
+use tempfile::TempDir;
+
+use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
+use super::{tolerance_ppm, wish, write_json};
+use crate::text::print;
+
+fn request(args: &SampleArgs) -> anyhow::Result<Request> {
+    let mode = if args.tally {
+        Mode::Tally
+    } else if let Some(capacity) = args.ring {
+        Mode::Ring { capacity }
+    } else if args.brief {
+        Mode::Inline(Depth::Tags)
+    } else {
+        Mode::Inline(Depth::Full)
+    };
+    Ok(Request {
+        plan: Plan {
+            pace: args.period,
+            mode,
+            dte: Dte {
+                tolerance_ppm: tolerance_ppm(args.tolerance)?,
+            },
+            events: args.events.clone(),
+            ..Plan::default()
+        },
+        wish: wish(&args.place),
+        keep: args.keep.clone(),
+    })
+}
+
+/// A variable of a program.
+pub type Variable = (OsString, OsString);
+
+/// The variable that preloads the tag library, and the library's folder, which lives as long as this.
+pub fn preloaded(
+    wanted: Option<Preload>,
+    command: &[OsString],
+) -> anyhow::Result<(Option<TempDir>, Vec<Variable>)> {
+    let variant = match wanted {
+        None => return Ok((None, Vec::new())),
+        Some(Preload::Auto) => command.first().map_or(Variant::Stack, |program| {
+            Variant::of_program(program.as_ref())
+        }),
+        Some(Preload::Stack) => Variant::Stack,
+        Some(Preload::Flat) => Variant::Flat,
+        Some(Preload::Patch) => Variant::Patch,
+    };
+    let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
+    let library = preload::build(folder.path(), variant)
+        .context("--preload: the tag library cannot be built")?;
+    Ok((Some(folder), vec![("LD_PRELOAD".into(), library.into())]))
+}
+
+/// Runs `hps shim run`.
+pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    let machine = Machine::find()?;
+    let request = request(&args.sample)?;
+    let (_library, environment) = preloaded(args.preload, &args.command)?;
+    let start = Start {
+        command: args.command.clone(),
+        environment,
+        cpus: Vec::new(),
+    };
+    let mut session = request.run(&machine, start)?;
+    let words = args
+        .command
+        .iter()
+        .map(|w| w.to_string_lossy().into_owned());
+    let code = session.code;
+    report(
+        &mut session,
+        &machine,
+        &request.plan,
+        words.collect(),
+        (&args.output, &args.export),
+    )?;
+    Ok(code)
+}
+
+/// Runs `hps shim attach`.
+pub fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
+    let machine = Machine::find()?;
+    let request = request(&args.sample)?;
+    let limit = Duration::try_from_secs_f64(args.seconds).context("--seconds")?;
+    let mut session = request.attach(&machine, args.pid, limit)?;
+    report(
+        &mut session,
+        &machine,
+        &request.plan,
+        vec![format!("process {}", args.pid)],
+        (&args.output, &args.export),
+    )?;
+    Ok(0)
+}
+
+fn report(
+    session: &mut Session,
+    machine: &Machine,
+    plan: &Plan,
+    command: Vec<String>,
+    (output, exports): (&OutArgs, &ExportArgs),
+) -> anyhow::Result<()> {
+    let result = ShimResult::new(session, machine, plan, command);
+    let text = summary::summary(&result, exports.top);
+    eprint!("{text}");
+    if let Some(path) = &output.json {
+        write_json(path, &result)?;
+    }
+    if let Some(path) = &exports.speedscope {
+        write_json(path, &export::speedscope(&result))?;
+    }
+    if let Some(path) = &exports.pprof {
+        std::fs::write(path, export::pprof(&result))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+    }
+    if let Some(folder) = &output.out {
+        let value = serde_json::to_value(&result)?;
+        let page = hps_plots::write_shim_report(folder, &value, &text)?;
+        eprintln!("report: {}", page.display());
+    }
+    Ok(())
+}
+
+/// Runs `hps shim analyze`.
+pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
+    let (counters, samples) = read_samples(&args.samples)?;
+    let names: Vec<String> = (0..counters).map(|i| format!("counter {i}")).collect();
+    let dte = Dte {
+        tolerance_ppm: tolerance_ppm(args.tolerance)?,
+    };
+    let rates = RateSpec::of_counters(&names);
+    let mut analyzer = Analyzer::new(dte, Depth::Full, counters, rates, 16_384);
+    for sample in &samples {
+        analyzer.add(sample);
+    }
+    let analysis = analyzer.result();
+    print(&summary::of_analysis(&analysis))?;
+    if let Some(path) = &args.json {
+        write_json(path, &analysis)?;
+    }
+    Ok(0)
+}

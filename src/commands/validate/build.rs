@@ -1,0 +1,293 @@
+//! Builds a program of the project twice from the same sources: natively and instrumented, and for
+//! RISC-V with the same inlining, so that every call of the one is a call of the other.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use hps_sim_core::image::ProgramImage;
+use sha2::{Digest, Sha256};
+
+use super::sources;
+use crate::host;
+
+/// As `workloads/build.sh` has them.
+const COMMON: &[&str] = &[
+    "-O2",
+    "-g1",
+    "-ffreestanding",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-strict-aliasing",
+    "-ffunction-sections",
+    "-Iruntime",
+];
+const C: &[&str] = &["-std=c11"];
+const CPP: &[&str] = &[
+    "-std=c++17",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+];
+/// What would make a call of one build none, or another one, in the other: inlining, clones, merged
+/// functions, tail calls, and calls left out because the function has no effect (which instrumented
+/// functions always have).
+const SAME_CALLS: &[&str] = &[
+    "-fno-inline",
+    "-fno-partial-inlining",
+    "-fno-ipa-cp",
+    "-fno-ipa-sra",
+    "-fno-ipa-icf",
+    "-fno-ipa-pure-const",
+    "-fno-ipa-modref",
+    "-fno-optimize-sibling-calls",
+];
+
+/// The hooks of a program that is instrumented for the simulator.
+const STAND_IN: &str = include_str!("../../../shim/preload/hps_shim_stand_in.c");
+
+/// These use the bit-manipulation extensions, as in `workloads/build.sh`; without them the compiler
+/// would call functions of its own library instead.
+const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
+
+const RISCV_CC: &str = "riscv64-linux-gnu-gcc";
+const RISCV_CXX: &str = "riscv64-linux-gnu-g++";
+
+/// The runtime ends a process with the bare system call. Natively it ends through the C library, so
+/// that the tag library can say that the thread is over.
+const NATIVE_END: &str = "\
+#include <dlfcn.h>
+
+void __wrap_rt_sys_exit(long code);
+void __wrap_rt_sys_exit(long code)
+{
+    void (*end)(int) = (void (*)(int))dlsym(RTLD_NEXT, \"exit\");
+    end((int)code);
+}
+";
+
+/// A compiler for C, one for C++, and what they are asked for.
+struct Target<'a> {
+    isa: &'a str,
+    cc: &'a str,
+    cxx: &'a str,
+    compile: &'a [&'a str],
+    link: &'a [&'a str],
+    libraries: &'a [&'a str],
+    /// A source of ours that is linked too, and the flags that it is compiled with.
+    beside: Option<(&'a str, &'a [&'a str])>,
+}
+
+/// A program for RISC-V, as it is and instrumented.
+pub struct RiscvBuild {
+    /// Without hooks.
+    pub plain: Arc<ProgramImage>,
+    /// With the same hooks as natively, which write tags that nobody reads.
+    pub instrumented: Arc<ProgramImage>,
+}
+
+/// The compilers of this host.
+pub struct Compilers {
+    cc: String,
+    cxx: String,
+    folder: PathBuf,
+}
+
+impl Compilers {
+    /// The host's compilers (`CC` and `CXX` name others); what they make is kept in `folder`.
+    pub fn new(folder: &Path) -> Self {
+        let named = |variable, default: &str| {
+            std::env::var(variable).unwrap_or_else(|_| default.to_owned())
+        };
+        Compilers {
+            cc: named("CC", "cc"),
+            cxx: named("CXX", "c++"),
+            folder: folder.to_path_buf(),
+        }
+    }
+
+    /// The instrumented executable of a program, for this host.
+    pub fn native(&self, name: &str) -> anyhow::Result<PathBuf> {
+        ensure!(
+            cfg!(target_arch = "x86_64"),
+            "the programs that come with the project have a native form for x86-64 only; give a pair \
+             of your own with --native and --riscv"
+        );
+        self.build(
+            name,
+            &Target {
+                isa: "x86_64",
+                cc: &self.cc,
+                cxx: &self.cxx,
+                compile: &[
+                    "-march=x86-64-v2",
+                    "-fPIE",
+                    "-fvisibility=hidden",
+                    "-finstrument-functions",
+                ],
+                // Dynamic, so that a library can be preloaded; the hooks of the C library, which do
+                // nothing, stand in where none is.
+                link: &[
+                    "-nostdlib",
+                    "-pie",
+                    "-Wl,--gc-sections",
+                    "-Wl,-z,noexecstack",
+                    "-Wl,--wrap=rt_sys_exit",
+                ],
+                libraries: &["-lgcc", "-lc"],
+                beside: Some((
+                    NATIVE_END,
+                    &["-std=gnu11", "-D_GNU_SOURCE", "-fno-instrument-functions"],
+                )),
+            },
+        )
+    }
+
+    /// The RISC-V executables with the same inlining, if the host has a cross compiler.
+    pub fn riscv(&self, name: &str) -> anyhow::Result<Option<RiscvBuild>> {
+        if host::find(&[RISCV_CC]).is_none() || host::find(&[RISCV_CXX]).is_none() {
+            return Ok(None);
+        }
+        Ok(Some(RiscvBuild {
+            plain: self.riscv_image(name, false)?,
+            instrumented: self.riscv_image(name, true)?,
+        }))
+    }
+
+    fn riscv_image(&self, name: &str, instrumented: bool) -> anyhow::Result<Arc<ProgramImage>> {
+        let march = if BITMANIP.contains(&name) {
+            "-march=rv64gc_zba_zbb_zbs"
+        } else {
+            "-march=rv64gc"
+        };
+        let mut compile = vec![march, "-mabi=lp64d", "-fno-pic"];
+        if instrumented {
+            compile.push("-finstrument-functions");
+        }
+        let hooks: &[&str] = &["-std=gnu11", "-fno-instrument-functions"];
+        let made = self.build(
+            name,
+            &Target {
+                isa: "riscv64",
+                cc: RISCV_CC,
+                cxx: RISCV_CXX,
+                compile: &compile,
+                link: &[
+                    "-static",
+                    "-nostdlib",
+                    "-no-pie",
+                    "-Wl,--gc-sections",
+                    "-Wl,-z,noexecstack",
+                ],
+                libraries: &["-lgcc"],
+                beside: instrumented.then_some((STAND_IN, hooks)),
+            },
+        )?;
+        Ok(Arc::new(ProgramImage::load(&made)?))
+    }
+
+    /// Builds a program, unless the same sources were built in the same way before.
+    fn build(&self, name: &str, target: &Target<'_>) -> anyhow::Result<PathBuf> {
+        let own = sources::of_program(name)
+            .with_context(|| format!("{name}: no sources travel with hps"))?;
+        let mut hash = Sha256::new();
+        for (path, text) in own.iter().chain(sources::runtime()) {
+            hash.update(path);
+            hash.update(text);
+        }
+        for part in [COMMON, C, CPP, SAME_CALLS, target.compile, target.link] {
+            hash.update(part.join(" "));
+        }
+        if let Some((text, flags)) = target.beside {
+            hash.update(text);
+            hash.update(flags.join(" "));
+        }
+        hash.update(target.cc);
+        let hash: String = hash.finalize()[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let made = self.folder.join(format!("{name}.{}.{hash}", target.isa));
+        if made.is_file() {
+            return Ok(made);
+        }
+        let said = |what: &str| format!("{}: {what}", self.folder.display());
+        std::fs::create_dir_all(&self.folder)
+            .with_context(|| said("the folder cannot be made; choose another with --out"))?;
+        let work = tempfile::tempdir_in(&self.folder)
+            .with_context(|| said("nothing can be written there; choose another with --out"))?;
+        sources::write(sources::runtime(), work.path())?;
+        sources::write(own, work.path())?;
+        let linked =
+            link(&work, own, target).with_context(|| format!("{name} ({})", target.isa))?;
+        std::fs::rename(linked, &made)?;
+        Ok(made)
+    }
+}
+
+/// Compiles what stands in the folder, and links it.
+fn link(
+    work: &tempfile::TempDir,
+    own: &[(&str, &str)],
+    target: &Target<'_>,
+) -> anyhow::Result<PathBuf> {
+    let mut objects = Vec::new();
+    let mut compile = |compiler: &str, flags: &[&str], source: &str| {
+        let object = format!("{}.o", source.replace('/', "_"));
+        let mut command = Command::new(compiler);
+        command
+            .current_dir(work.path())
+            .args(COMMON)
+            .args(SAME_CALLS)
+            .args(target.compile)
+            .args(flags)
+            .args(["-c", source, "-o", &object]);
+        objects.push(object);
+        run(command)
+    };
+    let is_cpp = own.iter().any(|(path, _)| path.ends_with(".cpp"));
+    for (path, _) in sources::runtime().iter().chain(own) {
+        if path.ends_with(".cpp") {
+            if is_cpp {
+                compile(target.cxx, CPP, path)?;
+            }
+        } else if path.ends_with("string.c") {
+            let flags = [C, &["-fno-tree-loop-distribute-patterns"]].concat();
+            compile(target.cc, &flags, path)?;
+        } else if path.ends_with(".c") || *path == format!("runtime/{}/crt0.S", target.isa) {
+            compile(target.cc, C, path)?;
+        }
+    }
+    if let Some((text, flags)) = target.beside {
+        std::fs::write(work.path().join("beside.c"), text)?;
+        compile(target.cc, flags, "beside.c")?;
+    }
+    let mut command = Command::new(target.cc);
+    command
+        .current_dir(work.path())
+        .args(target.link)
+        .args(["-o", "program"])
+        .args(&objects)
+        .args(target.libraries);
+    run(command)?;
+    Ok(work.path().join("program"))
+}
+
+fn run(mut command: Command) -> anyhow::Result<()> {
+    let compiler = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| {
+        format!(
+            "the compiler `{compiler}` cannot be run; install one (Debian: build-essential) or name \
+             others in the environment variables CC and CXX"
+        )
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{compiler}` refuses it:\n{said}");
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! `hps validate`: a program natively under SHIM and in the simulator, side by side.
+
+mod args;
+mod build;
+mod compare;
+mod native;
+mod pipeline;
+mod report;
+mod simulated;
+mod sources;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail, ensure};
+use hps_pipeline::config::MachineConfig;
+use hps_productions::SamplePoint;
+use hps_profile::overlap_without_cut;
+use hps_shim::pace::Pace;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::process::ProcessConfig;
+use hps_workloads::Workload;
+use serde_json::json;
+
+pub use self::args::ValidateArgs;
+use self::build::Compilers;
+use self::compare::{Comparison, Origin, Pipeline};
+use self::native::{Libraries, NativeProgram};
+use crate::cli::Size;
+use crate::{program, text};
+
+/// A program in both forms, and how it is run.
+struct Subject {
+    name: String,
+    native: NativeProgram,
+    image: Arc<ProgramImage>,
+    /// The same program for RISC-V with hooks.
+    instrumented: Option<Arc<ProgramImage>>,
+    config: ProcessConfig,
+    origin: Origin,
+    /// What it must print, if that is known.
+    expected: Option<&'static str>,
+}
+
+/// What is measured, and how.
+struct Settings {
+    runs: usize,
+    pace: Pace,
+    machine: Option<MachineConfig>,
+    point: SamplePoint,
+    libraries: Libraries,
+}
+
+/// Validates programs of the project, or a pair of the user's.
+pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
+    let machine = if args.no_timing {
+        None
+    } else {
+        Some(MachineConfig::load(&args.machine)?)
+    };
+    let settings = Settings {
+        runs: args.runs,
+        pace: args.period.parse()?,
+        machine,
+        point: SamplePoint::from_frequency(args.burst, args.one_in)?,
+        libraries: Libraries::build(&args.out)?,
+    };
+    let pair = args.native.is_some();
+    let mut comparisons = Vec::new();
+    if pair {
+        comparisons.push(compared(&user_pair(args)?, &settings)?);
+    } else {
+        let compilers = Compilers::new(&args.out);
+        let chosen = workloads(&args.args)?;
+        for (done, workload) in chosen.iter().enumerate() {
+            if chosen.len() > 1 {
+                eprintln!("{} ({} of {})", workload.name, done + 1, chosen.len());
+            }
+            let subject = workload_pair(args, workload, &compilers)?;
+            comparisons.push(compared(&subject, &settings)?);
+        }
+    }
+    let mut out = String::new();
+    if let [comparison] = comparisons.as_slice() {
+        out += &report::one(comparison, args.top);
+    } else {
+        out += &report::all(&comparisons);
+    }
+    if let Some(first) = comparisons.first() {
+        out += &format!("\n{}", report::explanation(first.origin));
+    }
+    text::print(&out)?;
+    if let Some(path) = &args.json {
+        let document = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "machine": settings.machine.as_ref().map(MachineConfig::to_ron),
+            "burst": settings.point.burst,
+            "sparsity": settings.point.sparsity,
+            "period": settings.pace.to_string(),
+            "programs": comparisons,
+        });
+        let text = serde_json::to_string_pretty(&document)?;
+        std::fs::write(path, text + "\n").with_context(|| {
+            format!(
+                "{}: cannot be written; choose another file with --json",
+                path.display()
+            )
+        })?;
+    }
+    Ok(u8::from(comparisons.iter().any(|c| !c.same_output)))
+}
+
+/// The programs of these names, or all.
+fn workloads(names: &[String]) -> anyhow::Result<Vec<&'static Workload>> {
+    if names.is_empty() {
+        return Ok(hps_workloads::all().iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            hps_workloads::find(name).with_context(|| {
+                let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
+                format!(
+                    "{name}: no program that comes with the project ({}); give a pair of your own with \
+                     --native and --riscv",
+                    known.join(", ")
+                )
+            })
+        })
+        .collect()
+}
+
+fn workload_pair(
+    args: &ValidateArgs,
+    workload: &'static Workload,
+    compilers: &Compilers,
+) -> anyhow::Result<Subject> {
+    let size = match args.size {
+        Size::Small => hps_workloads::Size::Small,
+        Size::Large => hps_workloads::Size::Large,
+    };
+    let rebuilt = if args.image {
+        None
+    } else {
+        compilers.riscv(workload.name)?
+    };
+    let (image, instrumented, origin) = match rebuilt {
+        Some(built) => (built.plain, Some(built.instrumented), Origin::Rebuilt),
+        None => (program::load(workload.name)?, None, Origin::Image),
+    };
+    Ok(Subject {
+        name: workload.name.to_owned(),
+        native: NativeProgram {
+            executable: compilers.native(workload.name)?,
+            args: workload.args(size).map(str::to_owned).to_vec(),
+            env: Vec::new(),
+            folder: None,
+            stdin: None,
+        },
+        image,
+        instrumented,
+        config: program::captured(workload, size),
+        origin,
+        expected: Some(workload.expected(size)),
+    })
+}
+
+fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
+    let (Some(executable), Some(riscv)) = (&args.native, &args.riscv) else {
+        bail!(
+            "--native and --riscv belong together: the same program for this host and for RISC-V"
+        );
+    };
+    ensure!(
+        executable.is_file(),
+        "{}: there is no such executable",
+        executable.display()
+    );
+    let image = program::load(riscv)?;
+    let mut config = program::process_config(&args.guest, riscv, &args.args)?;
+    config.stdout = Output::Capture;
+    config.stdin = match &args.stdin {
+        None => Stdin::Empty,
+        Some(file) => Stdin::Bytes(std::fs::read(file).with_context(|| {
+            format!(
+                "{}: cannot be read; choose another with --stdin",
+                file.display()
+            )
+        })?),
+    };
+    let name: PathBuf = executable.file_name().unwrap_or_default().into();
+    Ok(Subject {
+        name: name.display().to_string(),
+        native: NativeProgram {
+            executable: executable.clone(),
+            args: args.args.clone(),
+            env: config.env.clone(),
+            folder: args.guest.root.clone(),
+            stdin: args.stdin.clone(),
+        },
+        image,
+        instrumented: args
+            .riscv_instrumented
+            .as_deref()
+            .map(program::load)
+            .transpose()?,
+        config,
+        origin: Origin::User,
+        expected: None,
+    })
+}
+
+/// Runs both forms and compares them.
+fn compared(subject: &Subject, settings: &Settings) -> anyhow::Result<Comparison> {
+    let calls = subject.native.calls(&settings.libraries)?;
+    let times = if settings.runs > 0 {
+        Some(
+            subject
+                .native
+                .times(&settings.libraries, settings.runs, settings.pace)?,
+        )
+    } else {
+        None
+    };
+    let observed: BTreeSet<String> = calls.by_function.keys().cloned().collect();
+    let functional =
+        simulated::functional(&subject.image, &subject.config, &observed, settings.point)?;
+    let mut timed = Pipeline::default();
+    let mut same_output = calls.stdout == functional.stdout;
+    if let Some(machine) = &settings.machine {
+        let (image, config) = (&subject.image, &subject.config);
+        timed.plain = Some(pipeline::plain(image, config, &observed, machine)?);
+        if let Some(image) = &subject.instrumented {
+            let (cycles, stdout) = pipeline::instrumented(image, config, &observed, machine)?;
+            timed.instrumented = Some(cycles);
+            same_output &= calls.stdout == stdout;
+        }
+    }
+
+    let call_comparison = compare::calls(&calls.by_function, &functional.calls);
+    let time = times
+        .as_ref()
+        .map(|times| compare::times(times, &functional, &timed, &observed));
+    let functions = compare::functions(&calls.by_function, times.as_ref(), &functional, &timed);
+    let expected = subject.expected.map(str::as_bytes);
+    same_output &= expected.is_none_or(|expected| calls.stdout == expected);
+    let verdict = compare::verdict(
+        same_output,
+        subject.origin,
+        &call_comparison,
+        time.as_ref(),
+        &functions,
+    );
+    let counted = times.as_ref().and_then(|t| t.counted.as_ref().ok());
+    Ok(Comparison {
+        program: subject.name.clone(),
+        origin: subject.origin,
+        same_output,
+        calls: call_comparison,
+        time,
+        hps_accuracy: overlap_without_cut(&functional.sampled, &functional.exhaustive),
+        functions,
+        samples: times.as_ref().map_or(0, |t| t.samples),
+        mean_period_cycles: times.as_ref().map_or(0.0, |t| t.mean_period),
+        runs: times.as_ref().map_or(0, |t| t.runs),
+        native_seconds: times.as_ref().map_or(0.0, |t| t.seconds),
+        instructions: functional.total_instructions,
+        cycles: timed.plain.as_ref().map(|t| t.cycles),
+        instrumented_cycles: timed.instrumented.as_ref().map(|t| t.cycles),
+        simulated_ipc: timed.plain.as_ref().map(|t| t.ipc),
+        native_instructions: counted.map(|c| c.instructions),
+        native_ipc: counted.map(|c| c.ipc),
+        native_counters_missing: times.as_ref().and_then(|t| t.counted.clone().err()),
+        verdict,
+    })
+}

@@ -1,0 +1,194 @@
+//! Functional runs: the truth about every call and instruction, and what HPS sees of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use anyhow::bail;
+use hps_productions::{GridProbe, PointProfiles, SamplePoint};
+use hps_profile::Profile;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::probe::{Probe, Retired};
+use hps_sim_core::process::ProcessConfig;
+
+use super::native::base_name;
+use crate::program;
+
+/// Frames of the program's own functions that are remembered; deeper ones are forgotten.
+const MAX_FRAMES: usize = 1 << 20;
+
+/// What the functional machine says.
+pub struct Functional {
+    /// Calls by function, of the observed functions.
+    pub calls: BTreeMap<String, u64>,
+    /// Instructions by observed function; those of other functions are their callers'.
+    pub instructions: Profile<String>,
+    /// Events of the exhaustive method profile (calls and back-edges), in the same way.
+    pub events: Profile<String>,
+    /// The exhaustive method profile by function, as HPS would have it with every event.
+    pub exhaustive: Profile<String>,
+    /// The method profile of HPS.
+    pub sampled: Profile<String>,
+    /// Instructions of the whole run.
+    pub total_instructions: u64,
+    /// What the program printed.
+    pub stdout: Vec<u8>,
+}
+
+/// The functions of an image by position, and which of them are observed natively.
+pub(super) struct Functions {
+    image: Arc<ProgramImage>,
+    /// For each function of the image the index of its name; `None`: not observed.
+    observed: Vec<Option<usize>>,
+    pub(super) names: Vec<String>,
+    /// The function that held the last address: its range and its name.
+    last: (u64, u64, Option<usize>),
+}
+
+impl Functions {
+    pub(super) fn new(image: &Arc<ProgramImage>, observed: &BTreeSet<String>) -> Self {
+        let names: Vec<String> = observed.iter().cloned().collect();
+        let observed = image
+            .symbols
+            .functions()
+            .iter()
+            .map(|f| names.binary_search(&base_name(&f.name)).ok())
+            .collect();
+        Functions {
+            image: Arc::clone(image),
+            observed,
+            names,
+            last: (1, 0, None),
+        }
+    }
+
+    /// The observed function that holds an address.
+    #[inline]
+    pub(super) fn at(&mut self, pc: u64) -> Option<usize> {
+        let (from, to, name) = self.last;
+        if pc >= from && pc < to {
+            return name;
+        }
+        let index = self.image.symbols.function_index(pc)?;
+        let function = &self.image.symbols.functions()[index];
+        let name = self.observed[index];
+        self.last = (function.addr, function.addr + function.size, name);
+        name
+    }
+
+    /// A weight for each name.
+    pub(super) fn profile(&self, weights: &[u64]) -> Profile<String> {
+        let named = self.names.iter().cloned().zip(weights.iter().copied());
+        named.collect()
+    }
+}
+
+/// Gives instructions, calls and events to the innermost observed function, as tags that are
+/// written at entries and exits do.
+struct OwnProbe {
+    functions: Functions,
+    current: Option<usize>,
+    frames: Vec<Option<usize>>,
+    instructions: Vec<u64>,
+    calls: Vec<u64>,
+    events: Vec<u64>,
+}
+
+impl OwnProbe {
+    fn new(functions: Functions) -> Self {
+        let none = vec![0; functions.names.len()];
+        OwnProbe {
+            functions,
+            current: None,
+            frames: Vec::new(),
+            instructions: none.clone(),
+            calls: none.clone(),
+            events: none,
+        }
+    }
+}
+
+impl Probe for OwnProbe {
+    const WANTS_RETIRED: bool = true;
+
+    #[inline]
+    fn retired(&mut self, event: &Retired<'_>) {
+        if let Some(own) = self.functions.at(event.pc) {
+            self.current = Some(own);
+        }
+        if let Some(current) = self.current {
+            self.instructions[current] += 1;
+        }
+        if event.inst.class.is_call() {
+            if self.frames.len() < MAX_FRAMES {
+                self.frames.push(self.current);
+            }
+            let callee = self.functions.at(event.target);
+            if let Some(callee) = callee {
+                self.calls[callee] += 1;
+            }
+            if let Some(of) = callee.or(self.current) {
+                self.events[of] += 1;
+            }
+        } else if event.inst.class == OpClass::Return {
+            if let Some(caller) = self.frames.pop() {
+                self.current = caller;
+            }
+        } else if event.inst.is_back_edge()
+            && let Some(current) = self.current
+        {
+            self.events[current] += 1;
+        }
+    }
+}
+
+/// Runs a program on the functional machine.
+pub fn functional(
+    image: &Arc<ProgramImage>,
+    config: &ProcessConfig,
+    observed: &BTreeSet<String>,
+    point: SamplePoint,
+) -> anyhow::Result<Functional> {
+    let own = OwnProbe::new(Functions::new(image, observed));
+    let mut probes = (GridProbe::new(&[point])?, own);
+    let mut machine = Machine::new(program::process(image, config)?);
+    ended(machine.run(&mut probes, u64::MAX), image)?;
+    let (grid, own) = probes;
+    let grid = grid.finish();
+    let methods = grid.method_map(&image.symbols);
+    let by_name = |profiles: &PointProfiles| -> Profile<String> {
+        let methods = profiles.addresses.methods(|address| methods.entry(address));
+        let named = methods.iter().map(|(method, weight)| {
+            let function = image.symbols.function_at(method.0);
+            let name = function.map_or_else(|| format!("{:#x}", method.0), |f| base_name(&f.name));
+            (name, weight)
+        });
+        named.collect()
+    };
+    let names = own.functions.names.iter().cloned();
+    Ok(Functional {
+        calls: names.zip(own.calls.iter().copied()).collect(),
+        instructions: own.functions.profile(&own.instructions),
+        events: own.functions.profile(&own.events),
+        exhaustive: by_name(&grid.exhaustive),
+        sampled: grid.points.first().map(by_name).unwrap_or_default(),
+        total_instructions: machine.retired.program,
+        stdout: machine.process.os.captured_stdout().to_vec(),
+    })
+}
+
+/// Refuses a run that did not end well.
+pub(super) fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
+    match stop {
+        Stop::Fault(trap) => bail!(
+            "the program faulted in the simulator: {trap}, in {}",
+            program::place(image, trap.pc)
+        ),
+        Stop::Exit(code) if code != 0 => bail!(
+            "{}: ended with exit code {code} in the simulator",
+            image.name
+        ),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,186 @@
+//! `hps shim` from outside: what it says of an observation, the files that it writes, its messages.
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::Value;
+use support::Hps;
+
+/// A program whose time is in two functions, three to one; it ends after about half a second.
+const SHARES: &str = r#"
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+static void stay(double seconds) { double end = now() + seconds; while (now() < end) { } }
+__attribute__((noinline)) void longer(void) { stay(0.003); }
+__attribute__((noinline)) void shorter(void) { stay(0.001); }
+int main(void) { for (int i = 0; i < 120; i++) { longer(); shorter(); } return 7; }
+"#;
+
+fn two_cpus() -> bool {
+    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
+    if !two {
+        eprintln!("only one CPU may be used: there is none for an observer, not tested");
+    }
+    two
+}
+
+/// Compiles a program with the host's compiler.
+fn compiled(hps: &Hps, source: &str, flags: &[&str]) -> String {
+    let (file, program) = (hps.path("program.c"), hps.path("program"));
+    std::fs::write(&file, source).expect("a source file");
+    let status = Command::new("cc")
+        .args(["-O1", "-g", "-o", &program, &file])
+        .args(flags)
+        .status()
+        .expect("a C compiler is installed");
+    assert!(status.success());
+    program
+}
+
+fn json(path: &str) -> Value {
+    let text = std::fs::read_to_string(path).expect("the file was written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn an_instrumented_program_is_observed_and_all_files_are_written() {
+    if !two_cpus() {
+        return;
+    }
+    let hps = Hps::new();
+    // The helpers carry no tags of their own: their time is that of their callers.
+    let flags = [
+        "-finstrument-functions",
+        "-finstrument-functions-exclude-function-list=now,stay",
+    ];
+    let program = compiled(&hps, SHARES, &flags);
+    let (result, speedscope, pprof, out) = (
+        hps.path("result.json"),
+        hps.path("speedscope.json"),
+        hps.path("profile.pb"),
+        hps.path("report"),
+    );
+    let run = hps.run(&[
+        "shim",
+        "run",
+        "--preload",
+        "--period",
+        "20us",
+        "--json",
+        &result,
+        "--speedscope",
+        &speedscope,
+        "--pprof",
+        &pprof,
+        "--out",
+        &out,
+        &program,
+    ]);
+    assert_eq!(run.code, 7, "{}", run.stderr);
+    for part in ["longer", "shorter", "sent", "kept"] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    let account = &json(&result)["account"];
+    let number = |name: &str| account[name].as_u64().expect(name);
+    assert_eq!(
+        number("sent"),
+        number("kept") + number("discarded") + number("dropped"),
+        "{account}"
+    );
+    let profile = json(&speedscope);
+    assert!(
+        profile["shared"]["frames"]
+            .as_array()
+            .is_some_and(|f| !f.is_empty())
+    );
+    assert!(std::fs::metadata(&pprof).expect("a profile").len() > 100);
+    let page = std::fs::read_dir(&out).expect("a folder").count();
+    assert!(page > 2, "a page and its pictures");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn patchable_entries_need_no_other_option() {
+    if !two_cpus() {
+        return;
+    }
+    let hps = Hps::new();
+    let program = compiled(&hps, SHARES, &["-fpatchable-function-entry=5"]);
+    let run = hps.run(&["shim", "run", "--preload", "--period", "20us", &program]);
+    assert_eq!(run.code, 7, "{}", run.stderr);
+    assert!(run.stderr.contains("now"), "{}", run.stderr);
+}
+
+#[test]
+fn what_cannot_be_observed_is_said_in_one_message() {
+    if !two_cpus() {
+        return;
+    }
+    let hps = Hps::new();
+    let untagged = compiled(&hps, SHARES, &[]);
+    for (args, words) in [
+        (&["shim", "run", "/nowhere/at-all"][..], "/nowhere/at-all"),
+        (&["shim", "run", "/bin/true"], "tag"),
+        (&["shim", "run", &untagged], "-finstrument-functions"),
+        (&["shim", "run", "--period", "never", &untagged], "never"),
+        (
+            &["shim", "run", "--event", "no-such-event", &untagged],
+            "no-such-event",
+        ),
+        (&["shim", "run", "--tolerance", "200", &untagged], "200"),
+        (
+            &["shim", "run", "--observer-cpu", "4095", &untagged],
+            "4095",
+        ),
+        (&["shim", "run", "--keep", "x.samples", &untagged], "--ring"),
+        (&["shim", "attach", "999999999"], "999999999"),
+        (
+            &["shim", "analyze", &untagged],
+            "begins with something else",
+        ),
+    ] {
+        let run = hps.run(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(words), "{args:?}: {}", run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{args:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn one_cpu_is_not_enough() {
+    let one = Command::new("taskset")
+        .args(["-c", &first_cpu()])
+        .arg(env!("CARGO_BIN_EXE_hps"))
+        .args(["shim", "run", "/bin/true"])
+        .output()
+        .expect("taskset is installed (util-linux)");
+    let said = String::from_utf8_lossy(&one.stderr);
+    assert_eq!(one.status.code(), Some(2), "{said}");
+    assert!(said.contains("only one CPU"), "{said}");
+}
+
+/// The first CPU that this process may use.
+fn first_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .expect("a list of CPUs");
+    let digits = |c: char| c.is_ascii_digit();
+    list.trim().chars().take_while(|&c| digits(c)).collect()
+}
+
+#[test]
+fn the_machine_is_described_and_doctor_says_the_same() {
+    let hps = Hps::new();
+    let machine = hps.run(&["shim", "machine"]);
+    let doctor = hps.run(&["doctor"]);
+    assert_eq!((machine.code, doctor.code), (0, 0));
+    for part in ["SHIM: CPUs", "SHIM: clock", "SHIM: PMU", "SHIM: paranoid"] {
+        for run in [&machine, &doctor] {
+            let said = String::from_utf8_lossy(&run.stdout);
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+}

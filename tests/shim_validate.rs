@@ -1,0 +1,234 @@
+//! `hps validate`: programs of the project and real ones of Debian's sources, natively and simulated.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each run wants both processors for itself.
+static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// Runs `hps validate` and gives what it wrote as JSON, and its exit code.
+fn validate(args: &[&str]) -> (Value, i32) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("out.json");
+    // What is compiled stays for the next time; its name tells one version from another.
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("validate");
+    let output = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .arg("validate")
+        .arg("--json")
+        .arg(&json)
+        .arg("--out")
+        .arg(out)
+        .args(args)
+        .output()
+        .expect("hps runs");
+    let text = std::fs::read_to_string(&json).unwrap_or_else(|_| {
+        panic!(
+            "hps validate {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    eprintln!("{}", String::from_utf8_lossy(&output.stdout));
+    (
+        serde_json::from_str(&text).expect("JSON"),
+        output.status.code().expect("it ended"),
+    )
+}
+
+/// Two processors are there, so that shares of time can be measured.
+fn runs(number: &'static str) -> &'static str {
+    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
+    if !two {
+        eprintln!("one processor only: calls are compared, shares of time are not");
+    }
+    if two { number } else { "0" }
+}
+
+/// Functions whose calls differ.
+fn differences(program: &Value) -> Vec<&str> {
+    let all = program["calls"]["differences"].as_array().expect("a list");
+    all.iter()
+        .map(|d| d["function"].as_str().expect("a name"))
+        .collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn calls_agree_exactly_with_the_simulation() {
+    let (document, code) = validate(&["--runs", "0", "--no-timing"]);
+    assert_eq!(code, 0);
+    let programs = document["programs"].as_array().expect("programs");
+    assert_eq!(programs.len(), hps_workloads::all().len());
+    for program in programs {
+        let name = program["program"].as_str().expect("a name");
+        assert_eq!(program["same_output"], true, "{name}");
+        assert_eq!(program["origin"], "rebuilt", "{name}");
+        let calls = &program["calls"];
+        assert!(calls["native"].as_u64().expect("calls") > 10_000, "{name}");
+        assert!(
+            calls["functions"].as_u64().expect("functions") > 40,
+            "{name}"
+        );
+        // Compilers insert calls that clear or copy structures, each its own way.
+        for function in differences(program) {
+            assert!(
+                ["memset", "memcpy"].contains(&function),
+                "{name}: {function} of {calls}"
+            );
+        }
+        assert!(
+            calls["overlap"].as_f64().expect("a number") > 0.999,
+            "{name}"
+        );
+        let hps = program["hps_accuracy"].as_f64().expect("a number");
+        assert!((0.9..=1.0).contains(&hps), "{name}: {hps}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn committed_images_are_called_less_where_they_inline() {
+    let (document, code) = validate(&["lz", "--image", "--runs", "0", "--no-timing"]);
+    assert_eq!(code, 0);
+    let program = &document["programs"][0];
+    assert_eq!(program["origin"], "image");
+    let differences = program["calls"]["differences"].as_array().expect("a list");
+    assert!(!differences.is_empty());
+    let verdict = program["verdict"].as_str().expect("text");
+    assert!(verdict.contains("(inlined there)"), "{verdict}");
+    // Never-inlined functions agree all the same.
+    assert!(program["calls"]["equal"].as_u64().expect("a number") > 20);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn time_is_compared_with_cycles() {
+    let (document, _) = validate(&["bwt", "--runs", runs("5")]);
+    let program = &document["programs"][0];
+    if program["runs"] == 0 {
+        return;
+    }
+    let time = &program["time"];
+    let overlap = |of: &str| {
+        time[of]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{of} in {time}"))
+    };
+    // Wrong attribution would leave next to nothing: 66 functions share the time.
+    for measure in [
+        "instrumented_cycles",
+        "cycles",
+        "instructions",
+        "exhaustive",
+        "hps",
+    ] {
+        assert!((0.4..=1.0).contains(&overlap(measure)), "{measure}: {time}");
+    }
+    let shares: f64 = program["functions"]
+        .as_array()
+        .expect("functions")
+        .iter()
+        .map(|f| f["native_time"].as_f64().expect("a share"))
+        .sum();
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+    assert!(program["samples"].as_u64().expect("samples") > 500);
+}
+
+/// The three forms of a real program.
+fn forms(name: &str) -> [String; 3] {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/real-programs");
+    ["native", "riscv", "riscv-instrumented"].map(|form| {
+        let file: PathBuf = folder.join(format!("{name}-{form}"));
+        assert!(
+            file.exists(),
+            "{} is missing: run scripts/real-programs.sh",
+            file.display()
+        );
+        file.display().to_string()
+    })
+}
+
+/// Compares a real program that reads `input` from its folder.
+fn real_program(name: &str, args: &[&str], files: &[(&str, &[u8])]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (file, bytes) in files {
+        std::fs::write(folder.path().join(file), bytes).expect("a file");
+    }
+    let [native, riscv, instrumented] = forms(name);
+    let root = folder.path().to_str().expect("a name");
+    let pair = [
+        "--native",
+        &native,
+        "--riscv",
+        &riscv,
+        "--riscv-instrumented",
+        &instrumented,
+        "--root",
+        root,
+        "--runs",
+        runs("7"),
+        "--",
+    ];
+    let (document, code) = validate(&[&pair[..], args].concat());
+    assert_eq!(code, 0, "{name} prints the same in both forms");
+    let program = &document["programs"][0];
+    let calls = &program["calls"];
+    eprintln!("{name}: {}", program["verdict"]);
+    let overlap = calls["overlap"].as_f64().expect("a number");
+    assert!(overlap > 0.98, "{name}: {calls}");
+    if program["runs"] == 0 {
+        return;
+    }
+    let time = &program["time"];
+    eprintln!("{name}: {time}");
+    for measure in ["instrumented_cycles", "exhaustive"] {
+        let overlap = time[measure].as_f64().expect("a number");
+        assert!(
+            (0.3..=1.0).contains(&overlap),
+            "{name}: {measure} in {time}"
+        );
+    }
+}
+
+/// Text with repetitions at many distances.
+fn input(lines: u32) -> Vec<u8> {
+    (0..lines)
+        .flat_map(|i| {
+            let (a, b) = (i.wrapping_mul(2_654_435_761) >> 20, i / 7);
+            format!("{a} burst {b} of sparsity {} and a profile\n", a % 17).into_bytes()
+        })
+        .collect()
+}
+
+#[test]
+fn bzip2_natively_and_simulated() {
+    real_program("bzip2", &["-c", "-9", "input"], &[("input", &input(150))]);
+}
+
+#[test]
+fn gzip_natively_and_simulated() {
+    real_program(
+        "gzip",
+        &["-c", "-9", "-n", "input"],
+        &[("input", &input(300))],
+    );
+}
+
+const SCRIPT: &[u8] = b"
+local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
+local t = {}
+for i = 1, 400 do t[i] = (i * 7919) % 2003 end
+table.sort(t)
+local words = {}
+for w in (('the quick brown fox jumps over the lazy dog '):rep(5)):gmatch('%a+') do
+  words[#words + 1] = w:upper():reverse()
+end
+print(fib(12), t[1], t[#t], #table.concat(words, ' '))
+";
+
+#[test]
+fn lua_natively_and_simulated() {
+    real_program("lua", &["script.lua"], &[("script.lua", SCRIPT)]);
+}
