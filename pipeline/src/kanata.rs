@@ -10,10 +10,13 @@
 //! | `X` | issued: register read, execution | completed |
 //! | `C` | waits for older instructions | committed or squashed |
 //!
+//! On a core that issues in order, the label ends with the pipe in which the instruction issued, lane
+//! 1 names what held it at the head of the issue queue, and the text of a row what issued beside it.
+//!
 //! Squashed instructions are flushed rows. Instructions that DISE inserted carry the production
 //! and their position in its sequence; those of a handler are marked so.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -21,7 +24,7 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::riscv;
 
-use crate::core::{PipelineProbe, StageRecord};
+use crate::core::{IssueStall, Pipe, PipelineProbe, StageRecord};
 
 /// Collects the instructions that were in the pipeline during a window of cycles.
 #[derive(Debug)]
@@ -87,6 +90,7 @@ impl KanataLog {
         for (order, i) in in_retire_order.into_iter().enumerate() {
             retire_id[i] = order;
         }
+        let together = issued_together(&rows);
         for (id, r) in rows.iter().enumerate() {
             let mut add =
                 |cycle: u64, order: u8, text: String| events.push((cycle, id, order, text));
@@ -96,7 +100,12 @@ impl KanataLog {
                 1,
                 format!("L\t{id}\t0\t{}", label(r, production, symbol)),
             );
-            add(r.fetch_cycle, 1, format!("L\t{id}\t1\t{}", detail(r)));
+            let beside = together.get(&r.issue_cycle).map_or(&[][..], Vec::as_slice);
+            add(
+                r.fetch_cycle,
+                1,
+                format!("L\t{id}\t1\t{}", detail(r, beside)),
+            );
             let stages = stages(r);
             for (i, (name, from)) in stages.iter().enumerate() {
                 let to = stages.get(i + 1).map_or(r.end_cycle, |s| s.1);
@@ -130,6 +139,17 @@ impl KanataLog {
     }
 }
 
+/// The instructions of a slotted in-order core by the cycle in which they issued, oldest first.
+fn issued_together(rows: &[&StageRecord]) -> HashMap<u64, Vec<(u64, Pipe)>> {
+    let mut all: HashMap<u64, Vec<(u64, Pipe)>> = HashMap::new();
+    for r in rows {
+        if let Some(pipe) = r.pipe {
+            all.entry(r.issue_cycle).or_default().push((r.pc, pipe));
+        }
+    }
+    all
+}
+
 /// The stages that an instruction reached, with the cycle in which each began.
 fn stages(r: &StageRecord) -> Vec<(&'static str, u64)> {
     [
@@ -155,7 +175,11 @@ fn stall(r: &StageRecord) -> Option<(&'static str, u64, u64)> {
     }
     let waited_until = r.issue_cycle.min(r.end_cycle);
     let waited = r.dispatch_cycle < r.end_cycle && waited_until > r.dispatch_cycle + 1;
-    waited.then(|| ("operands", r.dispatch_cycle + 1, waited_until))
+    let reason = match r.issue_stall {
+        IssueStall::None => "operands",
+        stall => stall.name(),
+    };
+    waited.then(|| (reason, r.dispatch_cycle + 1, waited_until))
 }
 
 fn label(
@@ -177,10 +201,14 @@ fn label(
         None => String::new(),
     };
     let place = symbol(r.pc).map(|s| format!(" <{s}>")).unwrap_or_default();
-    format!("{:x}{place}: {origin}{text}", r.pc).replace('\t', " ")
+    let pipe = r
+        .pipe
+        .map(|p| format!(" [{}]", p.name()))
+        .unwrap_or_default();
+    format!("{:x}{place}: {origin}{text}{pipe}", r.pc).replace('\t', " ")
 }
 
-fn detail(r: &StageRecord) -> String {
+fn detail(r: &StageRecord, together: &[(u64, Pipe)]) -> String {
     let mut text = format!("fetch {}", r.fetch_cycle);
     for (name, cycle) in [
         ("decode", r.decode_cycle),
@@ -196,6 +224,25 @@ fn detail(r: &StageRecord) -> String {
     text.push_str(&format!(", {end} {}", r.end_cycle));
     if r.mispredicted {
         text.push_str("; mispredicted");
+    }
+    if let Some(pipe) = r.pipe {
+        text.push_str(&format!("; issued in {}", pipe.name()));
+        match together.len() {
+            0 | 1 => text.push_str(" alone"),
+            count => {
+                let names = ["dual issue", "triple issue", "quad issue"];
+                let name = names.get(count - 2).unwrap_or(&"issue");
+                let others: Vec<String> = together
+                    .iter()
+                    .filter(|other| other.1 != pipe)
+                    .map(|(pc, pipe)| format!("{pc:x} in {}", pipe.name()))
+                    .collect();
+                text.push_str(&format!(", {name} with {}", others.join(", ")));
+            }
+        }
+    }
+    if r.issue_stall != IssueStall::None {
+        text.push_str(&format!("; waited for issue: {}", r.issue_stall.name()));
     }
     text
 }

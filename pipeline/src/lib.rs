@@ -6,4 +6,5 @@ pub mod kanata;
 pub mod memsys;
 pub mod predict;
 pub mod sampled;
+pub mod schedule;
 pub mod stacks;

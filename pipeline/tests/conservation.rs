@@ -76,10 +76,20 @@ fn subjects() -> Vec<(Subject, MachineConfig)> {
             limit: u64::MAX,
         }
     }));
-    all.into_iter()
+    let mut all: Vec<(Subject, MachineConfig)> = all
+        .into_iter()
         .enumerate()
         .map(|(i, s)| (s, preset(presets[i % presets.len()])))
-        .collect()
+        .collect();
+    for (program, machine) in [
+        ("bwt", "ev5"),
+        ("ray", "ev5"),
+        ("chess", "ev6"),
+        ("ray", "ev6"),
+    ] {
+        all.push((workload(program), preset(machine)));
+    }
+    all
 }
 
 /// Counts what the hooks of a pipeline probe say.

@@ -108,7 +108,8 @@ config_section! {
 config_section! {
     /// Branch target buffer.
     BtbConfig patched by BtbPatch {
-        /// All entries; entries / ways is a power of two.
+        /// All entries; entries / ways is a power of two. 0 has none: every taken branch waits for
+        /// decode to compute its target.
         entries: u32 = 2048, "entries";
         /// Associativity.
         ways: u32 = 4, "ways";

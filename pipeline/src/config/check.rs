@@ -1,10 +1,11 @@
 //! Which configurations are refused, each by the name of its key and with what is allowed.
 
 use super::branch::{BranchConfig, Predictor};
-use super::error::Violation;
-use super::memory::{CacheConfig, MemoryConfig, Replacement};
-use super::sections::{MachineConfig, MemDep};
+use super::error::{Violation, edit_distance};
+use super::memory::{CacheConfig, L1dWrite, MemoryConfig, Replacement};
+use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
 use super::units::UnitsConfig;
+use hps_sim_core::inst::Op;
 
 /// Collects violations.
 struct Checks {
@@ -81,6 +82,7 @@ impl MachineConfig {
         check_window(self, &mut checks);
         check_speculation(self, &mut checks);
         check_units(&self.units, &mut checks);
+        check_operations(&self.units, &mut checks);
         check_branch(&self.branch, &mut checks);
         check_memory(&self.memory, &mut checks);
         check_dise(self, &mut checks);
@@ -157,6 +159,7 @@ fn check_window(machine: &MachineConfig, c: &mut Checks) {
             );
         }
     }
+    c.range("window.fp_queue_entries", window.fp_queue_entries, 0, rob);
     c.range(
         "window.complete_to_commit_cycles",
         window.complete_to_commit_cycles,
@@ -177,6 +180,35 @@ fn check_window(machine: &MachineConfig, c: &mut Checks) {
         0,
         64,
     );
+    check_in_order(machine, c);
+}
+
+/// The pipes of the 21164.
+const PIPES: u32 = 4;
+
+fn check_in_order(machine: &MachineConfig, c: &mut Checks) {
+    let Scheduling::InOrder(in_order) = &machine.issue.scheduling else {
+        return;
+    };
+    if machine.window.fp_queue_entries != 0 {
+        c.refuse(
+            "window.fp_queue_entries",
+            format!(
+                "is {}, but `issue.scheduling` is InOrder, which has one queue; allowed: 0",
+                machine.window.fp_queue_entries
+            ),
+        );
+    }
+    if in_order.slotting == Slotting::Alpha21164 && machine.issue.issue_width > PIPES {
+        c.refuse(
+            "issue.issue_width",
+            format!(
+                "is {}, more than the pipes of the 21164 (`issue.scheduling.slotting`); allowed: \
+                 1 to {PIPES}",
+                machine.issue.issue_width
+            ),
+        );
+    }
 }
 
 fn check_speculation(machine: &MachineConfig, c: &mut Checks) {
@@ -187,6 +219,16 @@ fn check_speculation(machine: &MachineConfig, c: &mut Checks) {
         1,
         64,
     );
+    if let MemDep::StoreWait(table) = &speculation.memory_dependence {
+        let path = "speculation.memory_dependence.StoreWait";
+        c.power(&format!("{path}.entries"), table.entries, 16, 1 << 20);
+        c.range(
+            &format!("{path}.clear_interval_cycles"),
+            table.clear_interval_cycles,
+            1000,
+            u64::MAX,
+        );
+    }
     if let MemDep::StoreSets(sets) = &speculation.memory_dependence {
         let path = "speculation.memory_dependence.StoreSets";
         c.power(
@@ -234,9 +276,35 @@ fn check_units(units: &UnitsConfig, c: &mut Checks) {
     }
 }
 
+fn check_operations(units: &UnitsConfig, c: &mut Checks) {
+    c.range(
+        "units.fp_load_extra_cycles",
+        units.fp_load_extra_cycles,
+        0,
+        1000,
+    );
+    for (mnemonic, &cycles) in &units.operations.0 {
+        let path = format!("units.operations.{mnemonic}");
+        if Op::from_mnemonic(mnemonic).is_none() {
+            let nearest = Op::ALL
+                .iter()
+                .map(|op| op.mnemonic())
+                .min_by_key(|known| edit_distance(known, mnemonic))
+                .unwrap_or_default();
+            c.refuse(
+                &path,
+                format!("is no operation; did you mean `{nearest}`? Allowed: mnemonics"),
+            );
+        }
+        c.range(&path, cycles, 1, 1000);
+    }
+}
+
 fn check_branch(branch: &BranchConfig, c: &mut Checks) {
-    c.sets("branch.btb", branch.btb.entries, branch.btb.ways);
-    c.range("branch.btb.tag_bits", branch.btb.tag_bits, 1, 31);
+    if branch.btb.entries != 0 {
+        c.sets("branch.btb", branch.btb.entries, branch.btb.ways);
+        c.range("branch.btb.tag_bits", branch.btb.tag_bits, 1, 31);
+    }
     c.range("branch.ras_entries", branch.ras_entries, 0, 1024);
     let indirect = &branch.indirect;
     if indirect.entries != 0 {
@@ -297,6 +365,8 @@ fn check_memory(memory: &MemoryConfig, c: &mut Checks) {
     check_cache("memory.l1i", &memory.l1i, c);
     check_cache("memory.l1d", &memory.l1d, c);
     check_cache("memory.l2", &memory.l2, c);
+    check_write_buffer(memory, c);
+    check_l3(memory, c);
     for (path, line) in [
         ("memory.l1i.line_bytes", memory.l1i.line_bytes),
         ("memory.l1d.line_bytes", memory.l1d.line_bytes),
@@ -336,6 +406,57 @@ fn check_memory(memory: &MemoryConfig, c: &mut Checks) {
         let hit = "memory.l2_tlb.hit_cycles";
         c.range(hit, memory.l2_tlb.hit_cycles, 0, 10_000);
     }
+}
+
+fn check_write_buffer(memory: &MemoryConfig, c: &mut Checks) {
+    let L1dWrite::WriteThrough(buffer) = &memory.l1d_write else {
+        return;
+    };
+    let key = |name: &str| format!("memory.l1d_write.WriteThrough.{name}");
+    // A store across two blocks needs two at once.
+    c.range(&key("entries"), buffer.entries, 2, 64);
+    let most = memory.l1d.line_bytes.clamp(8, 1024);
+    c.power(&key("entry_bytes"), buffer.entry_bytes, 8, most);
+    c.range(
+        &key("send_at_entries"),
+        buffer.send_at_entries,
+        1,
+        u64::from(buffer.entries.clamp(1, 64)),
+    );
+    c.range(
+        &key("send_after_cycles"),
+        buffer.send_after_cycles,
+        1,
+        100_000,
+    );
+}
+
+fn check_l3(memory: &MemoryConfig, c: &mut Checks) {
+    let l3 = &memory.l3;
+    if l3.size_bytes == 0 {
+        return;
+    }
+    if c.range("memory.l3.ways", l3.ways, 1, 64) && memory.l2.line_bytes != 0 {
+        let set_bytes = u64::from(l3.ways) * u64::from(memory.l2.line_bytes);
+        let size = u64::from(l3.size_bytes);
+        if !size.is_multiple_of(set_bytes) || !(size / set_bytes).is_power_of_two() {
+            let sets = nearest_power((size / set_bytes).clamp(1, 1 << 20) as u32);
+            c.refuse(
+                "memory.l3.size_bytes",
+                format!(
+                    "is {size}, which does not make a power of two of sets of {} ways of {} bytes; \
+                     allowed: 0, or {set_bytes} times a power of two, e.g. {}",
+                    l3.ways,
+                    memory.l2.line_bytes,
+                    u64::from(sets) * set_bytes
+                ),
+            );
+        }
+        c.range("memory.l3.size_bytes", l3.size_bytes, set_bytes, 1 << 28);
+    }
+    c.range("memory.l3.hit_cycles", l3.hit_cycles, 1, 1000);
+    c.power("memory.l3.bytes_per_beat", l3.bytes_per_beat, 1, 1024);
+    c.range("memory.l3.cycles_per_beat", l3.cycles_per_beat, 1, 1000);
 }
 
 fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {

@@ -14,6 +14,8 @@ const PRESETS: &[(&str, &str)] = &[
     ),
     ("tiny-2wide", include_str!("../../presets/tiny-2wide.ron")),
     ("wide-8", include_str!("../../presets/wide-8.ron")),
+    ("ev5", include_str!("../../presets/ev5.ron")),
+    ("ev6", include_str!("../../presets/ev6.ron")),
 ];
 
 impl MachineConfig {

@@ -6,19 +6,23 @@ use super::node::{config_enum, config_section};
 const KIB: u32 = 1024;
 
 config_section! {
-    /// The memory system. Caches are write-back and write-allocate.
+    /// The memory system. Caches are write-back and write-allocate, unless `l1d_write` says otherwise.
     MemoryConfig patched by MemoryPatch {
         /// Level 1 instruction cache.
         l1i: CacheConfig = CacheConfig::default(), "section";
         /// Level 1 data cache.
         l1d: CacheConfig = CacheConfig { hit_cycles: 2, mshrs: 8, ports: 2, ..CacheConfig::default() }, "section";
+        /// What the level 1 data cache does with a store.
+        l1d_write: L1dWrite = L1dWrite::WriteBack, "policy";
         /// Unified level 2 cache.
         l2: CacheConfig = CacheConfig {
             size_bytes: 1024 * KIB, ways: 8, hit_cycles: 10, mshrs: 16, ..CacheConfig::default()
         }, "section";
+        /// Level 3 cache, off chip.
+        l3: L3Config = L3Config::default(), "section";
         /// Between the level 1 caches and the level 2 cache.
         l1_l2_bus: BusConfig = BusConfig::default(), "section";
-        /// Between the level 2 cache and memory.
+        /// Between the last cache and memory.
         memory_bus: MemoryBusConfig = MemoryBusConfig::default(), "section";
         /// From the arrival of a request at the memory to its first data.
         latency_cycles: u32 = 100, "cycles";
@@ -54,6 +58,49 @@ config_section! {
         ports: u32 = 1, "ports";
         /// Which line of a set makes room.
         replacement: Replacement = Replacement::Lru, "policy";
+    }
+}
+
+config_enum! {
+    /// What the level 1 data cache does with a store.
+    L1dWrite {
+        /// Writes its line, which it brings in first if it is not there; the changed line goes to
+        /// the level 2 cache when it makes room.
+        WriteBack,
+        /// Writes its line if it is there, and hands the store on through a write buffer.
+        WriteThrough(WriteBufferConfig),
+    }
+}
+
+config_section! {
+    /// The write buffer between a write-through data cache and the level 2 cache.
+    WriteBufferConfig patched by WriteBufferPatch {
+        /// Blocks with stores that the level 2 cache has not taken.
+        entries: u32 = 6, "entries";
+        /// Block of an entry, a power of two; stores to the same block share an entry until it is
+        /// sent.
+        entry_bytes: u32 = 32, "bytes";
+        /// The oldest entry is sent when there are so many that have not been sent.
+        send_at_entries: u32 = 2, "entries";
+        /// It is sent after this time at the latest.
+        send_after_cycles: u32 = 64, "cycles";
+    }
+}
+
+config_section! {
+    /// The level 3 cache: off chip, with the lines of the level 2 cache and a bus of its own.
+    L3Config patched by L3Patch {
+        /// Capacity; size / (ways × line of level 2) is a power of two. 0 has none.
+        size_bytes: u32 = 0, "bytes";
+        /// Associativity.
+        ways: u32 = 1, "ways";
+        /// From a miss of the level 2 cache to the first beat of the line; also the time a miss
+        /// takes to be known.
+        hit_cycles: u32 = 12, "cycles";
+        /// Data moved in one beat of its bus.
+        bytes_per_beat: u32 = 16, "bytes";
+        /// Length of a beat of its bus.
+        cycles_per_beat: u32 = 4, "cycles";
     }
 }
 

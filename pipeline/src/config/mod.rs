@@ -24,11 +24,13 @@ pub use branch::{
 };
 pub use error::{ConfigError, Located, Violation};
 pub use memory::{
-    BusConfig, CacheConfig, L2TlbConfig, MemoryBusConfig, MemoryConfig, Replacement, TlbConfig,
+    BusConfig, CacheConfig, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig, MemoryConfig,
+    Replacement, TlbConfig, WriteBufferConfig,
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{
-    DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, IssueConfig, MachineConfig, MemDep,
-    SpeculationConfig, StoreSetsConfig, WindowConfig,
+    DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, InOrderConfig, IssueConfig,
+    MachineConfig, MemDep, Scheduling, Slotting, SpeculationConfig, StoreSetsConfig,
+    StoreWaitConfig, WindowConfig,
 };
-pub use units::{Pools, UnitConfig, UnitTable, UnitTiming, UnitsConfig};
+pub use units::{Named, UnitConfig, UnitTable, UnitTiming, UnitsConfig};

@@ -73,6 +73,10 @@ config_section! {
         rob_entries: u32 = 128, "entries";
         /// Instructions that are dispatched and not yet issued.
         reservation_stations: u32 = 80, "entries";
+        /// A queue of its own for floating-point instructions (loads and stores excepted) that are
+        /// dispatched and not yet issued; `reservation_stations` then holds all others. 0: one queue
+        /// for all.
+        fp_queue_entries: u32 = 0, "entries";
         /// Loads between dispatch and commit.
         load_queue_entries: u32 = 48, "entries";
         /// Stores between dispatch and their write into the cache, which follows commit.
@@ -94,6 +98,42 @@ config_section! {
         /// From issue through register read to execution. Dependent instructions issue so that
         /// they execute back to back.
         issue_to_execute_cycles: u32 = 2, "cycles";
+        /// In which order instructions issue.
+        scheduling: Scheduling = Scheduling::OutOfOrder, "policy";
+    }
+}
+
+config_enum! {
+    /// In which order instructions issue.
+    Scheduling {
+        /// The oldest that have their operands and a unit.
+        OutOfOrder,
+        /// Program order: one that waits for an operand, a pipe or a unit holds all behind it. A
+        /// store waits for its data too, and while the write buffer refuses stores; a load that
+        /// misses holds only those that need it.
+        InOrder(InOrderConfig),
+    }
+}
+
+config_section! {
+    /// Issue in program order.
+    InOrderConfig patched by InOrderPatch {
+        /// Which instructions may issue together, beside the issue width and the units.
+        slotting: Slotting = Slotting::Free, "policy";
+        /// A conditional branch issues in the cycle of the integer comparison or logical operation
+        /// that it tests; otherwise after its latency, as behind any other.
+        compare_and_branch_together: bool = false, "true or false";
+    }
+}
+
+config_enum! {
+    /// Which instructions may issue together.
+    Slotting {
+        /// Any.
+        Free,
+        /// Those of one aligned block of 16 bytes that the pipes E0, E1, FA and FM of the Alpha 21164
+        /// take at once, in groups that begin when the group before has issued.
+        Alpha21164,
     }
 }
 
@@ -117,6 +157,19 @@ config_enum! {
         Aggressive,
         /// A load waits for the stores that it conflicted with before (Chrysos and Emer, 1998).
         StoreSets(StoreSetsConfig),
+        /// A load that once read too early waits for the addresses of all older stores, as in the
+        /// Alpha 21264 (Kessler, 1999).
+        StoreWait(StoreWaitConfig),
+    }
+}
+
+config_section! {
+    /// The store-wait table of the Alpha 21264.
+    StoreWaitConfig patched by StoreWaitPatch {
+        /// Bits, by the address of the load, a power of two.
+        entries: u32 = 1024, "bits";
+        /// All bits are cleared this often.
+        clear_interval_cycles: u64 = 16_384, "cycles";
     }
 }
 

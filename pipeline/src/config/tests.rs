@@ -44,6 +44,8 @@ fn leaf_paths(machine: &MachineConfig) -> BTreeSet<String> {
     let section = |path: &String| {
         path != "branch.predictor"
             && path != "speculation.memory_dependence"
+            && path != "issue.scheduling"
+            && path != "memory.l1d_write"
             && path != "units.pools"
             && keys.iter().any(|key| key.starts_with(&format!("{path}.")))
     };
@@ -68,6 +70,10 @@ fn the_key_table_is_what_the_machines_have() {
         written.extend(leaf_paths(&machine));
     }
     machine.speculation.memory_dependence = MemDep::StoreSets(StoreSetsConfig::default());
+    written.extend(leaf_paths(&machine));
+    machine.speculation.memory_dependence = MemDep::StoreWait(StoreWaitConfig::default());
+    machine.issue.scheduling = Scheduling::InOrder(InOrderConfig::default());
+    machine.memory.l1d_write = L1dWrite::WriteThrough(WriteBufferConfig::default());
     written.extend(leaf_paths(&machine));
 
     let keys = MachineConfig::keys();
@@ -257,6 +263,36 @@ fn impossible_values_are_refused_with_place_and_what_is_allowed() {
             "(branch: (btb: (entries: 100)))",
             "1:17: `branch.btb.entries` is 100",
             "e.g. 128",
+        ),
+        (
+            "(branch: (btb: (entries: 0)), units: (operations: {\"fdivs\": 3}))",
+            "1:52: `units.operations.fdivs` is no operation",
+            "did you mean `fdiv.s`?",
+        ),
+        (
+            "(base: \"ev5\", issue: (issue_width: 5))",
+            "1:23: `issue.issue_width` is 5",
+            "allowed: 1 to 4",
+        ),
+        (
+            "(base: \"ev5\", window: (fp_queue_entries: 8))",
+            "1:24: `window.fp_queue_entries` is 8",
+            "allowed: 0",
+        ),
+        (
+            "(memory: (l1d_write: WriteThrough(entries: 4, send_at_entries: 5)))",
+            "1:47: `memory.l1d_write.WriteThrough.send_at_entries` is 5",
+            "1 to 4",
+        ),
+        (
+            "(memory: (l3: (size_bytes: 3000000)))",
+            "1:16: `memory.l3.size_bytes` is 3000000",
+            "allowed: 0, or 64 times a power of two",
+        ),
+        (
+            "(speculation: (memory_dependence: StoreWait(entries: 1000)))",
+            "1:45: `speculation.memory_dependence.StoreWait.entries` is 1000",
+            "e.g. 1024",
         ),
         (
             "(dise: (pt_entries: 33))",

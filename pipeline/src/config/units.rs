@@ -1,19 +1,19 @@
 //! Functional units: named pools, and for each class of instructions the pool it uses.
 
 use super::node::{KeyDoc, Node, Place, config_section, print_value, source_of, value_text};
-use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Number of identical units in each named pool.
+/// Numbers by name: units in each pool, cycles of single operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Pools(pub BTreeMap<String, u32>);
+pub struct Named(pub BTreeMap<String, u32>);
 
-impl Node for Pools {
+impl Node for Named {
     type Patch = BTreeMap<String, u32>;
 
-    /// Replaces the counts of the pools that are named, adds new ones and keeps the others.
+    /// Replaces the numbers of those that are named, adds new ones and keeps the others.
     fn apply(&mut self, patch: Self::Patch) {
         self.0.extend(patch);
     }
@@ -33,8 +33,8 @@ impl Node for Pools {
     }
 }
 
-fn pools(counts: &[(&str, u32)]) -> Pools {
-    Pools(
+fn pools(counts: &[(&str, u32)]) -> Named {
+    Named(
         counts
             .iter()
             .map(|&(name, count)| (name.to_string(), count))
@@ -67,7 +67,7 @@ config_section! {
     /// replacement sequences use `branch`, all jumps, calls and returns too.
     UnitsConfig patched by UnitsPatch {
         /// Units in each pool. A pool that several classes name is shared by them.
-        pools: Pools = pools(&[
+        pools: Named = pools(&[
             ("int_alu", 4), ("int_mul_div", 1), ("fp_add", 2), ("fp_mul_div", 1), ("load", 2),
             ("store", 1), ("branch", 2),
         ]), "units by pool name";
@@ -97,6 +97,13 @@ config_section! {
         atomic: UnitConfig = unit("load", 1, 1), "section";
         /// Branches, jumps, calls and returns.
         branch: UnitConfig = unit("branch", 1, 1), "section";
+        /// A load into a floating-point register takes so much longer than one into an integer
+        /// register.
+        fp_load_extra_cycles: u32 = 0, "cycles";
+        /// Latency of single operations, by mnemonic, where it is not that of their class; they hold
+        /// their unit no longer. Out of order only multiplications, divisions and floating-point
+        /// arithmetic can differ.
+        operations: Named = Named::default(), "cycles by mnemonic";
     }
 }
 
@@ -174,6 +181,8 @@ pub struct UnitTable {
     pool_units: Vec<u32>,
     pool_names: Vec<String>,
     timing: [UnitTiming; OpClass::COUNT],
+    /// By operation.
+    latency_cycles: Vec<u32>,
 }
 
 impl UnitTable {
@@ -194,11 +203,23 @@ impl UnitTable {
         for class in ALL_CLASSES {
             timing[class as usize] = timing_of(units.of(class).1);
         }
+        let latency_of = |op: &Op| {
+            let own = units.operations.0.get(op.mnemonic()).copied();
+            own.unwrap_or(timing[op.class() as usize].latency_cycles)
+        };
         UnitTable {
             pool_units: units.pools.0.values().copied().collect(),
+            latency_cycles: Op::ALL.iter().map(latency_of).collect(),
             timing,
             pool_names,
         }
+    }
+
+    /// Cycles from the start of an operation to its result.
+    #[inline]
+    #[must_use]
+    pub fn latency_cycles(&self, op: Op) -> u32 {
+        self.latency_cycles[op as usize]
     }
 
     /// How `class` executes.

@@ -9,6 +9,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
 use super::fetch::branch_kind;
+use super::in_order::IssueStall;
 use super::rob::Slot;
 use super::uop::{MicroOp, NO_CHECKPOINT, flag};
 use super::{Core, PipelineProbe};
@@ -237,6 +238,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
+    /// A store at the head of an in-order core could issue, but the write buffer takes none.
+    #[inline]
+    fn waits_for_write_buffer(&self) -> bool {
+        let order = self.in_order.as_ref();
+        order.is_some_and(|order| order.stall == IssueStall::WriteBuffer)
+    }
+
     fn blame_head(&self, head: &MicroOp) -> Cause {
         let p = &self.params;
         // The first instruction behind a bubble still has to pass the stages of the window.
@@ -248,6 +256,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return Cause::StoreWait;
         }
         match head.inst_class() {
+            OpClass::Store if self.waits_for_write_buffer() => Cause::StoreWait,
             OpClass::Load if head.has(flag::ISSUED) => head.level,
             OpClass::Load => Cause::LoadL1,
             OpClass::IntMul

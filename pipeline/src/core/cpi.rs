@@ -41,6 +41,8 @@ pub enum Cause {
     LoadL1,
     /// The head is a load served by the second-level cache.
     LoadL2,
+    /// The head is a load served by the third-level cache.
+    LoadL3,
     /// The head is a load served by memory.
     LoadMemory,
     /// The head is a load that missed the data TLB.
@@ -51,7 +53,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
-    pub const ALL: [Cause; 17] = [
+    pub const ALL: [Cause; 18] = [
         Cause::Base,
         Cause::DiseInserted,
         Cause::DiseStall,
@@ -66,6 +68,7 @@ impl Cause {
         Cause::LongLatency,
         Cause::LoadL1,
         Cause::LoadL2,
+        Cause::LoadL3,
         Cause::LoadMemory,
         Cause::DTlb,
         Cause::StoreWait,
@@ -89,6 +92,7 @@ impl Cause {
             Cause::LongLatency => "long_latency",
             Cause::LoadL1 => "load_l1",
             Cause::LoadL2 => "load_l2",
+            Cause::LoadL3 => "load_l3",
             Cause::LoadMemory => "load_memory",
             Cause::DTlb => "dtlb",
             Cause::StoreWait => "store_wait",

@@ -11,6 +11,7 @@ use hps_sim_core::inst::{Op, OpClass};
 
 use super::cpi::Cause;
 use super::front_queue::oldest_checkpoint;
+use super::in_order::IssueStall;
 use super::probe::StageRecord;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
@@ -76,11 +77,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let position = self.decode_position();
         let f = self.front.decode();
         if P::WANTS_STAGES {
-            *self.stage_cycles.at_mut(position as usize) = StageCycles {
-                fetch: f.since(now),
-                decode: now,
-                issue: UNKNOWN,
-            };
+            *self.stage_cycles.at_mut(position as usize) = StageCycles::decoded(f.since(now), now);
         }
         f.cycle = now as u32;
         if E::ENABLED {
@@ -234,11 +231,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.decode_waits_for = position;
         }
         if P::WANTS_STAGES {
-            *self.stage_cycles.at_mut(position as usize) = StageCycles {
-                fetch: f.since(self.now),
-                decode: self.now,
-                issue: UNKNOWN,
-            };
+            *self.stage_cycles.at_mut(position as usize) =
+                StageCycles::decoded(f.since(self.now), self.now);
         }
         self.front.insert_decoded(d);
         if calls {
@@ -322,6 +316,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     squashed: true,
                     mispredicted: false,
                     cause: f.gap,
+                    pipe: None,
+                    issue_stall: IssueStall::None,
                 });
             }
         }

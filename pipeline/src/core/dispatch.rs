@@ -44,13 +44,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let kind = kind::of(d.inst.class);
             if self.rob.len() >= self.params.rob_entries
                 || self.reservations_used >= self.params.reservation_stations
-                || kind & (kind::LOADS | kind::STORES | kind::SERIALIZES) != 0
-                    && self.dispatch_stall(kind).is_some()
+                || kind & self.params.limited_kinds != 0 && self.dispatch_stall(kind).is_some()
             {
+                // None: the stations are full, but it goes to a queue of its own.
                 if let Some(counter) = self.dispatch_stall(kind) {
                     *counter(&mut self.stats) += 1;
+                    return;
                 }
-                return;
             }
             let d = *d;
             self.progressed = true;
@@ -66,7 +66,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if self.rob.len() >= p.rob_entries {
             return Some(|s| &mut s.rename_rob_full_cycles);
         }
-        if self.reservations_used >= p.reservation_stations {
+        if kind & p.limited_kinds & kind::FLOAT != 0 {
+            let full = self.fp_queue_used >= p.fp_queue;
+            return full.then_some(|s| &mut s.rename_fp_queue_full_cycles);
+        }
+        if self.reservations_used - self.fp_queue_used >= p.reservation_stations {
             return Some(|s| &mut s.rename_reservation_stations_full_cycles);
         }
         if kind & kind::LOADS != 0 && self.loads_used >= p.load_queue {
@@ -101,8 +105,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let position = self.rob.tail;
         let slot = self.rob.slot_of(position);
         let inst = d.inst;
-        if kind & (kind::LOADS | kind::STORES) != 0 {
-            self.enter_memory(d, kind, slot);
+        if kind & (kind::LOADS | kind::STORES | kind::FLOAT) != 0 {
+            if kind & kind::FLOAT != 0 {
+                self.fp_queue_used += self.params.fp_queue_place;
+            } else {
+                self.enter_memory(d, kind, slot);
+            }
         }
         let hart = &self.process.hart;
         let ready_cycle = self.now + self.params.dispatch_to_issue;
@@ -168,9 +176,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         place.store_pos = self.stores.tail;
         if kind & kind::LOADS != 0 {
             self.loads_used += 1;
-            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.tick(self.now);
-                place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
+            match &mut self.memdep {
+                MemoryDependence::StoreSets(sets) => {
+                    sets.tick(self.now);
+                    place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
+                }
+                MemoryDependence::StoreWait(table) => {
+                    table.tick(self.now);
+                    place.store_wait = if table.load(d.pc) { 0 } else { UNKNOWN };
+                }
+                MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
             }
         }
         if kind & kind::STORES != 0 {

@@ -5,7 +5,7 @@ use hps_sim_core::inst::OpClass;
 
 use super::events::EventKind;
 use super::rob::Slot;
-use super::uop::{UNKNOWN, flag};
+use super::uop::{UNKNOWN, flag, kind};
 use super::{Core, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
@@ -32,7 +32,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Issues the oldest ready instructions for which units are free.
     #[inline(always)]
     pub(super) fn issue(&mut self) {
-        if self.scheduler.any_ready() {
+        if self.in_order.is_some() {
+            self.issue_in_order();
+        } else if self.scheduler.any_ready() {
             self.issue_ready();
             self.scheduler.look();
         }
@@ -75,10 +77,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Sends an instruction to its unit.
     #[inline(always)]
-    fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
+    pub(super) fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
         match class {
             OpClass::Load | OpClass::Atomic => self.issue_load(slot, latency),
             OpClass::Store => self.issue_store(slot, latency),
+            OpClass::IntMul | OpClass::IntDiv => {
+                let op = self.rob.at(slot).front.inst.op;
+                let latency = self.units.begin(self.now, class, op);
+                self.complete(slot, self.now + latency);
+            }
+            OpClass::FpAdd
+            | OpClass::FpMul
+            | OpClass::FpFma
+            | OpClass::FpDiv
+            | OpClass::FpSqrt
+            | OpClass::FpCvt => {
+                self.fp_queue_used -= self.params.fp_queue_place;
+                let op = self.rob.at(slot).front.inst.op;
+                let latency = self.units.begin(self.now, class, op);
+                self.complete(slot, self.now + latency);
+            }
             _ => {
                 if self.rob.at(slot).has(flag::TRAP) {
                     self.abandon_store(slot);
@@ -165,11 +183,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.scheduler.schedule(self.now, cycle, slot);
     }
 
-    /// A fault's loads and stores never reach memory.
+    /// A fault's loads and stores never reach memory; it leaves the queue of its own class.
     #[cold]
     fn abandon_store(&mut self, slot: Slot) {
         let u = self.rob.at(slot);
         let (class, position) = (u.inst_class(), u.store_pos);
+        if kind::of(class) & kind::FLOAT != 0 {
+            self.fp_queue_used -= self.params.fp_queue_place;
+        }
         if matches!(class, OpClass::Store | OpClass::Atomic) {
             self.address_known(position);
             let e = self.stores.get_mut(position);

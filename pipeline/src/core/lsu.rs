@@ -4,7 +4,7 @@
 //! and whether it read before a store that it should have waited for.
 
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::inst::OpClass;
+use hps_sim_core::inst::{OpClass, reg};
 
 use super::cpi::Cause;
 use super::events::EventKind;
@@ -63,7 +63,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 let in_flight = p != UNKNOWN && p >= self.stores.head && p < u.store_pos;
                 (in_flight && !self.stores.get(p).addr_known).then_some(p)
             }
-            MemoryDependence::Conservative => (self.stores.head..u.store_pos)
+            MemoryDependence::StoreWait(_) if u.store_wait == UNKNOWN => None,
+            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => (self.stores.head
+                ..u.store_pos)
                 .rev()
                 .find(|&p| !self.stores.get(p).addr_known),
         }
@@ -143,12 +145,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                         _ if access.tlb_miss => Cause::DTlb,
                         Level::L1 => Cause::LoadL1,
                         Level::L2 => Cause::LoadL2,
+                        Level::L3 => Cause::LoadL3,
                         Level::Memory => Cause::LoadMemory,
                     };
                     access.ready_cycle + address_latency
                 }
             },
         };
+        let result = result + self.fp_load_extra(slot);
         if is_atomic {
             self.address_known(store_pos);
             let e = self.stores.get_mut(store_pos);
@@ -161,6 +165,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.wake_parked(store_pos);
         }
         self.complete(slot, result);
+    }
+
+    /// How much longer a load takes since it goes to a floating-point register.
+    #[inline(always)]
+    fn fp_load_extra(&self, slot: Slot) -> u64 {
+        let extra = self.params.fp_load_extra;
+        if extra == 0 {
+            return 0;
+        }
+        let to_fp = (reg::FP..reg::DISE).contains(&self.rob.at(slot).front.inst.rd);
+        if to_fp { extra } else { 0 }
     }
 
     /// Looks through the older stores for one that writes what this load reads.
@@ -238,8 +253,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         self.stats.memory_violation_events += 1;
         let load = self.rob.slot_of(violator);
-        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-            sets.violation(self.rob.at(load).front.pc, self.rob.at(slot).front.pc);
+        let load_pc = self.rob.at(load).front.pc;
+        match &mut self.memdep {
+            MemoryDependence::StoreSets(sets) => {
+                sets.violation(load_pc, self.rob.at(slot).front.pc);
+            }
+            MemoryDependence::StoreWait(table) => table.violation(load_pc),
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
         }
         self.restart_from(violator, Cause::Replay);
     }

@@ -17,6 +17,8 @@ pub enum MemoryDependence {
     Aggressive,
     /// Those of its store set.
     StoreSets(StoreSets),
+    /// All those whose addresses are not known, if it has once read too early.
+    StoreWait(StoreWait),
 }
 
 impl MemoryDependence {
@@ -29,6 +31,11 @@ impl MemoryDependence {
                 ssit: vec![INVALID; (c.ssit_entries as usize).next_power_of_two()],
                 lfst: vec![0; c.lfst_entries.max(1) as usize],
                 next_set: 0,
+                clear_interval: c.clear_interval_cycles.max(1),
+                next_clear: c.clear_interval_cycles.max(1),
+            }),
+            MemDep::StoreWait(c) => MemoryDependence::StoreWait(StoreWait {
+                waits: vec![false; (c.entries as usize).next_power_of_two()].into(),
                 clear_interval: c.clear_interval_cycles.max(1),
                 next_clear: c.clear_interval_cycles.max(1),
             }),
@@ -96,6 +103,44 @@ impl StoreSets {
         if now >= self.next_clear {
             self.ssit.fill(INVALID);
             self.lfst.fill(0);
+            self.next_clear = now + self.clear_interval;
+        }
+    }
+}
+
+/// The store-wait table of the Alpha 21264 (Kessler, "The Alpha 21264 Microprocessor", 1999): a bit
+/// for each load, by its address.
+#[derive(Clone)]
+pub struct StoreWait {
+    waits: Box<[bool]>,
+    clear_interval: u64,
+    next_clear: u64,
+}
+
+impl StoreWait {
+    #[inline]
+    fn index(&self, pc: u64) -> usize {
+        // Alpha's instructions are words; compressed ones of RISC-V share the bit of their word.
+        ((pc >> 2) as usize) & (self.waits.len() - 1)
+    }
+
+    /// Whether a load waits for the addresses of all older stores.
+    #[inline]
+    pub fn load(&self, pc: u64) -> bool {
+        self.waits[self.index(pc)]
+    }
+
+    /// A load read before a store that it should have waited for.
+    pub fn violation(&mut self, load_pc: u64) {
+        let at = self.index(load_pc);
+        self.waits[at] = true;
+    }
+
+    /// Forgets everything now and then: most conflicts do not come back.
+    #[inline]
+    pub fn tick(&mut self, now: u64) {
+        if now >= self.next_clear {
+            self.waits.fill(false);
             self.next_clear = now + self.clear_interval;
         }
     }

@@ -1,4 +1,4 @@
-//! The out-of-order core: stages over shared queues, one file a stage.
+//! The core, out of order or in order: stages over shared queues, one file a stage.
 //!
 //! An instruction executes functionally when it is dispatched, in program order of the predicted
 //! path; everything behind that is time. A mispredicted path is really executed: registers are
@@ -16,6 +16,7 @@ mod duplicate;
 mod events;
 mod fetch;
 mod front_queue;
+mod in_order;
 mod issue;
 mod lsu;
 mod memdep;
@@ -24,6 +25,7 @@ mod probe;
 mod ring;
 mod rob;
 mod scheduler;
+mod slotting;
 mod squash;
 mod stats;
 mod store_queue;
@@ -32,7 +34,9 @@ mod uop;
 mod warming;
 
 pub use cpi::{Cause, CpiStack};
+pub use in_order::IssueStall;
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
+pub use slotting::Pipe;
 pub use stats::CoreStats;
 pub use warming::Warming;
 
@@ -53,6 +57,7 @@ use decode::Expansion;
 use events::Events;
 use fetch::{CodePage, FetchState};
 use front_queue::FrontQueue;
+use in_order::InOrder;
 use memdep::MemoryDependence;
 use oracle::Oracle;
 use ring::Ring;
@@ -60,7 +65,7 @@ use rob::Rob;
 use scheduler::Scheduler;
 use store_queue::StoreQueue;
 use units::Units;
-use uop::{Inserted, NO_PRODUCER, StageCycles};
+use uop::{Inserted, NO_PRODUCER, StageCycles, kind};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -79,6 +84,12 @@ pub(crate) struct Params {
     pub dispatch_width: usize,
     pub rob_entries: u64,
     pub reservation_stations: u32,
+    /// Zero: floating-point instructions have no queue of their own.
+    pub fp_queue: u32,
+    /// What an instruction takes in the queue of floating-point instructions: 1, or 0 without one.
+    pub fp_queue_place: u32,
+    /// Kinds of instructions that something beside reorder buffer and stations may keep out.
+    pub limited_kinds: u8,
     pub load_queue: u32,
     pub commit_width: u64,
     pub complete_to_commit: u64,
@@ -86,13 +97,14 @@ pub(crate) struct Params {
     pub dispatch_to_issue: u64,
     pub issue_to_execute: u64,
     pub store_forward: u64,
+    pub fp_load_extra: u64,
     pub l1i_hit: u64,
     /// log2 of the bytes in a line of the instruction cache.
     pub line_shift: u32,
     pub clock_mhz: u64,
 }
 
-/// One out-of-order core with one hardware context.
+/// One core with one hardware context.
 ///
 /// Context state is in `process`, the front-end and the window; core state in the units and
 /// predictors; chip state in `memory`.
@@ -141,8 +153,12 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     rob: Rob,
     producers: [u64; reg::COUNT],
     scheduler: Scheduler,
+    /// Of a core that issues in order.
+    in_order: Option<Box<InOrder>>,
     events: Events,
     reservations_used: u32,
+    /// Of those, in the queue of floating-point instructions.
+    fp_queue_used: u32,
     loads_used: u32,
     stores: StoreQueue,
     memdep: MemoryDependence,
@@ -212,8 +228,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             decode_waits_for: 0,
             producers: [NO_PRODUCER; reg::COUNT],
             scheduler: Scheduler::new(slots),
+            in_order: InOrder::new(config),
             events: Events::new(64),
             reservations_used: 0,
+            fp_queue_used: 0,
             loads_used: 0,
             stores: StoreQueue::new(config.window.store_queue_entries as usize),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
@@ -315,6 +333,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             // Ready but not issued: its unit is busy.
             at(self.units.next_free(now));
         }
+        if let Some(order) = &self.in_order {
+            at(order.retry);
+        }
         if next == u64::MAX {
             next = now + DEADLOCK_CYCLES + 1;
         }
@@ -325,6 +346,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if skipped > 0 {
             self.account_lost_slots(skipped * self.params.commit_width);
             self.account_dispatch_stall(skipped);
+            self.account_issue_stall(skipped);
             self.stats.idle_skipped_cycles += skipped;
             self.now += skipped;
         }
@@ -375,6 +397,9 @@ impl Params {
             dispatch_width: config.window.dispatch_width as usize,
             rob_entries: u64::from(config.window.rob_entries),
             reservation_stations: config.window.reservation_stations,
+            fp_queue: config.window.fp_queue_entries,
+            fp_queue_place: u32::from(config.window.fp_queue_entries > 0),
+            limited_kinds: kind::limited(config.window.fp_queue_entries > 0),
             load_queue: config.window.load_queue_entries,
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),
@@ -382,6 +407,7 @@ impl Params {
             dispatch_to_issue: u64::from(config.issue.dispatch_to_issue_cycles).max(1),
             issue_to_execute: u64::from(config.issue.issue_to_execute_cycles),
             store_forward: u64::from(config.speculation.store_forward_latency_cycles).max(1),
+            fp_load_extra: u64::from(config.units.fp_load_extra_cycles),
             l1i_hit: u64::from(config.memory.l1i.hit_cycles),
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             clock_mhz: u64::from(config.clock_mhz),

@@ -3,6 +3,8 @@
 use hps_sim_core::probe::{NoProbe, Probe};
 
 use super::cpi::Cause;
+use super::in_order::IssueStall;
+use super::slotting::Pipe;
 
 /// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
 /// a stage that it never reached.
@@ -39,6 +41,11 @@ pub struct StageRecord {
     pub mispredicted: bool,
     /// What its completion waited for longest (loads: the level that served it).
     pub cause: Cause,
+    /// The pipe in which it issued; only a core with issue slots has them.
+    pub pipe: Option<Pipe>,
+    /// Why, on a core that issues in order, it did not issue in the last cycle in which it was the
+    /// oldest that had not.
+    pub issue_stall: IssueStall,
 }
 
 /// A probe of the pipeline. Like [`Probe`], every hook is behind a constant and has no way to

@@ -157,6 +157,12 @@ impl Scheduler {
         self.any_ready
     }
 
+    /// Whether a slot is ready.
+    #[inline]
+    pub fn is_ready(&self, slot: Slot) -> bool {
+        self.ready.at(slot.index() / 64) & bit(slot) != 0
+    }
+
     #[inline(always)]
     pub fn insert_ready(&mut self, slot: Slot) {
         *self.ready.at_mut(slot.index() / 64) |= bit(slot);

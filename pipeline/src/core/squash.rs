@@ -8,9 +8,10 @@ use hps_sim_core::inst::{Op, OpClass, reg};
 use super::cpi::Cause;
 use super::fetch::branch_kind;
 use super::front_queue::oldest_checkpoint;
+use super::in_order::IssueStall;
 use super::probe::StageRecord;
 use super::rob::Slot;
-use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag};
+use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag, kind};
 use super::{Core, PipelineProbe};
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that
@@ -143,6 +144,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
         }
         self.events.squash(first);
+        if let Some(order) = &mut self.in_order {
+            order.squash(first);
+        }
         if E::ENABLED {
             self.editor.squash(first);
         }
@@ -179,6 +183,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     squashed: true,
                     mispredicted: false,
                     cause: d.gap,
+                    pipe: None,
+                    issue_stall: IssueStall::None,
                 });
             }
         }
@@ -201,6 +207,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         hart.fcsr = u.old_fcsr;
         if !u.has(flag::ISSUED) {
             self.reservations_used -= 1;
+            if kind::of(class) & kind::FLOAT != 0 {
+                self.fp_queue_used -= self.params.fp_queue_place;
+            }
             if u.has(flag::PARKED) {
                 self.unpark(slot);
             } else if u.pending > 0 {
@@ -288,6 +297,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             squashed,
             mispredicted: u.has(flag::MISPREDICTED),
             cause: if is_memory { u.level } else { Cause::Execute },
+            pipe: cycles.pipe,
+            issue_stall: cycles.stall,
         }
     }
 }

@@ -37,4 +37,20 @@ pub struct CoreStats {
     pub dise_expansion_events: u64,
     pub dise_redirect_events: u64,
     pub idle_skipped_cycles: u64,
+    // A queue of floating-point instructions, where there is one.
+    pub rename_fp_queue_full_cycles: u64,
+    // In-order cores: cycles by how many instructions issued; those in which none did by what the
+    // oldest waited for; those that issued some by what the next one lacked.
+    pub issue_none_cycles: u64,
+    pub issue_single_cycles: u64,
+    pub issue_dual_cycles: u64,
+    pub issue_triple_cycles: u64,
+    pub issue_quad_or_more_cycles: u64,
+    pub issue_frontend_stall_cycles: u64,
+    pub issue_operand_stall_cycles: u64,
+    pub issue_unit_stall_cycles: u64,
+    pub issue_memory_stall_cycles: u64,
+    pub issue_write_buffer_stall_cycles: u64,
+    pub issue_slot_limited_cycles: u64,
+    pub issue_block_limited_cycles: u64,
 }

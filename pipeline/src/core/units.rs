@@ -1,6 +1,6 @@
 //! Pools of functional units in time.
 
-use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
 
 use super::ring::Ring;
 use crate::config::{UnitTable, UnitTiming};
@@ -21,6 +21,8 @@ struct Pool {
 #[derive(Clone)]
 pub struct Units {
     timing: [UnitTiming; OpClass::COUNT],
+    /// By operation.
+    latency_cycles: Box<[u64]>,
     pools: Ring<Pool>,
 }
 
@@ -44,7 +46,28 @@ impl Units {
                 pool.free = vec![0; units as usize].into_boxed_slice();
             }
         }
-        Units { timing, pools }
+        let latency = |op: &Op| u64::from(table.latency_cycles(*op));
+        Units {
+            timing,
+            latency_cycles: Op::ALL.iter().map(latency).collect(),
+            pools,
+        }
+    }
+
+    /// From the start of an operation, in cycle `now` on a unit that it has taken, to its result. An
+    /// operation that is faster than its class holds the unit no longer than that.
+    #[inline]
+    pub fn begin(&mut self, now: u64, class: OpClass, op: Op) -> u64 {
+        let latency = self.latency_cycles[op as usize];
+        let timing = self.timing(class);
+        let interval = u64::from(timing.interval_cycles);
+        if latency < interval {
+            let pool = self.pools.at_mut(usize::from(timing.pool));
+            if let Some(free) = pool.free.iter_mut().find(|free| **free == now + interval) {
+                *free = now + latency;
+            }
+        }
+        latency
     }
 
     /// How a class executes.

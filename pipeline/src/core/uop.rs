@@ -10,7 +10,9 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 
 use super::cpi::Cause;
+use super::in_order::IssueStall;
 use super::rob::Slot;
+use super::slotting::Pipe;
 
 /// No branch checkpoint.
 pub const NO_CHECKPOINT: u16 = u16::MAX;
@@ -62,6 +64,14 @@ pub mod kind {
     /// Fetch may not go straight on behind it; also what is no instruction (yet).
     pub const TURNS_FETCH: u8 = 1 << 3;
 
+    /// Floating-point arithmetic.
+    pub const FLOAT: u8 = 1 << 4;
+
+    /// The kinds for which dispatch asks more than whether there is room in the window.
+    pub const fn limited(fp_queue: bool) -> u8 {
+        LOADS | STORES | SERIALIZES | if fp_queue { FLOAT } else { 0 }
+    }
+
     const TABLE: [u8; 256] = {
         let mut table = [0; 256];
         let mut i = 0;
@@ -73,6 +83,12 @@ pub mod kind {
                 OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr => {
                     SERIALIZES
                 }
+                OpClass::FpAdd
+                | OpClass::FpMul
+                | OpClass::FpFma
+                | OpClass::FpDiv
+                | OpClass::FpSqrt
+                | OpClass::FpCvt => FLOAT,
                 OpClass::Illegal | OpClass::DiseReturn => TURNS_FETCH,
                 class if class.is_control() => TURNS_FETCH,
                 _ => 0,
@@ -168,6 +184,23 @@ pub struct StageCycles {
     pub fetch: u64,
     pub decode: u64,
     pub issue: u64,
+    /// Where it issued, of a slotted in-order core.
+    pub pipe: Option<Pipe>,
+    /// Why it did not issue when it could not last, of an in-order core.
+    pub stall: IssueStall,
+}
+
+impl StageCycles {
+    /// Of an instruction that leaves decode.
+    pub fn decoded(fetch: u64, decode: u64) -> Self {
+        StageCycles {
+            fetch,
+            decode,
+            issue: UNKNOWN,
+            pipe: None,
+            stall: IssueStall::None,
+        }
+    }
 }
 
 /// An instruction in the window.

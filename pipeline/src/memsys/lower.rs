@@ -1,11 +1,13 @@
-//! What is behind the level 1 caches: bus, level 2 cache, bus, memory.
+//! What is behind the level 1 caches: write buffer, bus, level 2 cache, level 3 cache, bus, memory.
 
 use super::Level;
 use super::calendar::Calendar;
+use super::level3::Level3;
 use super::mshr::{InFlight, Mshrs};
 use super::stats::{BusStats, CacheStats};
-use super::tags::{Tags, Victim};
-use crate::config::{CacheConfig, MemoryConfig};
+use super::tags::Tags;
+use super::write_buffer::WriteBuffer;
+use crate::config::{CacheConfig, L1dWrite, MemoryConfig};
 
 /// Data wires with the cycles in which they are taken.
 #[derive(Clone, Debug)]
@@ -17,7 +19,7 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    fn new(bytes_per_beat: u32, cycles_per_beat: u32) -> Self {
+    pub fn new(bytes_per_beat: u32, cycles_per_beat: u32) -> Self {
         Bus {
             calendar: Calendar::new(),
             bytes_per_beat: u64::from(bytes_per_beat),
@@ -28,7 +30,7 @@ impl Bus {
 
     /// Moves `bytes` in the first gap from cycle `from` on: the cycles in which the first beat
     /// and the last are there.
-    fn transfer(&mut self, now: u64, from: u64, bytes: u64) -> (u64, u64) {
+    pub fn transfer(&mut self, now: u64, from: u64, bytes: u64) -> (u64, u64) {
         let cycles = bytes.div_ceil(self.bytes_per_beat) * self.cycles_per_beat;
         let start = self.calendar.book(now, from, cycles);
         self.stats.data_bytes += bytes;
@@ -47,7 +49,7 @@ pub(super) struct Fill {
     pub level: Level,
 }
 
-/// Level 2 cache, buses and memory.
+/// Write buffer, level 2 cache, level 3 cache, buses and memory.
 #[derive(Clone, Debug)]
 pub(super) struct Lower {
     tags: Tags,
@@ -58,6 +60,9 @@ pub(super) struct Lower {
     request_cycles: u64,
     memory_cycles: u64,
     critical_word_first: bool,
+    /// Of a write-through data cache.
+    pub write_buffer: Option<Box<WriteBuffer>>,
+    pub l3: Option<Box<Level3>>,
     pub l1_l2_bus: Bus,
     pub memory_bus: Bus,
     pub stats: CacheStats,
@@ -80,6 +85,12 @@ impl Lower {
             request_cycles: u64::from(config.l1_l2_bus.latency_cycles),
             memory_cycles: u64::from(config.latency_cycles),
             critical_word_first: config.critical_word_first,
+            write_buffer: match &config.l1d_write {
+                L1dWrite::WriteBack => None,
+                L1dWrite::WriteThrough(buffer) => Some(Box::new(WriteBuffer::new(buffer))),
+            },
+            l3: (config.l3.size_bytes > 0)
+                .then(|| Box::new(Level3::new(&config.l3, l2.line_bytes))),
             l1_l2_bus: Bus::new(config.l1_l2_bus.bytes_per_cycle, 1),
             memory_bus: Bus::new(
                 config.memory_bus.bytes_per_beat,
@@ -92,6 +103,9 @@ impl Lower {
     /// Brings a line of `bytes` at `addr` to a level 1 cache that knows in cycle `known` that it
     /// misses. `Err`: nothing happened; try again in that cycle.
     pub fn read(&mut self, now: u64, known: u64, addr: u64, bytes: u64) -> Result<Fill, u64> {
+        if self.write_buffer.is_some() {
+            self.send_overlapping(now, addr, bytes)?;
+        }
         let line = addr >> self.line_shift;
         let arrival = known + self.request_cycles;
         let (port, start) = self.first_port(arrival);
@@ -109,11 +123,12 @@ impl Lower {
             };
             whole_from = sent_from;
         } else {
-            let (first, end) = self.read_memory(now, start, line)?;
+            let (first, end, from) = self.bring(now, start, line)?;
             self.ports[port].book(now, start, 1);
+            self.stats.read_miss_events += 1;
             let early = self.critical_word_first;
             sent_from = if early { first } else { end };
-            (whole_from, level) = (end, Level::Memory);
+            (whole_from, level) = (end, from);
         }
         self.stats.read_access_events += 1;
         let (first, last) = self.l1_l2_bus.transfer(now, sent_from, bytes);
@@ -133,8 +148,8 @@ impl Lower {
     }
 
     /// A miss of the level 2 cache that begins its access at `start`: the cycles in which the
-    /// first beat and the whole line are there.
-    fn read_memory(&mut self, now: u64, start: u64, line: u64) -> Result<(u64, u64), u64> {
+    /// first beat and the whole line are there, and where it comes from.
+    fn bring(&mut self, now: u64, start: u64, line: u64) -> Result<(u64, u64, Level), u64> {
         let (slot, way) = match self.room(now, line) {
             Ok(room) => room,
             Err(at_cycle) => {
@@ -143,21 +158,34 @@ impl Lower {
             }
         };
         let bytes = 1 << self.line_shift;
-        let from = start + self.hit_cycles + self.memory_cycles;
-        let (first, end) = self.memory_bus.transfer(now, from, bytes);
-        let in_flight = InFlight {
-            line,
-            end,
-            level: Level::Memory,
+        let known = start + self.hit_cycles;
+        let (memory_bus, memory_cycles) = (&mut self.memory_bus, self.memory_cycles);
+        let (first, end, level) = match &mut self.l3 {
+            Some(l3) => l3.read(now, known, line, memory_bus, memory_cycles),
+            None => {
+                let (first, end) = memory_bus.transfer(now, known + memory_cycles, bytes);
+                (first, end, Level::Memory)
+            }
         };
-        self.mshrs.take(slot, in_flight);
-        self.stats.read_miss_events += 1;
+        self.mshrs.take(slot, InFlight { line, end, level });
         self.stats.fill_events += 1;
-        if let Some(Victim { dirty: true, .. }) = self.tags.fill(line, way, false) {
+        if let Some(victim) = self.tags.fill(line, way, false)
+            && victim.dirty
+        {
             self.stats.write_back_events += 1;
-            self.memory_bus.transfer(now, end, bytes);
+            self.write_below(now, end, victim.line, bytes);
         }
-        Ok((first, end))
+        Ok((first, end, level))
+    }
+
+    /// Hands `bytes` of a changed line of the level 2 cache's size on.
+    fn write_below(&mut self, now: u64, from: u64, line: u64, bytes: u64) {
+        match &mut self.l3 {
+            Some(l3) => l3.write(now, from, line, bytes, &mut self.memory_bus),
+            None => {
+                self.memory_bus.transfer(now, from, bytes);
+            }
+        }
     }
 
     /// A free MSHR and a way for a line, or the cycle in which to ask again.
@@ -176,20 +204,79 @@ impl Lower {
         self.stats.write_access_events += 1;
         if !self.tags.access(addr >> self.line_shift, true) {
             self.stats.write_miss_events += 1;
-            self.memory_bus.transfer(now, end, bytes);
+            self.write_below(now, end, addr >> self.line_shift, bytes);
         }
+    }
+
+    /// Takes a store from `addr` to `last` into the write buffer. `Err`: it is full until that cycle
+    /// at least.
+    pub fn put_store(&mut self, now: u64, addr: u64, last: u64) -> Result<(), u64> {
+        // Taken out meanwhile, since sending its entries needs everything else.
+        let Some(mut buffer) = self.write_buffer.take() else {
+            return Ok(());
+        };
+        let put = buffer.put(now, addr, last, |from, addr, bytes| {
+            self.write_through(now, from, addr, bytes)
+        });
+        self.write_buffer = Some(buffer);
+        put
+    }
+
+    /// A read has to find what was stored before it: sends the stores to these bytes that have not
+    /// been sent, and those in front of them.
+    fn send_overlapping(&mut self, now: u64, addr: u64, bytes: u64) -> Result<(), u64> {
+        let Some(mut buffer) = self.write_buffer.take() else {
+            return Ok(());
+        };
+        let sent = buffer.send_overlapping(now, addr, bytes, |from, addr, bytes| {
+            self.write_through(now, from, addr, bytes)
+        });
+        self.write_buffer = Some(buffer);
+        sent
+    }
+
+    /// Writes an entry of the write buffer, sent in cycle `from`: the cycle in which it is written.
+    fn write_through(&mut self, now: u64, from: u64, addr: u64, bytes: u64) -> Result<u64, u64> {
+        let line = addr >> self.line_shift;
+        let (port, start) = self.first_port(from + self.request_cycles);
+        let held = self.tags.holds(line);
+        let mut written = start + self.hit_cycles;
+        if held {
+            let on_its_way = self.mshrs.find(now, line);
+            written = written.max(on_its_way.map_or(0, |primary| primary.end));
+        } else {
+            written = written.max(self.bring(now, start, line)?.1);
+            self.stats.write_miss_events += 1;
+        }
+        self.ports[port].book(now, start, 1);
+        self.tags.access(line, true);
+        self.stats.write_access_events += 1;
+        let (_, arrived) = self.l1_l2_bus.transfer(now, from, bytes);
+        Ok(written.max(arrived))
     }
 
     /// Touches a line without time or events.
     pub fn warm(&mut self, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
-        if write {
-            // A write-back: a line that is not there goes on to memory.
-            self.tags.access(line, true);
-        } else if !self.tags.access(line, false)
+        if write && self.write_buffer.is_none() {
+            // A write-back: a line that is not there goes on.
+            if !self.tags.access(line, true)
+                && let Some(l3) = &mut self.l3
+            {
+                l3.warm(line, true);
+            }
+        } else if !self.tags.access(line, write)
             && let Some(way) = self.tags.choose(line, |_| false)
         {
-            self.tags.fill(line, way, false);
+            if let Some(l3) = &mut self.l3 {
+                l3.warm(line, false);
+            }
+            if let Some(victim) = self.tags.fill(line, way, write)
+                && victim.dirty
+                && let Some(l3) = &mut self.l3
+            {
+                l3.warm(victim.line, true);
+            }
         }
     }
 }

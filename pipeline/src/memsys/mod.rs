@@ -7,8 +7,9 @@
 //!
 //! # Organization
 //! Set-associative, write-back, write-allocate, non-blocking caches; two level 1 caches, one
-//! unified level 2 cache that is neither inclusive nor exclusive, buses, memory. Stores do not
-//! change what the instruction cache holds.
+//! unified level 2 cache that is neither inclusive nor exclusive, buses, memory. The data cache may
+//! write through instead, without allocating, by way of a write buffer (rule 10); a level 3 cache may
+//! lie between level 2 and memory (rule 11). Stores do not change what the instruction cache holds.
 //!
 //! # Timing rules
 //! Names are keys of [`MemoryConfig`]; `beats = line_bytes / bytes_per_cycle` of the bus, rounded
@@ -44,9 +45,23 @@
 //! 9. **Two lines.** An access that crosses a line is two accesses: the second begins one cycle
 //!    later and takes no port. It is done when both are. If one is retried, the whole is.
 //!
+//! 10. **Write-through.** A store is written at `start + hit_cycles` into the line if the cache has
+//!     it, and goes into the write buffer in any case: into the entry of its block, if that has not
+//!     been sent, else into a new one. The oldest entry is sent when `send_at_entries` have not been
+//!     sent, after `send_after_cycles`, or when a miss of a level 1 cache needs its block, which then
+//!     comes behind it. It takes the bus for its beats, arrives with the latency of a request, takes
+//!     a port of the level 2 cache, and is written `l2.hit_cycles` later, or, if the level 2 cache
+//!     misses, when the whole line is there (it allocates); then the entry is free. If all are taken,
+//!     the store is retried when the next is free. A translation delays the store, not its entry.
+//! 11. **Level 3.** A miss of the level 2 cache looks it up for `l3.hit_cycles`. If it has the line,
+//!     that takes the bus of level 3 for its beats; else `latency_cycles` follow and the line takes
+//!     the memory bus, as in rule 5, and is in level 3 from then on. Changed lines of level 2 go to
+//!     level 3 if it has them, else on to memory.
+//!
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
 
 mod calendar;
+mod level3;
 mod lower;
 mod mshr;
 mod stats;
@@ -54,8 +69,9 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod tlb;
+mod write_buffer;
 
-pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats};
+pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats, WriteBufferStats};
 
 use crate::config::{CacheConfig, MemoryConfig};
 use lower::Lower;
@@ -70,6 +86,8 @@ pub enum Level {
     L1,
     /// The level 2 cache.
     L2,
+    /// The level 3 cache.
+    L3,
     /// Memory.
     Memory,
 }
@@ -308,7 +326,44 @@ impl MemorySystem {
     /// Stores `size` bytes: after commit, in program order.
     #[inline]
     pub fn store(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        if self.lower.write_buffer.is_some() {
+            return self.store_through(now, addr, size);
+        }
         self.data(now, addr, size, true)
+    }
+
+    /// A store of a write-through cache: into its line, if that is there, and into the write buffer.
+    fn store_through(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        if !self.l1d.take_port(now) {
+            return AccessResult::Retry { at_cycle: now + 1 };
+        }
+        let last = addr.wrapping_add(u64::from(size.max(1)) - 1);
+        let crosses = self.l1d.crosses(addr, size);
+        let (mut delay, mut tlb_miss) = (0, false);
+        for part in std::iter::once(addr).chain(crosses.then_some(last)) {
+            match self.dtlb.translate(now, part, &mut self.l2_tlb) {
+                Translation::After { delay: d, missed } => {
+                    delay = delay.max(d);
+                    tlb_miss |= missed;
+                }
+                Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
+            }
+        }
+        if let Err(at_cycle) = self.lower.put_store(now, addr, last) {
+            return AccessResult::Retry { at_cycle };
+        }
+        let l1d = &mut self.l1d;
+        for part in std::iter::once(addr).chain(crosses.then_some(last)) {
+            l1d.stats.write_access_events += 1;
+            if !l1d.tags.access(part >> l1d.line_shift, false) {
+                l1d.stats.write_miss_events += 1;
+            }
+        }
+        AccessResult::Done(Access {
+            ready_cycle: now + delay + l1d.hit_cycles + u64::from(crosses),
+            level: Level::L1,
+            tlb_miss,
+        })
     }
 
     #[inline]
@@ -387,6 +442,12 @@ impl MemorySystem {
     }
 
     fn warm_data(&mut self, addr: u64, size: u8, write: bool) {
+        if write && self.lower.write_buffer.is_some() {
+            self.dtlb.warm(addr, &mut self.l2_tlb);
+            self.l1d.tags.access(addr >> self.l1d.line_shift, false);
+            self.lower.warm(addr, true);
+            return;
+        }
         self.dtlb.warm(addr, &mut self.l2_tlb);
         self.l1d.warm(&mut self.lower, addr, write);
         if self.l1d.crosses(addr, size) {
@@ -399,14 +460,18 @@ impl MemorySystem {
     /// Everything counted so far.
     #[must_use]
     pub fn stats(&self) -> MemoryStats {
+        let (l3, buffer) = (self.lower.l3.as_ref(), self.lower.write_buffer.as_ref());
         MemoryStats {
             l1i: self.l1i.stats,
             l1d: self.l1d.stats,
             l2: self.lower.stats,
+            l3: l3.map_or_else(CacheStats::default, |l3| l3.stats),
+            write_buffer: buffer.map_or_else(WriteBufferStats::default, |b| b.stats),
             itlb: self.itlb.stats,
             dtlb: self.dtlb.stats,
             l2_tlb: self.l2_tlb.stats,
             l1_l2_bus: self.lower.l1_l2_bus.stats,
+            l3_bus: l3.map_or_else(BusStats::default, |l3| l3.bus.stats),
             memory_bus: self.lower.memory_bus.stats,
         }
     }

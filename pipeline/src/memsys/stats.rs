@@ -11,8 +11,8 @@ pub struct CacheStats {
     pub read_merge_events: u64,
     /// Writes: stores; for the level 2 cache the write-backs of the level 1 data cache.
     pub write_access_events: u64,
-    /// Writes that asked the next level for their line; for the level 2 cache the write-backs
-    /// that it does not hold and hands on to memory.
+    /// Writes that asked the next level for their line (of a write-through cache: that did not find
+    /// it); for the level 2 and 3 caches the write-backs that they do not hold and hand on.
     pub write_miss_events: u64,
     /// Writes that found their line on its way.
     pub write_merge_events: u64,
@@ -39,6 +39,21 @@ pub struct TlbStats {
     pub walks_full_events: u64,
 }
 
+/// Events of the write buffer of a write-through data cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteBufferStats {
+    /// Stores, those that joined an entry included. A store across two blocks counts twice.
+    pub store_events: u64,
+    /// Stores that joined an entry.
+    pub merge_events: u64,
+    /// Entries sent to the level 2 cache.
+    pub send_events: u64,
+    /// Entries sent since a read needed them.
+    pub read_conflict_events: u64,
+    /// Stores refused because every entry is taken.
+    pub full_events: u64,
+}
+
 /// Traffic of one bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusStats {
@@ -57,6 +72,10 @@ pub struct MemoryStats {
     pub l1d: CacheStats,
     /// Level 2 cache.
     pub l2: CacheStats,
+    /// Level 3 cache; all zero if there is none.
+    pub l3: CacheStats,
+    /// Write buffer; all zero if the data cache writes back.
+    pub write_buffer: WriteBufferStats,
     /// Instruction TLB.
     pub itlb: TlbStats,
     /// Data TLB.
@@ -65,6 +84,8 @@ pub struct MemoryStats {
     pub l2_tlb: TlbStats,
     /// Bus between level 1 and level 2.
     pub l1_l2_bus: BusStats,
+    /// Bus of the level 3 cache.
+    pub l3_bus: BusStats,
     /// Bus to memory.
     pub memory_bus: BusStats,
 }
@@ -117,10 +138,22 @@ impl MemoryStats {
         cache!(out, "l1i", self.l1i);
         cache!(out, "l1d", self.l1d);
         cache!(out, "l2", self.l2);
+        cache!(out, "l3", self.l3);
+        named!(
+            out,
+            "write_buffer",
+            self.write_buffer,
+            store_events,
+            merge_events,
+            send_events,
+            read_conflict_events,
+            full_events
+        );
         tlb!(out, "itlb", self.itlb);
         tlb!(out, "dtlb", self.dtlb);
         tlb!(out, "l2_tlb", self.l2_tlb);
         named!(out, "l1_l2_bus", self.l1_l2_bus, data_bytes, busy_cycles);
+        named!(out, "l3_bus", self.l3_bus, data_bytes, busy_cycles);
         named!(out, "memory_bus", self.memory_bus, data_bytes, busy_cycles);
         out
     }

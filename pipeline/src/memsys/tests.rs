@@ -4,6 +4,8 @@ use super::*;
 use crate::config::{
     BusConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, Replacement, TlbConfig,
 };
+
+mod below;
 use crate::predict::tests::Random;
 use std::collections::HashMap;
 

@@ -15,19 +15,26 @@ pub(super) struct Btb {
     ways: usize,
     set_bits: u32,
     tag_mask: u32,
+    /// There is none: it learns nothing, and so knows nothing.
+    absent: bool,
 }
 
 impl Btb {
     pub fn new(config: &BtbConfig) -> Self {
-        let entries = config.entries as usize;
-        let ways = config.ways as usize;
+        let absent = config.entries == 0;
+        let (entries, ways) = if absent {
+            (1, 1)
+        } else {
+            (config.entries as usize, config.ways as usize)
+        };
         Btb {
             tags: vec![0; entries].into_boxed_slice(),
             targets: vec![0; entries].into_boxed_slice(),
             ages: (0..entries).map(|at| (at % ways) as u8).collect(),
             ways,
-            set_bits: (config.entries / config.ways).trailing_zeros(),
+            set_bits: (entries / ways).trailing_zeros(),
             tag_mask: (1 << config.tag_bits) - 1,
+            absent,
         }
     }
 
@@ -56,6 +63,9 @@ impl Btb {
 
     /// The branch at `pc` went to `target`.
     pub fn train(&mut self, pc: u64, target: u64) {
+        if self.absent {
+            return;
+        }
         let (first, tag) = self.place(pc);
         let set = first..first + self.ways;
         let known = self.tags[set.clone()].iter().position(|k| *k == tag);

@@ -1,6 +1,6 @@
 //! Stores, memory dependences, and what bounds the window.
 
-use hps_pipeline::config::{MachineConfig, MemDep, StoreSetsConfig};
+use hps_pipeline::config::{MachineConfig, MemDep, StoreSetsConfig, StoreWaitConfig};
 
 use crate::common::{Run, issues, repeat, steps};
 use crate::{
@@ -128,10 +128,11 @@ fn an_aggressive_load_runs_again_when_the_store_finds_it() {
 }
 
 #[test]
-fn store_sets_learn_from_one_violation_and_conservative_loads_have_none() {
+fn predictors_learn_from_one_violation_and_conservative_loads_have_none() {
     for name in PRESETS {
         for (policy, violations) in [
             (MemDep::StoreSets(StoreSetsConfig::default()), 1),
+            (MemDep::StoreWait(StoreWaitConfig::default()), 1),
             (MemDep::Conservative, 0),
         ] {
             let m = steady(name, |m| m.speculation.memory_dependence = policy.clone());
@@ -149,6 +150,26 @@ fn store_sets_learn_from_one_violation_and_conservative_loads_have_none() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn a_store_wait_table_forgets_when_it_is_cleared() {
+    for (clear_interval_cycles, at_least) in [(1000, 10), (1_000_000, 1)] {
+        let m = steady("ev6", |m| {
+            m.speculation.memory_dependence = MemDep::StoreWait(StoreWaitConfig {
+                clear_interval_cycles,
+                ..StoreWaitConfig::default()
+            });
+        });
+        let run = Run::of(&m, &warm_loop("li s2, 1", 600, CONFLICT, 64));
+        let found = run.stats.memory_violation_events;
+        // Once in each interval that begins after a clearing.
+        let intervals = run.stats.cycles / clear_interval_cycles + 1;
+        assert!(
+            found >= at_least && found <= intervals,
+            "{found} of {intervals}"
+        );
     }
 }
 

@@ -9,6 +9,7 @@ mod control;
 mod latency;
 mod limits;
 mod memory;
+mod queues;
 
 use common::{Program, machine};
 use hps_pipeline::config::{MachineConfig, Predictor};
@@ -32,7 +33,21 @@ fn steady(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig 
     })
 }
 
-const PRESETS: [&str; 4] = ["hps-4wide", "tiny-2wide", "wide-8", "simplescalar-4wide"];
+/// Those that issue out of order.
+const PRESETS: [&str; 5] = [
+    "hps-4wide",
+    "tiny-2wide",
+    "wide-8",
+    "simplescalar-4wide",
+    "ev6",
+];
+
+/// All of them, for what does not depend on the order of issue.
+fn every_preset() -> Vec<&'static str> {
+    let all = MachineConfig::presets();
+    assert!(PRESETS.iter().all(|name| all.contains(name)) && all.len() == PRESETS.len() + 1);
+    all
+}
 
 /// From issue of a load to issue of its consumer when the first-level cache hits.
 fn l1_cycles(m: &MachineConfig) -> u64 {
@@ -67,6 +82,14 @@ fn l2_cycles(m: &MachineConfig) -> u64 {
     l1_cycles(m) + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + data
 }
 
+/// The same when the third-level cache hits.
+fn l3_cycles(m: &MachineConfig) -> u64 {
+    assert!(m.memory.critical_word_first, "not needed so far");
+    let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles);
+    let l3 = &m.memory.l3;
+    l1_cycles(m) + on_chip + u64::from(l3.hit_cycles + l3.cycles_per_beat) + 1
+}
+
 /// The same from memory.
 fn memory_cycles(m: &MachineConfig) -> u64 {
     let data = if m.memory.critical_word_first {
@@ -75,7 +98,9 @@ fn memory_cycles(m: &MachineConfig) -> u64 {
         memory_beats(m) + l1_beats(m)
     };
     let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles);
-    l1_cycles(m) + on_chip + u64::from(m.memory.latency_cycles) + data
+    let l3 = &m.memory.l3;
+    let looked_up = u64::from(if l3.size_bytes > 0 { l3.hit_cycles } else { 0 });
+    l1_cycles(m) + on_chip + looked_up + u64::from(m.memory.latency_cycles) + data
 }
 
 /// From dispatch of an instruction that waits for nothing to its commit, `latency` cycles of

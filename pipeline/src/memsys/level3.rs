@@ -1,0 +1,83 @@
+//! The level 3 cache: off chip, with the level 2 cache's lines. It has no MSHRs of its own: it is
+//! asked only for lines that have one in the level 2 cache.
+
+use super::Level;
+use super::lower::Bus;
+use super::stats::CacheStats;
+use super::tags::Tags;
+use crate::config::{L3Config, Replacement};
+
+/// The level 3 cache and its bus.
+#[derive(Clone, Debug)]
+pub(super) struct Level3 {
+    tags: Tags,
+    line_bytes: u64,
+    hit_cycles: u64,
+    pub bus: Bus,
+    pub stats: CacheStats,
+}
+
+impl Level3 {
+    pub fn new(config: &L3Config, line_bytes: u32) -> Self {
+        let sets = config.size_bytes / (config.ways * line_bytes);
+        Level3 {
+            tags: Tags::new(sets as usize, config.ways as usize, Replacement::Lru),
+            line_bytes: u64::from(line_bytes),
+            hit_cycles: u64::from(config.hit_cycles),
+            bus: Bus::new(config.bytes_per_beat, config.cycles_per_beat),
+            stats: CacheStats::default(),
+        }
+    }
+
+    /// A read of which the level 2 cache knows in cycle `known` that it misses: the cycles in which
+    /// first beat and whole line are there, and where the line comes from.
+    pub fn read(
+        &mut self,
+        now: u64,
+        known: u64,
+        line: u64,
+        memory_bus: &mut Bus,
+        memory_cycles: u64,
+    ) -> (u64, u64, Level) {
+        self.stats.read_access_events += 1;
+        let looked_up = known + self.hit_cycles;
+        if self.tags.access(line, false) {
+            let (first, end) = self.bus.transfer(now, looked_up, self.line_bytes);
+            return (first, end, Level::L3);
+        }
+        self.stats.read_miss_events += 1;
+        self.stats.fill_events += 1;
+        let from = looked_up + memory_cycles;
+        let (first, end) = memory_bus.transfer(now, from, self.line_bytes);
+        if self.fill(line) {
+            self.stats.write_back_events += 1;
+            memory_bus.transfer(now, end, self.line_bytes);
+        }
+        (first, end, Level::Memory)
+    }
+
+    /// Takes `bytes` of a changed line from the level 2 cache, not before cycle `from`; hands them
+    /// on to memory if it does not have the line.
+    pub fn write(&mut self, now: u64, from: u64, line: u64, bytes: u64, memory_bus: &mut Bus) {
+        let (_, end) = self.bus.transfer(now, from, bytes);
+        self.stats.write_access_events += 1;
+        if !self.tags.access(line, true) {
+            self.stats.write_miss_events += 1;
+            memory_bus.transfer(now, end, bytes);
+        }
+    }
+
+    /// Brings a line in. True: a changed line made room.
+    fn fill(&mut self, line: u64) -> bool {
+        let way = self.tags.choose(line, |_| false);
+        let victim = way.and_then(|way| self.tags.fill(line, way, false));
+        victim.is_some_and(|victim| victim.dirty)
+    }
+
+    /// Touches a line without time or events.
+    pub fn warm(&mut self, line: u64, write: bool) {
+        if !self.tags.access(line, write) && !write {
+            self.fill(line);
+        }
+    }
+}
