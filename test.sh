@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
-# (the oracle), the RISC-V cross compiler, valgrind (which counts instructions), and the sources of the
-# real programs that are run.
+# (the oracle), the cross compilers for RISC-V and Alpha, valgrind (which counts instructions), and
+# the sources of the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=()
-command -v qemu-riscv64 >/dev/null || packages+=(qemu-user)
+{ command -v qemu-riscv64 && command -v qemu-alpha; } >/dev/null || packages+=(qemu-user)
 command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu libc6-dev-riscv64-cross)
 command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
+command -v alpha-linux-gnu-gcc >/dev/null || packages+=(gcc-alpha-linux-gnu libc6.1-dev-alpha-cross)
+command -v alpha-linux-gnu-g++ >/dev/null || packages+=(g++-alpha-linux-gnu)
 command -v valgrind >/dev/null || packages+=(valgrind)
 if ((${#packages[@]})); then
     echo "installing ${packages[*]}"

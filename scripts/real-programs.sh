@@ -2,7 +2,9 @@
 # Builds real programs from Debian's sources into target/real-programs. Sources come through apt and
 # are pinned by their SHA-256. What is there already is kept.
 #
-#   bzip2, lua                for RISC-V, static, against glibc, with Debian's cross compiler
+#   bzip2, lua, gzip          for RISC-V, static, against glibc, with Debian's cross compiler
+#   exceptions                tests/guest/exceptions.cpp, the same way
+#   NAME-alpha                each of these for Alpha
 #   bzip2, gzip and lua, each in three forms from the same sources, without inlining, for
 #   `hps validate --native ... --riscv ... --riscv-instrumented ...`:
 #     NAME-native             for this host, instrumented (-finstrument-functions)
@@ -17,11 +19,20 @@ bzip2_sha=ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269
 lua_sha=164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61
 gzip_sha=ce5e03e519f637e1f814011ace35c4f87b33c0bbabeec35baf5fbd3479e91956
 cc=riscv64-linux-gnu-gcc
+alpha=alpha-linux-gnu-gcc
+# Linker relaxation would leave a static Alpha program without its thread-local data.
+alpha_flags="-mcpu=ev6 -mieee -Wl,--no-relax"
 
-command -v $cc >/dev/null || {
-    echo "error: $cc is missing; install Debian's gcc-riscv64-linux-gnu and libc6-dev-riscv64-cross" >&2
-    exit 1
+need() { # COMMAND PACKAGES...
+    command -v "$1" >/dev/null || {
+        echo "error: $1 is missing; install Debian's $2" >&2
+        exit 1
+    }
 }
+need $cc "gcc-riscv64-linux-gnu and libc6-dev-riscv64-cross"
+need ${cc%gcc}g++ g++-riscv64-linux-gnu
+need $alpha "gcc-alpha-linux-gnu and libc6.1-dev-alpha-cross"
+need ${alpha%gcc}g++ g++-alpha-linux-gnu
 
 # fetch PACKAGE FILE SHA256: the original source archive of a Debian source package.
 fetch() {
@@ -92,22 +103,33 @@ build_gzip() {
     }
 }
 
-if [ ! -x "$out/bzip2" ]; then
-    unpack_bzip2
-    build_bzip2 $cc ../../bzip2.part -static
-    mv "$out/bzip2.part" "$out/bzip2"
-fi
+root=$(pwd)
+for program in bzip2 lua gzip; do
+    [ -x "$out/$program" ] && [ -x "$out/$program-alpha" ] && continue
+    "unpack_$program"
+    # The flags are words.
+    # shellcheck disable=SC2086
+    {
+        [ -x "$out/$program" ] || "build_$program" $cc "$root/$out/part" -static
+        [ -x "$out/$program" ] || mv "$out/part" "$out/$program"
+        "build_$program" $alpha "$root/$out/part" $alpha_flags -static
+    }
+    mv "$out/part" "$out/$program-alpha"
+done
 
-if [ ! -x "$out/lua" ]; then
-    unpack_lua
-    build_lua $cc ../../../lua.part -static
-    mv "$out/lua.part" "$out/lua"
-fi
+source=tests/guest/exceptions.cpp
+for compiler in $cc $alpha; do
+    to=$out/exceptions flags=
+    [ $compiler = $cc ] || to=$out/exceptions-alpha flags=$alpha_flags
+    [ "$to" -nt $source ] && continue
+    # shellcheck disable=SC2086
+    ${compiler%gcc}g++ -std=c++17 -O2 -g1 $flags -static -o "$out/part" $source
+    mv "$out/part" "$to"
+done
 
 # What would make a call of one build none in the other, as src/commands/validate/build.rs has it.
 same_calls="-fno-inline -fno-partial-inlining -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf -fno-ipa-pure-const
  -fno-ipa-modref -fno-optimize-sibling-calls"
-root=$(pwd)
 hooks=$root/$out/src/stand_in.o
 $cc -O2 -c -o "$hooks" shim/preload/hps_shim_stand_in.c
 for program in bzip2 gzip lua; do

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
 use crate::examples;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_pipeline::sampled::SamplingPlan;
+use hps_sim_core::image::Isa;
 
-/// A laboratory for profilers: unmodified RISC-V Linux programs on a simulated out-of-order
+/// A laboratory for profilers: unmodified RISC-V and Alpha Linux programs on a simulated out-of-order
 /// processor, profiled by HPS, compared with the truth.
 ///
 /// Start with `hps sweep`: it runs the programs that come with the project over the paper's grid
@@ -52,6 +54,12 @@ pub enum Command {
     Doctor,
 }
 
+/// Instruction sets by their names.
+fn isa() -> impl TypedValueParser<Value = Isa> {
+    PossibleValuesParser::new(Isa::ALL.map(Isa::name))
+        .try_map(|name| Isa::from_name(&name).ok_or("not an instruction set"))
+}
+
 /// How a guest program is given.
 #[derive(Debug, Args, Clone)]
 pub struct GuestArgs {
@@ -76,6 +84,10 @@ pub struct GuestArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::RUN)]
 pub struct RunArgs {
+    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if
+    /// none is given); a file must be for it
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
     /// Run timed on this machine: the name of a preset (`hps machine list`) or a RON file
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
@@ -90,8 +102,9 @@ pub struct RunArgs {
     /// With --machine: attribute cycles to functions (CPI stack by function in the statistics)
     #[arg(long, requires = "machine")]
     pub by_function: bool,
-    /// With --machine: write a pipeline log in the Kanata format, for the Konata viewer
-    #[arg(long, value_name = "FILE.kanata", requires = "machine")]
+    /// With --machine: write a pipeline log in the Kanata format, for the Konata viewer; to a FILE.txt
+    /// as text: what issued when, beside what, in which pipe, and what it had waited for
+    #[arg(long, value_name = "FILE", requires = "machine")]
     pub trace: Option<PathBuf>,
     /// Cycles that the pipeline log covers, as FROM..TO
     #[arg(
@@ -125,7 +138,7 @@ pub struct RunArgs {
     /// Stop after this many instructions of the program (exit code 0)
     #[arg(long, value_name = "N")]
     pub max_instructions: Option<u64>,
-    /// Program (a static RISC-V executable, or the name of one that comes with the project) and its
+    /// Program (a static RISC-V or Alpha executable, or the name of one that comes with the project) and its
     /// arguments; whatever stands behind the program is its own, options too
     #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<String>,
@@ -158,6 +171,10 @@ pub enum Kind {
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::PROFILE)]
 pub struct ProfileArgs {
+    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if
+    /// none is given); a file must be for it
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
     /// Kind of profile
     #[arg(long, value_enum, default_value_t = Kind::Method)]
     pub kind: Kind,
@@ -185,7 +202,7 @@ pub struct ProfileArgs {
     pub json: Option<PathBuf>,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Program (a static RISC-V executable, or the name of one that comes with the project) and its
+    /// Program (a static RISC-V or Alpha executable, or the name of one that comes with the project) and its
     /// arguments; whatever stands behind the program is its own, options too
     #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<String>,
@@ -215,6 +232,10 @@ pub struct SweepArgs {
     /// Only these programs (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub program: Vec<String>,
+    /// Instruction set of the programs that come with the project (may be repeated: each program
+    /// runs on each, and the report puts them side by side); riscv64 if none is given
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Vec<Isa>,
     /// Input size of the programs that come with the project
     #[arg(long, value_enum)]
     pub size: Option<Size>,
@@ -266,6 +287,10 @@ pub enum DiseCommand {
         /// class
         #[arg(long, value_name = "PROGRAM")]
         program: Option<String>,
+        /// Instruction set of the productions, and which image of a program that comes with the project
+        /// (riscv64 if none is given)
+        #[arg(long, value_name = "ISA", value_parser = isa())]
+        isa: Option<Isa>,
     },
     /// List the production files that come with the project, or print one
     List {
@@ -302,6 +327,9 @@ pub enum MachineCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::PROGRAMS)]
 pub struct ProgramsArgs {
+    /// Only this instruction set; with --extract the image for it (riscv64 if none is given)
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
     /// Count instructions, calls, branches and references of each (the paper's Figure 6)
     #[arg(long)]
     pub measure: bool,
@@ -323,6 +351,10 @@ pub struct BenchArgs {
     /// Input size
     #[arg(long, value_enum, default_value_t = Size::Small)]
     pub size: Size,
+    /// Instruction set (may be repeated: the ratios to QEMU stand side by side); riscv64 if none is
+    /// given
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Vec<Isa>,
     /// Machine of the timed mode
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,

@@ -5,7 +5,7 @@ pub const WHOLE: &str = "\
 Examples:
   hps doctor                                   what this host has
   hps programs                                 the programs that come with the project
-  hps run bwt small                            run one of them
+  hps run bwt small                            run one of them (--isa alpha: its Alpha image)
   hps run --machine hps-4wide --stats ray small
                                                time it, with its CPI stack
   hps profile --kind call-pair --one-in 500 interp small
@@ -21,6 +21,8 @@ is the program's, or 128 plus the number of the signal that would have killed it
 Examples:
   hps run bwt small
       Functionally: fast, no cycles.
+  hps run --isa alpha bwt small
+      The same program, compiled for Alpha.
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --sample --stats bwt large
@@ -61,6 +63,8 @@ Examples:
       The paper's grid over all programs, small inputs; overhead at the points of its Figure 8.
   hps sweep --program ray --program lz --all-timed --out two
       Two programs, the whole grid timed.
+  hps sweep --isa riscv64 --isa alpha --out both
+      The paper's grid on both instruction sets, with a table that puts them side by side.
   hps sweep --print-spec > mine.ron; hps sweep mine.ron
       A definition to change.
 ";
@@ -83,7 +87,7 @@ Examples:
   hps dise list framework > mine.dise          one of them, to change
   hps dise check mine.dise
   hps dise check framework hot_method          files are loaded together, in this order
-  hps dise explain hot_call_pair --program ray
+  hps dise explain hot_call_pair --program ray [--isa alpha]
 ";
 
 /// Examples of `hps programs`.
@@ -92,6 +96,7 @@ Examples:
   hps programs
   hps programs --measure                       the columns of the paper's Figure 6
   hps programs --extract ray=./ray             the executable, for QEMU or hardware
+  hps programs --isa alpha --extract ray=./ray the one for Alpha
 ";
 
 /// Examples of `hps bench`.
@@ -102,6 +107,8 @@ its start, which counts for small inputs.
 Examples:
   hps bench --size large --runs 1
   hps bench --program bwt --program ray --skip grid --json speed.json
+  hps bench --isa riscv64 --isa alpha
+      Both instruction sets, and their ratios to QEMU side by side.
   hps bench --counts --compare counts.json
       Host instructions for each instruction of the program, counted by valgrind: the same on a busy
       host. Fails where one is more than 5% above the record.

@@ -3,8 +3,23 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// QEMU's user mode for 64-bit RISC-V, by the names under which it is installed.
-pub const QEMU: [&str; 2] = ["qemu-riscv64", "qemu-riscv64-static"];
+use hps_sim_core::image::Isa;
+
+/// QEMU's user mode for an instruction set, if the host has it.
+pub fn qemu(isa: Isa) -> Option<PathBuf> {
+    let name = qemu_name(isa);
+    find(&[&name, &format!("{name}-static")])
+}
+
+/// The name of QEMU's user mode for an instruction set.
+pub fn qemu_name(isa: Isa) -> String {
+    format!("qemu-{isa}")
+}
+
+/// The name of Debian's C compiler for an instruction set.
+pub fn cross_compiler_name(isa: Isa) -> String {
+    format!("{isa}-linux-gnu-gcc")
+}
 
 /// The first of these programs that is on the search path.
 pub fn find(names: &[&str]) -> Option<PathBuf> {

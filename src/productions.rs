@@ -4,6 +4,7 @@ use anyhow::{Context, bail};
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_pipeline::config::MachineConfig;
 use hps_productions::{ProductionFile, files};
+use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Memory, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
@@ -64,15 +65,16 @@ fn parameter(pair: &str) -> anyhow::Result<(String, i64)> {
     Ok((name.to_string(), number))
 }
 
-/// Loads production files together, with values for their parameters (`NAME=VALUE`).
-pub fn load(names: &[String], params: &[String]) -> anyhow::Result<ProductionSet> {
+/// Loads production files together for programs of an instruction set, with values for their
+/// parameters (`NAME=VALUE`).
+pub fn load(isa: Isa, names: &[String], params: &[String]) -> anyhow::Result<ProductionSet> {
     let params = params
         .iter()
         .map(|pair| parameter(pair))
         .collect::<anyhow::Result<_>>()?;
     let options = LoadOptions {
         params,
-        ..LoadOptions::default()
+        ..LoadOptions::default().for_isa(isa)
     };
     let texts = texts(names)?;
     let pairs: Vec<(&str, &str)> = texts
@@ -190,8 +192,10 @@ mod tests {
     fn more_microinstructions_than_the_machine_holds_are_refused() {
         let mut machine = MachineConfig::default();
         machine.dise.ct_entries = 1;
-        let set = load(&["framework".to_string()], &[]).expect("built in");
-        assert!(check_fit(&set, &machine).is_err());
-        assert!(check_fit(&set, &MachineConfig::default()).is_ok());
+        for isa in Isa::ALL {
+            let set = load(isa, &["framework".to_string()], &[]).expect("built in");
+            assert!(check_fit(&set, &machine).is_err());
+            assert!(check_fit(&set, &MachineConfig::default()).is_ok());
+        }
     }
 }

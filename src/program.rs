@@ -11,16 +11,17 @@ use hps_workloads::Workload;
 
 use crate::cli::GuestArgs;
 
-/// Loads a program by file or name. A file wins over a name only if the name has a path in it.
-pub fn load(program: &str) -> anyhow::Result<Arc<ProgramImage>> {
+/// The instruction set of a program that comes with the project, if none is asked for.
+pub const DEFAULT_ISA: Isa = Isa::Riscv64;
+
+/// Loads a program by file or name. A file wins over a name only if the name has a path in it. An
+/// instruction set chooses between the images of a name; of a file it must be the one.
+pub fn load(program: &str, isa: Option<Isa>) -> anyhow::Result<Arc<ProgramImage>> {
     let path = Path::new(program);
     if !program.contains('/')
         && let Some(workload) = hps_workloads::find(program)
     {
-        return Ok(Arc::new(ProgramImage::parse(
-            workload.image_riscv64,
-            workload.name,
-        )?));
+        return load_workload(workload, isa.unwrap_or(DEFAULT_ISA));
     }
     if !path.exists() && !program.contains('/') {
         let names: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
@@ -29,7 +30,26 @@ pub fn load(program: &str) -> anyhow::Result<Arc<ProgramImage>> {
             names.join(", ")
         );
     }
-    Ok(Arc::new(ProgramImage::load(path)?))
+    let image = ProgramImage::load(path)?;
+    match isa {
+        Some(isa) if isa != image.isa => {
+            bail!("{program}: a program for {}, not for {isa}", image.isa)
+        }
+        _ => Ok(Arc::new(image)),
+    }
+}
+
+/// Loads a program that comes with the project.
+pub fn load_workload(workload: &Workload, isa: Isa) -> anyhow::Result<Arc<ProgramImage>> {
+    let image = image_of(workload, isa)?;
+    Ok(Arc::new(ProgramImage::parse(image, workload.name)?))
+}
+
+/// The image of a program that comes with the project.
+pub fn image_of(workload: &Workload, isa: Isa) -> anyhow::Result<&'static [u8]> {
+    workload
+        .image(isa.name())
+        .with_context(|| format!("{}: there is no image of it for {isa}", workload.name))
 }
 
 /// The process configuration that the options ask for; streams pass through.
@@ -74,13 +94,6 @@ pub fn captured(workload: &Workload, size: hps_workloads::Size) -> ProcessConfig
 /// A fresh process.
 pub fn process(image: &Arc<ProgramImage>, config: &ProcessConfig) -> anyhow::Result<Process> {
     Ok(Process::new(Arc::clone(image), config)?)
-}
-
-/// The name of an instruction set, in results.
-pub fn isa_name(isa: Isa) -> &'static str {
-    match isa {
-        Isa::Riscv64 => "riscv64",
-    }
 }
 
 /// Where an address lies: function and, where the program has it, the source line.

@@ -3,12 +3,15 @@
 
 mod guest;
 
-use guest::{find, in_parallel, machine, outcome_of_core, workload};
+use guest::{
+    Subject, everywhere, find, in_parallel, machine, mostly_riscv, outcome_of_core, title, workload,
+};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};
 use hps_pipeline::core::{Core, CoreStats};
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, SamplePoint};
 use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 use hps_workloads::Size;
@@ -25,23 +28,27 @@ fn config(expansion_cost: ExpansionCost) -> DiseConfig {
     }
 }
 
-fn plain(name: &str) -> Core {
-    Core::new(&machine(), workload(name, Size::Small))
+fn start((w, isa): Subject) -> Process {
+    workload(w.name, isa, Size::Small)
 }
 
-fn with_framework(name: &str, point: SamplePoint, dise: &DiseConfig) -> Core<DiseEngine> {
+fn plain(subject: Subject) -> Core {
+    Core::new(&machine(), start(subject))
+}
+
+fn with_framework(subject: Subject, point: SamplePoint, dise: &DiseConfig) -> Core<DiseEngine> {
     let collector = Collector::framework_only(point, dise).unwrap_or_else(|e| panic!("{e}"));
-    let mut process = workload(name, Size::Small);
+    let mut process = start(subject);
     let engine = collector
         .install(&mut process)
         .unwrap_or_else(|e| panic!("{e}"));
     core(process, engine)
 }
 
-fn with_identity(name: &str, cost: ExpansionCost) -> Core<DiseEngine> {
+fn with_identity(subject: Subject, cost: ExpansionCost) -> Core<DiseEngine> {
     let set = files::load(&[IDENTITY], &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let engine = DiseEngine::new(&set, &config(cost)).unwrap_or_else(|e| panic!("{e}"));
-    core(workload(name, Size::Small), engine)
+    core(start(subject), engine)
 }
 
 fn core(process: Process, engine: DiseEngine) -> Core<DiseEngine> {
@@ -90,15 +97,20 @@ fn assert_was_sampling(name: &str, engine: &DiseEngine) {
 #[test]
 fn the_framework_costs_no_cycle() {
     let point = SamplePoint::from_frequency(10, 100).unwrap_or_else(|e| panic!("{e}"));
-    in_parallel(hps_workloads::all(), |w| {
+    in_parallel(&everywhere(), |&subject| {
+        let name = &title(subject);
+        let prefix = match subject.1 {
+            Isa::Riscv64 => PREFIX,
+            Isa::Alpha => PREFIX / 3,
+        };
         let (mut without, mut with) = (
-            plain(w.name),
-            with_framework(w.name, point, &DiseConfig::default()),
+            plain(subject),
+            with_framework(subject, point, &DiseConfig::default()),
         );
-        cycles(&mut without, PREFIX);
-        cycles(&mut with, PREFIX);
-        assert_same(w.name, &without, &with);
-        assert_was_sampling(w.name, &with.editor);
+        cycles(&mut without, prefix);
+        cycles(&mut with, prefix);
+        assert_same(name, &without, &with);
+        assert_was_sampling(name, &with.editor);
     });
 }
 
@@ -106,21 +118,23 @@ fn the_framework_costs_no_cycle() {
 fn nor_in_whole_runs_at_any_frequency() {
     let points = [
         (
-            "minicc",
+            ("minicc", Isa::Riscv64),
             SamplePoint {
                 burst: 1,
                 sparsity: 1,
             },
         ),
-        ("ray", SamplePoint::EXHAUSTIVE),
+        (("ray", Isa::Riscv64), SamplePoint::EXHAUSTIVE),
+        (("parse", Isa::Alpha), SamplePoint::EXHAUSTIVE),
     ];
-    in_parallel(&points, |&(name, point)| {
+    in_parallel(&points, |&((name, isa), point)| {
+        let subject = (find(name), isa);
         let (mut without, mut with) = (
-            plain(name),
-            with_framework(name, point, &DiseConfig::default()),
+            plain(subject),
+            with_framework(subject, point, &DiseConfig::default()),
         );
         let expected = outcome_of_core(&mut without);
-        assert_eq!(expected.stdout, find(name).expected_small.as_bytes());
+        assert_eq!(expected.stdout, subject.0.expected_small.as_bytes());
         assert_eq!(outcome_of_core(&mut with), expected);
         assert_same(name, &without, &with);
         assert_was_sampling(name, &with.editor);
@@ -130,19 +144,22 @@ fn nor_in_whole_runs_at_any_frequency() {
 #[test]
 fn what_costs_cycles_is_seen() {
     let point = SamplePoint::from_frequency(10, 100).unwrap_or_else(|e| panic!("{e}"));
-    in_parallel(hps_workloads::all(), |w| {
-        let name = w.name;
-        let without = cycles(&mut plain(name), SHORT_PREFIX);
+    in_parallel(&mostly_riscv(), |&subject| {
+        let name = title(subject);
+        let without = cycles(&mut plain(subject), SHORT_PREFIX);
         // A longer pipeline makes every misprediction dearer.
-        let mut longer = with_framework(name, point, &config(ExpansionCost::ExtraStage));
+        let mut longer = with_framework(subject, point, &config(ExpansionCost::ExtraStage));
         assert!(
             cycles(&mut longer, SHORT_PREFIX) > without,
             "{name}: one more stage is free"
         );
         assert_eq!(longer.stats.dise_stall_cycles, 0, "{name}");
         // Replacing instructions by themselves stalls decode each time.
-        let mut stalled = with_identity(name, ExpansionCost::Stall);
-        let free = cycles(&mut with_identity(name, ExpansionCost::Free), SHORT_PREFIX);
+        let mut stalled = with_identity(subject, ExpansionCost::Stall);
+        let free = cycles(
+            &mut with_identity(subject, ExpansionCost::Free),
+            SHORT_PREFIX,
+        );
         let dear = cycles(&mut stalled, SHORT_PREFIX);
         assert!(
             dear > without && dear > free,

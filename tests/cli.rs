@@ -31,12 +31,36 @@ fn output_and_exit_code_are_the_guests() {
 #[test]
 fn programs_of_the_project_print_what_they_must() {
     let hps = Hps::new();
-    let run = hps.run(&["run", "parse", "small"]);
     let expected = hps_workloads::find("parse")
         .expect("it comes with the project")
         .expected_small;
-    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
-    assert_eq!(String::from_utf8_lossy(&run.stdout), expected);
+    let file = hps.path("stats.json");
+    for isa in [&[][..], &["--isa", "riscv64"], &["--isa", "alpha"]] {
+        let order = [&["run", "--stats-out", &file], isa, &["parse", "small"]].concat();
+        let run = hps.run(&order);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{isa:?}");
+        assert_eq!(String::from_utf8_lossy(&run.stdout), expected, "{isa:?}");
+        let wanted = isa.last().unwrap_or(&"riscv64");
+        assert_eq!(json(&file)["isa"], **wanted);
+    }
+}
+
+#[test]
+fn a_program_of_another_instruction_set_is_refused() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &exit_with(0));
+    hps.run(&["run", "--isa", "riscv64", &program])
+        .expect_code(0);
+    let run = hps.run(&["run", "--isa", "alpha", &program]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("a program for riscv64, not for alpha"),
+        "{}",
+        run.stderr
+    );
+    let run = hps.run(&["run", "--isa", "pdp11", "bwt"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("riscv64, alpha"), "{}", run.stderr);
 }
 
 #[test]
@@ -239,8 +263,8 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
 fn damaged_executables_never_panic() {
     let hps = Hps::new();
     let image = hps_workloads::find("bwt")
-        .expect("it comes with the project")
-        .image_riscv64;
+        .and_then(|w| w.image("riscv64"))
+        .expect("it comes with the project");
     let mut damaged: Vec<Vec<u8>> = [0, 3, 40, 100, 1000]
         .iter()
         .map(|&n| image[..n].to_vec())
@@ -373,16 +397,25 @@ fn programs_are_listed_and_extracted() {
     let hps = Hps::new();
     let all: Value =
         serde_json::from_str(&hps.run(&["programs", "--json"]).expect_code(0)).expect("JSON");
-    assert!(all.as_array().is_some_and(|all| all.len() >= 10));
+    assert!(all.as_array().is_some_and(|all| all.len() >= 20));
     assert!(hps.run(&["programs"]).expect_code(0).contains("256.bzip2"));
     let file = hps.path("ray");
     hps.run(&["programs", "--extract", &format!("ray={file}")])
         .expect_code(0);
-    let image = hps_workloads::find("ray")
-        .expect("it comes with the project")
-        .image_riscv64;
-    assert!(std::fs::read(&file).expect("extracted") == image);
-    assert!(is_executable(Path::new(&file)));
+    let extracted = |isa| {
+        let image = hps_workloads::find("ray").and_then(|w| w.image(isa));
+        assert!(std::fs::read(&file).expect("extracted") == image.expect("comes with the project"));
+        assert!(is_executable(Path::new(&file)));
+    };
+    extracted("riscv64");
+    let order = format!("ray={file}");
+    hps.run(&["programs", "--isa", "alpha", "--extract", &order])
+        .expect_code(0);
+    extracted("alpha");
+    let alpha = hps.run(&["programs", "--isa", "alpha", "--json"]);
+    let alpha: Value = serde_json::from_str(&alpha.expect_code(0)).expect("JSON");
+    let alpha = alpha.as_array().expect("a list");
+    assert!(alpha.len() >= 10 && alpha.iter().all(|p| p["isa"] == "alpha"));
     for wrong in ["ray", "nothing=x", "ray=/no/such/folder/x"] {
         hps.run(&["programs", "--extract", wrong]).expect_code(2);
     }
@@ -425,7 +458,14 @@ fn productions_are_listed_checked_and_explained() {
 #[test]
 fn the_doctor_finds_what_it_needs() {
     let text = Hps::new().run(&["doctor"]).expect_code(0);
-    for part in ["guest memory", "QEMU", "cross compiler", "disk space"] {
+    for part in [
+        "guest memory",
+        "qemu-riscv64",
+        "qemu-alpha",
+        "riscv64-linux-gnu-gcc",
+        "alpha-linux-gnu-gcc",
+        "disk space",
+    ] {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -468,4 +508,36 @@ fn is_executable(file: &Path) -> bool {
 #[test]
 fn the_made_up_executables_are_small() {
     assert_eq!(elf(&[0x0000_0073]).len(), 64 + 56 + 4);
+}
+
+#[test]
+fn a_text_log_says_what_issued_together_and_what_waited_for_what() {
+    let hps = Hps::new();
+    let file = hps.path("log.txt");
+    let run = hps.run(&[
+        "run",
+        "--isa",
+        "alpha",
+        "--machine",
+        "ev5",
+        "--trace",
+        &file,
+        "--trace-cycles",
+        "3000..5000",
+        "--max-instructions",
+        "20000",
+        "bwt",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read_to_string(&file).expect("the log was written");
+    for part in [
+        "address",
+        " E0 ",
+        " E1 ",
+        "(together with the one before)",
+        "(operand)",
+        "(block)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -8,7 +8,10 @@
 
 mod guest;
 
-use guest::{assembled, captured, find, in_parallel, machine, outcome_of_core, workload};
+use guest::{
+    Subject, assembled, captured, everywhere, find, in_parallel, machine, mostly_riscv,
+    outcome_of_core, title, workload,
+};
 use hps_dise::{DiseConfig, DiseEngine};
 use hps_pipeline::core::Core;
 use hps_productions::{
@@ -16,6 +19,7 @@ use hps_productions::{
     SamplePoint,
 };
 use hps_profile::ProfileKind;
+use hps_sim_core::image::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -38,14 +42,18 @@ fn options(repair_counters: bool) -> CollectorOptions {
     }
 }
 
+fn start((w, isa): Subject) -> Process {
+    workload(w.name, isa, Size::Small)
+}
+
 fn collecting(
-    name: &str,
+    subject: Subject,
     kind: ProfileKind,
     at: SamplePoint,
     repair: bool,
 ) -> (Collector, Process, DiseEngine) {
     let collector = Collector::new(kind, at, &options(repair)).unwrap_or_else(|e| panic!("{e}"));
-    let mut process = workload(name, Size::Small);
+    let mut process = start(subject);
     let engine = collector
         .install(&mut process)
         .unwrap_or_else(|e| panic!("{e}"));
@@ -53,10 +61,10 @@ fn collecting(
 }
 
 /// The profiles of all points after each of these numbers of instructions, by one run for each.
-fn grids(name: &str, points: &[SamplePoint], boundaries: &[u64]) -> Vec<GridResult> {
+fn grids(subject: Subject, points: &[SamplePoint], boundaries: &[u64]) -> Vec<GridResult> {
     let profiles_after = |&boundary: &u64| {
         let mut probe = GridProbe::with_memory(points, None).unwrap_or_else(|e| panic!("{e}"));
-        Machine::new(workload(name, Size::Small)).run(&mut probe, boundary);
+        Machine::new(start(subject)).run(&mut probe, boundary);
         probe.finish()
     };
     boundaries.iter().map(profiles_after).collect()
@@ -98,13 +106,14 @@ fn assert_equal(what: &str, collected: &CollectedProfile, expected: &PointProfil
 }
 
 /// Collects on both machines and compares at every boundary.
-fn compare(name: &str, points: &[SamplePoint], boundaries: &[u64]) {
-    let expected = grids(name, points, boundaries);
+fn compare(subject: Subject, points: &[SamplePoint], boundaries: &[u64]) {
+    let name = title(subject);
+    let expected = grids(subject, points, boundaries);
     for kind in ProfileKind::ALL {
         for (at, &point) in points.iter().enumerate() {
-            let (collector, process, engine) = collecting(name, kind, point, true);
+            let (collector, process, engine) = collecting(subject, kind, point, true);
             let mut core = Core::with(&machine(), process, engine, NoProbe);
-            let (functional_collector, process, engine) = collecting(name, kind, point, true);
+            let (functional_collector, process, engine) = collecting(subject, kind, point, true);
             let mut functional = Machine::with_editor(process, engine);
             let mut samples = 0;
             for (&boundary, grid) in boundaries.iter().zip(&expected) {
@@ -139,46 +148,46 @@ fn compare(name: &str, points: &[SamplePoint], boundaries: &[u64]) {
 #[test]
 fn every_program_profile_and_point() {
     let points = [point(1, 100), point(10, 500), point(100, 20)];
-    in_parallel(hps_workloads::all(), |w| {
-        compare(w.name, &points, &[100_001, 200_002, 300_003])
+    in_parallel(&mostly_riscv(), |&subject| {
+        compare(subject, &points, &[100_001, 200_002, 300_003])
     });
 }
 
 #[test]
 fn every_program_and_profile_exhaustively() {
     let boundaries = [20_000, 20_001, 20_002, 20_003, 30_000];
-    in_parallel(hps_workloads::all(), |w| {
-        compare(w.name, &[SamplePoint::EXHAUSTIVE], &boundaries)
+    in_parallel(&everywhere(), |&subject| {
+        compare(subject, &[SamplePoint::EXHAUSTIVE], &boundaries)
     });
 }
 
 #[test]
 fn whole_runs() {
     // Each program with one of the profiles in turn.
-    let numbered: Vec<_> = hps_workloads::all().iter().enumerate().collect();
-    in_parallel(&numbered, |&(number, w)| {
+    let numbered: Vec<_> = mostly_riscv().into_iter().enumerate().collect();
+    in_parallel(&numbered, |&(number, subject)| {
+        let (w, name) = (subject.0, title(subject));
         let kind = ProfileKind::ALL[number % 3];
-        let at = point(100, 1000);
-        let (collector, process, engine) = collecting(w.name, kind, at, true);
+        let at = point(100, 500);
+        let (collector, process, engine) = collecting(subject, kind, at, true);
         let mut core = Core::with(&machine(), process, engine, NoProbe);
         let run = outcome_of_core(&mut core);
         assert_eq!(
             (run.code, String::from_utf8_lossy(&run.stdout)),
             (0, w.expected_small.into()),
-            "{}",
-            w.name
+            "{name}"
         );
         core.drain_to_boundary();
         let collected = collector
             .read(&core.process)
             .unwrap_or_else(|e| panic!("{e}"));
-        let expected = grids(w.name, &[at], &[u64::MAX]);
+        let expected = grids(subject, &[at], &[u64::MAX]);
         let samples = assert_equal(
-            &format!("{}: {kind}", w.name),
+            &format!("{name}: {kind}"),
             &collected,
             &expected[0].points[0],
         );
-        assert!(samples > 0, "{}: {kind}: nothing was sampled", w.name);
+        assert!(samples > 0, "{name}: {kind}: nothing was sampled");
     });
 }
 
@@ -284,15 +293,20 @@ fn a_fault_inside_a_sequence_goes_on_there() {
 fn wrong_paths_pollute_counters_that_are_not_repaired() {
     let at = point(1, 100);
     let limit = 300_000;
-    let is_polluted = in_parallel(hps_workloads::all(), |w| {
-        let (collector, process, engine) = collecting(w.name, ProfileKind::Method, at, false);
+    let subjects: Vec<Subject> = hps_workloads::all()
+        .iter()
+        .map(|w| (w, Isa::Riscv64))
+        .collect();
+    let is_polluted = in_parallel(&subjects, |&subject| {
+        let w = subject.0;
+        let (collector, process, engine) = collecting(subject, ProfileKind::Method, at, false);
         let mut core = Core::with(&machine(), process, engine, NoProbe);
         assert_eq!(core.run(limit), Stop::Limit);
         core.drain_to_boundary();
         let collected = collector
             .read(&core.process)
             .unwrap_or_else(|e| panic!("{e}"));
-        let (same, samples) = equals(&collected, &grids(w.name, &[at], &[limit])[0].points[0]);
+        let (same, samples) = equals(&collected, &grids(subject, &[at], &[limit])[0].points[0]);
         assert!(samples > 0, "{}", w.name);
         !same
     });
@@ -308,7 +322,12 @@ fn wrong_paths_pollute_counters_that_are_not_repaired() {
     );
     assert!(polluted.len() >= 5, "{polluted:?}");
 
-    let (_, process, engine) = collecting("chess", ProfileKind::Method, at, false);
+    let (_, process, engine) = collecting(
+        (find("chess"), Isa::Riscv64),
+        ProfileKind::Method,
+        at,
+        false,
+    );
     let mut core = Core::with(&machine(), process, engine, NoProbe);
     let run = outcome_of_core(&mut core);
     assert_eq!(

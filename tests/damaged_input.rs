@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use guest::{Random, assembled, captured, find, in_parallel, machine, workload};
+use guest::{Random, assembled, captured, image, in_parallel, machine, workload};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::{PAGE_SIZE, Perm};
@@ -68,7 +68,12 @@ fn no_panic<T>(what: &str, run: impl FnOnce() -> T) -> T {
 
 #[test]
 fn truncated_executables() {
-    let image = find("netsimplex").image_riscv64;
+    for isa in Isa::ALL {
+        truncated(image("netsimplex", isa));
+    }
+}
+
+fn truncated(image: &[u8]) {
     let mut random = Random(1);
     let mut lengths: Vec<usize> = (0..130).chain([image.len() - 1, image.len()]).collect();
     lengths.extend((0..60).map(|_| random.below(image.len())));
@@ -84,7 +89,12 @@ fn truncated_executables() {
 
 #[test]
 fn executables_with_flipped_bits() {
-    let image = find("netsimplex").image_riscv64;
+    for isa in Isa::ALL {
+        flipped_bits(image("netsimplex", isa));
+    }
+}
+
+fn flipped_bits(image: &[u8]) {
     let mut random = Random(2);
     let flips: Vec<Vec<(usize, u8)>> = (0..300)
         .map(|case| {
@@ -171,7 +181,7 @@ fn faults_end_a_program_with_their_cause() {
         {
             assert_eq!(a, b, "{text}");
         }
-        assert_eq!(stop.exit_code(), code, "{text}");
+        assert_eq!(stop.exit_code(Isa::Riscv64), code, "{text}");
     }
 }
 
@@ -343,7 +353,7 @@ fn wild_word(random: &mut Random) -> u32 {
 /// A process with random code and registers.
 fn random_process(seed: u64, tame: &[Vec<u32>]) -> Process {
     let mut random = Random(seed);
-    let mut process = workload("netsimplex", Size::Small);
+    let mut process = workload("netsimplex", Isa::Riscv64, Size::Small);
     process.mem.map(CODE, PAGE_SIZE, Perm::RX).expect("free");
     process
         .mem

@@ -12,6 +12,7 @@ use hps_experiments::{
     InputSize, Observer, OwnProgram, Plan, ProfileKind, Row, Store, SweepSpec, Timing, run,
 };
 use hps_productions::{GridProbe, SamplePoint};
+use hps_sim_core::image::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_workloads::Size;
 
@@ -125,7 +126,7 @@ fn full_sampling_is_the_exhaustive_profile() {
     in_parallel(hps_workloads::all(), |w| {
         let mut probe = GridProbe::with_memory(&points, None).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(
-            Machine::new(workload(w.name, Size::Small)).run(&mut probe, u64::MAX),
+            Machine::new(workload(w.name, Isa::Riscv64, Size::Small)).run(&mut probe, u64::MAX),
             Stop::Exit(0)
         );
         let grid = probe.finish();
@@ -327,4 +328,32 @@ fn a_failed_point_says_why_and_costs_no_other() {
     let (again, units) = sweep(&spec, folder.path(), "rows.jsonl", 1);
     assert_eq!(again, rows);
     assert_eq!(units, 2 * 14, "the two programs that failed");
+}
+
+#[test]
+fn each_instruction_set_has_its_own_rows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let spec = SweepSpec {
+        programs: vec!["chess".to_owned()],
+        isas: Isa::ALL.to_vec(),
+        profiles: vec![ProfileKind::CallPair],
+        bursts: vec![1, 10],
+        one_in: vec![100],
+        timing: Timing::Off,
+        ..SweepSpec::default()
+    };
+    let (rows, units) = sweep(&spec, folder.path(), "rows", 2);
+    assert_eq!((rows.len(), units), (4, 2));
+    let isas: Vec<&str> = rows.iter().map(|row| row.isa.as_str()).collect();
+    assert_eq!(isas, ["riscv64", "riscv64", "alpha", "alpha"]);
+    for row in &rows {
+        assert_eq!((&*row.program, &row.failure), ("chess", &None));
+        let accuracy = row.accuracy.expect("not timed").renormalized;
+        assert!((0.5..=1.0).contains(&accuracy), "{row:?}");
+    }
+    assert_eq!(rows[0].program_hash, rows[1].program_hash);
+    assert_ne!(rows[0].program_hash, rows[2].program_hash);
+    assert_ne!(rows[0].id, rows[2].id);
+    // They are stored apart: nothing is left to do.
+    assert_eq!(sweep(&spec, folder.path(), "rows", 1), (rows, 0));
 }

@@ -3,29 +3,39 @@
 
 mod guest;
 
-use guest::{Outcome, find, machine, outcome, outcome_of_core, qemu, workload, write_executable};
+use guest::{
+    Outcome, find, image, machine, outcome, outcome_of_core, qemu, workload, write_executable,
+};
 use hps_pipeline::core::Core;
+use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Machine;
 use hps_workloads::Size;
 
-/// One module with three tests for each program, so that they run side by side.
+/// One module for each program and instruction set with three tests, so that they run side by side.
 macro_rules! programs {
     ($($name:ident)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         $(mod $name {
+            programs!(@isa riscv64 Riscv64 $name);
+            programs!(@isa alpha Alpha $name);
+        })*
+    };
+    (@isa $module:ident $isa:ident $name:ident) => {
+        mod $module {
+            use hps_sim_core::image::Isa;
             #[test]
             fn under_qemu() {
-                super::under_qemu(stringify!($name));
+                crate::under_qemu(stringify!($name), Isa::$isa);
             }
             #[test]
             fn on_the_functional_machine() {
-                super::on_the_functional_machine(stringify!($name), super::Size::Small);
+                crate::on_the_functional_machine(stringify!($name), Isa::$isa, crate::Size::Small);
             }
             #[test]
             fn on_the_pipeline() {
-                super::on_the_pipeline(stringify!($name));
+                crate::on_the_pipeline(stringify!($name), Isa::$isa);
             }
-        })*
+        }
     };
 }
 
@@ -38,22 +48,28 @@ fn expected(name: &str, size: Size) -> Outcome {
     }
 }
 
-fn under_qemu(name: &str) {
+fn under_qemu(name: &str, isa: Isa) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(name);
-    write_executable(&file, find(name).image_riscv64);
-    let run = qemu(&file, &find(name).args(Size::Small), folder.path(), b"");
+    write_executable(&file, image(name, isa));
+    let run = qemu(
+        isa,
+        &file,
+        &find(name).args(Size::Small),
+        folder.path(),
+        b"",
+    );
     assert_eq!(run, expected(name, Size::Small));
 }
 
-fn on_the_functional_machine(name: &str, size: Size) {
-    let mut machine = Machine::new(workload(name, size));
+fn on_the_functional_machine(name: &str, isa: Isa, size: Size) {
+    let mut machine = Machine::new(workload(name, isa, size));
     let stop = machine.run_to_end();
     assert_eq!(outcome(stop, &machine.process), expected(name, size));
 }
 
-fn on_the_pipeline(name: &str) {
-    let mut core = Core::new(&machine(), workload(name, Size::Small));
+fn on_the_pipeline(name: &str, isa: Isa) {
+    let mut core = Core::new(&machine(), workload(name, isa, Size::Small));
     assert_eq!(outcome_of_core(&mut core), expected(name, Size::Small));
     // Every commit slot of every cycle has exactly one owner.
     let width = u64::from(machine().window.commit_width);
@@ -68,7 +84,7 @@ fn on_the_pipeline(name: &str) {
         (0, 0)
     );
     // The functional machine retires the same number of instructions.
-    let mut functional = Machine::new(workload(name, Size::Small));
+    let mut functional = Machine::new(workload(name, isa, Size::Small));
     functional.run_to_end();
     assert_eq!(s.commit_program_instructions, functional.retired.program);
 }
@@ -80,14 +96,20 @@ fn no_program_is_forgotten() {
     all.sort_unstable();
     tested.sort_unstable();
     assert_eq!(tested, all);
+    assert_eq!(Isa::ALL.map(Isa::name), hps_workloads::ISAS);
 }
 
 #[test]
 fn a_large_integer_program() {
-    on_the_functional_machine("netsimplex", Size::Large);
+    on_the_functional_machine("netsimplex", Isa::Riscv64, Size::Large);
 }
 
 #[test]
 fn a_large_floating_point_program() {
-    on_the_functional_machine("ray", Size::Large);
+    on_the_functional_machine("ray", Isa::Riscv64, Size::Large);
+}
+
+#[test]
+fn a_large_program_on_alpha() {
+    on_the_functional_machine("ray", Isa::Alpha, Size::Large);
 }

@@ -1,5 +1,5 @@
-//! Real programs, built from Debian's sources against glibc: bzip2 and Lua do the same under QEMU,
-//! on the functional machine and on the pipeline.
+//! Real programs, built from Debian's sources against glibc, and a C++ program that throws: on each
+//! instruction set they do the same under QEMU, on the functional machine and on the pipeline.
 
 mod guest;
 
@@ -7,17 +7,21 @@ use std::path::{Path, PathBuf};
 
 use guest::{Outcome, Random, captured, machine, outcome, outcome_of_core, process, qemu};
 use hps_pipeline::core::Core;
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Machine;
 use hps_sim_core::os::Stdin;
 use hps_sim_core::process::{Process, ProcessConfig};
 use tempfile::TempDir;
 
-/// The executable of that name.
-fn program(name: &str) -> PathBuf {
+/// The executable of that name for an instruction set.
+fn program(name: &str, isa: Isa) -> PathBuf {
+    let file = match isa {
+        Isa::Riscv64 => name.to_owned(),
+        Isa::Alpha => format!("{name}-alpha"),
+    };
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("target/real-programs")
-        .join(name);
+        .join(file);
     assert!(
         path.exists(),
         "{} is missing: run scripts/real-programs.sh",
@@ -35,8 +39,8 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
     folder
 }
 
-fn start(name: &str, args: &[&str], root: &Path, stdin: &[u8]) -> Process {
-    let image = ProgramImage::load(&program(name)).unwrap_or_else(|e| panic!("{e}"));
+fn start(name: &str, isa: Isa, args: &[&str], root: &Path, stdin: &[u8]) -> Process {
+    let image = ProgramImage::load(&program(name, isa)).unwrap_or_else(|e| panic!("{e}"));
     let config = ProcessConfig {
         root: Some(root.to_path_buf()),
         writable: true,
@@ -48,40 +52,49 @@ fn start(name: &str, args: &[&str], root: &Path, stdin: &[u8]) -> Process {
 
 /// Runs a program three times, each in a fresh folder with these files, and compares what it
 /// prints, its exit code, and the files that it leaves.
-fn same_everywhere(name: &str, args: &[&str], files: &[(&str, &[u8])], stdin: &[u8]) -> Outcome {
+fn same_everywhere(
+    (name, isa): (&str, Isa),
+    args: &[&str],
+    files: &[(&str, &[u8])],
+    stdin: &[u8],
+) -> Outcome {
+    let what = format!("{name} {args:?} for {isa}");
     let [of_qemu, of_functional, of_pipeline] = [(); 3].map(|()| folder(files));
-    let expected = qemu(&program(name), args, of_qemu.path(), stdin);
+    let expected = qemu(isa, &program(name, isa), args, of_qemu.path(), stdin);
 
-    let mut functional = Machine::new(start(name, args, of_functional.path(), stdin));
+    let mut functional = Machine::new(start(name, isa, args, of_functional.path(), stdin));
     let stop = functional.run_to_end();
     assert_eq!(
         outcome(stop, &functional.process),
         expected,
-        "{name} {args:?} on the functional machine"
+        "{what} on the functional machine"
     );
     // Small inputs are the point: the pipeline runs them in a test.
     let instructions = functional.retired.program;
     assert!(
         instructions < 12_000_000,
-        "{name} {args:?} takes {instructions} instructions"
+        "{what} takes {instructions} instructions"
     );
 
-    let mut core = Core::new(&machine(), start(name, args, of_pipeline.path(), stdin));
+    let mut core = Core::new(
+        &machine(),
+        start(name, isa, args, of_pipeline.path(), stdin),
+    );
     assert_eq!(
         outcome_of_core(&mut core),
         expected,
-        "{name} {args:?} on the pipeline"
+        "{what} on the pipeline"
     );
     let left = files_of(of_qemu.path());
     assert_eq!(
         files_of(of_functional.path()),
         left,
-        "{name} {args:?}: files of the functional machine"
+        "{what}: files of the functional machine"
     );
     assert_eq!(
         files_of(of_pipeline.path()),
         left,
-        "{name} {args:?}: files of the pipeline"
+        "{what}: files of the pipeline"
     );
     expected
 }
@@ -124,13 +137,42 @@ fn input(bytes: usize) -> Vec<u8> {
     text
 }
 
-#[test]
-fn bzip2_compresses_and_decompresses() {
+/// Makes of each function, which takes an instruction set, a test on each of them.
+macro_rules! on_both {
+    ($($name:ident)*) => {
+        $(mod $name {
+            use hps_sim_core::image::Isa;
+            #[test]
+            fn on_riscv64() {
+                super::$name(Isa::Riscv64);
+            }
+            #[test]
+            fn on_alpha() {
+                super::$name(Isa::Alpha);
+            }
+        })*
+    };
+}
+
+on_both! {
+    bzip2_compresses_and_decompresses
+    gzip_compresses_and_decompresses
+    lua_runs_a_script
+    lua_reports_an_error_that_nobody_catches
+    exceptions_pass_through_frames
+}
+
+fn bzip2_compresses_and_decompresses(isa: Isa) {
     let text = input(5_000);
-    let packed = same_everywhere("bzip2", &["-c", "-9", "input"], &[("input", &text)], b"");
+    let packed = same_everywhere(
+        ("bzip2", isa),
+        &["-c", "-9", "input"],
+        &[("input", &text)],
+        b"",
+    );
     assert_eq!(packed.code, 0);
     assert!(packed.stdout.starts_with(b"BZh9") && packed.stdout.len() < text.len() / 2);
-    let unpacked = same_everywhere("bzip2", &["-d", "-c"], &[], &packed.stdout);
+    let unpacked = same_everywhere(("bzip2", isa), &["-d", "-c"], &[], &packed.stdout);
     assert!(
         unpacked
             == Outcome {
@@ -142,11 +184,27 @@ fn bzip2_compresses_and_decompresses() {
     );
 
     // In place: the guest creates one file and removes the other.
-    same_everywhere("bzip2", &["input"], &[("input", &text[..2000])], b"");
+    same_everywhere(("bzip2", isa), &["input"], &[("input", &text[..2000])], b"");
     let mut damaged = packed.stdout;
     damaged[100] ^= 1;
-    let refused = same_everywhere("bzip2", &["-d", "-c"], &[], &damaged);
+    let refused = same_everywhere(("bzip2", isa), &["-d", "-c"], &[], &damaged);
     assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+fn gzip_compresses_and_decompresses(isa: Isa) {
+    let text = input(20_000);
+    let program = ("gzip", isa);
+    let packed = same_everywhere(program, &["-c", "-9", "-n"], &[], &text);
+    assert_eq!(packed.code, 0);
+    assert!(packed.stdout.starts_with(b"\x1f\x8b") && packed.stdout.len() < text.len() / 2);
+    let unpacked = same_everywhere(program, &["-d", "-c"], &[], &packed.stdout);
+    assert!(unpacked.code == 0 && unpacked.stdout == text);
+
+    let mut damaged = packed.stdout;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let refused = same_everywhere(program, &["-d", "-c"], &[], &damaged);
+    assert_eq!(refused.code, 1, "{refused:?}");
 }
 
 const SCRIPT: &str = r##"
@@ -196,10 +254,14 @@ assert(os.remove("gone.txt"))
 os.exit(42)
 "##;
 
-#[test]
-fn lua_runs_a_script() {
+fn lua_runs_a_script(isa: Isa) {
     let files = [("script.lua", SCRIPT.as_bytes()), ("gone.txt", b"x")];
-    let run = same_everywhere("lua", &["script.lua", "argument"], &files, b"first\nsecond");
+    let run = same_everywhere(
+        ("lua", isa),
+        &["script.lua", "argument"],
+        &files,
+        b"first\nsecond",
+    );
     let text = String::from_utf8_lossy(&run.stdout);
     assert_eq!(run.code, 42, "{text}");
     for part in [
@@ -214,8 +276,29 @@ fn lua_runs_a_script() {
     }
 }
 
-#[test]
-fn lua_reports_an_error_that_nobody_catches() {
-    let run = same_everywhere("lua", &["-e", "print('before'); error('no')"], &[], b"");
+fn lua_reports_an_error_that_nobody_catches(isa: Isa) {
+    let run = same_everywhere(
+        ("lua", isa),
+        &["-e", "print('before'); error('no')"],
+        &[],
+        b"",
+    );
     assert_eq!((run.code, run.stdout.as_slice()), (1, &b"before\n"[..]));
+}
+
+/// Through several frames, with destructors on the way; run-time types; the library's own.
+fn exceptions_pass_through_frames(isa: Isa) {
+    let run = same_everywhere(("exceptions", isa), &["1"], &[], b"");
+    let text = String::from_utf8_lossy(&run.stdout);
+    for part in [
+        "unwound 0\nunwound 1\nunwound 2\nunwound 3\nunwound 4\noverflow 7\nmiddle 0\nouter 0\n",
+        "exact, in eighths 1",
+        "a negative radius 5",
+        "bad alloc 3",
+        "inside it 9",
+        "alive 0",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in {text}");
+    }
+    assert!(run.code > 0, "{run:?}");
 }

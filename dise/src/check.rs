@@ -341,7 +341,7 @@ pub fn micro_text(set: &ProductionSet, micro: Micro) -> String {
                 .map(|(name, _)| name.as_str());
             format!(
                 "set_{counter}({})",
-                named.unwrap_or(hps_sim_core::riscv::register_name(register))
+                named.unwrap_or(set.isa().register_name(register))
             )
         }
     }
@@ -401,7 +401,7 @@ fn notes(set: &ProductionSet, tables: &Tables) -> Vec<String> {
     missing.sort_unstable();
     missing.dedup();
     for register in missing {
-        let name = hps_sim_core::riscv::register_name(register);
+        let name = set.isa().register_name(register);
         notes.push(format!(
             "counters are loaded from {name}, which has no initial value (`init`)"
         ));
@@ -420,7 +420,7 @@ fn shared_registers(set: &ProductionSet) -> Vec<String> {
     let text = |(register, names): (u8, Vec<&str>)| {
         format!(
             "{} has several names: {}",
-            hps_sim_core::riscv::register_name(register),
+            set.isa().register_name(register),
             names.join(", ")
         )
     };

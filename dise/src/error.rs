@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hps_sim_core::isa::Isa;
 use thiserror::Error;
 
 /// Why productions cannot be loaded.
@@ -39,6 +40,14 @@ pub enum DiseError {
         first: u64,
         /// Address in a later one.
         second: u64,
+    },
+    /// Merged sets are for different instruction sets.
+    #[error("one set is for {first}, another for {second}; load both for the same instruction set")]
+    MergedIsa {
+        /// Instruction set of an earlier set.
+        first: Isa,
+        /// That of a later one.
+        second: Isa,
     },
     /// Handlers cannot lie there.
     #[error("handlers cannot lie at {base:#x}; use a multiple of 4096 below 2^48")]

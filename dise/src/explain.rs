@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::isa::Isa;
 
 use crate::check::micro_text;
 use crate::flags::flag_name;
@@ -75,7 +76,7 @@ pub fn explain(set: &ProductionSet, insts: impl IntoIterator<Item = (u64, Inst)>
         }
         let members = groups
             .entry(matching)
-            .or_insert_with(|| Members::new(pc, &inst));
+            .or_insert_with(|| Members::new(set.isa(), pc, &inst));
         members.count += 1;
         *members.classes.entry(class_name(inst.class)).or_default() += 1;
     }
@@ -127,7 +128,8 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
             class,
             OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn | OpClass::DiseDrain
         );
-        if never || seen.contains(&class) {
+        let foreign = op.isa() != Some(set.isa()) && *op != Op::Illegal;
+        if never || foreign || seen.contains(&class) {
             continue;
         }
         seen.push(class);
@@ -139,11 +141,14 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
             add(class, *op, *imm);
         }
     }
-    for imm in [16, -16] {
-        add(OpClass::Call, Op::Jal, imm);
+    if set.isa() == Isa::Riscv64 {
+        // What its jumps are depends on their registers.
+        for imm in [16, -16] {
+            add(OpClass::Call, Op::Jal, imm);
+        }
+        add(OpClass::CallIndirect, Op::Jalr, 0);
+        add(OpClass::Return, Op::Jalr, 0);
     }
-    add(OpClass::CallIndirect, Op::Jalr, 0);
-    add(OpClass::Return, Op::Jalr, 0);
     explain(set, insts)
 }
 
@@ -154,8 +159,8 @@ struct Members {
 }
 
 impl Members {
-    fn new(pc: u64, inst: &Inst) -> Self {
-        let example = (pc, hps_sim_core::riscv::disassemble(inst, pc));
+    fn new(isa: Isa, pc: u64, inst: &Inst) -> Self {
+        let example = (pc, isa.disassemble(inst, pc));
         Members {
             count: 0,
             classes: BTreeMap::new(),

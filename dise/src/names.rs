@@ -1,7 +1,6 @@
 //! Names of the pattern language: classes, and numbers as a field shows them.
 
 use hps_sim_core::inst::{Op, OpClass};
-use hps_sim_core::riscv::register_name;
 
 use crate::pattern::{ClassSet, Field};
 
@@ -107,9 +106,7 @@ pub fn number_name(field: Field, number: i128) -> String {
             .iter()
             .find(|op| i128::from(**op as u16) == number)
             .map_or_else(|| number.to_string(), |op| op.mnemonic().to_owned()),
-        Field::Rs | Field::Rt | Field::Rd => u8::try_from(number)
-            .map_or_else(|_| number.to_string(), |r| register_name(r).to_owned()),
-        Field::Imm => number.to_string(),
+        Field::Rs | Field::Rt | Field::Rd | Field::Imm => number.to_string(),
         Field::Pc | Field::Target => format!("{number:#x}"),
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::isa::Isa;
 
 use crate::flags::FlagCondition;
 use crate::names;
@@ -144,8 +145,10 @@ impl Field {
 pub enum Operand {
     /// Another field.
     Field(Field),
-    /// A number: an operation, a register, an immediate or an address.
+    /// A number: an operation, an immediate or an address.
     Number(i128),
+    /// A register of an instruction set, in the machine's numbering.
+    Register(Isa, u8),
 }
 
 /// Outcomes of a comparison, one bit each; a test lists those that it accepts.
@@ -208,6 +211,7 @@ impl Test {
         let right = match self.right {
             Operand::Field(field) => field.value(pc, inst),
             Operand::Number(number) => Some(number),
+            Operand::Register(_, register) => Some(i128::from(register)),
         };
         self.accepts & compare(self.left.value(pc, inst), right) != 0
     }
@@ -271,6 +275,7 @@ impl fmt::Display for Test {
         let right = match self.right {
             Operand::Field(field) => field.name().to_owned(),
             Operand::Number(number) => names::number_name(self.left, number),
+            Operand::Register(isa, register) => isa.register_name(register).to_owned(),
         };
         if negated {
             write!(f, "!({} {relation} {right})", self.left.name())
@@ -362,6 +367,7 @@ impl StaticPattern {
             .filter(|test| test.left == field)
             .filter_map(|test| match test.right {
                 Operand::Number(number) => Some((number, test.accepts)),
+                Operand::Register(_, register) => Some((i128::from(register), test.accepts)),
                 Operand::Field(_) => None,
             })
             .collect();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
 
 use crate::config::DiseConfig;
 use crate::engine::DiseEngine;
@@ -25,6 +26,8 @@ pub struct LoadOptions {
     pub params: HashMap<String, i64>,
     /// Guest address of the first handler, a multiple of 4096.
     pub handler_base: u64,
+    /// The instruction set of the programs to run: that of handlers and replacement sequences.
+    pub isa: Isa,
 }
 
 impl Default for LoadOptions {
@@ -32,11 +35,18 @@ impl Default for LoadOptions {
         LoadOptions {
             params: HashMap::new(),
             handler_base: HANDLER_BASE,
+            isa: Isa::Riscv64,
         }
     }
 }
 
 impl LoadOptions {
+    /// The same for programs of an instruction set.
+    #[must_use]
+    pub fn for_isa(self, isa: Isa) -> Self {
+        LoadOptions { isa, ..self }
+    }
+
     /// Defaults with the given parameters.
     #[must_use]
     pub fn with_params<'a>(params: impl IntoIterator<Item = (&'a str, i64)>) -> Self {
@@ -102,7 +112,7 @@ impl ProductionSet {
                 name: (*name).to_owned(),
                 text: (*text).to_owned(),
             };
-            parser::parse(source).map(Arc::new)
+            parser::parse(source, options.isa).map(Arc::new)
         };
         let files = files.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         Self::build(files, options.clone())
@@ -113,7 +123,7 @@ impl ProductionSet {
     ///
     /// # Errors
     /// If definitions contradict each other, or the sets were loaded with different values for the
-    /// same parameter or at different addresses.
+    /// same parameter, for different instruction sets or at different addresses.
     pub fn merge(sets: impl IntoIterator<Item = ProductionSet>) -> Result<Self, DiseError> {
         let mut files = Vec::new();
         let mut merged: Option<LoadOptions> = None;
@@ -132,6 +142,12 @@ impl ProductionSet {
                         second: value,
                     });
                 }
+            }
+            if options.isa != set.options.isa {
+                return Err(DiseError::MergedIsa {
+                    first: options.isa,
+                    second: set.options.isa,
+                });
             }
             if options.handler_base != set.options.handler_base {
                 return Err(DiseError::MergedBase {
@@ -164,6 +180,12 @@ impl ProductionSet {
     /// If the set does not fit the configuration.
     pub fn engine(&self, config: &DiseConfig) -> Result<DiseEngine, DiseError> {
         DiseEngine::from_tables(&self.compiled.tables, config)
+    }
+
+    /// The instruction set of its handlers and sequences.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.options.isa
     }
 
     /// The productions as tables.

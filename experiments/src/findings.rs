@@ -17,10 +17,26 @@ const DRAW: f64 = 0.005;
 /// the reason as far as the rows show it.
 #[must_use]
 pub fn findings(rows: &[Row]) -> Vec<String> {
+    let isas: BTreeSet<&str> = rows.iter().map(|r| r.isa.as_str()).collect();
+    let mut notes = Vec::new();
+    for &isa in &isas {
+        let of_isa: Vec<&Row> = rows.iter().filter(|r| r.isa == isa).collect();
+        let on = match isas.len() {
+            1 => String::new(),
+            _ => format!(" on {isa}"),
+        };
+        notes.extend(findings_of(&of_isa, &on));
+    }
+    notes
+}
+
+/// The same for the rows of one instruction set, which `on` names behind the kind of profile.
+fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
     let mut notes = Vec::new();
     for kind in ProfileKind::ALL {
         let of_kind: Vec<&Row> = rows
             .iter()
+            .copied()
             .filter(|r| r.profile == kind && r.accuracy.is_some())
             .collect();
         let bursts: BTreeSet<u64> = of_kind.iter().map(|r| r.burst).collect();
@@ -53,7 +69,7 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
             "short"
         };
         notes.push(format!(
-            "{}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
+            "{}{on}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
              frequencies at which both sampled anything: so here for {} of {} programs{}{}.",
             kind.title(),
             as_published.len(),
@@ -265,5 +281,20 @@ mod tests {
             "{notes:#?}"
         );
         assert_eq!(notes.len(), 4);
+        // What one instruction set says does not mix with what another says.
+        let [mut short, mut long] = [(1, 0.5), (100, 0.2)].map(|(burst, accuracy)| {
+            let mut row = row("as-published", burst, 100, accuracy, 10);
+            row.isa = "other".to_string();
+            row
+        });
+        short.id += "other";
+        long.id += "other";
+        let both = findings(&[&rows[..], &[short, long]].concat());
+        assert_eq!(both[1..4], notes[1..]);
+        assert!(
+            both[4].starts_with("hot data stream on other: the paper says"),
+            "{both:#?}"
+        );
+        assert!(both[4].contains("for 0 of 1 programs"), "{both:#?}");
     }
 }

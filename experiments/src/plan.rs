@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
-use hps_sim_core::image::{LoadError, ProgramImage};
+use hps_sim_core::image::{Isa, LoadError, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::ProcessConfig;
 use sha2::{Digest, Sha256};
@@ -28,6 +28,14 @@ pub enum PlanError {
         name: String,
         /// The names there are.
         known: String,
+    },
+    /// The program has no image for an instruction set.
+    #[error("program {name}: there is no image of it for {isa}")]
+    NoImage {
+        /// The program.
+        name: String,
+        /// The instruction set asked for.
+        isa: Isa,
     },
     /// A program cannot be loaded.
     #[error(transparent)]
@@ -87,6 +95,14 @@ pub struct Plan {
     pub streams: StreamConfig,
     /// Data references are needed.
     pub wants_memory: bool,
+}
+
+impl Program {
+    /// Its name and instruction set, for messages.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} ({})", self.name, self.image.isa)
+    }
 }
 
 impl Plan {
@@ -194,7 +210,9 @@ fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanEr
         spec.programs.iter().map(String::as_str).collect()
     };
     for name in names {
-        programs.push(workload(name, spec.size)?);
+        for &isa in &spec.isas {
+            programs.push(workload(name, isa, spec.size)?);
+        }
     }
     for own in &spec.own_programs {
         let path: PathBuf = folder.join(&own.path);
@@ -219,7 +237,7 @@ fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanEr
     Ok(programs)
 }
 
-fn workload(name: &str, size: InputSize) -> Result<Program, PlanError> {
+fn workload(name: &str, isa: Isa, size: InputSize) -> Result<Program, PlanError> {
     let Some(w) = hps_workloads::find(name) else {
         let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
         return Err(PlanError::UnknownProgram {
@@ -227,13 +245,17 @@ fn workload(name: &str, size: InputSize) -> Result<Program, PlanError> {
             known: known.join(", "),
         });
     };
+    let image = w.image(isa.name()).ok_or_else(|| PlanError::NoImage {
+        name: name.to_string(),
+        isa,
+    })?;
     let of_size = match size {
         InputSize::Small => hps_workloads::Size::Small,
         InputSize::Large => hps_workloads::Size::Large,
     };
     Ok(Program {
         name: name.to_string(),
-        image: Arc::new(ProgramImage::parse(w.image_riscv64, w.name)?),
+        image: Arc::new(ProgramImage::parse(image, w.name)?),
         input: size.name().to_string(),
         process: ProcessConfig {
             args: vec![name.to_string(), size.name().to_string()],

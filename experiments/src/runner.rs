@@ -121,7 +121,7 @@ fn run_program(
     let (pass, baselines) = rayon::join(
         || {
             let pass = guarded(|| functional_pass(plan, program));
-            observer.done(&format!("{}: functional pass", program.name));
+            observer.done(&format!("{}: functional pass", program.title()));
             pass
         },
         || baselines(plan, program, points, observer),
@@ -142,7 +142,7 @@ fn run_program(
             let (at, one_in) = plan.grid[point.at];
             observer.done(&format!(
                 "{}: {}, burst {}, 1/{one_in}",
-                program.name,
+                program.title(),
                 point.profile.title(),
                 at.burst
             ));
@@ -205,7 +205,11 @@ fn baselines(
                 return Err("not timed".to_string());
             }
             let baseline = timed::baseline(program, machine);
-            observer.done(&format!("{}: baseline on {}", program.name, machine.name));
+            observer.done(&format!(
+                "{}: baseline on {}",
+                program.title(),
+                machine.name
+            ));
             baseline
         })
         .collect()
@@ -346,7 +350,7 @@ fn empty_row(plan: &Plan, point: &Point) -> Row {
         program: program.name.clone(),
         program_hash: program.image.hash.clone(),
         input: program.input.clone(),
-        isa: "riscv64".to_string(),
+        isa: program.image.isa.name().to_string(),
         profile: point.profile,
         burst: at.burst,
         sparsity: at.sparsity,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use hps_profile::ProfileKind;
+use hps_sim_core::image::Isa;
 
 /// Which points are timed besides the accuracy that every point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl InputSize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnProgram {
-    /// Path of a static RISC-V executable.
+    /// Path of a static executable for one of the instruction sets.
     pub path: String,
     /// Its arguments.
     #[serde(default)]
@@ -56,6 +57,10 @@ pub struct OwnProgram {
 pub struct SweepSpec {
     /// Names of programs that come with the project; empty: all, unless `own_programs` are given.
     pub programs: Vec<String>,
+    /// Instruction sets of the programs that come with the project, as names in quotes: each program
+    /// runs on each of them.
+    #[serde(with = "isa_names")]
+    pub isas: Vec<Isa>,
     /// Other programs.
     pub own_programs: Vec<OwnProgram>,
     /// Input of the programs that come with the project.
@@ -76,6 +81,7 @@ impl Default for SweepSpec {
     fn default() -> Self {
         SweepSpec {
             programs: Vec::new(),
+            isas: vec![Isa::Riscv64],
             own_programs: Vec::new(),
             size: InputSize::Small,
             profiles: ProfileKind::ALL.to_vec(),
@@ -92,7 +98,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, own_programs, size, profiles, bursts, one_in, machines, timing"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, timing"
     )]
     Syntax {
         /// File.
@@ -152,6 +158,12 @@ impl SweepSpec {
                 "name at least one of method, call_pair, data_stream",
             );
         }
+        if self.isas.is_empty() {
+            return bad("isas", "name at least one of \"riscv64\", \"alpha\"");
+        }
+        if (1..self.isas.len()).any(|at| self.isas[..at].contains(&self.isas[at])) {
+            return bad("isas", "name each instruction set once");
+        }
         if self.machines.is_empty() {
             return bad("machines", "name at least one machine (hps machine list)");
         }
@@ -195,6 +207,28 @@ impl SweepSpec {
     }
 }
 
+/// Instruction sets by their names.
+mod isa_names {
+    use hps_sim_core::image::Isa;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(isas: &[Isa], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(isas.iter().map(|isa| isa.name()))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Isa>, D::Error> {
+        let isa = |name: &String| {
+            Isa::from_name(name).ok_or_else(|| {
+                let known = Isa::ALL.map(|isa| format!("{:?}", isa.name())).join(", ");
+                D::Error::custom(format!(
+                    "there is no instruction set {name:?}; there are {known}"
+                ))
+            })
+        };
+        Vec::<String>::deserialize(from)?.iter().map(isa).collect()
+    }
+}
+
 /// The burst length at which the paper's Figure 8 shows a kind of profile.
 #[must_use]
 pub fn paper_burst(profile: ProfileKind) -> u64 {
@@ -217,9 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn instruction_sets_are_read_as_they_are_written() {
+        let spec = SweepSpec::from_ron("(isas: [\"alpha\", \"riscv64\"])", "x.ron").expect("valid");
+        assert_eq!(spec.isas, [Isa::Alpha, Isa::Riscv64]);
+        let text = ron::to_string(&spec).expect("written");
+        assert_eq!(SweepSpec::from_ron(&text, "x.ron").expect("read"), spec);
+    }
+
+    #[test]
     fn errors_name_the_place() {
         let e = SweepSpec::from_ron("(\n  burts: [1],\n)", "x.ron").expect_err("unknown key");
         assert!(e.to_string().starts_with("x.ron:2:"), "{e}");
+        let e = SweepSpec::from_ron("(isas: [\"pdp11\"])", "x.ron").expect_err("no such ISA");
+        assert!(e.to_string().contains("riscv64"), "{e}");
+        let twice = "(isas: [\"alpha\", \"alpha\"])";
+        let e = SweepSpec::from_ron(twice, "x.ron").expect_err("twice the same");
+        assert!(e.to_string().contains("isas"), "{e}");
         let e = SweepSpec::from_ron("(bursts: [0])", "x.ron").expect_err("zero burst");
         assert!(e.to_string().contains("bursts"), "{e}");
     }

@@ -123,6 +123,7 @@ pub fn load(files: &[ProductionFile], options: &LoadOptions) -> Result<Productio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hps_sim_core::isa::Isa;
 
     #[test]
     fn every_file_loads_and_is_found() {
@@ -133,11 +134,14 @@ mod tests {
                 name if name.starts_with("hot_") => &[FRAMEWORK, file],
                 _ => &[file],
             };
-            let set = load(files, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-            if !file.name.starts_with("figure") {
-                let warnings: Vec<String> =
-                    set.warnings().iter().map(ToString::to_string).collect();
-                assert!(warnings.is_empty(), "{warnings:?}");
+            for isa in Isa::ALL {
+                let options = LoadOptions::default().for_isa(isa);
+                let set = load(files, &options).unwrap_or_else(|e| panic!("{isa}: {e}"));
+                if !file.name.starts_with("figure") {
+                    let warnings: Vec<String> =
+                        set.warnings().iter().map(ToString::to_string).collect();
+                    assert!(warnings.is_empty(), "{isa}: {warnings:?}");
+                }
             }
         }
         assert_eq!(ProductionFile::find("nothing"), None);
@@ -145,19 +149,20 @@ mod tests {
 
     #[test]
     fn all_profile_types_fit_the_tables_together() {
-        let set = load(
-            &[FRAMEWORK, HOT_METHOD, HOT_CALL_PAIR, HOT_DATA_STREAM],
-            &LoadOptions::default(),
-        );
-        let set = set.unwrap_or_else(|e| panic!("{e}"));
-        assert!(hps_dise::DiseEngine::new(&set, &hps_dise::DiseConfig::default()).is_ok());
-        for handler in set.handlers() {
-            assert!(
-                (60..=300).contains(&handler.size),
-                "{} has {} bytes",
-                handler.name,
-                handler.size
-            );
+        let all = [FRAMEWORK, HOT_METHOD, HOT_CALL_PAIR, HOT_DATA_STREAM];
+        for isa in Isa::ALL {
+            let set = load(&all, &LoadOptions::default().for_isa(isa));
+            let set = set.unwrap_or_else(|e| panic!("{isa}: {e}"));
+            assert!(hps_dise::DiseEngine::new(&set, &hps_dise::DiseConfig::default()).is_ok());
+            assert_eq!(set.handlers().len(), 3);
+            for handler in set.handlers() {
+                assert!(
+                    (60..=300).contains(&handler.size),
+                    "{isa}: {} has {} bytes",
+                    handler.name,
+                    handler.size
+                );
+            }
         }
     }
 }

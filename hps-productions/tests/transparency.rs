@@ -7,6 +7,7 @@ use hps_dise::{DiseConfig, DiseEngine, LoadOptions};
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, CollectorError, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
 use hps_sim_core::process::Process;
 
@@ -24,89 +25,97 @@ fn assert_untouched(plain: &Process, profiled: &Process) {
 
 #[test]
 fn a_whole_run_is_the_same_with_every_profile() {
-    let mut plain = Machine::new(workload("ray"));
-    finish(&mut plain, 0);
-    let expected = hps_workloads::find("ray").unwrap().expected_small;
-    assert_eq!(
-        String::from_utf8_lossy(plain.process.os.captured_stdout()),
-        expected
-    );
-    for kind in KINDS {
-        let point = SamplePoint::from_frequency(10, 100).unwrap();
-        let options = CollectorOptions {
-            streams: None,
-            ..CollectorOptions::default()
-        };
-        let collector = Collector::new(kind, point, &options).unwrap();
-        let mut process = workload("ray");
-        let engine = collector.install(&mut process).unwrap();
-        let mut machine = Machine::with_editor(process, engine);
-        finish(&mut machine, 0);
-        assert!(machine.retired.handler > 0);
-        assert_eq!(machine.retired.program, plain.retired.program, "{kind}");
-        assert_untouched(&plain.process, &machine.process);
+    for isa in Isa::ALL {
+        let mut plain = Machine::new(workload(isa, "ray"));
+        finish(&mut plain, 0);
+        let expected = hps_workloads::find("ray").unwrap().expected_small;
+        assert_eq!(
+            String::from_utf8_lossy(plain.process.os.captured_stdout()),
+            expected
+        );
+        for kind in KINDS {
+            let point = SamplePoint::from_frequency(10, 100).unwrap();
+            let options = CollectorOptions {
+                streams: None,
+                ..CollectorOptions::default()
+            };
+            let collector = Collector::new(kind, point, &options).unwrap();
+            let mut process = workload(isa, "ray");
+            let engine = collector.install(&mut process).unwrap();
+            let mut machine = Machine::with_editor(process, engine);
+            finish(&mut machine, 0);
+            assert!(machine.retired.handler > 0);
+            assert_eq!(machine.retired.program, plain.retired.program, "{kind}");
+            assert_untouched(&plain.process, &machine.process);
+        }
     }
 }
 
 #[test]
 fn every_register_survives_every_handler() {
-    let mut plain = Machine::new(assembly(MIXED));
-    finish(&mut plain, 7);
-    for kind in KINDS {
-        // The smallest tables: every path through the handlers is taken.
-        let options = CollectorOptions {
-            method_slots: 1,
-            pair_slots: 1,
-            buffer_entries: 1,
-            ..CollectorOptions::default()
-        };
-        let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options).unwrap();
-        let mut process = assembly(MIXED);
-        let engine = collector.install(&mut process).unwrap();
-        let mut machine = Machine::with_editor(process, engine);
-        finish(&mut machine, 7);
-        assert_eq!(machine.retired.program, plain.retired.program);
-        assert_untouched(&plain.process, &machine.process);
+    for isa in Isa::ALL {
+        let mut plain = Machine::new(assembly(isa, mixed(isa)));
+        finish(&mut plain, 7);
+        for kind in KINDS {
+            // The smallest tables: every path through the handlers is taken.
+            let options = CollectorOptions {
+                method_slots: 1,
+                pair_slots: 1,
+                buffer_entries: 1,
+                ..CollectorOptions::default()
+            };
+            let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options).unwrap();
+            let mut process = assembly(isa, mixed(isa));
+            let engine = collector.install(&mut process).unwrap();
+            let mut machine = Machine::with_editor(process, engine);
+            finish(&mut machine, 7);
+            assert_eq!(machine.retired.program, plain.retired.program);
+            assert_untouched(&plain.process, &machine.process);
+        }
     }
 }
 
 #[test]
 fn the_identity_production_changes_nothing() {
-    let set = files::load(&[IDENTITY], &LoadOptions::default()).unwrap();
-    for (fresh, code) in [
-        (assembly as fn(&str) -> Process, 7),
-        (|_: &str| workload("lz"), 0),
-    ] {
-        let mut plain = Machine::new(fresh(MIXED));
-        finish(&mut plain, code);
-        let mut machine = Machine::with_editor(
-            fresh(MIXED),
-            DiseEngine::new(&set, &DiseConfig::default()).unwrap(),
-        );
-        finish(&mut machine, code);
-        let stats = machine.editor.stats();
-        assert!(stats.expansion_events > 1000);
-        assert_eq!(stats.inserted_instructions, 0);
-        assert_eq!(machine.retired, plain.retired);
-        assert_untouched(&plain.process, &machine.process);
+    for isa in Isa::ALL {
+        let set = files::load(&[IDENTITY], &LoadOptions::default().for_isa(isa)).unwrap();
+        for (fresh, code) in [
+            ((|isa| assembly(isa, mixed(isa))) as fn(Isa) -> Process, 7),
+            (|isa| workload(isa, "lz"), 0),
+        ] {
+            let mut plain = Machine::new(fresh(isa));
+            finish(&mut plain, code);
+            let mut machine = Machine::with_editor(
+                fresh(isa),
+                DiseEngine::new(&set, &DiseConfig::default()).unwrap(),
+            );
+            finish(&mut machine, code);
+            let stats = machine.editor.stats();
+            assert!(stats.expansion_events > 1000);
+            assert_eq!(stats.inserted_instructions, 0);
+            assert_eq!(machine.retired, plain.retired);
+            assert_untouched(&plain.process, &machine.process);
+        }
     }
 }
 
 #[test]
 fn a_second_installation_is_refused() {
-    let point = SamplePoint::from_frequency(1, 100).unwrap();
-    let collector =
-        Collector::new(ProfileKind::Method, point, &CollectorOptions::default()).unwrap();
-    let mut process = assembly(MIXED);
-    assert!(matches!(
-        collector.read(&process),
-        Err(CollectorError::NotInstalled { .. })
-    ));
-    collector.install(&mut process).unwrap();
-    assert!(matches!(
-        collector.install(&mut process),
-        Err(CollectorError::Map { .. })
-    ));
+    for isa in Isa::ALL {
+        let point = SamplePoint::from_frequency(1, 100).unwrap();
+        let collector =
+            Collector::new(ProfileKind::Method, point, &CollectorOptions::default()).unwrap();
+        let mut process = assembly(isa, mixed(isa));
+        assert!(matches!(
+            collector.read(&process),
+            Err(CollectorError::NotInstalled { .. })
+        ));
+        collector.install(&mut process).unwrap();
+        assert!(matches!(
+            collector.install(&mut process),
+            Err(CollectorError::Map { .. })
+        ));
+    }
 }
 
 #[test]

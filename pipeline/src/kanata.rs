@@ -21,14 +21,15 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::probe::Probe;
-use hps_sim_core::riscv;
 
 use crate::core::{IssueStall, Pipe, PipelineProbe, StageRecord};
 
 /// Collects the instructions that were in the pipeline during a window of cycles.
 #[derive(Debug)]
 pub struct KanataLog {
+    isa: Isa,
     window: Range<u64>,
     limit: usize,
     records: VecDeque<StageRecord>,
@@ -36,10 +37,11 @@ pub struct KanataLog {
 }
 
 impl KanataLog {
-    /// Logs instructions fetched in these cycles, at most `limit` of them.
+    /// Logs instructions of a program of `isa` that are fetched in these cycles, at most `limit` of them.
     #[must_use]
-    pub fn new(window: Range<u64>, limit: usize) -> Self {
+    pub fn new(isa: Isa, window: Range<u64>, limit: usize) -> Self {
         KanataLog {
+            isa,
             window,
             limit,
             records: VecDeque::new(),
@@ -70,6 +72,15 @@ impl KanataLog {
         self.records.iter()
     }
 
+    /// What issued when, as text ([`crate::schedule::listing`]); squashed instructions are left out.
+    #[must_use]
+    pub fn schedule(&self) -> String {
+        let kept = self.records.iter().filter(|r| !r.squashed);
+        let mut rows: Vec<StageRecord> = kept.copied().collect();
+        rows.sort_by_key(|r| r.seq);
+        crate::schedule::listing(self.isa, &rows)
+    }
+
     /// Writes the log. `production` names a production by its number, `symbol` an address.
     ///
     /// # Errors
@@ -98,7 +109,7 @@ impl KanataLog {
             add(
                 r.fetch_cycle,
                 1,
-                format!("L\t{id}\t0\t{}", label(r, production, symbol)),
+                format!("L\t{id}\t0\t{}", label(self.isa, r, production, symbol)),
             );
             let beside = together.get(&r.issue_cycle).map_or(&[][..], Vec::as_slice);
             add(
@@ -183,6 +194,7 @@ fn stall(r: &StageRecord) -> Option<(&'static str, u64, u64)> {
 }
 
 fn label(
+    isa: Isa,
     r: &StageRecord,
     production: &dyn Fn(u8) -> String,
     symbol: &dyn Fn(u64) -> Option<String>,
@@ -190,7 +202,7 @@ fn label(
     let text = if r.inst.len == 0 {
         "(nothing executable)".to_string()
     } else {
-        riscv::disassemble(&r.inst, r.pc)
+        isa.disassemble(&r.inst, r.pc)
     };
     let origin = match r.disepc.production() {
         Some(p) if r.is_program => {

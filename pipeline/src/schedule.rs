@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use hps_sim_core::riscv;
+use hps_sim_core::isa::Isa;
 
 use crate::core::{IssueStall, Pipe, StageRecord};
 
@@ -55,7 +55,7 @@ pub fn issue_rows<'a>(
 /// The rows as text: address, issue cycle, pipe, cycles at the head, instruction, and what it waited
 /// for. An instruction that issued together with the one before it is marked so.
 #[must_use]
-pub fn listing(records: &[StageRecord]) -> String {
+pub fn listing(isa: Isa, records: &[StageRecord]) -> String {
     let issued = records.iter().filter(|r| r.issue_cycle != u64::MAX);
     let mut out = format!(
         "{:>10} {:>9} {:>4} {:>5}  instruction\n",
@@ -76,7 +76,7 @@ pub fn listing(records: &[StageRecord]) -> String {
             row.issue_cycle,
             row.pipe.map_or("-", Pipe::name),
             row.head_cycles,
-            riscv::disassemble(&r.inst, r.pc).replace('\t', " "),
+            isa.disassemble(&r.inst, r.pc),
         );
     }
     out

@@ -14,6 +14,7 @@ use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::{Process, ProcessConfig};
@@ -48,7 +49,8 @@ impl Subject {
 
 fn workload(name: &str) -> Subject {
     let w = hps_workloads::find(name).expect("the program exists");
-    let image = ProgramImage::parse(w.image_riscv64, name).expect("the image is a program");
+    let image = ProgramImage::parse(w.image("riscv64").expect("every program has one"), name)
+        .expect("the image is a program");
     let size = w.args(hps_workloads::Size::Small)[0].to_string();
     Subject {
         name: name.to_string(),
@@ -253,7 +255,7 @@ fn runs_repeat_and_probes_change_no_cycle() {
             &plain,
             &format!("{name} again"),
         );
-        let log = subject.run(&config, KanataLog::new(0..u64::MAX, 100_000));
+        let log = subject.run(&config, KanataLog::new(Isa::Riscv64, 0..u64::MAX, 100_000));
         assert!(!log.probe.is_empty());
         assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
         let stacks = subject.run(&config, FunctionStacks::new(subject.image.clone()));

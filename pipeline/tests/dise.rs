@@ -10,6 +10,7 @@ use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet
 use hps_pipeline::config::{self, MachineConfig, MemDep, Predictor, Scheduling, StoreSetsConfig};
 use hps_pipeline::core::{Core, CoreStats};
 use hps_pipeline::kanata::KanataLog;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
@@ -351,7 +352,7 @@ fn the_pipeline_log_is_well_formed_and_shows_what_dise_did() {
         &machine_for(0),
         process,
         engine,
-        KanataLog::new(0..u64::MAX, usize::MAX),
+        KanataLog::new(Isa::Riscv64, 0..u64::MAX, usize::MAX),
     );
     core.run(LIMIT);
     core.drain_to_boundary();

@@ -7,6 +7,7 @@ use hps_experiments::Row;
 use crate::axis::frequency;
 use crate::dataset::{DataSet, KindData, Metric};
 use crate::figures::SweepFigure;
+use crate::isas::comparisons;
 use crate::table::{SummaryLine, failures, percent, place, summary_lines};
 
 /// The style of every page.
@@ -66,9 +67,10 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     ));
-    page.contents();
+    page.contents(sections);
     page.overview(sections, info);
     page.summary(sections);
+    page.instruction_sets(sections);
     for (index, section) in sections.iter().enumerate() {
         page.figures(section, index, sections.len());
     }
@@ -90,10 +92,13 @@ impl Page {
         self.html.push_str(html.as_ref());
     }
 
-    fn contents(&mut self) {
+    fn contents(&mut self, sections: &[Section<'_>]) {
+        self.add("<nav><a href=\"#run\">What was run</a> <a href=\"#summary\">Summary</a> ");
+        if !comparisons(sections.iter().map(|s| s.set)).is_empty() {
+            self.add("<a href=\"#isas\">Instruction sets side by side</a> ");
+        }
         self.add(
-            "<nav><a href=\"#run\">What was run</a> <a href=\"#summary\">Summary</a> \
-             <a href=\"#figures\">Figures</a> <a href=\"#points\">Every point</a> \
+            "<a href=\"#figures\">Figures</a> <a href=\"#points\">Every point</a> \
              <a href=\"#failures\">Failures</a> <a href=\"#again\">Run it again</a> \
              <a href=\"#guide\">How to read this</a></nav>\n",
         );
@@ -161,6 +166,37 @@ impl Page {
                 "Overhead %",
             ];
             self.table("", &head, &rows);
+        }
+        self.add("</section>\n");
+    }
+
+    /// Tables of what ran on several instruction sets.
+    fn instruction_sets(&mut self, sections: &[Section<'_>]) {
+        let comparisons = comparisons(sections.iter().map(|s| s.set));
+        if comparisons.is_empty() {
+            return;
+        }
+        self.add("<section id=\"isas\">\n<h2>Instruction sets side by side</h2>\n");
+        for comparison in comparisons {
+            self.add(format!("<p>{}.</p>\n", escape(&comparison.title())));
+            for table in comparison.tables() {
+                let head: Vec<&str> = table.head.iter().map(String::as_str).collect();
+                let cells = |row: Vec<String>| {
+                    let mut cells: Vec<Cell> = row.into_iter().map(Cell::Number).collect();
+                    if let Some(Cell::Number(name)) = cells.first_mut() {
+                        cells[0] = Cell::Words(std::mem::take(name));
+                    }
+                    cells
+                };
+                let rows: Vec<Vec<Cell>> = table.rows.into_iter().map(cells).collect();
+                let title = escape(&table.title);
+                self.add(format!(
+                    "<h3>{}{}</h3>\n",
+                    title[..1].to_uppercase(),
+                    &title[1..]
+                ));
+                self.table("points", &head, &rows);
+            }
         }
         self.add("</section>\n");
     }

@@ -1,7 +1,8 @@
 //! Tables to figures and one self-contained HTML report. Reads result rows only: nothing here runs
 //! a program.
 //!
-//! [`read_results`] reads a sweep's rows, [`summary_table`] prints them, [`to_csv`] exports them and
+//! [`read_results`] reads a sweep's rows, [`summary_table`] prints them, [`isa_table`] puts
+//! instruction sets side by side, [`to_csv`] exports them and
 //! [`write_report`] draws them as the HPS paper does (its Figures 8 to 10, and burst × frequency
 //! maps). [`figures`] has diagrams for other callers, such as CPI stacks.
 //!
@@ -17,6 +18,7 @@ mod error;
 mod figure;
 pub mod figures;
 mod html;
+mod isas;
 mod read;
 mod report;
 mod style;
@@ -29,6 +31,7 @@ pub use figures::{
     ShimFigure, cpi_stack_figure, lines, shim_figures, stacked_bars, write_shim_report,
 };
 pub use html::ReportInfo;
+pub use isas::isa_table;
 pub use read::{ResultsFile, read_results, read_rows};
 pub use report::{ReportFiles, write_report};
 pub use table::summary_table;

@@ -94,7 +94,7 @@ pub fn summary_table(rows: &[Row]) -> String {
     text
 }
 
-fn cells(set: &DataSet<'_>) -> Vec<[String; 7]> {
+fn cells(set: &DataSet<'_>) -> Vec<Vec<String>> {
     let head = [
         "profile",
         "burst",
@@ -104,10 +104,10 @@ fn cells(set: &DataSet<'_>) -> Vec<[String; 7]> {
         "capped %",
         "overhead %",
     ];
-    let mut table = vec![head.map(str::to_string)];
+    let mut table = vec![head.map(str::to_string).to_vec()];
     for data in set.kinds() {
         table.extend(summary_lines(&data).into_iter().map(|line| {
-            [
+            vec![
                 line.kind.title().to_string(),
                 line.burst.to_string(),
                 frequency(line.one_in),
@@ -122,15 +122,13 @@ fn cells(set: &DataSet<'_>) -> Vec<[String; 7]> {
 }
 
 /// Columns two spaces apart, the first to the left, numbers to the right.
-fn align(table: &[[String; 7]]) -> String {
+pub(crate) fn align(table: &[Vec<String>]) -> String {
     let width = |c: usize| {
-        table
-            .iter()
-            .map(|r| r[c].chars().count())
-            .max()
-            .unwrap_or(0)
+        let cells = table.iter().filter_map(|row| row.get(c));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..7).map(width).collect();
+    let columns = table.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for row in table {
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
@@ -160,7 +158,7 @@ fn write_failures(text: &mut String, set: &DataSet<'_>) {
 }
 
 /// The text without line breaks and terminal control characters.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()

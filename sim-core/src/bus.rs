@@ -12,8 +12,12 @@ pub struct MemFault {
 /// Data memory as an instruction sees it. The functional machine passes guest memory itself; the
 /// pipeline passes a view through its stores in flight.
 pub trait Bus {
-    /// Reads `N` (1, 2, 4 or 8) bytes, little-endian, zero-extended. Any alignment.
+    /// It refuses every access that is not naturally aligned.
+    const ONLY_ALIGNED: bool = false;
+    /// Reads `N` (1, 2, 4 or 8) bytes, little-endian, zero-extended. Any alignment, but
+    /// for [`Bus::ONLY_ALIGNED`].
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault>;
-    /// Writes the low `N` (1, 2, 4 or 8) bytes of `value`, little-endian. Any alignment.
+    /// Writes the low `N` (1, 2, 4 or 8) bytes of `value`, little-endian. Any alignment, but
+    /// for [`Bus::ONLY_ALIGNED`].
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault>;
 }

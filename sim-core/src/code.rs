@@ -4,9 +4,11 @@
 //! begin. A slot keeps the decoded instruction and the static part of the editor's match, so that
 //! both are decided once per address (design decision 3).
 
+use crate::bus::MemFault;
 use crate::editor::DecodeEditor;
 use crate::ids::DisePc;
 use crate::inst::{Inst, Op, OpClass};
+use crate::isa::Isa;
 use crate::memory::Memory;
 use crate::process::layout;
 use crate::trap::{Trap, TrapCause};
@@ -36,6 +38,7 @@ const EMPTY: Slot = Slot {
 
 /// All decoded pages of one address space.
 pub struct CodeCache {
+    isa: Isa,
     pages: Vec<Box<[Slot; SLOTS]>>,
     /// Page number of each of them.
     numbers: Vec<usize>,
@@ -43,12 +46,6 @@ pub struct CodeCache {
     index: Vec<u32>,
     epoch: u64,
     generation: u32,
-}
-
-impl Default for CodeCache {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Clone for CodeCache {
@@ -68,10 +65,11 @@ impl Clone for CodeCache {
 }
 
 impl CodeCache {
-    /// An empty cache.
+    /// An empty cache of code of one instruction set.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(isa: Isa) -> Self {
         CodeCache {
+            isa,
             pages: Vec::new(),
             numbers: Vec::new(),
             index: vec![0; (Memory::LIMIT >> PAGE_SHIFT) as usize],
@@ -145,11 +143,11 @@ impl CodeCache {
         mem: &Memory,
         editor: &E,
     ) -> Result<(), TrapCause> {
-        if pc & 1 != 0 {
+        if pc & (self.isa.instruction_align() - 1) != 0 {
             return Err(TrapCause::FetchMisaligned);
         }
-        let word = mem.fetch_word(pc).map_err(|_| TrapCause::FetchFault)?;
-        let mut inst = crate::riscv::decode(word);
+        let word = fetch(mem, self.isa, pc).map_err(|_| TrapCause::FetchFault)?;
+        let mut inst = self.isa.decode(word);
         if needs_handler(&inst) && !(layout::HANDLER_BASE..layout::HANDLER_END).contains(&pc) {
             inst = Inst::illegal(inst.len);
         }
@@ -188,13 +186,21 @@ fn needs_handler(inst: &Inst) -> bool {
     ) || inst.op == Op::DiseMove
 }
 
+/// The encoding of the instruction at `pc`.
+fn fetch(mem: &Memory, isa: Isa, pc: u64) -> Result<u32, MemFault> {
+    match isa {
+        Isa::Riscv64 => mem.fetch_word(pc),
+        Isa::Alpha => mem.fetch_four_bytes(pc),
+    }
+}
+
 /// A trap at `pc`, with the encoding found there.
 #[must_use]
-pub fn trap_at(mem: &Memory, pc: u64, cause: TrapCause) -> Trap {
+pub fn trap_at(mem: &Memory, isa: Isa, pc: u64, cause: TrapCause) -> Trap {
     Trap {
         cause,
         pc,
-        encoding: mem.fetch_word(pc).unwrap_or(0),
+        encoding: fetch(mem, isa, pc).unwrap_or(0),
     }
 }
 

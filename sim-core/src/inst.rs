@@ -12,6 +12,19 @@ pub mod reg {
     pub const DISE: u8 = 64;
     /// Number of DISE registers.
     pub const DISE_COUNT: u8 = 16;
+    /// Alpha: the unique value of the thread, which PALcode keeps (`rduniq`, `wruniq`).
+    pub const UNIQUE: u8 = 80;
+    /// Alpha: the bits of FPCR that only `mt_fpcr` and system calls change (trap disables, denormal
+    /// handling), where FPCR has them. Accrued exceptions and the rounding mode lie in `Hart::fcsr`.
+    pub const FPCR: u8 = 81;
+    /// Alpha: Linux's software control word of floating point (`ieee_state`, without the accrued
+    /// exceptions).
+    pub const IEEE_CONTROL: u8 = 82;
+    /// Alpha: the interrupt flag of `rs` and `rc`.
+    pub const INTERRUPT_FLAG: u8 = 83;
+    /// Alpha: not zero if the process asked for SIGBUS where an access is not aligned
+    /// (`setsysinfo(SSIN_UACPROC, UAC_SIGBUS)`), instead of having it completed.
+    pub const UNALIGNED: u8 = 84;
     /// Where writes to the zero register, or of instructions without a destination, go.
     pub const SINK: u8 = 95;
     /// Size of the register file: as many as a register number can name, so that no access needs a
@@ -138,7 +151,12 @@ impl OpClass {
 /// Conventions every decoder keeps:
 /// - an unused source is [`reg::ZERO`]; no destination, or the zero register as one, is
 ///   [`reg::SINK`], so that execution never has to check;
-/// - memory operands are `rs1 + imm`, the data of a store (and of an atomic) is `rs2`;
+/// - of Alpha, register 31 is [`reg::ZERO`] and register 0 takes its place as number 31
+///   ([`crate::alpha::registers`]); a second operand is `rs2 + literal`, the literal in bits 7..0 of
+///   `imm` with bit 8 set if there is one; floating-point qualifiers lie in `imm`, traps in bits
+///   4..2 and rounding in bits 1..0;
+/// - memory operands are `rs1 + imm` ([`Inst::data_address`]), the data of a store (and of an
+///   atomic) is `rs2`;
 /// - direct control transfers go to `pc + imm`;
 /// - the rounding mode of a floating-point instruction, and the number of a CSR, lie in `imm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,6 +203,18 @@ impl Inst {
     #[must_use]
     pub const fn direct_target(&self, pc: u64) -> u64 {
         pc.wrapping_add(self.imm as u64)
+    }
+
+    /// The address of the memory access, where `base` is the value of `rs1`.
+    #[inline(always)]
+    #[must_use]
+    pub fn data_address(&self, base: u64) -> u64 {
+        let addr = base.wrapping_add(self.imm as u64);
+        if matches!(self.op, Op::AlphaLdqU | Op::AlphaStqU) {
+            addr & !7
+        } else {
+            addr
+        }
     }
 
     /// A back-edge as HPS counts it: a direct branch or jump (not a call) whose target is not

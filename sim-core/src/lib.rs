@@ -5,15 +5,19 @@
 //! [`editor::DecodeEditor`] traits are the places where those attach.
 
 mod access;
+pub mod alpha;
+pub mod asm;
 pub mod bus;
 pub mod code;
 pub mod editor;
 pub mod exec;
+pub mod format;
 pub mod fp;
 pub mod hart;
 pub mod ids;
 pub mod image;
 pub mod inst;
+pub mod isa;
 pub mod machine;
 pub mod memory;
 pub mod ops;

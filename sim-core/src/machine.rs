@@ -12,14 +12,14 @@ mod fast;
 
 use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{DecodeEditor, NoEditor};
-use crate::exec::Outcome;
+use crate::exec::{self, Outcome};
 use crate::hart::GuestCounters;
 use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass, reg};
+use crate::isa::Isa;
 use crate::os::{self, SyscallResult};
 use crate::probe::{NoProbe, Probe, Retired};
 use crate::process::Process;
-use crate::riscv;
 use crate::threaded::Threaded;
 use crate::trap::{Trap, TrapCause};
 
@@ -36,13 +36,13 @@ pub enum Stop {
 
 impl Stop {
     /// The exit code of the command that ran the program: that of the program, or 128 plus the
-    /// number of the signal that would have killed it.
+    /// number that the signal which would have killed it has on this instruction set.
     #[must_use]
-    pub fn exit_code(&self) -> i32 {
+    pub fn exit_code(&self, isa: Isa) -> i32 {
         match self {
             Stop::Exit(code) => *code,
             Stop::Limit => 0,
-            Stop::Fault(trap) => os::exit_code_of_fault(trap),
+            Stop::Fault(trap) => os::exit_code_of_fault(isa, trap),
         }
     }
 }
@@ -102,11 +102,12 @@ impl<E: DecodeEditor> Machine<E> {
     /// A machine whose decode stage holds `editor`.
     #[must_use]
     pub fn with_editor(process: Process, editor: E) -> Self {
+        let isa = process.image.isa;
         Machine {
             process,
             editor,
             retired: RetiredCounts::default(),
-            code: CodeCache::new(),
+            code: CodeCache::new(isa),
             threaded: Threaded::new(),
             link: None,
             seq: 0,
@@ -207,7 +208,7 @@ impl<E: DecodeEditor> Machine<E> {
                 }
             }
             let addr = if P::WANTS_MEMORY || P::WANTS_RETIRED {
-                hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64)
+                inst.data_address(hart.r[inst.rs1 as usize])
             } else {
                 0
             };
@@ -216,7 +217,7 @@ impl<E: DecodeEditor> Machine<E> {
                 hart.counters = functional_counters(n).plus(self.process.counters_before);
             }
             let next = pc.wrapping_add(u64::from(inst.len));
-            let (target, taken) = match riscv::execute(hart, mem, &inst, pc) {
+            let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) => (target, true),
                 other => break Event::Special(pc, inst, other),
@@ -270,8 +271,8 @@ impl<E: DecodeEditor> Machine<E> {
         while let Some(r) = self.editor.replacement(production, index, pc, &trigger) {
             let here = DisePc::new(production, index);
             let hart = &mut self.process.hart;
-            let addr = hart.r[r.inst.rs1 as usize].wrapping_add(r.inst.imm as u64);
-            let outcome = riscv::execute(hart, &mut self.process.mem, &r.inst, pc);
+            let addr = r.inst.data_address(hart.r[r.inst.rs1 as usize]);
+            let outcome = exec::execute(hart, &mut self.process.mem, &r.inst, pc);
             let (target, taken) = match outcome {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) => (target, true),
@@ -360,6 +361,7 @@ impl<E: DecodeEditor> Machine<E> {
                     SyscallResult::Exit(code) => Some(Stop::Exit(code)),
                     SyscallResult::Trap => Some(Stop::Fault(code::trap_at(
                         &self.process.mem,
+                        self.process.image.isa,
                         pc,
                         TrapCause::Stopped,
                     ))),
@@ -410,7 +412,7 @@ impl<E: DecodeEditor> Machine<E> {
     }
 
     fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
-        let trap = code::trap_at(&self.process.mem, pc, cause);
+        let trap = code::trap_at(&self.process.mem, self.process.image.isa, pc, cause);
         let Process { hart, mem, os, .. } = &mut self.process;
         hart.pc = pc;
         // A fault of a handler is a fault of the profiler: the program must not see it.

@@ -34,6 +34,14 @@ pub struct SymbolTable {
     addresses: FxHashMap<String, u64>,
 }
 
+/// A name for an address.
+pub(crate) struct NamedAddress {
+    pub name: String,
+    pub addr: u64,
+    pub is_global: bool,
+    pub is_function: bool,
+}
+
 /// A function symbol before names for the same address are merged.
 struct Candidate<'a> {
     addr: u64,
@@ -83,6 +91,40 @@ impl SymbolTable {
                     size: symbol.size().min(segment.end() - addr),
                     name,
                     rank,
+                });
+            }
+        }
+        SymbolTable {
+            functions: functions(candidates, segments),
+            addresses,
+        }
+    }
+
+    /// The table of names that were read from a file of another format. Global names in executable
+    /// segments that nothing says of are functions, too.
+    pub(crate) fn from_names(names: &[NamedAddress], segments: &[Segment]) -> SymbolTable {
+        let mut addresses = FxHashMap::default();
+        let mut candidates = Vec::new();
+        for NamedAddress {
+            name,
+            addr,
+            is_global,
+            is_function,
+        } in names
+        {
+            let segment = segments.iter().find(|s| s.addr <= *addr && *addr < s.end());
+            let Some(segment) = segment.filter(|_| !name.is_empty()) else {
+                continue;
+            };
+            if *is_global || !addresses.contains_key(name) {
+                addresses.insert(name.clone(), *addr);
+            }
+            if segment.perm.contains(Perm::X) && (*is_function || *is_global) {
+                candidates.push(Candidate {
+                    addr: *addr,
+                    size: 0,
+                    name,
+                    rank: (!is_function, true, if *is_global { 0 } else { 2 }),
                 });
             }
         }

@@ -26,8 +26,25 @@ pub enum TrapCause {
         /// The address of the access.
         addr: u64,
     },
+    /// An access that must be naturally aligned and is not, and that the operating system was asked
+    /// not to complete.
+    Misaligned {
+        /// The address of the access.
+        addr: u64,
+    },
     /// A breakpoint instruction.
     Breakpoint,
+    /// An arithmetic exception that is not disabled.
+    Arithmetic {
+        /// The exceptions, as in Alpha's exception summary: bit 1 invalid, 2 division by zero, 3
+        /// overflow, 4 underflow, 5 inexact, 6 integer overflow.
+        exceptions: u8,
+    },
+    /// A trap that the program raises by its code (Alpha's `gentrap`).
+    Raised {
+        /// The code.
+        code: i64,
+    },
     /// The operating system layer stopped the program for good (`Linux::stop_reason` says why).
     Stopped,
 }
@@ -56,7 +73,28 @@ impl fmt::Display for TrapCause {
             TrapCause::MisalignedAtomic { addr } => {
                 write!(f, "atomic access to {addr:#x}, which is not aligned")
             }
+            TrapCause::Misaligned { addr } => {
+                write!(f, "access to {addr:#x}, which is not aligned")
+            }
             TrapCause::Breakpoint => write!(f, "breakpoint"),
+            TrapCause::Arithmetic { exceptions } => {
+                const NAMES: [&str; 6] = [
+                    "invalid operation",
+                    "division by zero",
+                    "overflow",
+                    "underflow",
+                    "inexact result",
+                    "integer overflow",
+                ];
+                write!(f, "arithmetic exception:")?;
+                for (i, name) in NAMES.iter().enumerate() {
+                    if exceptions >> (i + 1) & 1 != 0 {
+                        write!(f, " {name}")?;
+                    }
+                }
+                Ok(())
+            }
+            TrapCause::Raised { code } => write!(f, "trap with code {code}"),
             TrapCause::Stopped => write!(f, "stopped in a system call"),
         }
     }

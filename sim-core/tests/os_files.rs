@@ -43,237 +43,258 @@ fn tree(writable: bool) -> Tree {
 
 #[test]
 fn without_a_root_there_are_no_files() {
-    let mut guest = Guest::new(&ProcessConfig::default());
-    for path in ["/", "/etc/passwd", ".", "/dev/null", "file", "../file"] {
-        assert_eq!(guest.open(path, 0), ENOENT, "{path}");
-    }
+    on_both(|| {
+        let mut guest = Guest::new(&ProcessConfig::default());
+        for path in ["/", "/etc/passwd", ".", "/dev/null", "file", "../file"] {
+            assert_eq!(guest.open(path, 0), ENOENT, "{path}");
+        }
+    });
 }
 
 #[test]
 fn reading_and_seeking() {
-    let Tree {
-        mut guest,
-        dir: _dir,
-    } = tree(false);
-    let fd = guest.open("/file", 0) as u64;
-    assert_eq!(fd, 3);
-    assert_eq!(guest.read(fd, 4), Ok(b"0123".to_vec()));
-    assert_eq!(guest.call(62, &[fd, -2i64 as u64, 1]), 2);
-    assert_eq!(guest.read(fd, 1000), Ok(b"23456789".to_vec()));
-    assert_eq!(guest.read(fd, 1000), Ok(vec![]));
-    assert_eq!(guest.call(67, &[fd, BUFFER, 3, 5]), 3);
-    assert_eq!(guest.get(BUFFER, 3), b"567");
-    assert_eq!(guest.call(67, &[fd, BUFFER, 3, u64::MAX]), EINVAL);
-    assert_eq!(guest.call(62, &[fd, 0, 2]), 10);
-    assert_eq!(guest.call(62, &[fd, -1i64 as u64, 0]), EINVAL);
-    // A duplicate shares the position.
-    let copy = guest.call(23, &[fd]) as u64;
-    assert_eq!(guest.call(62, &[fd, 8, 0]), 8);
-    assert_eq!(guest.read(copy, 9), Ok(b"89".to_vec()));
-    assert_eq!(guest.call(57, &[fd]), 0);
-    assert_eq!(guest.call(57, &[fd]), EBADF);
-    assert_eq!(guest.call(62, &[copy, 0, 0]), 0);
-    assert_eq!(guest.call(24, &[copy, 20, 0o2_000_000]), 20);
-    assert_eq!(guest.call(25, &[20, 1]), 1, "close on exec");
-    assert_eq!(guest.call(24, &[copy, copy, 0]), EINVAL);
-    // readv
-    guest.put_words(BUFFER, &[BUFFER + 64, 2, BUFFER + 80, 3]);
-    assert_eq!(guest.call(65, &[copy, BUFFER, 2]), 5);
-    assert_eq!(
-        (guest.get(BUFFER + 64, 2), guest.get(BUFFER + 80, 3)),
-        (b"01".to_vec(), b"234".to_vec())
-    );
-    // A buffer that ends at unmapped memory gets what fits.
-    assert_eq!(guest.call(62, &[copy, 0, 0]), 0);
-    assert_eq!(guest.call(63, &[copy, 0x14000 - 4, 10]), 4);
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        let fd = guest.open("/file", 0) as u64;
+        assert_eq!(fd, 3);
+        assert_eq!(guest.read(fd, 4), Ok(b"0123".to_vec()));
+        assert_eq!(guest.call(62, &[fd, -2i64 as u64, 1]), 2);
+        assert_eq!(guest.read(fd, 1000), Ok(b"23456789".to_vec()));
+        assert_eq!(guest.read(fd, 1000), Ok(vec![]));
+        assert_eq!(guest.call(67, &[fd, BUFFER, 3, 5]), 3);
+        assert_eq!(guest.get(BUFFER, 3), b"567");
+        assert_eq!(guest.call(67, &[fd, BUFFER, 3, u64::MAX]), EINVAL);
+        assert_eq!(guest.call(62, &[fd, 0, 2]), 10);
+        assert_eq!(guest.call(62, &[fd, -1i64 as u64, 0]), EINVAL);
+        // A duplicate shares the position.
+        let copy = guest.call(23, &[fd]) as u64;
+        assert_eq!(guest.call(62, &[fd, 8, 0]), 8);
+        assert_eq!(guest.read(copy, 9), Ok(b"89".to_vec()));
+        assert_eq!(guest.call(57, &[fd]), 0);
+        assert_eq!(guest.call(57, &[fd]), EBADF);
+        assert_eq!(guest.call(62, &[copy, 0, 0]), 0);
+        assert_eq!(guest.call(24, &[copy, 20, 0o2_000_000]), 20);
+        assert_eq!(guest.call(25, &[20, 1]), 1, "close on exec");
+        assert_eq!(guest.call(24, &[copy, copy, 0]), EINVAL);
+        // readv
+        guest.put_words(BUFFER, &[BUFFER + 64, 2, BUFFER + 80, 3]);
+        assert_eq!(guest.call(65, &[copy, BUFFER, 2]), 5);
+        assert_eq!(
+            (guest.get(BUFFER + 64, 2), guest.get(BUFFER + 80, 3)),
+            (b"01".to_vec(), b"234".to_vec())
+        );
+        // A buffer that ends at unmapped memory gets what fits.
+        assert_eq!(guest.call(62, &[copy, 0, 0]), 0);
+        assert_eq!(guest.call(63, &[copy, 0x14000 - 4, 10]), 4);
+    });
 }
 
 #[test]
 fn modes_owners_and_times_are_accepted_and_not_kept() {
-    for (writable, expected) in [(true, 0), (false, EROFS)] {
-        let Tree { mut guest, dir } = tree(writable);
-        let fd = guest.open("/file", 0) as u64;
-        let times = |dir: &tempfile::TempDir| {
-            std::fs::metadata(dir.path().join("root/file"))
-                .unwrap()
-                .modified()
-        };
-        let before = times(&dir).unwrap();
-        // fchmod, fchown, futimens; fchmodat, fchownat, utimensat
-        for (number, args) in [
-            (52, &[fd, 0o600][..]),
-            (55, &[fd, 0, 0]),
-            (88, &[fd, 0, 0, 0]),
-        ] {
-            assert_eq!(guest.call(number, args), expected, "call {number}");
-            assert_eq!(
-                guest.call(number, &[&[99][..], &args[1..]].concat()),
-                EBADF,
-                "call {number}"
-            );
+    on_both(|| {
+        for (writable, expected) in [(true, 0), (false, EROFS)] {
+            let Tree { mut guest, dir } = tree(writable);
+            let fd = guest.open("/file", 0) as u64;
+            let times = |dir: &tempfile::TempDir| {
+                std::fs::metadata(dir.path().join("root/file"))
+                    .unwrap()
+                    .modified()
+            };
+            let before = times(&dir).unwrap();
+            // fchmod, fchown, futimens; fchmodat, fchownat, utimensat
+            for (number, args) in [
+                (52, &[fd, 0o600][..]),
+                (55, &[fd, 0, 0]),
+                (88, &[fd, 0, 0, 0]),
+            ] {
+                assert_eq!(guest.call(number, args), expected, "call {number}");
+                assert_eq!(
+                    guest.call(number, &[&[99][..], &args[1..]].concat()),
+                    EBADF,
+                    "call {number}"
+                );
+            }
+            for (number, rest) in [(53, &[0o600][..]), (54, &[0, 0, 0]), (88, &[0, 0])] {
+                let path = guest.path("/file");
+                assert_eq!(
+                    guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
+                    expected,
+                    "call {number}"
+                );
+                let path = guest.path("/nowhere");
+                assert_eq!(
+                    guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
+                    ENOENT,
+                    "call {number}"
+                );
+            }
+            assert_eq!(times(&dir).unwrap(), before);
         }
-        for (number, rest) in [(53, &[0o600][..]), (54, &[0, 0, 0]), (88, &[0, 0])] {
-            let path = guest.path("/file");
-            assert_eq!(
-                guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
-                expected,
-                "call {number}"
-            );
-            let path = guest.path("/nowhere");
-            assert_eq!(
-                guest.call(number, &[&[AT_FDCWD, path][..], rest].concat()),
-                ENOENT,
-                "call {number}"
-            );
-        }
-        assert_eq!(times(&dir).unwrap(), before);
-    }
+    });
 }
 
 #[test]
 fn read_only_roots_stay_as_they_are() {
-    let Tree { mut guest, dir } = tree(false);
-    assert_eq!(guest.open("/file", O_WRONLY), EROFS);
-    assert_eq!(guest.open("/file", O_RDWR | O_TRUNC), EROFS);
-    assert_eq!(guest.open("/file", O_TRUNC), EROFS);
-    assert_eq!(guest.open("/new", O_WRONLY | O_CREAT), EROFS);
-    let path = guest.path("/file");
-    assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), EROFS);
-    assert_eq!(guest.call(276, &[AT_FDCWD, path, AT_FDCWD, path, 0]), EROFS);
-    let path = guest.path("/new");
-    assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o755]), EROFS);
-    let fd = guest.open("/file", 0) as u64;
-    assert_eq!(guest.call(46, &[fd, 0]), EROFS);
-    assert_eq!(guest.write(fd, b"x"), EBADF);
-    let path = guest.path("/file");
-    assert_eq!(guest.call(48, &[AT_FDCWD, path, 2]), EROFS);
-    assert_eq!(guest.call(48, &[AT_FDCWD, path, 4]), 0);
-    assert_eq!(guest.call(48, &[AT_FDCWD, path, 1]), EACCES);
-    assert_eq!(
-        std::fs::read(dir.path().join("root/file")).unwrap(),
-        b"0123456789"
-    );
-    assert_eq!(
-        std::fs::read_dir(dir.path().join("root")).unwrap().count(),
-        5
-    );
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(false);
+        assert_eq!(guest.open("/file", O_WRONLY), EROFS);
+        assert_eq!(guest.open("/file", O_RDWR | O_TRUNC), EROFS);
+        assert_eq!(guest.open("/file", O_TRUNC), EROFS);
+        assert_eq!(guest.open("/new", O_WRONLY | O_CREAT), EROFS);
+        let path = guest.path("/file");
+        assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), EROFS);
+        assert_eq!(guest.call(276, &[AT_FDCWD, path, AT_FDCWD, path, 0]), EROFS);
+        let path = guest.path("/new");
+        assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o755]), EROFS);
+        let fd = guest.open("/file", 0) as u64;
+        assert_eq!(guest.call(46, &[fd, 0]), EROFS);
+        let path = guest.path("/file");
+        assert_eq!(guest.call(45, &[path, 0]), EROFS);
+        let path = guest.path("/sub");
+        assert_eq!(guest.call(45, &[path, 0]), EISDIR);
+        assert_eq!(guest.write(fd, b"x"), EBADF);
+        let path = guest.path("/file");
+        assert_eq!(guest.call(48, &[AT_FDCWD, path, 2]), EROFS);
+        assert_eq!(guest.call(48, &[AT_FDCWD, path, 4]), 0);
+        assert_eq!(guest.call(48, &[AT_FDCWD, path, 1]), EACCES);
+        assert_eq!(
+            std::fs::read(dir.path().join("root/file")).unwrap(),
+            b"0123456789"
+        );
+        assert_eq!(
+            std::fs::read_dir(dir.path().join("root")).unwrap().count(),
+            5
+        );
+    });
 }
 
 #[test]
 fn writable_roots_can_be_changed() {
-    let Tree { mut guest, dir } = tree(true);
-    let root = dir.path().join("root");
-    let fd = guest.open("/sub/new", O_RDWR | O_CREAT | O_EXCL) as u64;
-    assert_eq!(guest.write(fd, b"hello"), 5);
-    assert_eq!(guest.call(68, &[fd, BUFFER, 1, 9]), 1);
-    assert_eq!(
-        std::fs::read(root.join("sub/new")).unwrap(),
-        b"hello\0\0\0\0h"
-    );
-    assert_eq!(guest.call(46, &[fd, 2]), 0);
-    assert_eq!(guest.call(82, &[fd]), 0);
-    assert_eq!(std::fs::read(root.join("sub/new")).unwrap(), b"he");
-    assert_eq!(guest.open("/sub/new", O_RDWR | O_CREAT | O_EXCL), EEXIST);
-    let fd = guest.open("/sub/new", O_WRONLY | O_APPEND) as u64;
-    assert_eq!(guest.write(fd, b"y"), 1);
-    assert_eq!(std::fs::read(root.join("sub/new")).unwrap(), b"hey");
-    let fd = guest.open("/created", O_CREAT) as u64;
-    assert_eq!(guest.read(fd, 1), Ok(vec![]));
-    guest.open("/file", O_WRONLY | O_TRUNC);
-    assert_eq!(std::fs::read(root.join("file")).unwrap(), b"");
-    let path = guest.path("/made");
-    assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o777]), 0);
-    assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o777]), EEXIST);
-    assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), EISDIR);
-    guest.put(BUFFER, b"/made/moved\0");
-    let path = guest.path("/sub/new");
-    assert_eq!(guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 1]), 0);
-    assert_eq!(
-        guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 1]),
-        ENOENT
-    );
-    assert_eq!(std::fs::read(root.join("made/moved")).unwrap(), b"hey");
-    let path = guest.path("/made");
-    assert_eq!(guest.call(35, &[AT_FDCWD, path, 0x200]), ENOTEMPTY);
-    let path = guest.path("/made/moved");
-    assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), 0);
-    let path = guest.path("/made");
-    assert_eq!(guest.call(35, &[AT_FDCWD, path, 0x200]), 0);
-    let path = guest.path("/");
-    assert!(guest.call(35, &[AT_FDCWD, path, 0x200]) < 0);
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        let root = dir.path().join("root");
+        let fd = guest.open("/sub/new", O_RDWR | O_CREAT | O_EXCL) as u64;
+        assert_eq!(guest.write(fd, b"hello"), 5);
+        assert_eq!(guest.call(68, &[fd, BUFFER, 1, 9]), 1);
+        assert_eq!(
+            std::fs::read(root.join("sub/new")).unwrap(),
+            b"hello\0\0\0\0h"
+        );
+        let path = guest.path("/sub/new");
+        assert_eq!(guest.call(45, &[path, 4]), 0);
+        assert_eq!(std::fs::read(root.join("sub/new")).unwrap(), b"hell");
+        assert_eq!(guest.call(46, &[fd, 2]), 0);
+        assert_eq!(guest.call(82, &[fd]), 0);
+        assert_eq!(std::fs::read(root.join("sub/new")).unwrap(), b"he");
+        assert_eq!(guest.open("/sub/new", O_RDWR | O_CREAT | O_EXCL), EEXIST);
+        let fd = guest.open("/sub/new", O_WRONLY | O_APPEND) as u64;
+        assert_eq!(guest.write(fd, b"y"), 1);
+        assert_eq!(std::fs::read(root.join("sub/new")).unwrap(), b"hey");
+        let fd = guest.open("/created", O_CREAT) as u64;
+        assert_eq!(guest.read(fd, 1), Ok(vec![]));
+        guest.open("/file", O_WRONLY | O_TRUNC);
+        assert_eq!(std::fs::read(root.join("file")).unwrap(), b"");
+        let path = guest.path("/made");
+        assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o777]), 0);
+        assert_eq!(guest.call(34, &[AT_FDCWD, path, 0o777]), EEXIST);
+        assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), EISDIR);
+        guest.put(BUFFER, b"/made/moved\0");
+        let path = guest.path("/sub/new");
+        assert_eq!(guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 1]), 0);
+        assert_eq!(
+            guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 1]),
+            ENOENT
+        );
+        assert_eq!(std::fs::read(root.join("made/moved")).unwrap(), b"hey");
+        let path = guest.path("/made");
+        assert_eq!(guest.call(35, &[AT_FDCWD, path, 0x200]), ENOTEMPTY);
+        let path = guest.path("/made/moved");
+        assert_eq!(guest.call(35, &[AT_FDCWD, path, 0]), 0);
+        let path = guest.path("/made");
+        assert_eq!(guest.call(35, &[AT_FDCWD, path, 0x200]), 0);
+        let path = guest.path("/");
+        assert!(guest.call(35, &[AT_FDCWD, path, 0x200]) < 0);
+    });
 }
 
 #[test]
 fn nothing_outside_of_the_root_is_reached() {
-    let Tree { mut guest, dir } = tree(true);
-    let secret = dir.path().join("outside/secret");
-    let host_path = secret.to_str().unwrap();
-    for path in [
-        "../outside/secret",
-        "/../outside/secret",
-        "/sub/../../outside/secret",
-        "/escape/secret",
-        "/escape",
-        "/host",
-        host_path,
-        "/sub/../escape/../outside/secret",
-    ] {
-        for flags in [
-            0,
-            O_RDWR,
-            O_RDWR | O_CREAT,
-            O_DIRECTORY,
-            O_WRONLY | O_CREAT | O_TRUNC,
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        let secret = dir.path().join("outside/secret");
+        let host_path = secret.to_str().unwrap();
+        for path in [
+            "../outside/secret",
+            "/../outside/secret",
+            "/sub/../../outside/secret",
+            "/escape/secret",
+            "/escape",
+            "/host",
+            host_path,
+            "/sub/../escape/../outside/secret",
         ] {
-            let result = guest.open(path, flags);
-            assert!(result < 0, "{path} {flags:#o}");
+            for flags in [
+                0,
+                O_RDWR,
+                O_RDWR | O_CREAT,
+                O_DIRECTORY,
+                O_WRONLY | O_CREAT | O_TRUNC,
+            ] {
+                let result = guest.open(path, flags);
+                assert!(result < 0, "{path} {flags:#o}");
+            }
+            let addr = guest.path(path);
+            assert!(guest.call(79, &[AT_FDCWD, addr, BUFFER, 0]) < 0, "{path}");
+            assert!(guest.call(49, &[addr]) < 0, "{path}");
         }
-        let addr = guest.path(path);
-        assert!(guest.call(79, &[AT_FDCWD, addr, BUFFER, 0]) < 0, "{path}");
-        assert!(guest.call(49, &[addr]) < 0, "{path}");
-    }
-    // Creating through a link that dangles outside must not follow it.
-    let addr = guest.path("/escape/new");
-    assert!(guest.call(34, &[AT_FDCWD, addr, 0o755]) < 0);
-    guest.put(BUFFER, b"/escape/moved\0");
-    let addr = guest.path("/file");
-    assert!(guest.call(276, &[AT_FDCWD, addr, AT_FDCWD, BUFFER, 0]) < 0);
-    assert_eq!(std::fs::read(&secret).unwrap(), b"secret");
-    assert_eq!(
-        std::fs::read_dir(dir.path().join("outside"))
-            .unwrap()
-            .count(),
-        1
-    );
-    // Removing the link removes the link.
-    let addr = guest.path("/escape");
-    assert_eq!(guest.call(35, &[AT_FDCWD, addr, 0]), 0);
-    assert!(secret.exists());
+        // Creating through a link that dangles outside must not follow it.
+        let addr = guest.path("/escape/new");
+        assert!(guest.call(34, &[AT_FDCWD, addr, 0o755]) < 0);
+        guest.put(BUFFER, b"/escape/moved\0");
+        let addr = guest.path("/file");
+        assert!(guest.call(276, &[AT_FDCWD, addr, AT_FDCWD, BUFFER, 0]) < 0);
+        assert_eq!(std::fs::read(&secret).unwrap(), b"secret");
+        assert_eq!(
+            std::fs::read_dir(dir.path().join("outside"))
+                .unwrap()
+                .count(),
+            1
+        );
+        // Removing the link removes the link.
+        let addr = guest.path("/escape");
+        assert_eq!(guest.call(35, &[AT_FDCWD, addr, 0]), 0);
+        assert!(secret.exists());
+    });
 }
 
 #[test]
 fn links_and_devices() {
-    let Tree {
-        mut guest,
-        dir: _dir,
-    } = tree(false);
-    let fd = guest.open("/link", 0) as u64;
-    assert_eq!(guest.read(fd, 9), Ok(b"inner".to_vec()));
-    assert_eq!(guest.open("/link", O_NOFOLLOW), ELOOP);
-    let path = guest.path("/link");
-    assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), 9);
-    assert_eq!(guest.get(BUFFER, 9), b"sub/inner");
-    assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 3]), 3);
-    let path = guest.path("/file");
-    assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), EINVAL);
-    let path = guest.path("/proc/self/exe");
-    assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), 5);
-    assert_eq!(guest.get(BUFFER, 5), b"/prog");
-    let null = guest.open("/dev/null", O_RDWR) as u64;
-    assert_eq!(guest.write(null, b"gone"), 4);
-    assert_eq!(guest.read(null, 4), Ok(vec![]));
-    let zero = guest.open("/dev/zero", 0) as u64;
-    assert_eq!(guest.read(zero, 4), Ok(vec![0; 4]));
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        let fd = guest.open("/link", 0) as u64;
+        assert_eq!(guest.read(fd, 9), Ok(b"inner".to_vec()));
+        assert_eq!(guest.open("/link", O_NOFOLLOW), ELOOP);
+        let path = guest.path("/link");
+        assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), 9);
+        assert_eq!(guest.get(BUFFER, 9), b"sub/inner");
+        assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 3]), 3);
+        let path = guest.path("/file");
+        assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), EINVAL);
+        let path = guest.path("/proc/self/exe");
+        assert_eq!(guest.call(78, &[AT_FDCWD, path, BUFFER, 100]), 5);
+        assert_eq!(guest.get(BUFFER, 5), b"/prog");
+        let null = guest.open("/dev/null", O_RDWR) as u64;
+        assert_eq!(guest.write(null, b"gone"), 4);
+        assert_eq!(guest.read(null, 4), Ok(vec![]));
+        let zero = guest.open("/dev/zero", 0) as u64;
+        assert_eq!(guest.read(zero, 4), Ok(vec![0; 4]));
+    });
 }
 
 #[test]
@@ -318,107 +339,115 @@ fn stat_structures() {
 
 #[test]
 fn directories_are_listed_in_order() {
-    let Tree {
-        mut guest,
-        dir: _dir,
-    } = tree(false);
-    let fd = guest.open("/", O_DIRECTORY) as u64;
-    assert_eq!(guest.open("/file", O_DIRECTORY), ENOTDIR);
-    assert_eq!(guest.open("/sub", O_WRONLY), EISDIR);
-    assert_eq!(guest.read(fd, 4), Err(EISDIR));
-    let mut names = Vec::new();
-    loop {
-        let count = guest.call(61, &[fd, BUFFER, 64]);
-        assert!(count >= 0);
-        if count == 0 {
-            break;
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        let fd = guest.open("/", O_DIRECTORY) as u64;
+        assert_eq!(guest.open("/file", O_DIRECTORY), ENOTDIR);
+        assert_eq!(guest.open("/sub", O_WRONLY), EISDIR);
+        assert_eq!(guest.read(fd, 4), Err(EISDIR));
+        let mut names = Vec::new();
+        loop {
+            let count = guest.call(61, &[fd, BUFFER, 64]);
+            assert!(count >= 0);
+            if count == 0 {
+                break;
+            }
+            let bytes = guest.get(BUFFER, count as usize);
+            let mut at = 0;
+            while at < bytes.len() {
+                let len = u16::from_le_bytes([bytes[at + 16], bytes[at + 17]]) as usize;
+                let name = &bytes[at + 19..at + len];
+                let end = name.iter().position(|&b| b == 0).unwrap();
+                names.push((
+                    String::from_utf8(name[..end].to_vec()).unwrap(),
+                    bytes[at + 18],
+                ));
+                at += len;
+            }
         }
-        let bytes = guest.get(BUFFER, count as usize);
-        let mut at = 0;
-        while at < bytes.len() {
-            let len = u16::from_le_bytes([bytes[at + 16], bytes[at + 17]]) as usize;
-            let name = &bytes[at + 19..at + len];
-            let end = name.iter().position(|&b| b == 0).unwrap();
-            names.push((
-                String::from_utf8(name[..end].to_vec()).unwrap(),
-                bytes[at + 18],
-            ));
-            at += len;
-        }
-    }
-    let expected = [
-        (".", 4),
-        ("..", 4),
-        ("escape", 10),
-        ("file", 8),
-        ("host", 10),
-        ("link", 10),
-        ("sub", 4),
-    ];
-    assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
-    assert_eq!(guest.call(62, &[fd, 0, 0]), 0);
-    assert_eq!(guest.call(61, &[fd, BUFFER, 8]), EINVAL);
-    assert!(guest.call(61, &[fd, BUFFER, 1000]) > 0);
+        let expected = [
+            (".", 4),
+            ("..", 4),
+            ("escape", 10),
+            ("file", 8),
+            ("host", 10),
+            ("link", 10),
+            ("sub", 4),
+        ];
+        assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
+        assert_eq!(guest.call(62, &[fd, 0, 0]), 0);
+        assert_eq!(guest.call(61, &[fd, BUFFER, 8]), EINVAL);
+        assert!(guest.call(61, &[fd, BUFFER, 1000]) > 0);
+    });
 }
 
 #[test]
 fn working_directory_and_relative_opens() {
-    let Tree {
-        mut guest,
-        dir: _dir,
-    } = tree(false);
-    assert_eq!(guest.call(17, &[BUFFER, 10]), 2);
-    assert_eq!(guest.get(BUFFER, 2), b"/\0");
-    let path = guest.path("sub");
-    assert_eq!(guest.call(49, &[path]), 0);
-    assert_eq!(guest.call(17, &[BUFFER, 3]), ERANGE);
-    assert_eq!(guest.call(17, &[BUFFER, 10]), 5);
-    assert_eq!(guest.get(BUFFER, 5), b"/sub\0");
-    assert!(guest.open("inner", 0) > 0);
-    assert!(guest.open("../file", 0) > 0);
-    let path = guest.path("../file");
-    assert_eq!(guest.call(49, &[path]), ENOTDIR);
-    let dir = guest.open("/", O_DIRECTORY) as u64;
-    let path = guest.path("file");
-    assert!(guest.call(56, &[dir, path, 0, 0]) > 0);
-    assert_eq!(guest.call(50, &[dir]), 0);
-    assert!(guest.open("file", 0) > 0);
-    let path = guest.path("file");
-    assert_eq!(guest.call(56, &[1, path, 0, 0]), ENOTDIR);
-    assert_eq!(guest.call(56, &[99, path, 0, 0]), EBADF);
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        assert_eq!(guest.call(17, &[BUFFER, 10]), 2);
+        assert_eq!(guest.get(BUFFER, 2), b"/\0");
+        let path = guest.path("sub");
+        assert_eq!(guest.call(49, &[path]), 0);
+        assert_eq!(guest.call(17, &[BUFFER, 3]), ERANGE);
+        assert_eq!(guest.call(17, &[BUFFER, 10]), 5);
+        assert_eq!(guest.get(BUFFER, 5), b"/sub\0");
+        assert!(guest.open("inner", 0) > 0);
+        assert!(guest.open("../file", 0) > 0);
+        let path = guest.path("../file");
+        assert_eq!(guest.call(49, &[path]), ENOTDIR);
+        let dir = guest.open("/", O_DIRECTORY) as u64;
+        let path = guest.path("file");
+        assert!(guest.call(56, &[dir, path, 0, 0]) > 0);
+        assert_eq!(guest.call(50, &[dir]), 0);
+        assert!(guest.open("file", 0) > 0);
+        let path = guest.path("file");
+        assert_eq!(guest.call(56, &[1, path, 0, 0]), ENOTDIR);
+        assert_eq!(guest.call(56, &[99, path, 0, 0]), EBADF);
+    });
 }
 
 #[test]
 fn open_files_are_limited() {
-    let Tree {
-        mut guest,
-        dir: _dir,
-    } = tree(false);
-    guest.put_words(BUFFER, &[6, 6]);
-    assert_eq!(guest.call(261, &[0, 7, BUFFER, 0]), 0);
-    for expected in 3..6 {
-        assert_eq!(guest.open("/file", 0), expected);
-    }
-    assert_eq!(guest.open("/file", 0), EMFILE);
-    assert_eq!(guest.call(23, &[0]), EMFILE);
-    assert_eq!(guest.call(59, &[BUFFER, 0]), EMFILE);
-    assert_eq!(guest.call(24, &[0, 6, 0]), EBADF);
-    guest.put_words(BUFFER, &[7, 7]);
-    assert_eq!(guest.call(261, &[0, 7, BUFFER, 0]), EPERM);
-    assert_eq!(guest.call(57, &[4]), 0);
-    assert_eq!(guest.open("/file", 0), 4);
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        guest.put_words(BUFFER, &[6, 6]);
+        assert_eq!(guest.call(261, &[0, 7, BUFFER, 0]), 0);
+        for expected in 3..6 {
+            assert_eq!(guest.open("/file", 0), expected);
+        }
+        assert_eq!(guest.open("/file", 0), EMFILE);
+        assert_eq!(guest.call(23, &[0]), EMFILE);
+        assert_eq!(guest.call(59, &[BUFFER, 0]), EMFILE);
+        assert_eq!(guest.call(24, &[0, 6, 0]), EBADF);
+        guest.put_words(BUFFER, &[7, 7]);
+        assert_eq!(guest.call(261, &[0, 7, BUFFER, 0]), EPERM);
+        assert_eq!(guest.call(57, &[4]), 0);
+        assert_eq!(guest.open("/file", 0), 4);
+    });
 }
 
 #[test]
 fn devices_and_pipes_of_the_host_are_not_opened() {
-    let Tree { mut guest, dir } = tree(true);
-    symlink("/dev/full", dir.path().join("root/full")).unwrap();
-    assert_eq!(
-        guest.open("/full", O_WRONLY),
-        ENOENT,
-        "the link is taken from the guest's root"
-    );
-    let socket = dir.path().join("root/socket");
-    let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
-    assert_eq!(guest.open("/socket", 0), EACCES);
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        symlink("/dev/full", dir.path().join("root/full")).unwrap();
+        assert_eq!(
+            guest.open("/full", O_WRONLY),
+            ENOENT,
+            "the link is taken from the guest's root"
+        );
+        let socket = dir.path().join("root/socket");
+        let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
+        assert_eq!(guest.open("/socket", 0), EACCES);
+    });
 }

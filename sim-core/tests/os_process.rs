@@ -56,13 +56,15 @@ fn initial_stack_is_that_of_linux() {
 
 #[test]
 fn randomness_comes_from_the_seed() {
-    let draw = |seed| {
-        let mut guest = Guest::new(&ProcessConfig { seed, ..config() });
-        assert_eq!(guest.call(278, &[BUFFER, 13, 0]), 13);
-        guest.get(BUFFER, 13)
-    };
-    assert_eq!(draw(1), draw(1));
-    assert_ne!(draw(1), draw(2));
+    on_both(|| {
+        let draw = |seed| {
+            let mut guest = Guest::new(&ProcessConfig { seed, ..config() });
+            assert_eq!(guest.call(278, &[BUFFER, 13, 0]), 13);
+            guest.get(BUFFER, 13)
+        };
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1), draw(2));
+    });
 }
 
 #[test]
@@ -114,28 +116,30 @@ fn impossible_configurations_are_refused() {
 
 #[test]
 fn time_is_simulated_time() {
-    let mut guest = Guest::new(&config());
-    guest.0.hart.counters.time_ns = 3_000_000_123;
-    assert_eq!(guest.call(113, &[0, BUFFER]), 0);
-    assert_eq!(
-        (guest.word(BUFFER), guest.word(BUFFER + 8)),
-        (EPOCH_SECONDS + 3, 123)
-    );
-    assert_eq!(guest.call(113, &[1, BUFFER]), 0);
-    assert_eq!((guest.word(BUFFER), guest.word(BUFFER + 8)), (3, 123));
-    assert_eq!(guest.call(113, &[77, BUFFER]), EINVAL);
-    assert_eq!(guest.call(169, &[BUFFER, 0]), 0);
-    assert_eq!(
-        (guest.word(BUFFER), guest.word(BUFFER + 8)),
-        (EPOCH_SECONDS + 3, 0)
-    );
-    assert_eq!(guest.call(153, &[BUFFER]), 300);
-    assert_eq!(guest.call(165, &[0, BUFFER]), 0);
-    assert_eq!(guest.word(BUFFER), 3);
-    guest.put_words(BUFFER, &[1, 5]);
-    assert_eq!(guest.call(101, &[BUFFER, 0]), 0);
-    guest.put_words(BUFFER, &[1, 1_000_000_000]);
-    assert_eq!(guest.call(115, &[1, 0, BUFFER, 0]), EINVAL);
+    on_both(|| {
+        let mut guest = Guest::new(&config());
+        guest.0.hart.counters.time_ns = 3_000_000_123;
+        assert_eq!(guest.call(113, &[0, BUFFER]), 0);
+        assert_eq!(
+            (guest.word(BUFFER), guest.word(BUFFER + 8)),
+            (EPOCH_SECONDS + 3, 123)
+        );
+        assert_eq!(guest.call(113, &[1, BUFFER]), 0);
+        assert_eq!((guest.word(BUFFER), guest.word(BUFFER + 8)), (3, 123));
+        assert_eq!(guest.call(113, &[77, BUFFER]), EINVAL);
+        assert_eq!(guest.call(169, &[BUFFER, 0]), 0);
+        assert_eq!(
+            (guest.word(BUFFER), guest.word(BUFFER + 8)),
+            (EPOCH_SECONDS + 3, 0)
+        );
+        assert_eq!(guest.call(153, &[BUFFER]), 300);
+        assert_eq!(guest.call(165, &[0, BUFFER]), 0);
+        assert_eq!(guest.word(BUFFER), 3);
+        guest.put_words(BUFFER, &[1, 5]);
+        assert_eq!(guest.call(101, &[BUFFER, 0]), 0);
+        guest.put_words(BUFFER, &[1, 1_000_000_000]);
+        assert_eq!(guest.call(115, &[1, 0, BUFFER, 0]), EINVAL);
+    });
 }
 
 #[test]
@@ -181,123 +185,133 @@ fn unknown_calls_warn_once_and_threads_are_refused() {
 
 #[test]
 fn exit_codes() {
-    assert_eq!(
-        Guest::new(&config()).raw(93, &[0x1_02]),
-        SyscallResult::Exit(2)
-    );
-    assert_eq!(
-        Guest::new(&config()).raw(94, &[255]),
-        SyscallResult::Exit(255)
-    );
+    on_both(|| {
+        assert_eq!(
+            Guest::new(&config()).raw(93, &[0x1_02]),
+            SyscallResult::Exit(2)
+        );
+        assert_eq!(
+            Guest::new(&config()).raw(94, &[255]),
+            SyscallResult::Exit(255)
+        );
+    });
 }
 
 #[test]
 fn waiting_for_ever_stops_the_run() {
-    let mut guest = Guest::new(&config());
-    guest.put(BUFFER, &7u32.to_le_bytes());
-    assert_eq!(guest.call(98, &[BUFFER, 129, 1]), 0);
-    assert_eq!(guest.call(98, &[BUFFER, 128, 8, 0]), EAGAIN);
-    assert_eq!(guest.raw(98, &[BUFFER, 128, 7, 0]), SyscallResult::Trap);
-    assert!(
-        guest
-            .0
-            .os
-            .stop_reason()
-            .unwrap()
-            .to_string()
-            .contains("futex")
-    );
+    on_both(|| {
+        let mut guest = Guest::new(&config());
+        guest.put(BUFFER, &7u32.to_le_bytes());
+        assert_eq!(guest.call(98, &[BUFFER, 129, 1]), 0);
+        assert_eq!(guest.call(98, &[BUFFER, 128, 8, 0]), EAGAIN);
+        assert_eq!(guest.raw(98, &[BUFFER, 128, 7, 0]), SyscallResult::Trap);
+        assert!(
+            guest
+                .0
+                .os
+                .stop_reason()
+                .unwrap()
+                .to_string()
+                .contains("futex")
+        );
+    });
 }
 
 #[test]
 fn streams_pass_bytes_untouched() {
-    let mut guest = Guest::new(&ProcessConfig {
-        stdin: Stdin::Bytes(b"\xff\x00in".to_vec()),
-        stdout: Output::Capture,
-        stderr: Output::Capture,
-        ..config()
+    on_both(|| {
+        let mut guest = Guest::new(&ProcessConfig {
+            stdin: Stdin::Bytes(b"\xff\x00in".to_vec()),
+            stdout: Output::Capture,
+            stderr: Output::Capture,
+            ..config()
+        });
+        assert_eq!(guest.read(0, 3), Ok(b"\xff\x00i".to_vec()));
+        assert_eq!(guest.read(0, 30), Ok(b"n".to_vec()));
+        assert_eq!(guest.read(0, 30), Ok(vec![]));
+        assert_eq!(guest.write(1, b"\x80out\n"), 5);
+        assert_eq!(guest.write(2, b"err"), 3);
+        assert_eq!(guest.0.os.captured_stdout(), b"\x80out\n");
+        assert_eq!(guest.0.os.captured_stderr(), b"err");
+        assert_eq!(guest.call(64, &[1, 0x500, 4]), EFAULT);
+        assert_eq!(guest.call(63, &[0, 0x500, 4]), EFAULT);
+        assert_eq!(guest.call(63, &[1, BUFFER, 4]), EBADF);
+        assert_eq!(guest.call(64, &[0, BUFFER, 4]), EBADF);
+        assert_eq!(guest.call(64, &[9, BUFFER, 4]), EBADF);
+        assert_eq!(guest.call(62, &[1, 0, 0]), ESPIPE);
+        assert_eq!(guest.call(29, &[1, 0x5413, BUFFER]), ENOTTY);
+        // writev: two pieces.
+        guest.put(BUFFER, b"ab");
+        guest.put_words(BUFFER + 16, &[BUFFER, 1, BUFFER + 1, 1]);
+        assert_eq!(guest.call(66, &[1, BUFFER + 16, 2]), 2);
+        assert!(guest.0.os.captured_stdout().ends_with(b"ab"));
+        assert_eq!(guest.call(66, &[1, BUFFER + 16, 1025]), EINVAL);
     });
-    assert_eq!(guest.read(0, 3), Ok(b"\xff\x00i".to_vec()));
-    assert_eq!(guest.read(0, 30), Ok(b"n".to_vec()));
-    assert_eq!(guest.read(0, 30), Ok(vec![]));
-    assert_eq!(guest.write(1, b"\x80out\n"), 5);
-    assert_eq!(guest.write(2, b"err"), 3);
-    assert_eq!(guest.0.os.captured_stdout(), b"\x80out\n");
-    assert_eq!(guest.0.os.captured_stderr(), b"err");
-    assert_eq!(guest.call(64, &[1, 0x500, 4]), EFAULT);
-    assert_eq!(guest.call(63, &[0, 0x500, 4]), EFAULT);
-    assert_eq!(guest.call(63, &[1, BUFFER, 4]), EBADF);
-    assert_eq!(guest.call(64, &[0, BUFFER, 4]), EBADF);
-    assert_eq!(guest.call(64, &[9, BUFFER, 4]), EBADF);
-    assert_eq!(guest.call(62, &[1, 0, 0]), ESPIPE);
-    assert_eq!(guest.call(29, &[1, 0x5413, BUFFER]), ENOTTY);
-    // writev: two pieces.
-    guest.put(BUFFER, b"ab");
-    guest.put_words(BUFFER + 16, &[BUFFER, 1, BUFFER + 1, 1]);
-    assert_eq!(guest.call(66, &[1, BUFFER + 16, 2]), 2);
-    assert!(guest.0.os.captured_stdout().ends_with(b"ab"));
-    assert_eq!(guest.call(66, &[1, BUFFER + 16, 1025]), EINVAL);
 }
 
 #[test]
 fn output_beyond_the_limit_stops_the_run() {
-    let config = ProcessConfig {
-        stdout: Output::Capture,
-        output_limit_bytes: Some(5),
-        ..config()
-    };
-    let mut guest = Guest::new(&config);
-    assert_eq!(guest.write(1, b"abc"), 3);
-    assert_eq!(guest.write(1, b"def"), 2);
-    assert_eq!(guest.raw(64, &[1, BUFFER, 1]), SyscallResult::Trap);
-    assert_eq!(
-        guest.0.os.stop_reason(),
-        Some(&StopReason::OutputLimit { bytes: 5 })
-    );
-    assert_eq!(guest.0.os.captured_stdout(), b"abcde");
+    on_both(|| {
+        let config = ProcessConfig {
+            stdout: Output::Capture,
+            output_limit_bytes: Some(5),
+            ..config()
+        };
+        let mut guest = Guest::new(&config);
+        assert_eq!(guest.write(1, b"abc"), 3);
+        assert_eq!(guest.write(1, b"def"), 2);
+        assert_eq!(guest.raw(64, &[1, BUFFER, 1]), SyscallResult::Trap);
+        assert_eq!(
+            guest.0.os.stop_reason(),
+            Some(&StopReason::OutputLimit { bytes: 5 })
+        );
+        assert_eq!(guest.0.os.captured_stdout(), b"abcde");
+    });
 }
 
 #[test]
 fn pipes_carry_bytes_and_report_closed_ends() {
-    let mut guest = Guest::new(&config());
-    assert_eq!(guest.call(59, &[BUFFER, 0o4000]), 0);
-    let (reader, writer) = (
-        u64::from(guest.half(BUFFER)),
-        u64::from(guest.half(BUFFER + 4)),
-    );
-    assert_eq!(guest.read(reader, 4), Err(EAGAIN));
-    assert_eq!(guest.write(writer, b"hello"), 5);
-    assert_eq!(guest.read(reader, 3), Ok(b"hel".to_vec()));
-    let copy = guest.call(23, &[writer]) as u64;
-    assert_eq!(guest.call(57, &[writer]), 0);
-    assert_eq!(guest.read(reader, 9), Ok(b"lo".to_vec()));
-    assert_eq!(guest.read(reader, 9), Err(EAGAIN));
-    assert_eq!(guest.call(57, &[copy]), 0);
-    assert_eq!(guest.read(reader, 9), Ok(vec![]));
+    on_both(|| {
+        let mut guest = Guest::new(&config());
+        assert_eq!(guest.call(59, &[BUFFER, 0o4000]), 0);
+        let (reader, writer) = (
+            u64::from(guest.half(BUFFER)),
+            u64::from(guest.half(BUFFER + 4)),
+        );
+        assert_eq!(guest.read(reader, 4), Err(EAGAIN));
+        assert_eq!(guest.write(writer, b"hello"), 5);
+        assert_eq!(guest.read(reader, 3), Ok(b"hel".to_vec()));
+        let copy = guest.call(23, &[writer]) as u64;
+        assert_eq!(guest.call(57, &[writer]), 0);
+        assert_eq!(guest.read(reader, 9), Ok(b"lo".to_vec()));
+        assert_eq!(guest.read(reader, 9), Err(EAGAIN));
+        assert_eq!(guest.call(57, &[copy]), 0);
+        assert_eq!(guest.read(reader, 9), Ok(vec![]));
 
-    assert_eq!(guest.call(59, &[BUFFER, 0]), 0);
-    let (reader, writer) = (
-        u64::from(guest.half(BUFFER)),
-        u64::from(guest.half(BUFFER + 4)),
-    );
-    assert_eq!(guest.raw(63, &[reader, BUFFER, 1]), SyscallResult::Trap);
-    assert!(
-        guest
-            .0
-            .os
-            .stop_reason()
-            .unwrap()
-            .to_string()
-            .contains("pipe")
-    );
-    let mut guest = Guest::new(&config());
-    assert_eq!(guest.call(59, &[BUFFER, 0]), 0);
-    assert_eq!(guest.call(57, &[reader.min(3)]), 0);
-    // SIGPIPE ends a program that does not care for it.
-    assert_eq!(
-        guest.raw(64, &[writer.min(4), BUFFER, 1]),
-        SyscallResult::Exit(128 + 13)
-    );
+        assert_eq!(guest.call(59, &[BUFFER, 0]), 0);
+        let (reader, writer) = (
+            u64::from(guest.half(BUFFER)),
+            u64::from(guest.half(BUFFER + 4)),
+        );
+        assert_eq!(guest.raw(63, &[reader, BUFFER, 1]), SyscallResult::Trap);
+        assert!(
+            guest
+                .0
+                .os
+                .stop_reason()
+                .unwrap()
+                .to_string()
+                .contains("pipe")
+        );
+        let mut guest = Guest::new(&config());
+        assert_eq!(guest.call(59, &[BUFFER, 0]), 0);
+        assert_eq!(guest.call(57, &[reader.min(3)]), 0);
+        // SIGPIPE ends a program that does not care for it.
+        assert_eq!(
+            guest.raw(64, &[writer.min(4), BUFFER, 1]),
+            SyscallResult::Exit(128 + 13)
+        );
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod os_support;
 
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
 use hps_sim_core::process::{ProcessConfig, layout};
 use hps_sim_core::trap::{Trap, TrapCause};
@@ -255,11 +256,12 @@ fn faults_reach_handlers() {
 #[test]
 fn exit_codes_of_faults() {
     let code = |cause| {
-        exit_code_of_fault(&Trap {
+        let trap = Trap {
             cause,
             pc: 0,
             encoding: 0,
-        })
+        };
+        exit_code_of_fault(Isa::Riscv64, &trap)
     };
     assert_eq!(code(TrapCause::LoadFault { addr: 0 }), 139);
     assert_eq!(code(TrapCause::FetchFault), 139);

@@ -3,10 +3,9 @@
 use anyhow::bail;
 use hps_dise::ProductionSet;
 use hps_productions::{ProductionFile, files};
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::Perm;
-use hps_sim_core::riscv;
 
 use crate::cli::DiseCommand;
 use crate::text::{Align, Table, print};
@@ -16,14 +15,23 @@ use crate::{productions, program};
 pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
     match command {
         DiseCommand::Check { files } => {
-            let set = productions::load(files, &[])?;
-            print(&check(&set))?;
+            print(&check(files)?)?;
         }
-        DiseCommand::Explain { files, program } => {
-            let set = productions::load(files, &[])?;
+        DiseCommand::Explain {
+            files,
+            program,
+            isa,
+        } => {
             let explanation = match program {
-                Some(program) => hps_dise::explain(&set, instructions(&*program::load(program)?)),
-                None => hps_dise::explain_classes(&set),
+                Some(program) => {
+                    let image = program::load(program, *isa)?;
+                    let set = productions::load(image.isa, files, &[])?;
+                    hps_dise::explain(&set, instructions(&image))
+                }
+                None => {
+                    let isa = isa.unwrap_or(program::DEFAULT_ISA);
+                    hps_dise::explain_classes(&productions::load(isa, files, &[])?)
+                }
             };
             print(&explanation.to_string())?;
         }
@@ -33,7 +41,20 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-fn check(set: &ProductionSet) -> String {
+/// What is to be said for each instruction set; once, if it is the same for all.
+fn check(files: &[String]) -> anyhow::Result<String> {
+    let mut said = Vec::new();
+    for isa in Isa::ALL {
+        said.push((isa, check_one(&productions::load(isa, files, &[])?)));
+    }
+    if said.iter().all(|(_, text)| *text == said[0].1) {
+        return Ok(said.remove(0).1);
+    }
+    let titled = |(isa, text): &(Isa, String)| format!("for {isa}:\n{text}");
+    Ok(said.iter().map(titled).collect::<Vec<_>>().join("\n"))
+}
+
+fn check_one(set: &ProductionSet) -> String {
     let report = hps_dise::check(set);
     let verdict = if report.is_clean() {
         "ok: nothing in the way of anything\n"
@@ -74,13 +95,20 @@ fn instructions(image: &ProgramImage) -> Vec<(u64, Inst)> {
         let bytes = image.segment_bytes(segment);
         let end = segment.addr + bytes.len() as u64;
         if functions.is_empty() {
-            sweep(bytes, segment.addr, segment.addr..end, &mut found);
+            sweep(
+                image.isa,
+                bytes,
+                segment.addr,
+                segment.addr..end,
+                &mut found,
+            );
         }
         for f in functions
             .iter()
             .filter(|f| segment.addr <= f.addr && f.addr < end)
         {
             sweep(
+                image.isa,
                 bytes,
                 segment.addr,
                 f.addr..(f.addr.saturating_add(f.size)).min(end),
@@ -93,7 +121,13 @@ fn instructions(image: &ProgramImage) -> Vec<(u64, Inst)> {
 
 /// Decodes one instruction after the other; `bytes` lie at `base`. Data between them counts only
 /// where it looks like an instruction.
-fn sweep(bytes: &[u8], base: u64, range: std::ops::Range<u64>, found: &mut Vec<(u64, Inst)>) {
+fn sweep(
+    isa: Isa,
+    bytes: &[u8],
+    base: u64,
+    range: std::ops::Range<u64>,
+    found: &mut Vec<(u64, Inst)>,
+) {
     let half = |at: u64| {
         let at = usize::try_from(at - base).ok()?;
         Some(u32::from(u16::from_le_bytes([
@@ -104,16 +138,17 @@ fn sweep(bytes: &[u8], base: u64, range: std::ops::Range<u64>, found: &mut Vec<(
     let mut pc = range.start;
     while pc < range.end {
         let Some(low) = half(pc) else { return };
-        let word = if low & 3 == 3 {
-            low | half(pc + 2).unwrap_or(0) << 16
-        } else {
+        let is_short = isa == Isa::Riscv64 && low & 3 != 3;
+        let word = if is_short {
             low
+        } else {
+            low | half(pc + 2).unwrap_or(0) << 16
         };
-        let inst = riscv::decode(word);
+        let inst = isa.decode(word);
         if inst.class != OpClass::Illegal {
             found.push((pc, inst));
         }
-        pc += if low & 3 == 3 { 4 } else { 2 };
+        pc += if is_short { 2 } else { 4 };
     }
 }
 
@@ -126,17 +161,23 @@ mod tests {
         // c.nop; addi a0, a0, 1; an illegal halfword; c.nop
         let bytes = [0x01, 0x00, 0x13, 0x05, 0x15, 0x00, 0x00, 0x00, 0x01, 0x00];
         let mut found = Vec::new();
-        sweep(&bytes, 0x1000, 0x1000..0x100a, &mut found);
+        sweep(Isa::Riscv64, &bytes, 0x1000, 0x1000..0x100a, &mut found);
         let places: Vec<(u64, u8)> = found.iter().map(|(pc, inst)| (*pc, inst.len)).collect();
         assert_eq!(places, [(0x1000, 2), (0x1002, 4), (0x1008, 2)]);
     }
 
     #[test]
     fn programs_have_instructions_and_productions_explain_them() {
-        let image = program::load("bwt").expect("comes with the project");
-        let all = instructions(&image);
-        assert!(all.len() > 1000 && all.iter().any(|(_, inst)| inst.class.is_call()));
-        let set = productions::load(&["hot_call_pair".to_string()], &[]).expect("built in");
+        for isa in Isa::ALL {
+            let image = program::load("bwt", Some(isa)).expect("comes with the project");
+            let all = instructions(&image);
+            assert!(all.len() > 1000 && all.iter().any(|(_, inst)| inst.class.is_call()));
+            explained(isa, &all);
+        }
+    }
+
+    fn explained(isa: Isa, all: &[(u64, Inst)]) {
+        let set = productions::load(isa, &["hot_call_pair".to_string()], &[]).expect("built in");
         let explanation = hps_dise::explain(&set, all.iter().copied());
         assert!(
             explanation
@@ -144,6 +185,6 @@ mod tests {
                 .iter()
                 .any(|g| g.classes.iter().any(|(name, _)| name.contains("call")))
         );
-        assert!(check(&set).contains("PT entries"));
+        assert!(check_one(&set).contains("PT entries"));
     }
 }

@@ -1,8 +1,9 @@
 //! `hps doctor`: what this host has, and what the lab can do with it.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use hps_sim_core::image::Isa;
 use hps_sim_core::memory::Memory;
 
 use crate::host;
@@ -36,8 +37,10 @@ pub fn doctor() -> anyhow::Result<u8> {
         memory_reserve(),
         overcommit(),
         disk(),
-        qemu(),
-        cross_compiler(),
+        qemu(Isa::Riscv64),
+        cross_compiler(Isa::Riscv64),
+        qemu(Isa::Alpha),
+        cross_compiler(Isa::Alpha),
         terminal(),
     ];
     findings.extend(native());
@@ -179,8 +182,8 @@ fn disk() -> Finding {
     }
 }
 
-fn tool(what: &'static str, names: &[&str], without: &str) -> Finding {
-    match host::find(names) {
+fn tool(what: &'static str, found: Option<PathBuf>, without: String) -> Finding {
+    match found {
         Some(path) => {
             let version =
                 host::version(&path).unwrap_or_else(|| "its version is unknown".to_string());
@@ -193,21 +196,35 @@ fn tool(what: &'static str, names: &[&str], without: &str) -> Finding {
         None => Finding {
             what,
             state: State::Missing,
-            detail: without.to_string(),
+            detail: without,
         },
     }
 }
 
-fn qemu() -> Finding {
-    let without = "no qemu-riscv64: `hps bench` prints speeds without ratios, tests against QEMU are left out. \
-                   Debian package: qemu-user";
-    tool("QEMU", &host::QEMU, without)
+fn qemu(isa: Isa) -> Finding {
+    let name = host::qemu_name(isa);
+    let without = format!(
+        "no {name}: `hps bench --isa {isa}` prints speeds without ratios, tests against QEMU fail. Debian package: \
+         qemu-user"
+    );
+    let what = match isa {
+        Isa::Riscv64 => "QEMU",
+        Isa::Alpha => "QEMU for Alpha",
+    };
+    tool(what, host::qemu(isa), without)
 }
 
-fn cross_compiler() -> Finding {
-    let without = "no riscv64-linux-gnu-gcc: the programs that come with the project run, but cannot be rebuilt, nor \
-                   own ones built here. Debian packages: gcc-riscv64-linux-gnu g++-riscv64-linux-gnu";
-    tool("cross compiler", &["riscv64-linux-gnu-gcc"], without)
+fn cross_compiler(isa: Isa) -> Finding {
+    let (what, package) = match isa {
+        Isa::Riscv64 => ("cross compiler", "riscv64"),
+        Isa::Alpha => ("Alpha compiler", "alpha"),
+    };
+    let name = host::cross_compiler_name(isa);
+    let without = format!(
+        "no {name}: the programs that come with the project run, but cannot be rebuilt, nor own ones built here. \
+         Debian packages: gcc-{package}-linux-gnu g++-{package}-linux-gnu"
+    );
+    tool(what, host::find(&[&name]), without)
 }
 
 /// What `hps shim` finds for an observer.

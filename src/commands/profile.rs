@@ -60,7 +60,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
             m.dise.repair_counters &= !args.unrepaired;
             m
         });
-    let image = program::load(args.program())?;
+    let image = program::load(args.program(), args.isa)?;
     let mut config = program::process_config(&args.guest, args.program(), args.arguments())?;
     // The program runs several times; its output is not what is asked for here.
     config.stdout = Output::Discard;

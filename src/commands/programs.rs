@@ -1,9 +1,11 @@
 //! `hps programs`: the programs that come with the project, and what they do when they run.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use hps_productions::{GridProbe, ProgramStatistics, UniqueAddresses};
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_workloads::Workload;
 use serde::Serialize;
@@ -18,6 +20,7 @@ struct Listed {
     name: &'static str,
     stands_for: &'static str,
     description: &'static str,
+    isa: &'static str,
     image_bytes: usize,
     /// With `--measure`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,19 +38,25 @@ struct Measured {
 /// Runs the command; the result is the exit code.
 pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
     if let Some(order) = &args.extract {
-        extract(order)?;
+        extract(order, args.isa.unwrap_or(program::DEFAULT_ISA))?;
         return Ok(0);
     }
     let size = workload_size(args.size);
+    let isas = args.isa.map_or(Isa::ALL.to_vec(), |isa| vec![isa]);
+    let wanted: Vec<(&Workload, Isa)> = hps_workloads::all()
+        .iter()
+        .flat_map(|workload| isas.iter().map(move |&isa| (workload, isa)))
+        .collect();
     let mut all = Vec::new();
     let bar = args
         .measure
-        .then(|| progress::bar(hps_workloads::all().len() as u64, "programs"));
-    for workload in hps_workloads::all() {
+        .then(|| progress::bar(wanted.len() as u64, "programs"));
+    for (workload, isa) in wanted {
         let measured = match &bar {
             Some(bar) => {
                 bar.set_message(workload.name);
-                let statistics = measure(workload, size)?;
+                let image = program::load_workload(workload, isa)?;
+                let statistics = measure(workload, &image, size)?;
                 bar.inc(1);
                 Some(Measured {
                     size: size.arg(),
@@ -60,7 +69,8 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
             name: workload.name,
             stands_for: workload.stands_for,
             description: workload.description,
-            image_bytes: workload.image_riscv64.len(),
+            isa: isa.name(),
+            image_bytes: program::image_of(workload, isa)?.len(),
             measured,
         });
     }
@@ -89,18 +99,23 @@ fn list(all: &[Listed]) -> String {
     let columns = [
         ("program", Align::Left),
         ("stands for", Align::Left),
+        ("instruction sets", Align::Left),
         ("description", Align::Left),
     ];
     let mut table = Table::new(&columns);
-    for p in all {
-        table.row([p.name, p.stands_for, p.description].map(str::to_string));
+    for images in all.chunk_by(|a, b| a.name == b.name) {
+        let p = &images[0];
+        let isas: Vec<&str> = images.iter().map(|image| image.isa).collect();
+        table.row([p.name, p.stands_for, &isas.join(", "), p.description].map(str::to_string));
     }
-    table.render() + "\nEach takes `small` or `large` as its argument: `hps run bwt small`.\n"
+    table.render()
+        + "\nEach takes `small` or `large` as its argument: `hps run bwt small` runs the image for riscv64,\n\
+           `hps run --isa alpha bwt small` that for alpha. They have the same sources and print the same.\n"
 }
 
 /// The columns of the paper's Figure 6.
 fn measured_table(all: &[Listed]) -> String {
-    let mut table = Table::new(&[("program", Align::Left)]);
+    let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
     for name in [
         "methods",
         "call sites",
@@ -129,7 +144,8 @@ fn measured_table(all: &[Listed]) -> String {
             s.instructions,
             s.unique_addresses.unwrap_or(0),
         ];
-        table.row([p.name.to_string()].into_iter().chain(numbers.map(grouped)));
+        let start = [p.name, p.isa].map(str::to_string);
+        table.row(start.into_iter().chain(numbers.map(grouped)));
     }
     table.render()
         + "\nMethods, call sites and call pairs are those that were executed; branches are conditional branches and\n\
@@ -137,9 +153,12 @@ fn measured_table(all: &[Listed]) -> String {
 }
 
 /// Runs a program functionally and counts; its output must be the expected one.
-fn measure(workload: &Workload, size: hps_workloads::Size) -> anyhow::Result<ProgramStatistics> {
-    let image = program::load(workload.name)?;
-    let process = program::process(&image, &program::captured(workload, size))?;
+fn measure(
+    workload: &Workload,
+    image: &Arc<ProgramImage>,
+    size: hps_workloads::Size,
+) -> anyhow::Result<ProgramStatistics> {
+    let process = program::process(image, &program::captured(workload, size))?;
     let mut probe = (
         GridProbe::with_memory(&[], None)?,
         UniqueAddresses::default(),
@@ -179,7 +198,7 @@ pub fn expect(
 }
 
 /// `NAME=FILE`: writes an image.
-fn extract(order: &str) -> anyhow::Result<()> {
+fn extract(order: &str, isa: Isa) -> anyhow::Result<()> {
     let (name, file) = order
         .split_once('=')
         .with_context(|| format!("--extract {order}: write NAME=FILE"))?;
@@ -190,12 +209,10 @@ fn extract(order: &str) -> anyhow::Result<()> {
             names.join(", ")
         );
     };
-    host::write_executable(Path::new(file), workload.image_riscv64).with_context(|| {
+    let image = program::image_of(workload, isa)?;
+    host::write_executable(Path::new(file), image).with_context(|| {
         format!("{file}: cannot be written; name a file in a folder that exists")
     })?;
-    print(&format!(
-        "{file}: {} bytes, for RISC-V Linux\n",
-        workload.image_riscv64.len()
-    ))?;
+    print(&format!("{file}: {} bytes, for {isa} Linux\n", image.len()))?;
     Ok(())
 }

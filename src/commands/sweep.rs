@@ -80,6 +80,9 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
             }
         }
     }
+    if !args.isa.is_empty() {
+        spec.isas.clone_from(&args.isa);
+    }
     match args.size {
         Some(Size::Small) => spec.size = InputSize::Small,
         Some(Size::Large) => spec.size = InputSize::Large,
@@ -135,6 +138,9 @@ fn report(args: &SweepArgs, plan: &Plan, rows: &[Row]) -> anyhow::Result<()> {
         return Ok(());
     }
     writeln!(out, "{}", hps_plots::summary_table(rows))?;
+    if let Some(table) = hps_plots::isa_table(rows) {
+        writeln!(out, "{table}")?;
+    }
     for note in &info.notes {
         writeln!(out, "{note}")?;
     }
@@ -163,6 +169,7 @@ fn command_line(args: &SweepArgs) -> String {
     let mut words = vec!["hps sweep".to_string()];
     words.extend(args.spec.iter().map(|p| p.display().to_string()));
     words.extend(args.program.iter().map(|p| format!("--program {p}")));
+    words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
     if let Some(size) = args.size {
         words.push(format!(
             "--size {}",

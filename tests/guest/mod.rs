@@ -15,7 +15,7 @@ use std::sync::Arc;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, PipelineProbe};
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 use hps_sim_core::process::{Process, ProcessConfig};
@@ -54,10 +54,42 @@ pub fn machine() -> MachineConfig {
     MachineConfig::preset("hps-4wide").unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// A program of the project on an instruction set.
+pub type Subject = (&'static Workload, Isa);
+
+/// Every program of the project on every instruction set.
+pub fn everywhere() -> Vec<Subject> {
+    hps_workloads::all()
+        .iter()
+        .flat_map(|w| Isa::ALL.map(|isa| (w, isa)))
+        .collect()
+}
+
+/// Every program of the project on RISC-V, and on the other instruction sets three that differ:
+/// integers, floating point, and jumps to computed targets.
+pub fn mostly_riscv() -> Vec<Subject> {
+    let mut subjects = everywhere();
+    subjects
+        .retain(|(w, isa)| *isa == Isa::Riscv64 || ["chess", "ray", "interp"].contains(&w.name));
+    subjects
+}
+
+/// What a message calls a subject.
+pub fn title((workload, isa): Subject) -> String {
+    format!("{} on {isa}", workload.name)
+}
+
+/// The image of a program of the project.
+pub fn image(name: &str, isa: Isa) -> &'static [u8] {
+    find(name)
+        .image(isa.name())
+        .unwrap_or_else(|| panic!("{name}: no image for {isa}"))
+}
+
 /// A fresh process of a program of the project; its output is captured.
-pub fn workload(name: &str, size: Size) -> Process {
+pub fn workload(name: &str, isa: Isa, size: Size) -> Process {
     let workload = find(name);
-    let image = ProgramImage::parse(workload.image_riscv64, name).unwrap_or_else(|e| panic!("{e}"));
+    let image = ProgramImage::parse(image(name, isa), name).unwrap_or_else(|e| panic!("{e}"));
     process(
         image,
         &captured(&[&[name], &workload.args(size)[..]].concat()),
@@ -104,8 +136,9 @@ pub fn outcome_of_core<E: DecodeEditor, P: PipelineProbe>(core: &mut Core<E, P>)
 
 /// Runs an executable file under QEMU in a folder.
 #[track_caller]
-pub fn qemu(program: &Path, args: &[&str], folder: &Path, stdin: &[u8]) -> Outcome {
-    let mut child = Command::new("qemu-riscv64")
+pub fn qemu(isa: Isa, program: &Path, args: &[&str], folder: &Path, stdin: &[u8]) -> Outcome {
+    let emulator = format!("qemu-{isa}");
+    let mut child = Command::new(&emulator)
         .arg(program)
         .args(args)
         .current_dir(folder)
@@ -115,7 +148,7 @@ pub fn qemu(program: &Path, args: &[&str], folder: &Path, stdin: &[u8]) -> Outco
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| {
-            panic!("qemu-riscv64 does not start ({e}): install Debian's package qemu-user, as test.sh does")
+            panic!("{emulator} does not start ({e}): install Debian's package qemu-user, as test.sh does")
         });
     let mut pipe = child.stdin.take().expect("a pipe");
     pipe.write_all(stdin).expect("QEMU takes its input");

@@ -6,10 +6,14 @@
 //! `workloads/build.sh` builds the images from their sources.
 #![warn(missing_docs)]
 
+/// The instruction sets for which there are images: 64-bit RISC-V, and Alpha. All of a program's
+/// images have the same sources and print the same.
+pub const ISAS: [&str; 2] = ["riscv64", "alpha"];
+
 /// How much work a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Five to six million instructions.
+    /// Five to seven million instructions.
     Small,
     /// Several hundred million instructions.
     Large,
@@ -37,8 +41,9 @@ pub struct Workload {
     pub stands_for: &'static str,
     /// What it does, in one sentence.
     pub description: &'static str,
-    /// The ELF image for 64-bit RISC-V Linux, statically linked, with symbols and line tables.
-    pub image_riscv64: &'static [u8],
+    /// The images by instruction set, in the order of [`ISAS`]: ELF executables for Linux, statically
+    /// linked, with symbols and line tables.
+    pub images: [(&'static str, &'static [u8]); ISAS.len()],
     /// Standard output of a small run.
     pub expected_small: &'static str,
     /// Standard output of a large run.
@@ -59,12 +64,10 @@ impl Workload {
         }
     }
 
-    /// The image for the instruction set of that name (`"riscv64"`), if there is one.
+    /// The image for the instruction set of that name (one of [`ISAS`]), if there is one.
     pub fn image(&self, isa: &str) -> Option<&'static [u8]> {
-        match isa {
-            "riscv64" => Some(self.image_riscv64),
-            _ => None,
-        }
+        let of_isa = |(name, _): &&(&str, _)| *name == isa;
+        self.images.iter().find(of_isa).map(|(_, image)| *image)
     }
 }
 
@@ -85,7 +88,13 @@ macro_rules! workload {
             name: $name,
             stands_for: $stands_for,
             description: $description,
-            image_riscv64: include_bytes!(concat!("../images/riscv64/", $name)),
+            images: [
+                (
+                    ISAS[0],
+                    include_bytes!(concat!("../images/riscv64/", $name)),
+                ),
+                (ISAS[1], include_bytes!(concat!("../images/alpha/", $name))),
+            ],
             expected_small: include_str!(concat!("../expected/", $name, ".small.txt")),
             expected_large: include_str!(concat!("../expected/", $name, ".large.txt")),
         }

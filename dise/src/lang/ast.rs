@@ -157,4 +157,50 @@ impl File {
             warnings: Vec::new(),
         }
     }
+
+    /// How much has been said so far.
+    #[must_use]
+    pub fn mark(&self) -> [usize; 11] {
+        [
+            self.consts.len(),
+            self.params.len(),
+            self.registers.len(),
+            self.inits.len(),
+            self.counters.len(),
+            self.handlers.len(),
+            self.data.len(),
+            self.sequences.len(),
+            self.controls.len(),
+            self.productions.len(),
+            self.warnings.len(),
+        ]
+    }
+
+    /// Forgets what was said after a mark.
+    pub fn truncate(&mut self, mark: [usize; 11]) {
+        let [
+            consts,
+            params,
+            registers,
+            inits,
+            counters,
+            handlers,
+            data,
+            sequences,
+            controls,
+            productions,
+            warnings,
+        ] = mark;
+        self.consts.truncate(consts);
+        self.params.truncate(params);
+        self.registers.truncate(registers);
+        self.inits.truncate(inits);
+        self.counters.truncate(counters);
+        self.handlers.truncate(handlers);
+        self.data.truncate(data);
+        self.sequences.truncate(sequences);
+        self.controls.truncate(controls);
+        self.productions.truncate(productions);
+        self.warnings.truncate(warnings);
+    }
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::inst::OpClass;
 
 use crate::config::MAX_SEQUENCE;
 use crate::error::{Diagnostic, DiseError};
 use crate::lang::ast::{Control, File, Replacement, SequenceBody};
 use crate::lang::layout::place;
 use crate::lang::lower::Lowering;
+use crate::lang::parser::dise_register;
 use crate::lang::sequence;
 use crate::lang::source::{Name, Source};
 use crate::lang::symbols::Symbols;
@@ -17,7 +18,7 @@ use crate::set::{DataArea, Handler, LoadOptions};
 use crate::tables::{Micro, Production, Sequence, Tables, Template};
 
 /// What a set of files compiles to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     pub tables: Tables,
     pub symbols: Symbols,
@@ -32,8 +33,13 @@ pub(crate) struct Compiled {
 pub(crate) fn compile(files: &[Arc<File>], options: &LoadOptions) -> Result<Compiled, DiseError> {
     let files: Vec<&File> = files.iter().map(AsRef::as_ref).collect();
     let mut out = Compiled {
-        symbols: Symbols::collect(&files, &options.params)?,
-        ..Compiled::default()
+        tables: Tables::default(),
+        symbols: Symbols::collect(&files, &options.params, options.isa)?,
+        handlers: Vec::new(),
+        code: Vec::new(),
+        data: Vec::new(),
+        register_init: Vec::new(),
+        warnings: Vec::new(),
     };
     for file in &files {
         out.warnings.extend(file.warnings.iter().cloned());
@@ -344,7 +350,7 @@ fn unique<'a>(source: &Source, labels: impl Iterator<Item = &'a Name>) -> Result
             let message = format!("label `{}` is defined twice", label.text);
             return Err(source.error_help(label.at, message, "use another label"));
         }
-        if hps_sim_core::riscv::parse_register(&label.text).is_some_and(|r| r >= reg::DISE) {
+        if dise_register(&label.text).is_some() {
             return Err(source.error(label.at, format!("`{}` is a register", label.text)));
         }
     }

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use hps_sim_core::inst::{Inst, Op, reg};
-use hps_sim_core::riscv::asm::{OperandHook, assemble};
-use hps_sim_core::riscv::{encode, parse_register, register_name};
+use hps_sim_core::asm::OperandHook;
+use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::ast::Line;
+use crate::lang::constant::{address_instructions, load_address, load_immediate};
 use crate::lang::expression::parse_expression;
 use crate::lang::operands::Piece;
 use crate::lang::source::{Name, Source, nearest};
@@ -77,11 +78,12 @@ impl Early<'_> {
         }
         .split_mnemonic();
         let operands = rest.split_operands();
+        let isa = self.symbols.isa;
         match (mnemonic, operands.as_slice()) {
-            ("li", [_, value]) => Ok(load_immediate(0, self.literal(*value)?).len() as u64),
+            ("li", [_, value]) => Ok(load_immediate(isa, 1, self.literal(*value)?).len() as u64),
             ("la", [_, name]) => match self.symbols.values.get(name.text) {
-                Some(value) => Ok(load_immediate(0, *value).len() as u64),
-                None => Ok(2),
+                Some(value) => Ok(load_immediate(isa, 1, *value).len() as u64),
+                None => Ok(address_instructions(isa)),
             },
             _ => Ok(1),
         }
@@ -116,7 +118,7 @@ pub(super) fn code(
             unresolved: RefCell::new(None),
         };
         for inst in instructions(placed.line, pc, source, &hook)? {
-            let word = encode(&inst).ok_or_else(|| {
+            let word = symbols.isa.encode(&inst).ok_or_else(|| {
                 let message = format!("`{}` cannot be encoded in a handler", inst.op.mnemonic());
                 let help = "DISE branches and calls belong in replacement sequences; immediates must fit the encoding";
                 source.error_help(placed.line.at, message, help)
@@ -139,20 +141,21 @@ fn instructions(
     }
     .split_mnemonic();
     let operands = rest.split_operands();
+    let isa = hook.symbols.isa;
     match (mnemonic, operands.as_slice()) {
         ("li" | "la", [register, value]) => {
-            let rd = integer_register(source, *register)?;
+            let rd = integer_register(isa, source, *register)?;
             let target = hook
                 .immediate(value.text)
                 .ok_or_else(|| hook.unknown(source, *value))?;
             if mnemonic == "li" || hook.symbols.values.contains_key(value.text) {
-                return Ok(load_immediate(rd, target));
+                return Ok(load_immediate(isa, rd, target));
             }
-            load_address(rd, (target as u64).wrapping_sub(pc) as i64)
-                .ok_or_else(|| source.error(value.at, "the address is more than 2 GiB away"))
+            load_address(isa, rd, target as u64, pc)
+                .ok_or_else(|| source.error(value.at, "the address is too far away"))
         }
         ("li" | "la", _) => Err(source.error(line.at, format!("`{mnemonic}` takes 2 operands"))),
-        _ => match assemble(&line.text, pc, hook) {
+        _ => match isa.assemble(&line.text, pc, hook) {
             Ok(inst) => Ok(vec![inst]),
             Err(error) => {
                 let help = hook
@@ -169,59 +172,13 @@ fn instructions(
     }
 }
 
-fn integer_register(source: &Source, piece: Piece<'_>) -> Result<u8, DiseError> {
-    match parse_register(piece.text) {
+fn integer_register(isa: Isa, source: &Source, piece: Piece<'_>) -> Result<u8, DiseError> {
+    match isa.parse_register(piece.text) {
         Some(register) if register < reg::FP => Ok(register),
         _ => {
-            let known: Vec<&str> = (0..reg::FP).map(register_name).collect();
+            let known: Vec<&str> = (0..reg::FP).map(|r| isa.register_name(r)).collect();
             Err(source.unknown(&piece.name(), "register", known, "use an integer register"))
         }
-    }
-}
-
-/// `rd = value` in one to eight instructions: upper and lower parts, shifted into place from the
-/// top.
-fn load_immediate(rd: u8, value: i64) -> Vec<Inst> {
-    let low = value << 52 >> 52;
-    if value == low {
-        return vec![inst(Op::Addi, rd, reg::ZERO, value)];
-    }
-    let high = value.wrapping_sub(low);
-    if i32::try_from(value).is_ok() {
-        let mut out = vec![inst(Op::Lui, rd, reg::ZERO, i64::from(high as i32))];
-        if low != 0 {
-            out.push(inst(Op::Addiw, rd, rd, low));
-        }
-        return out;
-    }
-    let shift = high.trailing_zeros();
-    let mut out = load_immediate(rd, high >> shift);
-    out.push(inst(Op::Slli, rd, rd, i64::from(shift)));
-    if low != 0 {
-        out.push(inst(Op::Addi, rd, rd, low));
-    }
-    out
-}
-
-/// `rd = pc + distance` in two instructions.
-fn load_address(rd: u8, distance: i64) -> Option<Vec<Inst>> {
-    let low = distance << 52 >> 52;
-    let high = i32::try_from(distance - low).ok()?;
-    Some(vec![
-        inst(Op::Auipc, rd, reg::ZERO, i64::from(high)),
-        inst(Op::Addi, rd, rd, low),
-    ])
-}
-
-fn inst(op: Op, rd: u8, rs1: u8, imm: i64) -> Inst {
-    let rd = if rd == reg::ZERO { reg::SINK } else { rd };
-    Inst {
-        op,
-        class: op.class(),
-        rd,
-        rs1,
-        imm,
-        ..Inst::illegal(4)
     }
 }
 
@@ -257,7 +214,7 @@ impl Hook<'_, '_> {
 impl OperandHook for Hook<'_, '_> {
     fn register(&self, token: &str) -> Option<u8> {
         let register = self.symbols.registers.get(token).copied();
-        if register.is_none() && parse_register(token).is_none() {
+        if register.is_none() && self.symbols.isa.parse_register(token).is_none() {
             *self.unresolved.borrow_mut() = Some(token.to_owned());
         }
         register
@@ -277,66 +234,5 @@ impl OperandHook for Hook<'_, '_> {
             *self.unresolved.borrow_mut() = Some(token.to_owned());
         }
         value.ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What the instructions of `load_immediate` compute.
-    fn run(code: &[Inst]) -> i64 {
-        code.iter().fold(0_i64, |value, i| match i.op {
-            Op::Addi if i.rs1 == reg::ZERO => i.imm,
-            Op::Addi => value.wrapping_add(i.imm),
-            Op::Addiw => i64::from(value.wrapping_add(i.imm) as i32),
-            Op::Lui => i.imm,
-            Op::Slli => value << i.imm,
-            _ => unreachable!("{:?}", i.op),
-        })
-    }
-
-    #[test]
-    fn immediates_of_every_size() {
-        let mut values = vec![
-            0,
-            1,
-            -1,
-            2047,
-            2048,
-            -2048,
-            -2049,
-            0x7fff_ffff,
-            0x8000_0000,
-            -0x8000_0000,
-        ];
-        values.extend([
-            0x7fff_f800,
-            0xffff_ffff,
-            i64::MAX,
-            i64::MIN,
-            0x2_0000_0000,
-            0x1234_5678_9abc_def0,
-        ]);
-        values.extend(
-            (0..64).flat_map(|s| [1_i64 << s, (1_i64 << s).wrapping_sub(1), !(1_i64 << s)]),
-        );
-        for value in values {
-            let code = load_immediate(5, value);
-            assert_eq!(run(&code), value, "{value:#x}");
-            assert!(
-                code.len() <= 8 && code.iter().all(|i| encode(i).is_some()),
-                "{value:#x}"
-            );
-        }
-    }
-
-    #[test]
-    fn addresses_within_two_gib() {
-        for distance in [0, 4, -4, 0x800, 0x7ff, -0x801, 0x7fff_0000] {
-            let code = load_address(5, distance).unwrap();
-            assert_eq!(code[0].imm + code[1].imm, distance);
-        }
-        assert!(load_address(5, 1 << 32).is_none());
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use hps_sim_core::asm::NoHook;
+use hps_sim_core::isa::Isa;
+
 use crate::error::DiseError;
 use crate::lang::ast::{Expr, File};
 use crate::lang::compile::Compiled;
@@ -14,8 +17,6 @@ use crate::set::{DataArea, Handler};
 const PAGE: u64 = 4096;
 /// Handlers start at multiples of this.
 const HANDLER_ALIGN: u64 = 16;
-/// `addi zero, zero, 0`, between handlers.
-const NOP: u32 = 0x13;
 /// The most guest memory that handlers and data may take together.
 const MAX_IMAGE: u64 = 1 << 30;
 
@@ -79,12 +80,13 @@ pub(super) fn place(files: &[&File], base: u64, out: &mut Compiled) -> Result<()
             return Err(source.error(name.at, message));
         }
     }
+    let (nop, d_ret) = (word(out.symbols.isa, "nop"), word(out.symbols.isa, "d_ret"));
     for (source, name, layout, address) in &layouts {
         let words = handler::code(layout, *address, source, &out.symbols)?;
         while base + (out.code.len() as u64) < *address {
-            out.code.extend(NOP.to_le_bytes());
+            out.code.extend(nop.to_le_bytes());
         }
-        if !words.contains(&D_RET) {
+        if !words.contains(&d_ret) {
             let message = format!("handler `{}` never returns", name.text);
             out.warnings.push(source.diagnostic(
                 name.at,
@@ -103,8 +105,11 @@ pub(super) fn place(files: &[&File], base: u64, out: &mut Compiled) -> Result<()
     Ok(())
 }
 
-/// Encoding of `d_ret`: custom-0, `funct3` 2.
-const D_RET: u32 = 0x200b;
+/// The encoding of an instruction without operands.
+fn word(isa: Isa, text: &str) -> u32 {
+    let inst = isa.assemble(text, 0, &NoHook).ok();
+    inst.and_then(|inst| isa.encode(&inst)).unwrap_or_default()
+}
 
 fn positive(
     symbols: &Symbols,

@@ -108,10 +108,11 @@ fn token(
     at: usize,
     c: char,
 ) -> Result<(Kind, usize, usize, usize), DiseError> {
-    if c.is_ascii_alphabetic() || c == '_' {
+    // `$` begins names of registers of Alpha.
+    if c.is_ascii_alphabetic() || matches!(c, '_' | '$') {
         let end = at
             + span(&text[at..], |c| {
-                c.is_ascii_alphanumeric() || c == '_' || c == '.'
+                c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$')
             });
         return Ok((Kind::Word, at, end, end));
     }

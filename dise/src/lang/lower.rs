@@ -1,7 +1,8 @@
 //! Patterns to pattern-table entries: a disjunction of conjunctions, one entry each.
 
+use hps_sim_core::alpha::registers;
 use hps_sim_core::inst::{Op, OpClass, reg};
-use hps_sim_core::riscv::parse_register;
+use hps_sim_core::isa::Isa;
 
 use crate::config::MAX_PATTERNS;
 use crate::error::DiseError;
@@ -213,14 +214,22 @@ impl Lowering<'_> {
                     let message = format!("{value} is not the number of a register (0 to 63)");
                     return Err(self.source.error(*at, message));
                 }
+                if register {
+                    let isa = self.symbols.isa;
+                    return Ok(Operand::Register(isa, machine_number(isa, value as u8)));
+                }
                 Ok(Operand::Number(number(left, value)))
             }
         }
     }
 
     fn operation(&self, name: &Name) -> Result<Operand, DiseError> {
-        let op = Op::from_mnemonic(&name.text).ok_or_else(|| {
-            let known = Op::ALL.iter().map(|op| op.mnemonic());
+        let op = Op::from_mnemonic(self.symbols.isa, &name.text).ok_or_else(|| {
+            let isa = Some(self.symbols.isa);
+            let known = Op::ALL
+                .iter()
+                .filter(|op| op.isa().is_none() || op.isa() == isa)
+                .map(|op| op.mnemonic());
             self.source.unknown(
                 name,
                 "operation",
@@ -237,20 +246,32 @@ impl Lowering<'_> {
     }
 
     fn machine_register(&self, name: &Name) -> Result<Operand, DiseError> {
-        match parse_register(&name.text) {
-            Some(register) if register < reg::DISE => Ok(Operand::Number(i128::from(register))),
+        let isa = self.symbols.isa;
+        match isa.parse_register(&name.text) {
+            Some(register) if register < reg::DISE => Ok(Operand::Register(isa, register)),
             _ => {
-                let known: Vec<&str> = (0..reg::DISE)
-                    .map(hps_sim_core::riscv::register_name)
-                    .collect();
+                let known: Vec<&str> = (0..reg::DISE).map(|r| isa.register_name(r)).collect();
                 Err(self.source.unknown(
                     name,
                     "register",
                     known,
-                    "use a name of the ABI, x0 to x31 or f0 to f31",
+                    match isa {
+                        Isa::Riscv64 => "use a name of the ABI, x0 to x31 or f0 to f31",
+                        Isa::Alpha => "use a name of the ABI, $0 to $31 or $f0 to $f31",
+                    },
                 ))
             }
         }
+    }
+}
+
+/// The number that the machine gives the register that the instruction set calls by this number;
+/// floating-point registers from 32.
+fn machine_number(isa: Isa, number: u8) -> u8 {
+    match isa {
+        Isa::Riscv64 => number,
+        Isa::Alpha if number < reg::FP => registers::number(number),
+        Isa::Alpha => registers::fp_number(number - reg::FP),
     }
 }
 

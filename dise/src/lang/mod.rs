@@ -8,12 +8,13 @@
 //! | [`parser`], `expression`, `pattern_parser` | tokens to that |
 //! | `symbols` | constants, parameters, registers, addresses; expressions |
 //! | `lower` | patterns to pattern-table entries |
-//! | `operands`, `sequence` | replacement sequences |
-//! | `handler`, `layout` | handlers to guest code, and where it lies |
+//! | `operands`, `shorthand`, `sequence` | replacement sequences |
+//! | `handler`, `constant`, `layout` | handlers to guest code, and where it lies |
 //! | `compile` | a whole set of files |
 
 pub mod ast;
 pub(crate) mod compile;
+mod constant;
 mod expression;
 mod handler;
 mod layout;
@@ -23,5 +24,6 @@ mod operands;
 pub mod parser;
 mod pattern_parser;
 mod sequence;
+mod shorthand;
 pub mod source;
 mod symbols;

@@ -1,7 +1,7 @@
 //! Operands of replacement instructions: literals and directives for the instantiation logic.
 
 use hps_sim_core::inst::reg;
-use hps_sim_core::riscv::{parse_register, register_name};
+use hps_sim_core::isa::Isa;
 
 use crate::error::DiseError;
 use crate::lang::expression::parse_expression;
@@ -85,6 +85,20 @@ pub(super) enum Bank {
     Float,
 }
 
+/// Directives for registers.
+const DIRECTIVES: [(&str, RegisterSource); 3] = [
+    ("T.RS", RegisterSource::Rs),
+    ("T.RT", RegisterSource::Rt),
+    ("T.RD", RegisterSource::Rd),
+];
+
+fn register_directive(text: &str) -> Option<RegisterSource> {
+    let found = DIRECTIVES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text));
+    found.map(|(_, from)| *from)
+}
+
 /// Resolves operands.
 pub(super) struct Operands<'a> {
     pub symbols: &'a Symbols,
@@ -98,32 +112,29 @@ impl Operands<'_> {
         piece: Piece<'_>,
         bank: Bank,
     ) -> Result<(u8, RegisterSource), DiseError> {
-        let directive = [
-            ("T.RS", RegisterSource::Rs),
-            ("T.RT", RegisterSource::Rt),
-            ("T.RD", RegisterSource::Rd),
-        ];
-        if let Some((_, from)) = directive
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(piece.text))
-        {
-            return Ok((reg::ZERO, *from));
+        let isa = self.symbols.isa;
+        if let Some(from) = register_directive(piece.text) {
+            return Ok((reg::ZERO, from));
         }
         let named = self
             .symbols
             .registers
             .get(piece.text)
             .copied()
-            .or_else(|| parse_register(piece.text));
+            .or_else(|| isa.parse_register(piece.text));
         let Some(register) = named else {
-            let mut known: Vec<&str> = directive.map(|(name, _)| name).to_vec();
+            let mut known: Vec<&str> = DIRECTIVES.map(|(name, _)| name).to_vec();
             known.extend(self.symbols.registers.keys().map(String::as_str));
-            known.extend((0..reg::DISE + reg::DISE_COUNT).map(|r| -> &str { register_name(r) }));
+            known
+                .extend((0..reg::DISE + reg::DISE_COUNT).map(|r| -> &str { isa.register_name(r) }));
             let help = "use a name of the ABI, dr0 to dr15, T.RS, T.RT or T.RD";
             return Err(self.source.unknown(&piece.name(), "register", known, help));
         };
         let is_float = (reg::FP..reg::DISE).contains(&register);
-        if is_float != (bank == Bank::Float) {
+        // Alpha's `$f31` is the zero register, too.
+        let fits = is_float == (bank == Bank::Float)
+            || isa == Isa::Alpha && bank == Bank::Float && register == reg::ZERO;
+        if !fits {
             let expected = if is_float {
                 "an integer or DISE register"
             } else {
@@ -133,6 +144,13 @@ impl Operands<'_> {
             return Err(self.source.error(piece.at, message));
         }
         Ok((register, RegisterSource::Literal))
+    }
+
+    /// The piece names a register or a directive for one.
+    pub fn is_register(&self, piece: Piece<'_>) -> bool {
+        register_directive(piece.text).is_some()
+            || self.symbols.registers.contains_key(piece.text)
+            || self.symbols.isa.parse_register(piece.text).is_some()
     }
 
     /// An expression, a directive, or a directive plus or minus an expression.

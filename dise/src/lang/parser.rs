@@ -1,5 +1,8 @@
 //! Statements of a production file. Hand-written recursive descent.
 
+use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
+
 use crate::config::MAX_COUNTERS;
 use crate::error::DiseError;
 use crate::lang::ast::{Control, File, Line, Production, Replacement, SequenceBody};
@@ -7,22 +10,26 @@ use crate::lang::lexer::{Kind, Token, tokens};
 use crate::lang::source::{Name, Source, nearest};
 
 /// Words that start a definition.
-pub const KEYWORDS: [&str; 7] = [
-    "const", "param", "register", "init", "counter", "handler", "data",
+pub const KEYWORDS: [&str; 8] = [
+    "const", "param", "register", "init", "counter", "handler", "data", "isa",
 ];
 
 /// How deep expressions and patterns may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// Parses a file.
+/// Parses a file, and keeps what is for one instruction set.
 ///
 /// # Errors
 /// [`DiseError::Text`] at the first place that cannot be read.
-pub fn parse(source: Source) -> Result<File, DiseError> {
+pub fn parse(source: Source, isa: Isa) -> Result<File, DiseError> {
     let tokens = tokens(&source)?;
     let mut parser = Parser::new(source, tokens);
     while parser.peek().kind != Kind::End {
+        let before = parser.file.mark();
         parser.statement()?;
+        if parser.section.is_some_and(|section| section != isa) {
+            parser.file.truncate(before);
+        }
     }
     Ok(parser.file)
 }
@@ -33,6 +40,8 @@ pub(super) struct Parser {
     tokens: Vec<Token>,
     position: usize,
     depth: usize,
+    /// The instruction set that statements are for; none: for every one.
+    section: Option<Isa>,
 }
 
 impl Parser {
@@ -43,6 +52,7 @@ impl Parser {
             tokens,
             position: 0,
             depth: 0,
+            section: None,
         }
     }
 
@@ -388,9 +398,29 @@ impl Parser {
                 let register = self.name("a DISE register")?;
                 self.file.counters.push((counter, register));
             }
+            "isa" => self.section = self.instruction_set()?,
             _ => self.binding(keyword)?,
         }
         self.expect(";", &format!("at the end of the {keyword} definition"))
+    }
+
+    /// The name of an instruction set, or `any`.
+    fn instruction_set(&mut self) -> Result<Option<Isa>, DiseError> {
+        let name = self.name("the name of an instruction set, or `any`")?;
+        if name.text == "any" {
+            return Ok(None);
+        }
+        match Isa::from_name(&name.text) {
+            Some(isa) => Ok(Some(isa)),
+            None => {
+                let known = Isa::ALL.map(Isa::name).into_iter().chain(["any"]);
+                let help = "use riscv64, alpha or any";
+                Err(self
+                    .file
+                    .source
+                    .unknown(&name, "instruction set", known, help))
+            }
+        }
     }
 
     /// `const`, `param`, `init`: name and expression; `register`: name and register.
@@ -426,8 +456,8 @@ pub(super) fn is_trigger(word: &str) -> bool {
 
 /// A register `dr0` to `dr15` in the machine's numbering.
 pub(super) fn dise_register(name: &str) -> Option<u8> {
-    use hps_sim_core::inst::reg;
-    let register = hps_sim_core::riscv::parse_register(name)?;
+    // The same in every instruction set.
+    let register = Isa::Riscv64.parse_register(name)?;
     (reg::DISE..reg::DISE + reg::DISE_COUNT)
         .contains(&register)
         .then_some(register)

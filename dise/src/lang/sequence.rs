@@ -5,14 +5,17 @@
 
 use std::collections::BTreeMap;
 
+use hps_sim_core::alpha;
+use hps_sim_core::format::{AlphaOperand, Format, Operand};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::ops::Operand;
+use hps_sim_core::isa::Isa;
 
 use crate::config::MAX_SEQUENCE;
 use crate::error::DiseError;
 use crate::lang::ast::Line;
 use crate::lang::operands::{Bank, Operands, Piece};
 use crate::lang::parser::is_trigger;
+use crate::lang::shorthand;
 use crate::lang::source::Source;
 use crate::lang::symbols::Symbols;
 use crate::tables::{ImmediateSource, RegisterSource, Template};
@@ -85,19 +88,19 @@ impl Context<'_> {
         if is_trigger(mnemonic) && rest.text.is_empty() {
             return Ok(Template::Trigger);
         }
-        let (op, pieces) = self.expand_pseudo(mnemonic, line.at, rest)?;
-        self.instruction(op, line.at, &pieces)
+        let (op, imm, pieces) = self.expand_pseudo(mnemonic, line.at, rest)?;
+        self.instruction(op, imm, line.at, &pieces)
     }
 
-    /// The operation and its full operands: shorthand gets those that it leaves out.
+    /// The operation, its immediate so far, and its full operands: shorthand gets those that it
+    /// leaves out.
     fn expand_pseudo<'p>(
         &self,
         mnemonic: &str,
         at: usize,
         rest: Piece<'p>,
-    ) -> Result<(Op, Vec<Piece<'p>>), DiseError> {
+    ) -> Result<(Op, i64, Vec<Piece<'p>>), DiseError> {
         let given = rest.split_operands();
-        let fixed = |text: &'static str| Piece { text, at };
         let arity = |n: usize| {
             if given.len() == n {
                 Ok(())
@@ -105,51 +108,41 @@ impl Context<'_> {
                 Err(self.arity(mnemonic, at, n))
             }
         };
-        let (op, pieces) = match mnemonic {
-            "call" | "d_call" => {
-                arity(1)?;
-                (Op::DiseCall, vec![strip_parentheses(given[0])])
-            }
-            "nop" => {
-                arity(0)?;
-                (Op::Addi, vec![fixed("zero"), fixed("zero"), fixed("0")])
-            }
-            "li" | "la" => {
-                arity(2)?;
-                (Op::Addi, vec![given[0], fixed("zero"), given[1]])
-            }
-            "mv" => {
-                arity(2)?;
-                (Op::Addi, vec![given[0], given[1], fixed("0")])
-            }
-            "not" => {
-                arity(2)?;
-                (Op::Xori, vec![given[0], given[1], fixed("-1")])
-            }
-            "neg" => {
-                arity(2)?;
-                (Op::Sub, vec![given[0], fixed("zero"), given[1]])
-            }
-            "j" => {
-                arity(1)?;
-                (Op::Jal, vec![fixed("zero"), given[0]])
-            }
-            "beqz" | "bnez" => {
-                arity(2)?;
-                let op = if mnemonic == "beqz" { Op::Beq } else { Op::Bne };
-                (op, vec![given[0], fixed("zero"), given[1]])
-            }
-            _ => (self.operation(mnemonic, at)?, given),
+        if matches!(mnemonic, "call" | "d_call") {
+            arity(1)?;
+            return Ok((Op::DiseCall, 0, vec![strip_parentheses(given[0])]));
+        }
+        let Some(shorthand) = shorthand::find(self.isa(), mnemonic) else {
+            let (op, imm) = self.operation(mnemonic, at)?;
+            return Ok((op, imm, given));
         };
-        Ok((op, pieces))
+        arity(shorthand.written)?;
+        let fill = |item: &&'static str| match item.strip_prefix('$').map(str::as_bytes) {
+            // The count above guarantees that the operand is there.
+            Some([digit]) => given[usize::from(digit - b'1')],
+            _ => Piece { text: item, at },
+        };
+        let pieces = shorthand.operands.iter().map(fill).collect();
+        Ok((shorthand.op, 0, pieces))
     }
 
-    fn operation(&self, mnemonic: &str, at: usize) -> Result<Op, DiseError> {
-        let pseudo = [
-            "call", "nop", "li", "la", "mv", "not", "neg", "j", "beqz", "bnez", "T.INSN",
-        ];
-        let Some(op) = Op::from_mnemonic(mnemonic) else {
-            let known = Op::ALL.iter().map(|op| op.mnemonic()).chain(pseudo);
+    fn isa(&self) -> Isa {
+        self.operands.symbols.isa
+    }
+
+    /// The operation of a mnemonic, and the immediate that qualifiers in it make.
+    fn operation(&self, mnemonic: &str, at: usize) -> Result<(Op, i64), DiseError> {
+        let isa = self.isa();
+        let found = match isa {
+            Isa::Riscv64 => Op::from_mnemonic(isa, mnemonic).map(|op| (op, 0)),
+            Isa::Alpha => alpha::asm::operation(mnemonic),
+        };
+        let Some((op, imm)) = found else {
+            let known = Op::ALL
+                .iter()
+                .filter(|op| op.isa().is_none_or(|of| of == isa))
+                .map(|op| op.mnemonic());
+            let known = known.chain(shorthand::names()).chain(["call", "T.INSN"]);
             let name = Piece { text: mnemonic, at }.name();
             let help = "a sequence holds instructions, call(HANDLER) and T.INSN";
             return Err(self.source().unknown(&name, "instruction", known, help));
@@ -162,7 +155,9 @@ impl Context<'_> {
             OpClass::FenceI | OpClass::Fence | OpClass::Csr => {
                 "cannot stand in a replacement sequence"
             }
-            _ => return Ok(op),
+            OpClass::CallIndirect | OpClass::Return => "cannot stand in a replacement sequence",
+            _ if op.format() == Format::AlphaPal => "cannot stand in a replacement sequence",
+            _ => return Ok((op, imm)),
         };
         let message = format!("`{mnemonic}` {refused}");
         Err(self.source().error_help(at, message, "call a handler"))
@@ -178,8 +173,20 @@ impl Context<'_> {
         )
     }
 
-    fn instruction(&self, op: Op, at: usize, pieces: &[Piece<'_>]) -> Result<Template, DiseError> {
-        let operands = op.format().operands();
+    fn instruction(
+        &self,
+        op: Op,
+        imm: i64,
+        at: usize,
+        pieces: &[Piece<'_>],
+    ) -> Result<Template, DiseError> {
+        let operands: Vec<Operand> = op
+            .format()
+            .operands()
+            .iter()
+            .filter(|operand| **operand != Operand::Alpha(AlphaOperand::Qualifiers))
+            .copied()
+            .collect();
         let optional = operands.iter().filter(|o| is_rounding(**o)).count();
         if pieces.len() > operands.len() || pieces.len() + optional < operands.len() {
             return Err(self.arity(op.mnemonic(), at, operands.len() - optional));
@@ -188,6 +195,7 @@ impl Context<'_> {
             inst: Inst {
                 op,
                 class: op.class(),
+                imm,
                 ..Inst::illegal(4)
             },
             rd: RegisterSource::Literal,
@@ -266,11 +274,76 @@ impl Context<'_> {
             Operand::RoundingMode | Operand::RoundingModeExact => {
                 draft.inst.imm = self.rounding(piece)?
             }
+            Operand::Alpha(operand) => self.alpha_operand(draft, operand, piece)?,
             Operand::Csr | Operand::Zimm | Operand::FenceSets => {
                 return Err(self.source().error(
                     piece.at,
                     "this operand cannot stand in a replacement sequence",
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    fn alpha_operand(
+        &self,
+        draft: &mut Draft,
+        operand: AlphaOperand,
+        piece: Piece<'_>,
+    ) -> Result<(), DiseError> {
+        use AlphaOperand as A;
+        let ops = &self.operands;
+        match operand {
+            A::RaWritten | A::RcWritten => {
+                (draft.inst.rd, draft.rd) = ops.register(piece, Bank::Integer)?;
+            }
+            A::FaWritten | A::FcWritten => {
+                (draft.inst.rd, draft.rd) = ops.register(piece, Bank::Float)?;
+            }
+            A::RaFirst => (draft.inst.rs1, draft.rs1) = ops.register(piece, Bank::Integer)?,
+            A::FaFirst => (draft.inst.rs1, draft.rs1) = ops.register(piece, Bank::Float)?,
+            A::RaStored => (draft.inst.rs2, draft.rs2) = ops.register(piece, Bank::Integer)?,
+            A::FaStored | A::FbSecond => {
+                (draft.inst.rs2, draft.rs2) = ops.register(piece, Bank::Float)?;
+            }
+            A::RaStoredWritten => {
+                (draft.inst.rs2, draft.rs2) = ops.register(piece, Bank::Integer)?;
+                (draft.inst.rd, draft.rd) = (draft.inst.rs2, draft.rs2);
+            }
+            A::RcKept | A::FcKept => {
+                let bank = match operand {
+                    A::RcKept => Bank::Integer,
+                    _ => Bank::Float,
+                };
+                let (register, from) = ops.register(piece, bank)?;
+                if from != RegisterSource::Literal {
+                    let message = "what a conditional move keeps cannot be a directive";
+                    return Err(self.source().error(piece.at, message));
+                }
+                (draft.inst.rs3, draft.inst.rd) = (register, register);
+            }
+            A::RbOrLiteral if ops.is_register(piece) => {
+                (draft.inst.rs2, draft.rs2) = ops.register(piece, Bank::Integer)?;
+            }
+            A::RbOrLiteral => draft.inst.imm = alpha::LITERAL | self.ranged(piece, 0, 255)?,
+            // Without a base it is an absolute address or a constant.
+            A::MemDisp16 if piece.split_memory().is_none() => {
+                (draft.inst.imm, draft.imm) = ops.immediate(piece)?;
+            }
+            A::MemDisp16 => self.memory(draft, Operand::MemLoad, piece)?,
+            A::RbAddress => self.memory(draft, Operand::Address, piece)?,
+            A::MemDisp16High => {
+                self.memory(draft, Operand::MemLoad, piece)?;
+                if draft.imm != ImmediateSource::Literal {
+                    let message = "a directive cannot stand here";
+                    return Err(self.source().error_help(piece.at, message, "use `lda`"));
+                }
+                draft.inst.imm <<= 16;
+            }
+            A::Disp21 => self.target(draft, piece)?,
+            A::JumpHint | A::Qualifiers | A::PalFunction => {
+                let message = "this operand cannot stand in a replacement sequence";
+                return Err(self.source().error(piece.at, message));
             }
         }
         Ok(())

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hps_sim_core::isa::Isa;
+
 use crate::error::DiseError;
 use crate::lang::ast::{Expr, File};
 use crate::lang::parser::{KEYWORDS, dise_register};
@@ -11,8 +13,10 @@ use crate::lang::source::{Name, Source};
 const MAX: i64 = u32::MAX as i64;
 
 /// Names of a set of files. They share one name space.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Symbols {
+    /// The instruction set of the program, whose registers and instructions are meant.
+    pub isa: Isa,
     /// Constants, parameters and `MAX`.
     pub values: BTreeMap<String, i64>,
     /// Names of DISE registers, in the machine's numbering.
@@ -25,8 +29,18 @@ pub(crate) struct Symbols {
 
 impl Symbols {
     /// Collects parameters, constants and registers. Addresses come later.
-    pub fn collect(files: &[&File], overrides: &HashMap<String, i64>) -> Result<Self, DiseError> {
-        let mut symbols = Symbols::default();
+    pub fn collect(
+        files: &[&File],
+        overrides: &HashMap<String, i64>,
+        isa: Isa,
+    ) -> Result<Self, DiseError> {
+        let mut symbols = Symbols {
+            isa,
+            values: BTreeMap::new(),
+            registers: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            params: Vec::new(),
+        };
         symbols.values.insert("MAX".to_owned(), MAX);
         for file in files {
             for (name, default) in &file.params {
@@ -115,7 +129,7 @@ impl Symbols {
         } else {
             self.registers.contains_key(&name.text)
         };
-        let machine = hps_sim_core::riscv::parse_register(&name.text).is_some();
+        let machine = self.isa.parse_register(&name.text).is_some();
         let dotted = name.text.contains('.');
         if !(other || machine || dotted || KEYWORDS.contains(&name.text.as_str())) {
             return Ok(());

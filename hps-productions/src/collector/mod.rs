@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hps_dise::{DiseConfig, DiseEngine, DiseError, LoadOptions, ProductionSet};
 use hps_profile::{CallPair, Profile, ProfileKind, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
@@ -146,14 +147,16 @@ impl CollectorOptions {
 /// let profile = collector.read(&machine.process)?;
 /// ```
 ///
-/// One collector serves one run: a second installation starts its profile anew.
+/// One collector serves one run: a second installation starts its profile anew. The process says which
+/// instruction set's handlers are installed.
 #[derive(Clone, Debug)]
 pub struct Collector {
     kind: Option<ProfileKind>,
     point: SamplePoint,
     dise: DiseConfig,
     streams: Option<StreamConfig>,
-    set: ProductionSet,
+    /// The productions for each instruction set, in the order of [`Isa::ALL`].
+    sets: [ProductionSet; 2],
     accumulator: Arc<Mutex<Accumulator>>,
 }
 
@@ -228,22 +231,25 @@ impl Collector {
             .chain(options.params(kind))
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
-        let set = files::load(
-            files,
-            &LoadOptions {
-                params,
+        let load = |isa| -> Result<ProductionSet, CollectorError> {
+            let load = LoadOptions {
+                params: params.clone(),
+                isa,
                 ..LoadOptions::default()
-            },
-        )?;
-        // Found now rather than at installation.
-        set.engine(&options.dise)?;
+            };
+            let set = files::load(files, &load)?;
+            // Found now rather than at installation.
+            set.engine(&options.dise)?;
+            Ok(set)
+        };
+        let sets = [load(Isa::ALL[0])?, load(Isa::ALL[1])?];
         let accumulator = Accumulator::new(options.streams.as_ref(), point)?;
         Ok(Collector {
             kind,
             point,
             dise: options.dise.clone(),
             streams: options.streams.clone(),
-            set,
+            sets,
             accumulator: Arc::new(Mutex::new(accumulator)),
         })
     }
@@ -261,29 +267,24 @@ impl Collector {
         self.point
     }
 
-    /// The productions.
+    /// The productions for programs of an instruction set.
     #[must_use]
-    pub fn productions(&self) -> &ProductionSet {
-        &self.set
+    pub fn productions(&self, isa: Isa) -> &ProductionSet {
+        &self.sets[usize::from(Isa::ALL[1] == isa)]
     }
 
-    /// Guest addresses of the handlers and their data. Nothing outside it is written by a handler.
+    /// Guest addresses of the handlers and their data, in a process of whatever instruction set.
+    /// Nothing outside it is written by a handler.
     #[must_use]
     pub fn guest_range(&self) -> Range<u64> {
-        let code = self.set.handler_image();
-        let start = code.first().map_or(layout::HANDLER_BASE, |(base, _)| *base);
-        let code_end = code
-            .iter()
-            .map(|(base, bytes)| base + bytes.len() as u64)
-            .max()
-            .unwrap_or(start);
-        let data_end = self
-            .set
-            .data_areas()
-            .iter()
-            .map(|area| area.address + area.size)
-            .max();
-        let end = data_end.unwrap_or(start).max(code_end);
+        let end = |set: &ProductionSet| {
+            let code = set.handler_image();
+            let code_end = code.iter().map(|(base, bytes)| base + bytes.len() as u64);
+            let data_end = set.data_areas().iter().map(|area| area.address + area.size);
+            code_end.chain(data_end).max()
+        };
+        let start = layout::HANDLER_BASE;
+        let end = self.sets.iter().filter_map(end).max().unwrap_or(start);
         start..page_align_up(end).unwrap_or(end)
     }
 
@@ -293,10 +294,11 @@ impl Collector {
     /// # Errors
     /// If the memory cannot be mapped, for example because a collector is installed already.
     pub fn install(&self, process: &mut Process) -> Result<DiseEngine, CollectorError> {
-        self.map(&mut process.mem)?;
-        self.set.init_registers(&mut process.hart.r);
+        let set = self.productions(process.image.isa);
+        self.map(set, &mut process.mem)?;
+        set.init_registers(&mut process.hart.r);
         *self.lock() = Accumulator::new(self.streams.as_ref(), self.point)?;
-        let mut engine = self.set.engine(&self.dise)?;
+        let mut engine = set.engine(&self.dise)?;
         engine.reset(&process.hart.r);
         self.attach(&mut engine);
         Ok(engine)
@@ -318,7 +320,7 @@ impl Collector {
         }
     }
 
-    fn map(&self, mem: &mut Memory) -> Result<(), CollectorError> {
+    fn map(&self, set: &ProductionSet, mem: &mut Memory) -> Result<(), CollectorError> {
         let range = self.guest_range();
         if range.start < layout::HANDLER_BASE || range.end > layout::HANDLER_END {
             return Err(CollectorError::Region {
@@ -331,7 +333,7 @@ impl Collector {
             source,
         };
         let mut data_start = range.start;
-        for (base, code) in self.set.handler_image() {
+        for (base, code) in set.handler_image() {
             let end = page_align_up(base + code.len() as u64).unwrap_or(range.end);
             if !mem.is_free(base, end - base) {
                 return Err(map_error(MemoryError::BadRange {
@@ -399,8 +401,10 @@ impl Collector {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A data area, which lies at the same place for every instruction set: all handlers of a profile
+    /// type take one page.
     fn data_area(&self, name: &str) -> Option<hps_dise::DataArea> {
-        self.set
+        self.sets[0]
             .data_areas()
             .iter()
             .find(|area| area.name == name)
@@ -415,5 +419,27 @@ impl Collector {
         mem.read_bytes(area.address, &mut bytes)
             .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_registers_are_the_same_for_every_instruction_set() {
+        for kind in [
+            ProfileKind::Method,
+            ProfileKind::CallPair,
+            ProfileKind::DataStream,
+        ] {
+            let point = SamplePoint::EXHAUSTIVE;
+            let collector = Collector::new(kind, point, &CollectorOptions::default());
+            let [first, second] = collector.map(|c| c.sets).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(first.data_areas(), second.data_areas());
+            assert_eq!(first.data_areas().len(), 1);
+            assert_eq!(first.dise_register_init(), second.dise_register_init());
+            assert_ne!(first.handler_image(), second.handler_image());
+        }
     }
 }

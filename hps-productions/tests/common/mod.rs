@@ -4,20 +4,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hps_sim_core::asm::OperandHook;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::{Memory, Perm};
 use hps_sim_core::os::Output;
 use hps_sim_core::process::{Process, ProcessConfig, layout};
-use hps_sim_core::riscv::asm::{OperandHook, assemble};
-use hps_sim_core::riscv::encode;
 
 /// A fresh process of a small run of a workload.
-pub fn workload(name: &str) -> Process {
+pub fn workload(isa: Isa, name: &str) -> Process {
     let workload = hps_workloads::find(name).unwrap();
-    let image = Arc::new(ProgramImage::parse(workload.image_riscv64, name).unwrap());
+    let image = Arc::new(ProgramImage::parse(workload.image(isa.name()).unwrap(), name).unwrap());
     let config = ProcessConfig {
         args: vec![name.to_owned(), "small".to_owned()],
         stdout: Output::Capture,
@@ -43,7 +43,7 @@ impl OperandHook for Labels {
 
 /// A process that runs this assembly, one instruction or label in a line, with a page of data at
 /// [`DATA`] (in `s1`) and distinct values in all other registers.
-pub fn assembly(text: &str) -> Process {
+pub fn assembly(isa: Isa, text: &str) -> Process {
     let mut labels = Labels(HashMap::new());
     let mut lines = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -56,13 +56,15 @@ pub fn assembly(text: &str) -> Process {
             None => lines.push(line),
         }
     }
-    let mut process = workload("lz");
+    let mut process = workload(isa, "lz");
     process.mem.map(CODE, 4096, Perm::RX).unwrap();
     process.mem.map(DATA, 4096, Perm::RW).unwrap();
     for (index, line) in lines.iter().enumerate() {
         let pc = CODE + 4 * index as u64;
-        let inst = assemble(line, pc, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
-        let word = encode(&inst).unwrap_or_else(|| panic!("{line}"));
+        let inst = isa
+            .assemble(line, pc, &labels)
+            .unwrap_or_else(|e| panic!("{line}: {e}"));
+        let word = isa.encode(&inst).unwrap_or_else(|| panic!("{line}"));
         process
             .mem
             .write_bytes_forced(pc, &word.to_le_bytes())
@@ -71,15 +73,23 @@ pub fn assembly(text: &str) -> Process {
     for register in 1..reg::DISE {
         process.hart.r[usize::from(register)] = 0x0101_0101_0101_0101 * u64::from(register);
     }
-    process.hart.r[2] = DATA + 4096;
-    process.hart.r[9] = DATA;
+    for (name, value) in [("sp", DATA + 4096), ("s1", DATA)] {
+        process.hart.r[usize::from(isa.parse_register(name).unwrap())] = value;
+    }
     process.hart.pc = CODE;
     process
 }
 
 /// Calls, direct and indirect (to `target` and `second`), through both link registers; loops of one instruction; forward and
 /// backward jumps; every class of memory reference. It ends with exit code 7.
-pub const MIXED: &str = "
+pub fn mixed(isa: Isa) -> &'static str {
+    match isa {
+        Isa::Riscv64 => MIXED_RISCV,
+        Isa::Alpha => MIXED_ALPHA,
+    }
+}
+
+const MIXED_RISCV: &str = "
     addi s2, zero, 400
     auipc s3, 0
     addi s3, s3, 117
@@ -125,6 +135,88 @@ second:
     lwu t6, 32(s1)
     jr t0
 ";
+
+/// The same for Alpha: as many calls, loops and references. Any register may link; `target` is 64 bytes
+/// behind `leaf`.
+const MIXED_ALPHA: &str = "
+    lda s2, 400
+    br s3, here
+here:
+    lda s3, 128(s3)
+outer:
+    bsr ra, leaf
+    bsr t12, millicode
+    jsr ra, (s3)
+    and s2, 3, t1
+    beq t1, skip
+    lda t2, 11(s3)
+    jsr t12, (t2)
+skip:
+    lda t3, 3
+inner:
+    ldq t4, 0(s1)
+    lda t3, -1(t3)
+    bne t3, inner
+self:
+    bne zero, self
+    stl s2, 4(s1)
+    ldq_l t5, 8(s1)
+    mov s2, t5
+    stq_c t5, 8(s1)
+    stt $f2, 64(s1)
+    lds $f3, 68(s1)
+    unop
+    ldq zero, 0(zero)
+    lda s2, -1(s2)
+    bgt s2, outer
+    lda a0, 7
+    lda v0, 1
+    callsys
+leaf:
+    stb s2, 16(s1)
+    ret
+millicode:
+    br ahead
+back:
+    stq_u s2, 29(s1)
+    ret zero, (t12)
+ahead:
+    br back
+target:
+    stw s2, 32(s1)
+    ret
+second:
+    ldq_u t6, 35(s1)
+    ret zero, (t12)
+";
+
+/// Code for the end of a program: exit with this code.
+pub fn exit(isa: Isa, code: u8) -> String {
+    match isa {
+        Isa::Riscv64 => format!("addi a0, zero, {code}\naddi a7, zero, 93\necall\n"),
+        Isa::Alpha => format!("lda a0, {code}\nlda v0, 1\ncallsys\n"),
+    }
+}
+
+/// A direct call through the usual link register.
+pub fn call(isa: Isa, label: &str) -> String {
+    match isa {
+        Isa::Riscv64 => format!("jal ra, {label}\n"),
+        Isa::Alpha => format!("bsr ra, {label}\n"),
+    }
+}
+
+/// `rounds` rounds of `body`, counted in `s2`.
+pub fn repeat(isa: Isa, rounds: u64, body: &str) -> String {
+    match isa {
+        Isa::Riscv64 => {
+            format!("addi s2, zero, {rounds}\nround:\n{body}addi s2, s2, -1\nbgtz s2, round\n")
+        }
+        Isa::Alpha => {
+            format!("lda s2, {rounds}\nround:\n{body}lda s2, -1(s2)\nbgt s2, round\n")
+        }
+    }
+}
 
 /// Runs to the end and checks that it exits with this code.
 pub fn finish<E: DecodeEditor>(machine: &mut Machine<E>, code: i32) {

@@ -6,6 +6,7 @@ use super::memory::{CacheConfig, L1dWrite, MemoryConfig, Replacement};
 use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
 use super::units::UnitsConfig;
 use hps_sim_core::inst::Op;
+use hps_sim_core::isa::Isa;
 
 /// Collects violations.
 struct Checks {
@@ -285,7 +286,8 @@ fn check_operations(units: &UnitsConfig, c: &mut Checks) {
     );
     for (mnemonic, &cycles) in &units.operations.0 {
         let path = format!("units.operations.{mnemonic}");
-        if Op::from_mnemonic(mnemonic).is_none() {
+        let known = |isa: &Isa| Op::from_mnemonic(*isa, mnemonic).is_some();
+        if !Isa::ALL.iter().any(known) {
             let nearest = Op::ALL
                 .iter()
                 .map(|op| op.mnemonic())

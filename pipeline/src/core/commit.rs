@@ -181,7 +181,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
         self.restart_from(self.rob.head, Cause::Serialize);
-        let trap = trap_at(&self.process.mem, u.front.pc, cause);
+        let trap = trap_at(&self.process.mem, self.process.image.isa, u.front.pc, cause);
         self.process.hart.pc = u.front.pc;
         self.process.hart.disepc = self.resume;
         // Stores that have committed are in memory; the fault is precise.

@@ -1,13 +1,12 @@
 //! Dispatch: renames, executes functionally, and enters the window.
 
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::exec::Outcome;
+use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::Process;
-use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
@@ -70,7 +69,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let full = self.fp_queue_used >= p.fp_queue;
             return full.then_some(|s| &mut s.rename_fp_queue_full_cycles);
         }
-        if self.reservations_used - self.fp_queue_used >= p.reservation_stations {
+        // Both queues together hold at least as many as one of them.
+        if self.reservations_used >= p.reservation_stations
+            && self.reservations_used - self.fp_queue_used >= p.reservation_stations
+        {
             return Some(|s| &mut s.rename_reservation_stations_full_cycles);
         }
         if kind & kind::LOADS != 0 && self.loads_used >= p.load_queue {
@@ -171,21 +173,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn enter_memory(&mut self, d: &Front, kind: u8, slot: Slot) {
         let base = self.process.hart.r[d.inst.rs1 as usize];
         let place = self.rob.at_mut(slot);
-        place.addr = base.wrapping_add(d.inst.imm as u64);
+        place.addr = d.inst.data_address(base);
         place.level = Cause::Execute;
         place.store_pos = self.stores.tail;
         if kind & kind::LOADS != 0 {
             self.loads_used += 1;
-            match &mut self.memdep {
-                MemoryDependence::StoreSets(sets) => {
-                    sets.tick(self.now);
-                    place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
-                }
-                MemoryDependence::StoreWait(table) => {
-                    table.tick(self.now);
-                    place.store_wait = if table.load(d.pc) { 0 } else { UNKNOWN };
-                }
-                MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
+            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+                sets.tick(self.now);
+                place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
+            } else {
+                place.store_wait = self.memdep.wait_of_load(self.now, d.pc);
             }
         }
         if kind & kind::STORES != 0 {
@@ -216,7 +213,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             mem: &mut self.process.mem,
             stores: &mut self.stores,
         };
-        match riscv::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc) {
+        match exec::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc) {
             Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
                 next_pc: d.fallthrough(),
                 next_disepc: DisePc::NONE,

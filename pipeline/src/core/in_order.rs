@@ -221,7 +221,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.scheduler.unschedule(self.now, u.ready_cycle, slot);
         }
         self.progressed = true;
-        self.send(slot, class, order.latency_cycles[op as usize]);
+        self.send_in_order(slot, class, order.latency_cycles[op as usize]);
         if !self.rob.at(slot).has(flag::ISSUED) {
             // It asks the memory system again later.
             return Err(IssueStall::Memory);

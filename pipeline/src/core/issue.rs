@@ -77,14 +77,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Sends an instruction to its unit.
     #[inline(always)]
-    pub(super) fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
-        match class {
-            OpClass::Load | OpClass::Atomic => self.issue_load(slot, latency),
-            OpClass::Store => self.issue_store(slot, latency),
+    fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
+        // One call of `complete`, so that it stays in line.
+        let latency = match class {
+            OpClass::Load | OpClass::Atomic => return self.issue_load(slot, latency),
+            OpClass::Store => return self.issue_store(slot, latency),
             OpClass::IntMul | OpClass::IntDiv => {
                 let op = self.rob.at(slot).front.inst.op;
-                let latency = self.units.begin(self.now, class, op);
-                self.complete(slot, self.now + latency);
+                self.units.begin(self.now, class, op)
             }
             OpClass::FpAdd
             | OpClass::FpMul
@@ -94,20 +94,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             | OpClass::FpCvt => {
                 self.fp_queue_used -= self.params.fp_queue_place;
                 let op = self.rob.at(slot).front.inst.op;
-                let latency = self.units.begin(self.now, class, op);
-                self.complete(slot, self.now + latency);
+                self.units.begin(self.now, class, op)
             }
             _ => {
                 if self.rob.at(slot).has(flag::TRAP) {
                     self.abandon_store(slot);
                 }
-                self.complete(slot, self.now + latency);
+                latency
             }
-        }
+        };
+        self.complete(slot, self.now + latency);
+    }
+
+    /// The same where speed does not matter: the code of [`Core::send`] is large.
+    #[inline(never)]
+    pub(super) fn send_in_order(&mut self, slot: Slot, class: OpClass, latency: u64) {
+        self.send(slot, class, latency);
     }
 
     /// The result of an issued instruction will be there in `result_cycle`: its consumers learn it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn complete(&mut self, slot: Slot, result_cycle: u64) {
         self.leave_reservation_station(slot);
         let complete = result_cycle + self.params.issue_to_execute;

@@ -4,6 +4,7 @@
 //! it should have waited for, are put in one set; from then on the load waits for the youngest
 //! store of its set that is in flight.
 
+use super::uop::UNKNOWN;
 use crate::config::MemDep;
 
 const INVALID: u32 = u32::MAX;
@@ -19,6 +20,18 @@ pub enum MemoryDependence {
     StoreSets(StoreSets),
     /// All those whose addresses are not known, if it has once read too early.
     StoreWait(StoreWait),
+}
+
+impl MemoryDependence {
+    /// What a load at `pc` waits for if there are no store sets: 0, all older stores, or nothing.
+    #[inline(never)]
+    pub fn wait_of_load(&mut self, now: u64, pc: u64) -> u64 {
+        let MemoryDependence::StoreWait(table) = self else {
+            return UNKNOWN;
+        };
+        table.tick(now);
+        if table.load(pc) { 0 } else { UNKNOWN }
+    }
 }
 
 impl MemoryDependence {

@@ -197,7 +197,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
         let fetch = FetchState::at(process.hart.pc);
         let branches = BranchUnit::new(&config.branch);
-        let mut code = CodeCache::new();
+        let mut code = CodeCache::new(process.image.isa);
         code.sync(&process.mem, &editor);
         Core {
             editor,

@@ -10,11 +10,10 @@ use std::collections::VecDeque;
 
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::exec::Outcome;
+use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::riscv;
 
 use super::store_queue::SpeculativeBus;
 use super::uop::flag;
@@ -109,7 +108,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             fetched: &oracle.stores,
             stored: &mut stored,
         };
-        let outcome = riscv::execute(&mut oracle.hart, &mut bus, inst, pc);
+        let outcome = exec::execute(&mut oracle.hart, &mut bus, inst, pc);
         if matches!(inst.class, OpClass::Store | OpClass::Atomic) {
             oracle.stores.push_back(stored);
         }

@@ -194,9 +194,17 @@ impl Group {
 mod tests {
     use super::*;
     use crate::predict::tests::Random;
+    use hps_sim_core::isa::Isa;
 
     fn traits(mnemonics: &[&str]) -> Vec<Traits> {
-        let of = |m: &&str| Traits::of(Op::from_mnemonic(m).expect("an operation"));
+        let of = |m: &&str| {
+            Traits::of(
+                Isa::ALL
+                    .iter()
+                    .find_map(|isa| Op::from_mnemonic(*isa, m))
+                    .expect("an operation"),
+            )
+        };
         mnemonics.iter().map(of).collect()
     }
 

@@ -333,6 +333,7 @@ impl MemorySystem {
     }
 
     /// A store of a write-through cache: into its line, if that is there, and into the write buffer.
+    #[inline(never)]
     fn store_through(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
         if !self.l1d.take_port(now) {
             return AccessResult::Retry { at_cycle: now + 1 };
@@ -366,7 +367,7 @@ impl MemorySystem {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, now: u64, addr: u64, size: u8, write: bool) -> AccessResult {
         if !self.l1d.take_port(now) {
             return AccessResult::Retry { at_cycle: now + 1 };

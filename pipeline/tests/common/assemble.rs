@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv;
-use hps_sim_core::riscv::asm::{OperandHook, assemble};
+use hps_sim_core::riscv::asm::OperandHook;
+use hps_sim_core::{alpha, riscv};
 
 /// Where the code lies; it is the entry.
 pub const CODE: u64 = 0x1_0000;
@@ -33,9 +34,15 @@ impl OperandHook for Labels<'_> {
 }
 
 impl Program {
-    /// Assembles one instruction or `label:` a line. `#` starts a comment, `.align N` pads with
-    /// `nop` to a multiple of N bytes, `data` is the address of the data.
+    /// A program of RISC-V. See [`Program::of`].
     pub fn new(text: &str, data_bytes: u64) -> Program {
+        Program::of(Isa::Riscv64, text, data_bytes)
+    }
+
+    /// Assembles one instruction or `label:` a line. `#` starts a comment, `.align N` pads with
+    /// `nop` to a multiple of N bytes, `data` is the address of the data. `li` and `la` take any value
+    /// on RISC-V, and up to 32 bits on Alpha.
+    pub fn of(isa: Isa, text: &str, data_bytes: u64) -> Program {
         let mut labels = HashMap::from([("data".to_string(), DATA)]);
         // The first pass places labels with every name at zero, which does not change a length:
         // `la` always takes two instructions.
@@ -45,23 +52,27 @@ impl Program {
                 let known = labels.insert(label.to_string(), pc);
                 assert!(known.is_none(), "label `{label}` is defined twice");
             } else {
-                pc += 4 * expand(line, pc).len() as u64;
+                pc += 4 * expand(isa, line, pc).len() as u64;
             }
         }
         let mut code = Vec::new();
         let mut pc = CODE;
         for line in lines(text).filter(|line| !line.ends_with(':')) {
-            for one in expand(line, pc) {
+            for one in expand(isa, line, pc) {
                 let one = resolve(&one, &labels);
-                let inst = assemble(&one, pc, &Labels(&labels))
-                    .unwrap_or_else(|e| panic!("`{one}` (from `{line}`): {e}"));
-                let word =
-                    riscv::encode(&inst).unwrap_or_else(|| panic!("`{one}` has no encoding"));
+                let inst = match isa {
+                    Isa::Riscv64 => riscv::asm::assemble(&one, pc, &Labels(&labels)),
+                    Isa::Alpha => alpha::asm::assemble(&one, pc, &Labels(&labels)),
+                }
+                .unwrap_or_else(|e| panic!("`{one}` (from `{line}`): {e}"));
+                let word = isa
+                    .encode(&inst)
+                    .unwrap_or_else(|| panic!("`{one}` has no encoding"));
                 code.extend_from_slice(&word.to_le_bytes());
                 pc += 4;
             }
         }
-        let file = elf(&code, data_bytes);
+        let file = elf(isa, &code, data_bytes);
         let image = ProgramImage::parse(&file, "test").expect("the image is a program");
         Program {
             image: Arc::new(image),
@@ -110,12 +121,26 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The instructions that a line stands for.
-fn expand(line: &str, pc: u64) -> Vec<String> {
+fn expand(isa: Isa, line: &str, pc: u64) -> Vec<String> {
     let (mnemonic, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match mnemonic {
         ".align" => {
             let to: u64 = rest.trim().parse().expect("a number of bytes");
             vec!["nop".to_string(); ((to - pc % to) % to / 4) as usize]
+        }
+        "li" | "la" if isa == Isa::Alpha => {
+            let (rd, value) = rest.split_once(',').expect("`li rd, value`");
+            let (rd, value) = (rd.trim(), value.trim());
+            let value = if value == "data" {
+                DATA as i64
+            } else {
+                number(value)
+            };
+            let low = i64::from(value as i16);
+            vec![
+                format!("ldah {rd}, {}(zero)", (value - low) >> 16),
+                format!("lda {rd}, {low}({rd})"),
+            ]
         }
         "li" => {
             let (rd, value) = rest.split_once(',').expect("`li rd, value`");
@@ -183,7 +208,7 @@ fn resolve(line: &str, labels: &HashMap<String, u64>) -> String {
 }
 
 /// A static ELF file: code readable and executable, data readable and writable.
-fn elf(code: &[u8], data_bytes: u64) -> Vec<u8> {
+fn elf(isa: Isa, code: &[u8], data_bytes: u64) -> Vec<u8> {
     const HEADERS: u64 = 64 + 2 * 56;
     const OFFSET: u64 = 0x1000;
     let mut file = Vec::new();
@@ -192,12 +217,17 @@ fn elf(code: &[u8], data_bytes: u64) -> Vec<u8> {
     let word = |v: u32, file: &mut Vec<u8>| file.extend_from_slice(&v.to_le_bytes());
     let long = |v: u64, file: &mut Vec<u8>| file.extend_from_slice(&v.to_le_bytes());
     half(2, &mut file); // ET_EXEC
-    half(243, &mut file); // EM_RISCV
+    // EM_RISCV and EM_ALPHA, EF_RISCV_FLOAT_ABI_DOUBLE.
+    let (machine, flags) = match isa {
+        Isa::Riscv64 => (243, 4),
+        Isa::Alpha => (0x9026, 0),
+    };
+    half(machine, &mut file);
     word(1, &mut file);
     long(CODE, &mut file);
     long(64, &mut file); // program headers
     long(0, &mut file); // no section headers
-    word(4, &mut file); // EF_RISCV_FLOAT_ABI_DOUBLE
+    word(flags, &mut file);
     for v in [64, 56, 2, 64, 0, 0] {
         half(v, &mut file);
     }

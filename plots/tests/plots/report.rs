@@ -5,7 +5,9 @@ use std::path::Path;
 
 use crate::support::{Timed, failed, grid, grid_of, row};
 use hps_experiments::{ProfileKind, Row};
-use hps_plots::{PlotError, ReportFiles, ReportInfo, summary_table, to_csv, write_report};
+use hps_plots::{
+    PlotError, ReportFiles, ReportInfo, isa_table, summary_table, to_csv, write_report,
+};
 
 fn info() -> ReportInfo {
     ReportInfo {
@@ -113,7 +115,7 @@ fn figures_carry_their_labels() {
     let all = texts(&svg(dir.path(), "method-accuracy-frequency"));
     for label in [
         "Hot method profile: accuracy against sampling frequency",
-        "mean of 3 programs · hps-4wide · rv64gc · hps 0.1.0",
+        "mean of 3 programs · hps-4wide · riscv64 · hps 0.1.0",
         "burst 1",
         "burst 100",
         "1/100",
@@ -356,7 +358,7 @@ fn summary_table_shows_the_papers_points_in_aligned_columns() {
     let rows = grid(&["alpha", "beta"], Timed::PaperPoints);
     let table = summary_table(&rows);
     let lines: Vec<&str> = table.lines().collect();
-    assert_eq!(lines[0], "hps-4wide · rv64gc · hps 0.1.0");
+    assert_eq!(lines[0], "hps-4wide · riscv64 · hps 0.1.0");
     assert_eq!(lines.len(), 2 + 3 * 5);
     let widths: Vec<usize> = lines[1..].iter().map(|l| l.chars().count()).collect();
     assert!(widths.iter().all(|w| *w == widths[0]), "{table}");
@@ -399,4 +401,87 @@ fn csv_round_trips_awkward_text() {
         let cycles = record[column("cycles")].parse::<u64>().ok();
         assert_eq!(cycles, row.timing.map(|t| t.cycles));
     }
+}
+
+#[test]
+fn instruction_sets_stand_side_by_side() {
+    let mut rows = grid_of(ProfileKind::Method, &["ray", "bwt"], Timed::PaperPoints);
+    assert_eq!(isa_table(&rows), None);
+    let mut others: Vec<Row> = grid_of(ProfileKind::Method, &["ray", "bwt"], Timed::PaperPoints);
+    for row in &mut others {
+        row.isa = "alpha".into();
+        row.id += "alpha";
+        row.program_hash += "a";
+        if let Some(timing) = &mut row.timing {
+            timing.instructions = 15_000_000;
+            timing.overhead *= 2.0;
+        }
+    }
+    // One program failed on one of them at one point: the means leave it out on both.
+    let broken = others
+        .iter_mut()
+        .find(|r| (r.program.as_str(), r.burst, r.one_in) == ("bwt", 1, 100))
+        .expect("the point");
+    *broken = failed(broken.clone(), "broken");
+    rows.extend(others);
+
+    let text = isa_table(&rows).expect("two instruction sets");
+    let line = |start: &str| {
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_string)
+                .collect::<Vec<_>>()
+        };
+        let line = text.lines().find(|line| line.starts_with(start));
+        words(line.unwrap_or_else(|| panic!("no `{start}` in {text}")))
+    };
+    // Instructions and their ratio, cycles and theirs, CPI and theirs. RISC-V comes first.
+    assert_eq!(
+        line("ray"),
+        "ray 12000000 15000000 1.250 10000000 10000000 1.000 0.833 0.667 0.800"
+            .split(' ')
+            .collect::<Vec<_>>()
+    );
+    // Accuracy on both, overhead on both, in percent: of one program, then of two.
+    let means = |one_in: u64, programs: &[usize]| {
+        let rows = programs
+            .iter()
+            .map(|&p| row("x", p, ProfileKind::Method, 1, one_in));
+        let (mut accuracy, mut overhead) = (0.0, 0.0);
+        for row in rows {
+            accuracy += 100.0 * row.accuracy.expect("accurate").renormalized;
+            overhead += 100.0 * row.timing.expect("timed").overhead;
+        }
+        let n = programs.len() as f64;
+        let accuracy = format!("{:.2}", accuracy / n);
+        let doubled = format!("{:.3}", 2.0 * overhead / n);
+        [
+            accuracy.clone(),
+            accuracy,
+            format!("{:.3}", overhead / n),
+            doubled,
+        ]
+    };
+    let of_line = |frequency: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("hot method") && line.contains(frequency));
+        let words = line.expect("the point").split_whitespace().skip(4);
+        words.map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(of_line(" 1/100 "), means(100, &[0]), "{text}");
+    assert_eq!(of_line(" 1/500 "), means(500, &[0, 1]), "{text}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, html) = report(folder.path(), &rows);
+    for part in [
+        "<a href=\"#isas\">",
+        "Hot method, burst 1: accuracy in %",
+        "Hot method, burst 1: overhead in %",
+        "mean of those on all",
+    ] {
+        assert!(html.contains(part), "`{part}` is missing");
+    }
+    let (_, html) = report(folder.path(), &rows[..5]);
+    assert!(!html.contains("id=\"isas\""));
 }

@@ -76,7 +76,7 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
         program: program.into(),
         program_hash: format!("{:064x}", 0xabc0 + p),
         input: "small".into(),
-        isa: "rv64gc".into(),
+        isa: "riscv64".into(),
         profile,
         burst,
         sparsity: burst * (one_in - 1),

@@ -1,4 +1,5 @@
-//! The checks of ELF headers. goblin decodes the structures, this file decides what they may say.
+//! The checks of ELF headers, for RISC-V and Alpha. goblin decodes the structures, this file decides
+//! what they may say.
 
 use goblin::container::{Container, Ctx, Endian};
 use goblin::elf::Elf;
@@ -6,7 +7,9 @@ use goblin::elf::header::{self, Header};
 use goblin::elf::program_header::{self, ProgramHeader};
 
 use super::{LoadError, ProgramHeaders, Segment};
-use crate::memory::{Memory, PAGE_SIZE, Perm, page_align_down};
+use crate::isa::Isa;
+use crate::memory::{Memory, Perm, page_align_down};
+use crate::os::OsInterface;
 use crate::process::layout;
 
 const HEADER_BYTES: usize = header::header64::SIZEOF_EHDR;
@@ -17,11 +20,25 @@ const MAX_PROGRAM_HEADERS: u16 = 512;
 /// The program uses only sixteen integer registers, and another calling convention.
 const EF_RISCV_RVE: u32 = 8;
 
-const BUILD_STATIC: &str =
-    "build the program for riscv64 Linux and link it statically (-static or -static-pie)";
+/// `e_machine` of Alpha, which never got an official number.
+const EM_ALPHA: u16 = 0x9026;
+
+/// What to do with a file that is none of these programs.
+const fn remedy(isa: Option<Isa>) -> &'static str {
+    match isa {
+        None => {
+            "build the program for riscv64 or alpha Linux and link it statically (-static or, for riscv64, -static-pie)"
+        }
+        Some(Isa::Riscv64) => {
+            "build the program for riscv64 Linux and link it statically (-static or -static-pie)"
+        }
+        Some(Isa::Alpha) => "build the program for alpha Linux and link it statically (-static)",
+    }
+}
 
 /// What the loader needs of a file.
 pub(super) struct Layout {
+    pub isa: Isa,
     pub entry: u64,
     pub segments: Vec<Segment>,
     pub program_headers: ProgramHeaders,
@@ -32,6 +49,7 @@ pub(super) struct Layout {
 /// Builds errors that name the file.
 struct Check<'a> {
     file: &'a str,
+    isa: Option<Isa>,
 }
 
 impl Check<'_> {
@@ -40,7 +58,7 @@ impl Check<'_> {
             file: self.file.to_owned(),
             place: place.to_owned(),
             problem,
-            remedy: BUILD_STATIC,
+            remedy: remedy(self.isa),
         }
     }
 
@@ -63,18 +81,22 @@ impl Check<'_> {
 }
 
 pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
-    let check = Check { file };
+    let mut check = Check { file, isa: None };
     check_ident(bytes, &check)?;
     let header =
         Elf::parse_header(bytes).map_err(|e| check.damaged("ELF header", e.to_string()))?;
+    let isa = isa(&header, &check)?;
+    check.isa = Some(isa);
     let is_pie = check_header(&header, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
     let load_bias = if is_pie { layout::PIE_BASE } else { 0 };
-    let segments = segments(bytes, &headers, load_bias, &check)?;
-    let entry = entry(&header, load_bias, &segments, &check)?;
+    let page_bytes = OsInterface::Linux.page_bytes(isa);
+    let segments = segments(bytes, &headers, load_bias, page_bytes, &check)?;
+    let entry = entry(&header, isa, load_bias, &segments, &check)?;
     let addr = table_address(&header, &headers, load_bias, &segments);
     Ok(Layout {
+        isa,
         entry,
         segments,
         program_headers: ProgramHeaders {
@@ -90,7 +112,10 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
 /// The identification bytes, which say how to read the rest.
 fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
     if !bytes.starts_with(header::ELFMAG) {
-        return Err(check.wrong("first bytes", "not an ELF file".to_owned()));
+        return Err(check.wrong(
+            "first bytes",
+            "not an ELF file, nor an ECOFF file for Alpha".to_owned(),
+        ));
     }
     if bytes.len() < HEADER_BYTES {
         return Err(check.damaged(
@@ -126,16 +151,22 @@ fn check_ident(bytes: &[u8], check: &Check<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
+fn isa(header: &Header, check: &Check<'_>) -> Result<Isa, LoadError> {
+    match header.e_machine {
+        header::EM_RISCV => Ok(Isa::Riscv64),
+        EM_ALPHA => Ok(Isa::Alpha),
+        machine => {
+            let name = header::machine_to_str(machine);
+            let problem = format!(
+                "a program for {name} (machine {machine}), not for RISC-V and not for Alpha"
+            );
+            Err(check.wrong("ELF header, e_machine", problem))
+        }
+    }
+}
+
 /// The fields of the header. Returns whether the program is position-independent.
 fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
-    if header.e_machine != header::EM_RISCV {
-        let machine = header::machine_to_str(header.e_machine);
-        let problem = format!(
-            "a program for {machine} (machine {}), not for RISC-V",
-            header.e_machine
-        );
-        return Err(check.wrong("ELF header, e_machine", problem));
-    }
     let is_pie = match header.e_type {
         header::ET_EXEC => false,
         header::ET_DYN => true,
@@ -148,7 +179,7 @@ fn check_header(header: &Header, check: &Check<'_>) -> Result<bool, LoadError> {
         header::ET_CORE => return Err(check.wrong("ELF header, e_type", "a core dump".to_owned())),
         other => return Err(check.damaged("ELF header, e_type", format!("unknown type {other}"))),
     };
-    if header.e_flags & EF_RISCV_RVE != 0 {
+    if header.e_machine == header::EM_RISCV && header.e_flags & EF_RISCV_RVE != 0 {
         let problem = "a program for the embedded base with 16 registers (RVE)".to_owned();
         return Err(check.wrong("ELF header, e_flags", problem));
     }
@@ -218,12 +249,13 @@ fn segments(
     bytes: &[u8],
     headers: &[ProgramHeader],
     bias: u64,
+    page_bytes: u64,
     check: &Check<'_>,
 ) -> Result<Vec<Segment>, LoadError> {
     let mut segments = Vec::new();
     for (index, header) in headers.iter().enumerate() {
         if header.p_type == program_header::PT_LOAD && header.p_memsz > 0 {
-            segments.push(segment(bytes, index, header, bias, check)?);
+            segments.push(segment(bytes, index, header, (bias, page_bytes), check)?);
         } else if header.p_type == program_header::PT_LOAD && header.p_filesz > 0 {
             let place = format!("program header {index}, p_memsz");
             return Err(check.damaged(place, "0, less than p_filesz"));
@@ -255,7 +287,7 @@ fn segment(
     bytes: &[u8],
     index: usize,
     header: &ProgramHeader,
-    bias: u64,
+    (bias, page_bytes): (u64, u64),
     check: &Check<'_>,
 ) -> Result<Segment, LoadError> {
     let place = |field: &str| format!("program header {index}, {field}");
@@ -279,7 +311,7 @@ fn segment(
     let align = header.p_align;
     if align > 1
         && (!align.is_power_of_two()
-            || (header.p_vaddr ^ header.p_offset) & (PAGE_SIZE - 1) & (align - 1) != 0)
+            || (header.p_vaddr ^ header.p_offset) & (page_bytes - 1) & (align - 1) != 0)
     {
         let problem = format!("alignment {align:#x} contradicts the address or the offset");
         return Err(check.damaged(place("p_align"), problem));
@@ -310,7 +342,7 @@ fn segment(
 fn permissions(flags: u32) -> Perm {
     [
         (program_header::PF_R, Perm::R),
-        // RISC-V has no page that is writable and not readable.
+        // Neither instruction set has pages that are writable and not readable.
         (program_header::PF_W, Perm::RW),
         (program_header::PF_X, Perm::X),
     ]
@@ -321,6 +353,7 @@ fn permissions(flags: u32) -> Perm {
 
 fn entry(
     header: &Header,
+    isa: Isa,
     bias: u64,
     segments: &[Segment],
     check: &Check<'_>,
@@ -332,7 +365,7 @@ fn entry(
             .any(|s| s.perm.contains(Perm::X) && s.addr <= e && e < s.end())
     };
     match entry {
-        Some(entry) if entry.is_multiple_of(2) && inside(entry) => Ok(entry),
+        Some(entry) if entry.is_multiple_of(isa.instruction_align()) && inside(entry) => Ok(entry),
         _ => {
             let problem = format!(
                 "{:#x} is no instruction in an executable segment",

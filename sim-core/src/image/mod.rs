@@ -1,10 +1,12 @@
-//! Programs: ELF64 executables for RISC-V Linux, static or static-PIE, checked and taken apart.
+//! Programs: ELF64 executables for Linux on RISC-V and Alpha, static or static-PIE, and static ECOFF
+//! executables for OSF/1 on Alpha, checked and taken apart.
 //!
 //! Everything a file says is checked against the file's own size and the guest's address space
 //! before it is used, so that a damaged or hostile file is refused with a message and costs no
 //! more memory than its own size. Addresses in a [`ProgramImage`] are those of the running
 //! program: a position-independent image is placed at [`layout::PIE_BASE`] once, here.
 
+mod ecoff;
 mod elf;
 mod lines;
 
@@ -16,18 +18,14 @@ use sha2::{Digest, Sha256};
 
 use self::lines::SourceLines;
 use crate::memory::Perm;
+use crate::os::OsInterface;
 use crate::process::layout;
 use crate::symbols::SymbolTable;
 
 /// Files larger than this are refused, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Instruction set and system call interface of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Isa {
-    /// RV64GC under Linux.
-    Riscv64,
-}
+pub use crate::isa::Isa;
 
 /// A program that cannot be loaded: which file, what place in it, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +38,7 @@ pub enum LoadError {
         /// The host's error.
         cause: std::io::Error,
     },
-    /// Not a file of the kind wanted (no ELF file, another machine, dynamically linked).
+    /// Not a file of the kind wanted (neither ELF nor ECOFF, another machine, dynamically linked).
     #[error("{file}: {place}: {problem}; {remedy}")]
     WrongKind {
         /// The file.
@@ -132,8 +130,12 @@ pub struct ProgramImage {
     pub name: String,
     /// Instruction set.
     pub isa: Isa,
+    /// Whose system calls it makes: the format of the file says so.
+    pub os: OsInterface,
     /// Address of the first instruction.
     pub entry: u64,
+    /// The value of the global pointer, where the file names it (ECOFF).
+    pub global_pointer: Option<u64>,
     /// Loadable segments in ascending order of address, without overlap.
     pub segments: Vec<Segment>,
     /// The program headers in guest memory.
@@ -155,6 +157,7 @@ impl std::fmt::Debug for ProgramImage {
         f.debug_struct("ProgramImage")
             .field("name", &self.name)
             .field("isa", &self.isa)
+            .field("os", &self.os)
             .field("entry", &self.entry)
             .field("segments", &self.segments)
             .field("is_pie", &self.is_pie)
@@ -194,16 +197,41 @@ impl ProgramImage {
     /// # Errors
     /// [`LoadError`] if they are no program that can run.
     pub fn parse(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
+        if ecoff::is_ecoff(bytes) {
+            return Self::parse_ecoff(bytes, name);
+        }
         let layout = elf::parse(bytes, name)?;
         let symbols = SymbolTable::from_elf(bytes, layout.load_bias, &layout.segments);
         Ok(ProgramImage {
             name: name.to_owned(),
-            isa: Isa::Riscv64,
+            isa: layout.isa,
+            os: OsInterface::Linux,
             entry: layout.entry,
+            global_pointer: None,
             segments: layout.segments,
             program_headers: layout.program_headers,
             is_pie: layout.is_pie,
             load_bias: layout.load_bias,
+            hash: hex(&Sha256::digest(bytes)),
+            symbols,
+            bytes: bytes.into(),
+            lines: SourceLines::default(),
+        })
+    }
+
+    fn parse_ecoff(bytes: &[u8], name: &str) -> Result<ProgramImage, LoadError> {
+        let layout = ecoff::parse(bytes, name)?;
+        let symbols = ecoff::symbol_table(bytes, &layout.segments);
+        Ok(ProgramImage {
+            name: name.to_owned(),
+            isa: Isa::Alpha,
+            os: OsInterface::Osf1,
+            entry: layout.entry,
+            global_pointer: Some(layout.global_pointer),
+            segments: layout.segments,
+            program_headers: ecoff::Layout::PROGRAM_HEADERS,
+            is_pie: false,
+            load_bias: 0,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),

@@ -2,12 +2,11 @@
 
 use super::{Event, Machine, functional_counters, report};
 use crate::editor::DecodeEditor;
-use crate::exec::Outcome;
+use crate::exec::{self, Outcome};
 use crate::ids::DisePc;
 use crate::inst::OpClass;
 use crate::probe::Probe;
 use crate::process::Process;
-use crate::riscv;
 use crate::threaded::{self, From};
 use crate::trap::TrapCause;
 
@@ -70,9 +69,9 @@ impl<E: DecodeEditor> Machine<E> {
             if inst.class == OpClass::Csr {
                 hart.counters = functional_counters(before).plus(*counters_before);
             }
-            let addr = hart.r[inst.rs1 as usize].wrapping_add(inst.imm as u64);
+            let addr = inst.data_address(hart.r[inst.rs1 as usize]);
             let next = pc.wrapping_add(u64::from(inst.len));
-            let (target, taken) = match riscv::execute(hart, mem, &inst, pc) {
+            let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) => (target, true),
                 other => {

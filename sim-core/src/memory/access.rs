@@ -248,7 +248,7 @@ impl Memory {
         }
     }
 
-    /// Fetches the instruction at `pc`: two bytes, and two more if they begin a 32-bit encoding
+    /// Fetches the RISC-V instruction at `pc`: two bytes, and two more if they begin a 32-bit encoding
     /// (which may lie in another page). A 16-bit encoding is returned in the low half.
     ///
     /// # Errors
@@ -259,6 +259,15 @@ impl Memory {
             return Ok(u32::from(low));
         }
         let high = self.fetch_half(pc.wrapping_add(2))?;
+        Ok(u32::from(high) << 16 | u32::from(low))
+    }
+
+    /// Fetches four bytes at `pc`, whatever they are.
+    ///
+    /// # Errors
+    /// The first byte that is not executable.
+    pub fn fetch_four_bytes(&self, pc: u64) -> Result<u32, MemFault> {
+        let (low, high) = (self.fetch_half(pc)?, self.fetch_half(pc.wrapping_add(2))?);
         Ok(u32::from(high) << 16 | u32::from(low))
     }
 

@@ -37,6 +37,8 @@ const REFUSED: MemFault = MemFault {
 };
 
 impl Bus for View<'_> {
+    const ONLY_ALIGNED: bool = true;
+
     #[inline(always)]
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
         let (unit, page) = unit::<N>(addr);

@@ -1,13 +1,19 @@
-//! What differs between the Linux system call interfaces of two instruction sets: numbers,
+//! What differs between system call interfaces (Linux on each instruction set, OSF/1): numbers,
 //! structures, flags, the error convention and signal frames. Everything else in this module is
-//! common to them; another instruction set adds an implementation of [`Abi`].
+//! common to them; another one adds an implementation of [`Abi`].
 
 use super::errno::Errno;
 use super::numbers::Call;
-use super::signals::{Action, AltStack, SigInfo, Signal};
+use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
 use crate::bus::MemFault;
 use crate::hart::Hart;
 use crate::memory::Memory;
+use crate::trap::Trap;
+
+pub use super::signals::{FrameKind, Restored};
+
+/// A call and its arguments.
+pub type DecodedCall = (Call, [u64; 6]);
 
 /// How a file is to be opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +86,74 @@ impl FileStat {
     }
 }
 
+/// What the guest is told of the file system: nothing of the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FsStat {
+    /// Number of the kind of file system.
+    pub kind: u32,
+    /// Its size in blocks of [`BLOCK_BYTES`].
+    pub blocks: u32,
+    /// Blocks that are free.
+    pub free: u32,
+    /// Longest name of a file, in bytes.
+    pub name_bytes: u32,
+}
+
+/// Which of a file's structures a call wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatFormat {
+    /// `struct stat` of `fstat` and its family.
+    Native,
+    /// `struct stat64` of `fstat64` and its family, where it is another one.
+    Large,
+    /// The second `struct stat` of OSF/1.
+    Osf,
+}
+
+/// What `fcntl` is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FcntlCommand {
+    /// `F_DUPFD`, and `F_DUPFD_CLOEXEC`.
+    Duplicate {
+        /// Close it at `execve`.
+        cloexec: bool,
+    },
+    /// `F_GETFD`
+    GetDescriptorFlags,
+    /// `F_SETFD`
+    SetDescriptorFlags,
+    /// `F_GETFL`
+    GetStatusFlags,
+    /// `F_SETFL`
+    SetStatusFlags,
+    /// `F_GETLK`
+    GetLock,
+    /// `F_SETLK` and `F_SETLKW`
+    SetLock,
+    /// `F_GETPIPE_SZ`
+    GetPipeSize,
+}
+
+/// What `ioctl` is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoctlRequest {
+    /// `FIOCLEX`, `FIONCLEX`
+    CloseOnExec(bool),
+    /// `FIONREAD`
+    BytesToRead,
+}
+
+/// A resource whose limit has an effect or a value of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Size of the stack, in bytes.
+    Stack,
+    /// Size of a core dump, in bytes.
+    Core,
+    /// Number of open files.
+    Files,
+}
+
 /// What a signal handler is entered with.
 #[derive(Clone, Copy, Debug)]
 pub struct HandlerEntry {
@@ -93,37 +167,58 @@ pub struct HandlerEntry {
     pub alt_stack: AltStack,
     /// Where the stack begins: the interrupted stack pointer or the top of the alternate stack.
     pub stack_top: u64,
-    /// Address of the trampoline, which the handler returns to.
+    /// The action's `SA_*`.
+    pub flags: u64,
+    /// Where the handler is to return to, if the program said so.
+    pub restorer: u64,
+    /// Address of the trampoline, which it returns to otherwise.
     pub trampoline: u64,
 }
 
-/// What a handler's frame restores besides the registers.
+/// What a program starts with.
 #[derive(Clone, Copy, Debug)]
-pub struct Restored {
-    /// The address of the frame.
-    pub frame: u64,
-    /// The signals to block.
-    pub mask: u64,
-    /// The alternate stack.
-    pub alt_stack: AltStack,
+pub struct ProgramStart {
+    /// Its first instruction.
+    pub entry: u64,
+    /// The global pointer, for a file that names one.
+    pub global_pointer: Option<u64>,
+    /// Address of the argument count, which the arguments and then the environment follow.
+    pub stack: u64,
+    /// Number of arguments.
+    pub argument_count: u64,
 }
 
-/// One Linux system call interface.
+/// One system call interface.
 pub trait Abi: Send + Sync + std::fmt::Debug {
     /// The number of the call that `hart` makes.
     fn call_number(&self, hart: &Hart) -> u64;
-    /// The call with this number, if it has a meaning here.
-    fn call(&self, number: u64) -> Option<Call>;
     /// The arguments of the call.
     fn arguments(&self, hart: &Hart) -> [u64; 6];
+    /// The call with this number, if it has a meaning here, and its arguments in the order in which
+    /// [`Call`] has them: calls that only an older interface has become their successors.
+    fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall>;
     /// Returns from the call.
     fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>);
+    /// The second result of the few calls that have one.
+    fn set_second_result(&self, _hart: &mut Hart, _value: u64) {}
 
     /// The stack pointer.
     fn stack_pointer(&self, hart: &Hart) -> u64;
     /// Sets the stack pointer.
     fn set_stack_pointer(&self, hart: &mut Hart, value: u64);
 
+    /// The registers that a program starts with, besides the stack pointer.
+    fn set_initial_registers(&self, _hart: &mut Hart, _start: &ProgramStart) {}
+    /// The unit of memory protection that the program sees, in bytes: a multiple of
+    /// [`PAGE_SIZE`](crate::memory::PAGE_SIZE).
+    fn page_bytes(&self) -> u64 {
+        crate::memory::PAGE_SIZE
+    }
+
+    /// `uname -s` and `uname -r`.
+    fn system(&self) -> (&'static str, &'static str) {
+        ("Linux", "6.1.0")
+    }
     /// `uname -m`.
     fn machine(&self) -> &'static str;
     /// `AT_PLATFORM`, if Linux gives one.
@@ -138,21 +233,49 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     /// Decodes the flags of `mmap`.
     fn map_flags(&self, raw: u64) -> MapFlags;
     /// `struct stat`.
-    fn stat(&self, stat: &FileStat) -> Vec<u8>;
+    fn stat(&self, stat: &FileStat, format: StatFormat) -> Vec<u8>;
+    /// `struct statfs`.
+    fn statfs(&self, stat: &FsStat) -> Vec<u8>;
+    /// Decodes the command of `fcntl`.
+    fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand>;
+    /// `F_UNLCK`
+    fn unlocked(&self) -> u16;
+    /// Decodes the request of `ioctl`.
+    fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest>;
+    /// `RLIMIT_*` of a resource.
+    fn resource_number(&self, resource: Resource) -> usize;
+    /// `RLIM_INFINITY` of `getrlimit`.
+    fn unlimited(&self) -> u64 {
+        u64::MAX
+    }
+    /// `MADV_DONTNEED`
+    fn advice_dontneed(&self) -> u64;
 
+    /// Flags, masks and numbers of signals.
+    fn signal_rules(&self) -> &'static SignalRules;
     /// The number of a signal that the kernel itself raises.
     fn signal_number(&self, signal: Signal) -> u8;
-    /// Reads `struct sigaction`.
+    /// The signal that a fault raises.
+    fn fault_signal(&self, trap: &Trap) -> Signal {
+        Signal::of(trap)
+    }
+    /// What the program is told of a fault that it handles, and where it goes on. `is_mapped` says
+    /// that there is memory at the address of a refused access. What the kernel does before it raises
+    /// the signal is done to `hart`.
+    fn fault(&self, trap: &Trap, _hart: &mut Hart, is_mapped: bool) -> Fault {
+        Fault::of(trap, is_mapped)
+    }
+    /// Reads the kernel's `struct sigaction`.
     ///
     /// # Errors
     /// It cannot be read.
     fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault>;
-    /// Writes `struct sigaction`.
+    /// Writes the kernel's `struct sigaction`.
     ///
     /// # Errors
     /// It cannot be written.
     fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault>;
-    /// The code that calls `rt_sigreturn`.
+    /// The code that handlers return to.
     fn trampoline(&self) -> &'static [u8];
     /// Saves the state of `hart` in a signal frame and enters a handler; returns the address of
     /// the frame.
@@ -165,9 +288,40 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
         mem: &mut Memory,
         entry: &HandlerEntry,
     ) -> Result<u64, MemFault>;
-    /// Restores the state of `hart` from the signal frame at its stack pointer.
+    /// Restores the state of `hart` from the signal frame that a handler leaves.
     ///
     /// # Errors
     /// The frame cannot be read; `hart` is then unchanged.
-    fn leave_handler(&self, hart: &mut Hart, mem: &Memory) -> Result<Restored, MemFault>;
+    fn leave_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &Memory,
+        kind: FrameKind,
+    ) -> Result<Restored, MemFault>;
+}
+
+/// The commands of `fcntl` whose numbers are common to all interfaces, and those of `F_GETLK`,
+/// `F_SETLK` and `F_SETLKW`.
+pub(super) fn generic_fcntl_command(raw: u64, locks: [u64; 3]) -> Option<FcntlCommand> {
+    let [get, set, set_and_wait] = locks;
+    Some(match raw {
+        0 => FcntlCommand::Duplicate { cloexec: false },
+        1 => FcntlCommand::GetDescriptorFlags,
+        2 => FcntlCommand::SetDescriptorFlags,
+        3 => FcntlCommand::GetStatusFlags,
+        4 => FcntlCommand::SetStatusFlags,
+        n if n == get => FcntlCommand::GetLock,
+        n if n == set || n == set_and_wait => FcntlCommand::SetLock,
+        1030 => FcntlCommand::Duplicate { cloexec: true },
+        1032 => FcntlCommand::GetPipeSize,
+        _ => return None,
+    })
+}
+
+/// A file's number in the 32 bits of older structures. Never 0, which means "no file".
+pub(super) const fn short_inode(inode: u64) -> u32 {
+    match (inode >> 32) as u32 ^ inode as u32 {
+        0 => 1,
+        n => n,
+    }
 }

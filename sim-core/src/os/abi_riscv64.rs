@@ -2,11 +2,14 @@
 //! (Linux `include/uapi/asm-generic/unistd.h`, `stat.h`, `fcntl.h`, `mman.h`;
 //! `arch/riscv/include/uapi/asm/{sigcontext,ucontext,ptrace,hwcap}.h`; `arch/riscv/kernel/signal.c`).
 
-use super::abi::{Abi, BLOCK_BYTES, FileStat, HandlerEntry, MapFlags, OpenFlags, Restored};
+use super::abi::{
+    Abi, BLOCK_BYTES, DecodedCall, FcntlCommand, FileStat, FrameKind, FsStat, HandlerEntry,
+    IoctlRequest, MapFlags, OpenFlags, Resource, Restored, StatFormat, generic_fcntl_command,
+};
 use super::errno::Errno;
 use super::numbers::Call;
 use super::record::{Record, read_words};
-use super::signals::{Action, AltStack, SIGINFO_BYTES, Signal};
+use super::signals::{Action, AltStack, SIGINFO_BYTES, Signal, SignalRules};
 use super::{GID, UID};
 use crate::bus::MemFault;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -35,16 +38,17 @@ macro_rules! numbers {
 }
 
 numbers! {
-    17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 34 Mkdirat 35 Unlinkat 38 Renameat 46 Ftruncate
+    17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs
+    44 Fstatfs 45 Truncate 46 Ftruncate
     48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync 88 Utimensat
+    69 Preadv 70 Pwritev 72 Select 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync 88 Utimensat
     93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
     113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
     129 Kill 130 Tkill 131 Tgkill 132 Sigaltstack 133 RtSigsuspend 134 RtSigaction
     135 RtSigprocmask 136 RtSigpending 139 RtSigreturn 153 Times 155 Getpgid 156 Getsid
     160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
-    169 Gettimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
+    169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
     178 Gettid 179 Sysinfo 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
     223 Fadvise64 226 Mprotect 227 Msync 233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache
     260 Wait4 261 Prlimit64 276 Renameat2 278 Getrandom 283 Membarrier 291 Statx 293 Rseq
@@ -92,17 +96,30 @@ mod frame {
     pub const BYTES: usize = FP + 528;
 }
 
+/// `SA_*`, `how` of `rt_sigprocmask` and the numbers of signals in the generic ABI.
+const SIGNAL_RULES: SignalRules = SignalRules {
+    on_stack: 0x0800_0000,
+    no_defer: 0x4000_0000,
+    reset_handler: 0x8000_0000,
+    block: 0,
+    unblock: 1,
+    set_mask: 2,
+    stop: 19,
+    // SIGCHLD, SIGCONT, SIGURG and SIGWINCH.
+    ignored: [17, 18, 23, 28],
+};
+
 impl Abi for Riscv64 {
     fn call_number(&self, hart: &Hart) -> u64 {
         hart.r[A7]
     }
 
-    fn call(&self, number: u64) -> Option<Call> {
-        call_of(number)
-    }
-
     fn arguments(&self, hart: &Hart) -> [u64; 6] {
         std::array::from_fn(|i| hart.r[A0 + i])
+    }
+
+    fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall> {
+        call_of(number).map(|call| (call, arguments))
     }
 
     fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>) {
@@ -180,7 +197,46 @@ impl Abi for Riscv64 {
         }
     }
 
-    fn stat(&self, stat: &FileStat) -> Vec<u8> {
+    fn statfs(&self, stat: &FsStat) -> Vec<u8> {
+        let words = [stat.kind, BLOCK_BYTES, stat.blocks, stat.free, stat.free];
+        let record = words
+            .into_iter()
+            .fold(Record::new(), |r, word| r.u64(u64::from(word)));
+        // Numbers of files and the identity of the file system are not told.
+        let record = record.pad_to(64).u64(u64::from(stat.name_bytes));
+        record.u64(u64::from(BLOCK_BYTES)).pad_to(120).done()
+    }
+
+    fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand> {
+        generic_fcntl_command(raw, [5, 6, 7])
+    }
+
+    fn unlocked(&self) -> u16 {
+        2
+    }
+
+    fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest> {
+        match raw {
+            0x541b => Some(IoctlRequest::BytesToRead),
+            0x5450 => Some(IoctlRequest::CloseOnExec(false)),
+            0x5451 => Some(IoctlRequest::CloseOnExec(true)),
+            _ => None,
+        }
+    }
+
+    fn resource_number(&self, resource: Resource) -> usize {
+        match resource {
+            Resource::Stack => 3,
+            Resource::Core => 4,
+            Resource::Files => 7,
+        }
+    }
+
+    fn advice_dontneed(&self) -> u64 {
+        4
+    }
+
+    fn stat(&self, stat: &FileStat, _: StatFormat) -> Vec<u8> {
         let mut record = Record::new()
             .u64(super::DEVICE)
             .u64(stat.inode)
@@ -200,6 +256,10 @@ impl Abi for Riscv64 {
         record.pad_to(128).done()
     }
 
+    fn signal_rules(&self) -> &'static SignalRules {
+        &SIGNAL_RULES
+    }
+
     fn signal_number(&self, signal: Signal) -> u8 {
         match signal {
             Signal::Illegal => 4,
@@ -207,6 +267,7 @@ impl Abi for Riscv64 {
             Signal::Bus => 7,
             Signal::Segv => 11,
             Signal::Pipe => 13,
+            Signal::Fpe => 8,
         }
     }
 
@@ -216,6 +277,7 @@ impl Abi for Riscv64 {
             handler,
             flags,
             mask,
+            restorer: 0,
         })
     }
 
@@ -265,7 +327,12 @@ impl Abi for Riscv64 {
         Ok(addr)
     }
 
-    fn leave_handler(&self, hart: &mut Hart, mem: &Memory) -> Result<Restored, MemFault> {
+    fn leave_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &Memory,
+        _: FrameKind,
+    ) -> Result<Restored, MemFault> {
         let addr = hart.r[SP];
         // The range was checked to lie below 2^36 before any of the sums below is formed.
         mem.readable(addr, frame::BYTES as u64)?;
@@ -283,7 +350,7 @@ impl Abi for Riscv64 {
         Ok(Restored {
             frame: addr,
             mask,
-            alt_stack,
+            alt_stack: Some(alt_stack),
         })
     }
 }
@@ -302,7 +369,7 @@ mod tests {
             size_bytes: 513,
             time_seconds: 5,
         };
-        let bytes = Riscv64.stat(&stat);
+        let bytes = Riscv64.stat(&stat, StatFormat::Native);
         assert_eq!(bytes.len(), 128);
         assert_eq!(bytes[48..56], 513u64.to_le_bytes());
         assert_eq!(bytes[64..72], 2u64.to_le_bytes());

@@ -1,5 +1,6 @@
 //! From the number of a system call to what it does.
 
+use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
 use super::{GID, Linux, PID, SyscallResult, UID};
@@ -13,18 +14,25 @@ impl Linux {
         self.now_ns = hart.counters.time_ns;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
-        match self.abi.call(number) {
-            Some(Call::Exit | Call::ExitGroup) => {
+        match self.abi.call(number, arguments) {
+            Some((Call::Exit | Call::ExitGroup, arguments)) => {
                 return SyscallResult::Exit((arguments[0] & 0xff) as i32);
             }
-            Some(Call::RtSigreturn) => {
-                if let Err(code) = self.signal_return(hart, mem) {
+            Some((call @ (Call::RtSigreturn | Call::Sigreturn), _)) => {
+                let kind = match call {
+                    Call::Sigreturn => FrameKind::Plain,
+                    _ => FrameKind::Realtime,
+                };
+                if let Err(code) = self.signal_return(hart, mem, kind) {
                     return SyscallResult::Exit(code);
                 }
             }
-            Some(call) => {
+            Some((call, arguments)) => {
                 let result = self.serve(call, number, hart, mem, &arguments);
                 self.abi.set_result(hart, result);
+                if let Some(second) = self.second_result.take() {
+                    self.abi.set_second_result(hart, second);
+                }
             }
             None => {
                 let pc = hart.pc;
@@ -47,7 +55,7 @@ impl Linux {
         &mut self,
         call: Call,
         number: u64,
-        hart: &Hart,
+        hart: &mut Hart,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
@@ -62,13 +70,16 @@ impl Linux {
                 Err(Errno::ENOSYS)
             }
             Call::Wait4 => Err(Errno::ECHILD),
+            Call::Settimeofday => Err(Errno::EPERM),
             // glibc and musl do without them.
             Call::Rseq | Call::RiscvHwprobe => Err(Errno::ENOSYS),
             Call::RiscvFlushIcache => {
                 mem.invalidate_code();
                 Ok(0)
             }
-            Call::Exit | Call::ExitGroup | Call::RtSigreturn => Ok(0),
+            Call::Exit | Call::ExitGroup | Call::RtSigreturn | Call::Sigreturn => Ok(0),
+            Call::OsfGetsysinfo => self.getsysinfo(hart, mem, a),
+            Call::OsfSetsysinfo => self.setsysinfo(hart, mem, a),
             Call::Kill
             | Call::Tkill
             | Call::Tgkill
@@ -76,8 +87,13 @@ impl Linux {
             | Call::RtSigpending
             | Call::RtSigprocmask
             | Call::RtSigsuspend
-            | Call::Sigaltstack => self.serve_signals(call, hart, mem, a),
+            | Call::Sigaltstack
+            | Call::OsfSigaction
+            | Call::OsfSigprocmask
+            | Call::OsfSigstack
+            | Call::OsfSigsuspend => self.serve_signals(call, hart, mem, a),
             Call::Brk
+            | Call::OsfBrk
             | Call::Mmap
             | Call::Munmap
             | Call::Mprotect
@@ -91,8 +107,40 @@ impl Linux {
             | Call::Gettimeofday
             | Call::Times
             | Call::Getrusage
-            | Call::Sysinfo => self.serve_time(call, mem, a),
+            | Call::Sysinfo
+            | Call::OsfGettimeofday
+            | Call::OsfGetrusage
+            | Call::OsfUsleepThread => self.serve_time(call, mem, a),
+            Call::Getpid
+            | Call::Gettid
+            | Call::Getpgid
+            | Call::Getsid
+            | Call::Getppid
+            | Call::Getxpid
+            | Call::Getuid
+            | Call::Geteuid
+            | Call::Getxuid
+            | Call::Getgid
+            | Call::Getegid
+            | Call::Getxgid => Ok(self.identity(call)),
             _ => self.serve_rest(call, mem, a),
+        }
+    }
+
+    /// Who the process is. Some interfaces return the parent or the effective owner as well.
+    fn identity(&mut self, call: Call) -> u64 {
+        const PARENT: u64 = 1;
+        self.second_result = match call {
+            Call::Getxpid => Some(PARENT),
+            Call::Getxuid => Some(u64::from(UID)),
+            Call::Getxgid => Some(u64::from(GID)),
+            _ => None,
+        };
+        match call {
+            Call::Getppid => PARENT,
+            Call::Getuid | Call::Geteuid | Call::Getxuid => u64::from(UID),
+            Call::Getgid | Call::Getegid | Call::Getxgid => u64::from(GID),
+            _ => u64::from(PID),
         }
     }
 
@@ -113,6 +161,10 @@ impl Linux {
             Call::RtSigprocmask => self.rt_sigprocmask(mem, a),
             Call::RtSigsuspend => self.rt_sigsuspend(mem, a),
             Call::Sigaltstack => self.sigaltstack(hart, mem, a),
+            Call::OsfSigaction => self.osf_sigaction(mem, a),
+            Call::OsfSigprocmask => self.osf_sigprocmask(a),
+            Call::OsfSigstack => self.sigstack(hart, mem, a),
+            Call::OsfSigsuspend => self.suspend(a[0]),
             _ => Err(Errno::ENOSYS),
         }
     }
@@ -120,6 +172,7 @@ impl Linux {
     fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         match call {
             Call::Brk => Ok(self.brk(mem, a[0])),
+            Call::OsfBrk => self.osf_brk(mem, a[0]),
             Call::Mmap => self.mmap(mem, a),
             Call::Munmap => self.munmap(mem, a),
             Call::Mprotect => self.mprotect(mem, a),
@@ -138,7 +191,10 @@ impl Linux {
             Call::Nanosleep => self.sleep(mem, a[0]),
             Call::Gettimeofday => self.gettimeofday(mem, a),
             Call::Times => self.times(mem, a[0]),
-            Call::Getrusage => self.getrusage(mem, a),
+            Call::Getrusage => self.getrusage(mem, a, 16),
+            Call::OsfGetrusage => self.getrusage(mem, a, 8),
+            Call::OsfGettimeofday => self.gettimeofday32(mem, a),
+            Call::OsfUsleepThread => self.usleep_thread(mem, a),
             Call::Sysinfo => self.sysinfo(mem, a[0]),
             _ => Err(Errno::ENOSYS),
         }
@@ -157,18 +213,28 @@ impl Linux {
             Call::Pwritev => self.writev(mem, a, Some(a[3])),
             Call::Close => self.close(a[0]),
             Call::Lseek => self.lseek(a),
+            Call::Truncate => self.truncate(mem, a),
             Call::Ftruncate => self.ftruncate(a[0], a[1]),
             Call::Fsync | Call::Fdatasync => self.fsync(a[0]),
-            Call::Fadvise64 => self.files.get(a[0]).map(|_| 0),
+            Call::Fadvise64 | Call::Flock => self.files.get(a[0]).map(|_| 0),
             Call::Dup => self.dup(a[0]),
+            Call::Dup2 => self.dup2(a),
             Call::Dup3 => self.dup3(a),
             Call::Pipe2 => self.pipe2(mem, a),
+            Call::PipePair => self.pipe_pair(),
             Call::Fcntl => self.fcntl(mem, a),
             Call::Ioctl => self.ioctl(mem, a),
             Call::Ppoll => self.ppoll(mem, a),
+            Call::Select => self.select(mem, a),
             Call::Openat => self.openat(mem, a),
-            Call::Fstat => self.fstat(mem, a),
-            Call::Newfstatat => self.newfstatat(mem, a),
+            Call::Fstat => self.fstat(mem, a, StatFormat::Native),
+            Call::Fstat64 => self.fstat(mem, a, StatFormat::Large),
+            Call::OsfFstat => self.fstat(mem, a, StatFormat::Osf),
+            Call::Newfstatat => self.newfstatat(mem, a, StatFormat::Native),
+            Call::Fstatat64 => self.newfstatat(mem, a, StatFormat::Large),
+            Call::OsfFstatat => self.newfstatat(mem, a, StatFormat::Osf),
+            Call::Statfs => self.statfs(mem, a),
+            Call::Fstatfs => self.fstatfs(mem, a),
             Call::Statx => self.statx(mem, a),
             Call::Readlinkat => self.readlinkat(mem, a),
             Call::Faccessat => self.faccessat(mem, a, 0),
@@ -177,6 +243,7 @@ impl Linux {
             Call::Chdir => self.chdir(mem, a),
             Call::Fchdir => self.fchdir(a[0]),
             Call::Getdents64 => self.getdents64(mem, a),
+            Call::OsfGetdirentries => self.osf_getdirentries(mem, a),
             Call::Mkdirat => self.mkdirat(mem, a),
             Call::Unlinkat => self.unlinkat(mem, a),
             Call::Renameat => self.renameat(mem, a, 0),
@@ -195,13 +262,15 @@ impl Linux {
                 Ok(u64::from(PID))
             }
             Call::SetRobustList | Call::SchedYield => Ok(0),
-            Call::Getpid | Call::Gettid | Call::Getpgid | Call::Getsid => Ok(u64::from(PID)),
-            Call::Getppid => Ok(1),
-            Call::Getuid | Call::Geteuid => Ok(u64::from(UID)),
-            Call::Getgid | Call::Getegid => Ok(u64::from(GID)),
             Call::Uname => self.uname(mem, a[0]),
-            Call::Getrlimit => self.prlimit(mem, a[0], 0, a[1]),
-            Call::Setrlimit => self.prlimit(mem, a[0], a[1], 0),
+            Call::OsfUtsname => self.osf_utsname(mem, a[0]),
+            Call::Gethostname | Call::Getdomainname => self.host_name(mem, a),
+            Call::Getpagesize => Ok(self.abi.page_bytes()),
+            Call::Getdtablesize => Ok(self.limits.descriptors()),
+            // The loader knows where the program lies.
+            Call::OsfSetProgramAttributes => Ok(0),
+            Call::Getrlimit => self.rlimit(mem, a[0], a[1], false),
+            Call::Setrlimit => self.rlimit(mem, a[0], a[1], true),
             Call::Prlimit64 => self.prlimit64(mem, a),
             Call::Getrandom => self.getrandom(mem, a),
             Call::SchedGetaffinity => self.sched_getaffinity(mem, a),

@@ -59,6 +59,8 @@ impl Linux {
             output_left: self.output_left,
             clear_tid: self.clear_tid,
             thread_name: self.thread_name,
+            unaligned_control: self.unaligned_control,
+            second_result: self.second_result,
             now_ns: self.now_ns,
             stop: self.stop.clone(),
             warnings: self.warnings.clone(),

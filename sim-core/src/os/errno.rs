@@ -62,6 +62,7 @@ errnos! {
     ENOTEMPTY = 39, "Directory not empty";
     ELOOP = 40, "Too many symbolic links";
     EOVERFLOW = 75, "Value too large";
+    EOPNOTSUPP = 95, "Operation not supported";
     ETIMEDOUT = 110, "Timed out";
     EDQUOT = 122, "Quota exceeded";
 }

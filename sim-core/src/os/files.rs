@@ -10,6 +10,7 @@ use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
 use super::streams::{Which, retry};
+use super::tree::AT_FDCWD;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
 
@@ -265,6 +266,22 @@ impl Linux {
             Kind::File(_) if !self.writable => Err(Errno::EROFS),
             _ => Err(Errno::EINVAL),
         }
+    }
+
+    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let len = file_offset(a[1])?;
+        let path = self.path_argument(mem, a[0])?;
+        let place = self.resolve(AT_FDCWD as u64, &path, true)?;
+        let found = place.existing()?;
+        if found.is_dir() {
+            return Err(Errno::EISDIR);
+        }
+        self.writable_root()?;
+        if !found.is_file() {
+            return Err(Errno::EINVAL);
+        }
+        let host = File::options().write(true).open(&place.host)?;
+        Ok(host.set_len(len).map(|()| 0)?)
     }
 
     pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {

@@ -7,7 +7,7 @@ use super::abi::MapFlags;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::streams::retry;
-use crate::memory::{Memory, PAGE_SIZE, Perm, page_align_up};
+use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::process::layout;
 
 const PROT_READ: u64 = 1;
@@ -26,20 +26,34 @@ fn permissions(prot: u64) -> Perm {
     .fold(Perm::NONE, |perm, (_, bits)| perm.union(bits))
 }
 
-/// A length in whole pages.
-fn pages(len: u64) -> Result<u64, Errno> {
-    match page_align_up(len) {
-        Some(0) => Err(Errno::EINVAL),
-        Some(len) if len <= Memory::LIMIT => Ok(len),
-        _ => Err(Errno::ENOMEM),
-    }
-}
+/// Pages as the program sees them, of this many bytes.
+#[derive(Clone, Copy)]
+struct Pages(u64);
 
-/// A range of whole pages that the guest may change.
-fn guest_range(addr: u64, len: u64) -> Result<u64, Errno> {
-    let len = pages(len)?;
-    let is_ours = addr.is_multiple_of(PAGE_SIZE) && layout::is_guest_range(addr, len);
-    if is_ours { Ok(len) } else { Err(Errno::EINVAL) }
+impl Pages {
+    fn align_up(self, value: u64) -> Option<u64> {
+        value.checked_next_multiple_of(self.0)
+    }
+
+    fn is_aligned(self, addr: u64) -> bool {
+        addr.is_multiple_of(self.0)
+    }
+
+    /// A length in whole pages.
+    fn length(self, len: u64) -> Result<u64, Errno> {
+        match self.align_up(len) {
+            Some(0) => Err(Errno::EINVAL),
+            Some(len) if len <= Memory::LIMIT => Ok(len),
+            _ => Err(Errno::ENOMEM),
+        }
+    }
+
+    /// A range of whole pages that the guest may change.
+    fn range(self, addr: u64, len: u64) -> Result<u64, Errno> {
+        let len = self.length(len)?;
+        let is_ours = self.is_aligned(addr) && layout::is_guest_range(addr, len);
+        if is_ours { Ok(len) } else { Err(Errno::EINVAL) }
+    }
 }
 
 /// The end of the heap.
@@ -56,6 +70,19 @@ impl Heap {
 }
 
 impl Linux {
+    fn pages(&self) -> Pages {
+        Pages(self.abi.page_bytes())
+    }
+
+    /// `brk` of OSF/1 and of Linux on Alpha, which reports failure.
+    pub(super) fn osf_brk(&mut self, mem: &mut Memory, wanted: u64) -> Result<u64, Errno> {
+        let end = self.brk(mem, wanted);
+        if wanted != 0 && end != wanted {
+            return Err(Errno::ENOMEM);
+        }
+        Ok(end)
+    }
+
     /// `brk`: returns the end of the heap, which is the old one if it cannot be moved.
     pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> u64 {
         let Heap { start, end } = self.heap;
@@ -68,8 +95,9 @@ impl Linux {
             return end;
         }
         // Both are below 2^36, so rounding up cannot overflow.
-        let old_end = page_align_up(end).unwrap_or(end);
-        let new_end = page_align_up(wanted).unwrap_or(wanted);
+        let pages = self.pages();
+        let old_end = pages.align_up(end).unwrap_or(end);
+        let new_end = pages.align_up(wanted).unwrap_or(wanted);
         let moved = if new_end > old_end {
             mem.is_free(old_end, new_end - old_end)
                 && mem.map(old_end, new_end - old_end, Perm::RW).is_ok()
@@ -85,14 +113,15 @@ impl Linux {
     pub(super) fn mmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [hint, len, prot, flags, fd, offset] = *a;
         let flags = self.abi.map_flags(flags);
-        let len = pages(len)?;
-        if flags.invalid || (!flags.anonymous && !offset.is_multiple_of(PAGE_SIZE)) {
+        let pages = self.pages();
+        let len = pages.length(len)?;
+        if flags.invalid || (!flags.anonymous && !pages.is_aligned(offset)) {
             return Err(Errno::EINVAL);
         }
         if !flags.anonymous {
             self.check_file_map(fd, prot, flags)?;
         }
-        let addr = choose_address(mem, hint, len, flags)?;
+        let addr = choose_address(mem, pages, hint, len, flags)?;
         mem.map(addr, len, permissions(prot))?;
         if !flags.anonymous
             && let Err(errno) = self.copy_file(mem, fd, offset, addr, len)
@@ -141,7 +170,7 @@ impl Linux {
     }
 
     pub(super) fn munmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let len = guest_range(a[0], a[1])?;
+        let len = self.pages().range(a[0], a[1])?;
         mem.unmap(a[0], len)?;
         Ok(0)
     }
@@ -150,7 +179,7 @@ impl Linux {
         if a[1] == 0 {
             return Ok(0);
         }
-        let len = guest_range(a[0], a[1])?;
+        let len = self.pages().range(a[0], a[1])?;
         mem.protect(a[0], len, permissions(a[2]))?;
         Ok(0)
     }
@@ -159,8 +188,9 @@ impl Linux {
         const MAYMOVE: u64 = 1;
         const FIXED: u64 = 2;
         let [old, old_len, new_len, flags, new_addr, _] = *a;
-        let old_len = guest_range(old, old_len)?;
-        let new_len = pages(new_len)?;
+        let pages = self.pages();
+        let old_len = pages.range(old, old_len)?;
+        let new_len = pages.length(new_len)?;
         let fixed = flags & FIXED != 0;
         if flags & !(MAYMOVE | FIXED) != 0 || (fixed && flags & MAYMOVE == 0) {
             return Err(Errno::EINVAL);
@@ -171,7 +201,7 @@ impl Linux {
         let perm = mem.permissions(old).ok_or(Errno::EFAULT)?;
         if fixed {
             let overlaps = new_addr < old + old_len && old < new_addr.saturating_add(new_len);
-            if guest_range(new_addr, new_len)? != new_len || overlaps {
+            if pages.range(new_addr, new_len)? != new_len || overlaps {
                 return Err(Errno::EINVAL);
             }
             return move_pages(mem, old, old_len, new_addr, new_len, perm);
@@ -197,16 +227,15 @@ impl Linux {
     }
 
     pub(super) fn madvise(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        const DONTNEED: u64 = 4;
         let [addr, len, advice, ..] = *a;
         if len == 0 {
             return Ok(0);
         }
-        let len = guest_range(addr, len)?;
+        let len = self.pages().range(addr, len)?;
         if !mem.is_mapped(addr, len) {
             return Err(Errno::ENOMEM);
         }
-        if advice == DONTNEED {
+        if advice == self.abi.advice_dontneed() {
             // The pages read as zero again. Permissions may differ from page to page.
             for page in (addr..addr + len).step_by(PAGE_SIZE as usize) {
                 let perm = mem.permissions(page).ok_or(Errno::ENOMEM)?;
@@ -217,7 +246,7 @@ impl Linux {
     }
 
     pub(super) fn msync(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let len = page_align_up(a[1]).ok_or(Errno::ENOMEM)?;
+        let len = self.pages().align_up(a[1]).ok_or(Errno::ENOMEM)?;
         if mem.is_mapped(a[0], len) {
             Ok(0)
         } else {
@@ -226,9 +255,15 @@ impl Linux {
     }
 }
 
-fn choose_address(mem: &Memory, hint: u64, len: u64, flags: MapFlags) -> Result<u64, Errno> {
+fn choose_address(
+    mem: &Memory,
+    pages: Pages,
+    hint: u64,
+    len: u64,
+    flags: MapFlags,
+) -> Result<u64, Errno> {
     if flags.fixed {
-        if !hint.is_multiple_of(PAGE_SIZE) {
+        if !pages.is_aligned(hint) {
             return Err(Errno::EINVAL);
         }
         if !layout::is_guest_range(hint, len) {
@@ -243,7 +278,7 @@ fn choose_address(mem: &Memory, hint: u64, len: u64, flags: MapFlags) -> Result<
         }
         return Ok(hint);
     }
-    let hint = hint & !(PAGE_SIZE - 1);
+    let hint = hint - hint % pages.0;
     if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
         return Ok(hint);
     }

@@ -1,38 +1,36 @@
 //! Identity, limits, randomness, and what a single thread needs of futexes.
 
+use super::abi::{Abi, Resource};
 use super::errno::Errno;
-use super::record::Record;
+use super::record::{Record, read_words};
 use super::{Linux, PID, StopReason};
 use crate::memory::Memory;
 use crate::process::layout;
 
 const UNLIMITED: u64 = u64::MAX;
 const RESOURCES: usize = 16;
-const RLIMIT_STACK: usize = 3;
-const RLIMIT_CORE: usize = 4;
-const RLIMIT_NOFILE: usize = 7;
 
-/// Soft and hard limits by resource. Only that of open files has an effect.
+/// Soft and hard limits by number of the resource. Only that of open files has an effect.
 #[derive(Clone, Debug)]
-pub(super) struct Limits([(u64, u64); RESOURCES]);
-
-impl Default for Limits {
-    fn default() -> Self {
-        let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
-        limits[RLIMIT_STACK] = (layout::STACK_BYTES, layout::STACK_BYTES);
-        limits[RLIMIT_CORE] = (0, 0);
-        limits[RLIMIT_NOFILE] = (
-            super::descriptors::MAX_DESCRIPTORS,
-            super::descriptors::MAX_DESCRIPTORS,
-        );
-        Limits(limits)
-    }
+pub(super) struct Limits {
+    limits: [(u64, u64); RESOURCES],
+    files: usize,
 }
 
 impl Limits {
+    pub(super) fn new(abi: &dyn Abi) -> Limits {
+        use super::descriptors::MAX_DESCRIPTORS;
+        let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
+        let files = abi.resource_number(Resource::Files);
+        limits[abi.resource_number(Resource::Stack)] = (layout::STACK_BYTES, layout::STACK_BYTES);
+        limits[abi.resource_number(Resource::Core)] = (0, 0);
+        limits[files] = (MAX_DESCRIPTORS, MAX_DESCRIPTORS);
+        Limits { limits, files }
+    }
+
     /// Descriptors that may be open.
     pub(super) fn descriptors(&self) -> u64 {
-        self.0[RLIMIT_NOFILE].0
+        self.limits[self.files].0
     }
 }
 
@@ -40,12 +38,50 @@ impl Linux {
     pub(super) fn uname(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         const FIELD: usize = 65;
         let mut record = Record::new();
-        let fields = ["Linux", "hps", "6.1.0", "#1", self.abi.machine(), "(none)"];
+        let (name, release) = self.abi.system();
+        let fields = [name, "hps", release, "#1", self.abi.machine(), "(none)"];
         for (index, field) in fields.iter().enumerate() {
             record = record.bytes(field.as_bytes()).pad_to((index + 1) * FIELD);
         }
         mem.write_bytes(buffer, &record.done())?;
         Ok(0)
+    }
+
+    /// `uname` of OSF/1.
+    pub(super) fn osf_utsname(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
+        const FIELD: usize = 32;
+        let (name, release) = self.abi.system();
+        let mut record = Record::new();
+        let fields = [name, "hps", release, "#1", self.abi.machine()];
+        for (index, field) in fields.iter().enumerate() {
+            record = record.bytes(field.as_bytes()).pad_to((index + 1) * FIELD);
+        }
+        mem.write_bytes(buffer, &record.done())?;
+        Ok(0)
+    }
+
+    /// `gethostname` and `getdomainname`: the name, cut to the buffer.
+    pub(super) fn host_name(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const NAME: &[u8] = b"hps\0";
+        let [buffer, size, ..] = *a;
+        if (size as i32) < 0 {
+            return Err(Errno::EINVAL);
+        }
+        let len = NAME.len().min(size as u32 as usize);
+        mem.write_bytes(buffer, &NAME[..len])?;
+        Ok(0)
+    }
+
+    /// `getrlimit` and `setrlimit`, whose number for "no limit" is not everywhere that of `prlimit64`.
+    pub(super) fn rlimit(
+        &mut self,
+        mem: &mut Memory,
+        resource: u64,
+        buffer: u64,
+        set: bool,
+    ) -> Result<u64, Errno> {
+        let (new, old) = if set { (buffer, 0) } else { (0, buffer) };
+        self.exchange_limit(mem, resource, new, old, self.abi.unlimited())
     }
 
     pub(super) fn prlimit(
@@ -55,14 +91,31 @@ impl Linux {
         new: u64,
         old: u64,
     ) -> Result<u64, Errno> {
+        self.exchange_limit(mem, resource, new, old, UNLIMITED)
+    }
+
+    /// Reads and changes a limit; `unlimited` stands for none in guest memory.
+    fn exchange_limit(
+        &mut self,
+        mem: &mut Memory,
+        resource: u64,
+        new: u64,
+        old: u64,
+        unlimited: u64,
+    ) -> Result<u64, Errno> {
+        let inner = |value| if value >= unlimited { UNLIMITED } else { value };
+        let outer = |value: u64| value.min(unlimited);
         let index = usize::try_from(resource)
             .ok()
             .filter(|&i| i < RESOURCES)
             .ok_or(Errno::EINVAL)?;
-        let current = self.limits.0[index];
+        let current = self.limits.limits[index];
         let wanted = match new {
             0 => current,
-            addr => (mem.read::<8>(addr)?, mem.read::<8>(addr.wrapping_add(8))?),
+            addr => {
+                let [soft, hard] = read_words(mem, addr)?;
+                (inner(soft), inner(hard))
+            }
         };
         if wanted.0 > wanted.1 {
             return Err(Errno::EINVAL);
@@ -73,9 +126,12 @@ impl Linux {
         super::record::write_optional(
             mem,
             old,
-            &Record::new().u64(current.0).u64(current.1).done(),
+            &Record::new()
+                .u64(outer(current.0))
+                .u64(outer(current.1))
+                .done(),
         )?;
-        self.limits.0[index] = wanted;
+        self.limits.limits[index] = wanted;
         Ok(0)
     }
 

@@ -1,4 +1,5 @@
-//! Linux as a guest sees it: system calls of one process with one thread.
+//! Linux as a guest sees it: system calls of one process with one thread. Programs of OSF/1 get that
+//! system's calls from the same parts.
 //!
 //! The numbers, structures and conventions of an instruction set lie behind [`abi::Abi`]; the rest
 //! is the same for all of them. The guest reaches the host only here: files under one root folder
@@ -8,6 +9,8 @@
 //! give the same run everywhere.
 
 pub mod abi;
+pub mod abi_alpha;
+pub mod abi_osf;
 pub mod abi_riscv64;
 mod descriptor_calls;
 mod descriptors;
@@ -20,11 +23,13 @@ mod misc;
 pub mod numbers;
 mod paths;
 mod random;
+mod readiness;
 mod record;
 mod signal_calls;
 mod signals;
 mod stat;
 mod streams;
+mod sysinfo;
 mod time;
 mod tree;
 
@@ -42,7 +47,9 @@ use crate::image::{Isa, LoadError};
 use crate::process::ProcessConfig;
 
 pub use self::duplicate::DuplicateError;
-pub use self::signals::{Action, AltStack, SigInfo, Signal, exit_code_of_fault};
+pub use self::signals::{
+    Action, AltStack, Fault, SigInfo, Signal, SignalRules, exit_code_of_fault,
+};
 pub use self::streams::{Output, Stdin};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
@@ -54,6 +61,33 @@ pub const UID: u32 = 1000;
 pub const GID: u32 = 1000;
 /// Number of the device that holds the files.
 const DEVICE: u64 = 1;
+
+/// Whose system calls a program makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OsInterface {
+    /// Linux's, on the program's instruction set.
+    #[default]
+    Linux,
+    /// Those of OSF/1 (Digital Unix), on Alpha.
+    Osf1,
+}
+
+impl OsInterface {
+    /// The unit of memory protection that programs see on an instruction set, in bytes.
+    #[must_use]
+    pub fn page_bytes(self, isa: Isa) -> u64 {
+        self.abi(isa).page_bytes()
+    }
+
+    /// The interface on an instruction set. OSF/1 exists on Alpha alone.
+    fn abi(self, isa: Isa) -> &'static dyn Abi {
+        match (self, isa) {
+            (_, Isa::Riscv64) => &abi_riscv64::Riscv64,
+            (OsInterface::Linux, Isa::Alpha) => &abi_alpha::LINUX,
+            (OsInterface::Osf1, Isa::Alpha) => &abi_osf::OSF1,
+        }
+    }
+}
 
 /// What a system call did to the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +141,10 @@ pub struct Linux {
     /// Where a thread that ends would clear its number. There is only one thread.
     clear_tid: u64,
     thread_name: [u8; 16],
+    /// Alpha: what to do with accesses that are not aligned (`UAC_*`).
+    unaligned_control: u64,
+    /// The second result of the current call.
+    second_result: Option<u64>,
     /// Simulated time at the current call.
     now_ns: u64,
     stop: Option<StopReason>,
@@ -130,19 +168,18 @@ impl std::fmt::Debug for Linux {
 
 impl Linux {
     /// The operating system of a process whose name is `name` and whose heap begins at
-    /// `heap_start`.
+    /// `heap_start`, with the calls of `interface` on `isa`.
     ///
     /// # Errors
     /// [`LoadError::Config`] if the root is not a folder that can be read.
     pub fn new(
         isa: Isa,
+        interface: OsInterface,
         config: &ProcessConfig,
         name: &str,
         heap_start: u64,
     ) -> Result<Linux, LoadError> {
-        let abi: &'static dyn Abi = match isa {
-            Isa::Riscv64 => &abi_riscv64::Riscv64,
-        };
+        let abi = interface.abi(isa);
         let root = match &config.root {
             None => None,
             Some(path) => Some(tree::open_root(path).map_err(|cause| LoadError::Config {
@@ -168,7 +205,9 @@ impl Linux {
             heap: Heap::new(heap_start),
             signals: Signals::default(),
             random: Random::new(config.seed),
-            limits: Limits::default(),
+            limits: Limits::new(abi),
+            unaligned_control: 0,
+            second_result: None,
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
             clear_tid: 0,

@@ -1,10 +1,10 @@
 //! The calls that set up, mask and send signals.
 
 use super::errno::Errno;
-use super::record::write_optional;
+use super::record::{Record, read_words, write_optional};
 use super::signals::{
-    AltStack, LAST_SIGNAL, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK, SigInfo,
-    UNSTOPPABLE, bit, ignored_by_default,
+    Action, AltStack, LAST_SIGNAL, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK,
+    SigInfo, bit,
 };
 use super::{Linux, PID, StopReason};
 use crate::hart::Hart;
@@ -18,50 +18,106 @@ const SI_TKILL: i32 = -6;
 
 impl Linux {
     pub(super) fn rt_sigaction(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [signal, new, old, set_bytes, ..] = *a;
+        let [signal, new, old, set_bytes, restorer, _] = *a;
         let signal = valid_signal(signal)?;
-        if set_bytes != SIGSET_BYTES || (new != 0 && UNSTOPPABLE & bit(signal) != 0) {
+        if set_bytes != SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
         let action = if new == 0 {
             None
         } else {
-            Some(self.abi.read_action(mem, new)?)
+            let action = self.abi.read_action(mem, new)?;
+            Some(Action { restorer, ..action })
         };
+        self.check_action(signal, action.is_some())?;
         if old != 0 {
             self.abi
                 .write_action(mem, old, &self.signals.actions[usize::from(signal)])?;
         }
-        if let Some(action) = action {
-            self.signals.actions[usize::from(signal)] = action;
-            if action.handler == SIG_IGN
-                || (action.handler == SIG_DFL && ignored_by_default(signal))
-            {
-                self.signals.pending &= !bit(signal);
-            }
-        }
+        self.set_action(signal, action);
         Ok(0)
     }
 
+    /// `sigaction` of OSF/1: the handler, the mask, then 32 bits of flags.
+    pub(super) fn osf_sigaction(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [signal, new, old, ..] = *a;
+        let signal = valid_signal(signal)?;
+        let action = if new == 0 {
+            None
+        } else {
+            let [handler, mask] = read_words(mem, new)?;
+            let flags = mem.read::<4>(new.wrapping_add(16))?;
+            Some(Action {
+                handler,
+                flags,
+                mask,
+                restorer: 0,
+            })
+        };
+        self.check_action(signal, action.is_some())?;
+        let before = self.signals.actions[usize::from(signal)];
+        let record = Record::new()
+            .u64(before.handler)
+            .u64(before.mask)
+            .u32(before.flags as u32)
+            .u32(0);
+        write_optional(mem, old, &record.done())?;
+        self.set_action(signal, action);
+        Ok(0)
+    }
+
+    fn check_action(&self, signal: u8, changes: bool) -> Result<(), Errno> {
+        if changes && self.abi.signal_rules().unstoppable() & bit(signal) != 0 {
+            Err(Errno::EINVAL)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn set_action(&mut self, signal: u8, action: Option<Action>) {
+        let Some(action) = action else { return };
+        self.signals.actions[usize::from(signal)] = action;
+        let ignored = self.abi.signal_rules().is_ignored_by_default(signal);
+        if action.handler == SIG_IGN || (action.handler == SIG_DFL && ignored) {
+            self.signals.pending &= !bit(signal);
+        }
+    }
+
     pub(super) fn rt_sigprocmask(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        const BLOCK: u64 = 0;
-        const UNBLOCK: u64 = 1;
-        const SETMASK: u64 = 2;
         let [how, new, old, set_bytes, ..] = *a;
         if set_bytes != SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
         let blocked = self.signals.blocked;
-        let after = match (new, how) {
-            (0, _) => blocked,
-            (_, BLOCK) => blocked | mem.read::<8>(new)?,
-            (_, UNBLOCK) => blocked & !mem.read::<8>(new)?,
-            (_, SETMASK) => mem.read::<8>(new)?,
-            _ => return Err(Errno::EINVAL),
+        let after = match new {
+            0 => blocked,
+            _ => {
+                let set = mem.read::<8>(new)?;
+                self.changed_mask(how, set)?
+            }
         };
         write_optional(mem, old, &blocked.to_le_bytes())?;
-        self.signals.blocked = after & !UNSTOPPABLE;
+        self.signals.blocked = after;
         Ok(0)
+    }
+
+    /// `sigprocmask` of OSF/1: the mask is a value, and so is the old one.
+    pub(super) fn osf_sigprocmask(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        let before = self.signals.blocked;
+        self.signals.blocked = self.changed_mask(a[0], a[1])?;
+        Ok(before)
+    }
+
+    fn changed_mask(&self, how: u64, set: u64) -> Result<u64, Errno> {
+        let rules = self.abi.signal_rules();
+        let blocked = self.signals.blocked;
+        let changed = match how {
+            how if how == rules.block => blocked | set,
+            how if how == rules.unblock => blocked & !set,
+            how if how == rules.set_mask => set,
+            _ => return Err(Errno::EINVAL),
+        };
+        Ok(changed & !rules.unstoppable())
     }
 
     pub(super) fn rt_sigpending(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -78,7 +134,12 @@ impl Linux {
         if a[1] != SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
-        let mask = mem.read::<8>(a[0])? & !UNSTOPPABLE;
+        self.suspend(mem.read::<8>(a[0])?)
+    }
+
+    /// Waits with `mask` blocked.
+    pub(super) fn suspend(&mut self, mask: u64) -> Result<u64, Errno> {
+        let mask = mask & !self.abi.signal_rules().unstoppable();
         if self.signals.pending & !mask == 0 {
             self.stop = Some(StopReason::Deadlock {
                 waits_for: "a signal that nobody can send",
@@ -136,6 +197,39 @@ impl Linux {
         Ok(0)
     }
 
+    /// `sigstack`: the predecessor of `sigaltstack`, which names the top of the stack and no size.
+    pub(super) fn sigstack(
+        &mut self,
+        hart: &Hart,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        /// What lies below the top may be used.
+        const ASSUMED_BYTES: u64 = 8192;
+        let [new, old, ..] = *a;
+        let current = self.signals.alt_stack;
+        let active = current.holds(self.abi.stack_pointer(hart));
+        let wanted = if new == 0 {
+            None
+        } else {
+            Some(mem.read::<8>(new)?)
+        };
+        let top = current.base.wrapping_add(current.bytes);
+        let record = Record::new().u64(top).u32(u32::from(active)).u32(0);
+        write_optional(mem, old, &record.done())?;
+        if let Some(top) = wanted {
+            if active {
+                return Err(Errno::EPERM);
+            }
+            self.signals.alt_stack = AltStack {
+                base: top.wrapping_sub(ASSUMED_BYTES),
+                bytes: ASSUMED_BYTES,
+                flags: 0,
+            };
+        }
+        Ok(0)
+    }
+
     /// `kill`: only this process exists, alone in its group.
     pub(super) fn kill(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let pid = a[0] as i32;
@@ -161,7 +255,7 @@ impl Linux {
             self.post(SigInfo {
                 signal,
                 code,
-                addr: None,
+                ..SigInfo::default()
             });
         }
         Ok(0)

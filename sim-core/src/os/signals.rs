@@ -2,12 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
+use super::OsInterface;
 use super::abi::HandlerEntry;
 use super::record::{Record, read_words};
 use super::{Linux, PID, UID};
 use crate::bus::MemFault;
 use crate::hart::Hart;
 use crate::ids::DisePc;
+use crate::isa::Isa;
 use crate::memory::Memory;
 use crate::process::layout;
 use crate::trap::{Trap, TrapCause};
@@ -20,11 +22,6 @@ pub(super) const SIGINFO_BYTES: usize = 128;
 pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
 const SIGKILL: u8 = 9;
-const SIGSTOP: u8 = 19;
-
-const SA_ONSTACK: u64 = 0x0800_0000;
-const SA_NODEFER: u64 = 0x4000_0000;
-const SA_RESETHAND: u64 = 0x8000_0000;
 
 pub(super) const SS_ONSTACK: u32 = 1;
 pub(super) const SS_DISABLE: u32 = 2;
@@ -45,6 +42,26 @@ pub enum Signal {
     Segv,
     /// Write to a pipe that nobody reads.
     Pipe,
+    /// Arithmetic exception.
+    Fpe,
+}
+
+impl Signal {
+    /// The signal that a fault raises everywhere.
+    #[must_use]
+    pub fn of(trap: &Trap) -> Signal {
+        match trap.cause {
+            TrapCause::IllegalInstruction => Signal::Illegal,
+            TrapCause::FetchFault | TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. } => {
+                Signal::Segv
+            }
+            TrapCause::FetchMisaligned
+            | TrapCause::MisalignedAtomic { .. }
+            | TrapCause::Misaligned { .. } => Signal::Bus,
+            TrapCause::Stopped | TrapCause::Breakpoint => Signal::Trap,
+            TrapCause::Arithmetic { .. } | TrapCause::Raised { .. } => Signal::Fpe,
+        }
+    }
 }
 
 /// What the guest wants done with a signal.
@@ -56,6 +73,105 @@ pub struct Action {
     pub flags: u64,
     /// Signals blocked while the handler runs.
     pub mask: u64,
+    /// Where the handler returns to; 0: to the kernel's own code.
+    pub restorer: u64,
+}
+
+/// Flags, masks and numbers of signals in one system call interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignalRules {
+    /// `SA_ONSTACK`
+    pub on_stack: u64,
+    /// `SA_NODEFER`
+    pub no_defer: u64,
+    /// `SA_RESETHAND`
+    pub reset_handler: u64,
+    /// `SIG_BLOCK`
+    pub block: u64,
+    /// `SIG_UNBLOCK`
+    pub unblock: u64,
+    /// `SIG_SETMASK`
+    pub set_mask: u64,
+    /// The number of SIGSTOP.
+    pub stop: u8,
+    /// Signals that do nothing by default. The stop signals end the process, because nobody could
+    /// ever continue it.
+    pub ignored: [u8; 4],
+}
+
+impl SignalRules {
+    /// The signals that can be neither caught nor blocked nor ignored.
+    pub(super) fn unstoppable(&self) -> u64 {
+        bit(SIGKILL) | bit(self.stop)
+    }
+
+    pub(super) fn is_ignored_by_default(&self, signal: u8) -> bool {
+        self.ignored.contains(&signal)
+    }
+}
+
+/// The kinds of signal frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// That of `rt_sigreturn`.
+    Realtime,
+    /// That of the older `sigreturn`.
+    Plain,
+}
+
+/// What a handler's frame restores besides the registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Restored {
+    /// The address of the frame.
+    pub frame: u64,
+    /// The signals to block.
+    pub mask: u64,
+    /// The alternate stack, if the frame holds it.
+    pub alt_stack: Option<AltStack>,
+}
+
+/// What a program is told of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// `si_code`
+    pub code: i32,
+    /// `si_addr`
+    pub addr: u64,
+    /// The code of the trap, which some interfaces report (`si_trapno`).
+    pub trap_number: i32,
+    /// Where the program goes on after the handler.
+    pub resume: u64,
+}
+
+impl Fault {
+    /// What is common to the interfaces.
+    #[must_use]
+    pub fn of(trap: &Trap, is_mapped: bool) -> Fault {
+        let signal = Signal::of(trap);
+        let addr = match trap.cause {
+            TrapCause::LoadFault { addr }
+            | TrapCause::StoreFault { addr }
+            | TrapCause::MisalignedAtomic { addr }
+            | TrapCause::Misaligned { addr } => addr,
+            _ => trap.pc,
+        };
+        // SEGV_ACCERR is 2; SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT and BUS_ADRALN are 1.
+        let denied = signal == Signal::Segv && is_mapped;
+        Fault {
+            code: if denied { 2 } else { 1 },
+            addr,
+            trap_number: 0,
+            resume: trap.pc,
+        }
+    }
+
+    /// The address whose being mapped makes a difference.
+    fn accessed(trap: &Trap) -> u64 {
+        match trap.cause {
+            TrapCause::LoadFault { addr } | TrapCause::StoreFault { addr } => addr,
+            _ => trap.pc,
+        }
+    }
 }
 
 /// Why a signal was raised.
@@ -67,6 +183,8 @@ pub struct SigInfo {
     pub code: i32,
     /// The address at fault, for a fault.
     pub addr: Option<u64>,
+    /// `si_trapno`, for a fault.
+    pub trap_number: i32,
 }
 
 impl SigInfo {
@@ -78,7 +196,7 @@ impl SigInfo {
             .u32(self.code as u32)
             .u32(0);
         let body = match self.addr {
-            Some(addr) => head.u64(addr),
+            Some(addr) => head.u64(addr).u32(self.trap_number as u32),
             None if self.code == SI_KERNEL => head,
             None => head.u32(PID).u32(UID),
         };
@@ -161,52 +279,19 @@ pub(super) const fn bit(signal: u8) -> u64 {
     1 << (signal - 1)
 }
 
-/// Neither can be caught, blocked or ignored.
-pub(super) const UNSTOPPABLE: u64 = bit(SIGKILL) | bit(SIGSTOP);
-
-/// SIGCHLD, SIGCONT, SIGURG and SIGWINCH do nothing by default. The stop signals end the process,
-/// because nobody could ever continue it.
-pub(super) const fn ignored_by_default(signal: u8) -> bool {
-    matches!(signal, 17 | 18 | 23 | 28)
-}
-
-fn signal_of(trap: &Trap) -> Signal {
-    match trap.cause {
-        TrapCause::Stopped => Signal::Trap,
-        TrapCause::IllegalInstruction => Signal::Illegal,
-        TrapCause::FetchFault | TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. } => {
-            Signal::Segv
-        }
-        TrapCause::FetchMisaligned | TrapCause::MisalignedAtomic { .. } => Signal::Bus,
-        TrapCause::Breakpoint => Signal::Trap,
-    }
-}
-
-/// The exit code of a process that a fault ends, as a shell shows it: 128 and the signal's number.
+/// The exit code of a process that a fault ends, as a shell shows it: 128 and the signal's number,
+/// which all interfaces of an instruction set have in common.
 #[must_use]
-pub fn exit_code_of_fault(trap: &Trap) -> i32 {
-    use super::abi::Abi;
-    128 + i32::from(super::abi_riscv64::Riscv64.signal_number(signal_of(trap)))
+pub fn exit_code_of_fault(isa: Isa, trap: &Trap) -> i32 {
+    let abi = OsInterface::Linux.abi(isa);
+    128 + i32::from(abi.signal_number(abi.fault_signal(trap)))
 }
 
 impl Linux {
     /// Gives a fault to the guest's handler: `hart.pc` is then the handler. False if the guest has
     /// none that can run: the fault ends the process.
     pub fn deliver_fault(&mut self, trap: &Trap, hart: &mut Hart, mem: &mut Memory) -> bool {
-        let signal = self.abi.signal_number(signal_of(trap));
-        let addr = match trap.cause {
-            TrapCause::LoadFault { addr }
-            | TrapCause::StoreFault { addr }
-            | TrapCause::MisalignedAtomic { addr } => addr,
-            _ => trap.pc,
-        };
-        // SEGV_ACCERR is 2; SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT and BUS_ADRALN are 1.
-        let denied = signal_of(trap) == Signal::Segv && mem.permissions(addr).is_some();
-        let info = SigInfo {
-            signal,
-            code: if denied { 2 } else { 1 },
-            addr: Some(addr),
-        };
+        let signal = self.abi.signal_number(self.abi.fault_signal(trap));
         let action = self.signals.actions[usize::from(signal)];
         if action.handler == SIG_DFL
             || action.handler == SIG_IGN
@@ -214,7 +299,15 @@ impl Linux {
         {
             return false;
         }
-        hart.pc = trap.pc;
+        let is_mapped = mem.permissions(Fault::accessed(trap)).is_some();
+        let fault = self.abi.fault(trap, hart, is_mapped);
+        let info = SigInfo {
+            signal,
+            code: fault.code,
+            addr: Some(fault.addr),
+            trap_number: fault.trap_number,
+        };
+        hart.pc = fault.resume;
         self.enter_handler(info, hart, mem).is_ok()
     }
 
@@ -224,7 +317,7 @@ impl Linux {
         self.post(SigInfo {
             signal,
             code: SI_KERNEL,
-            addr: None,
+            ..SigInfo::default()
         });
     }
 
@@ -248,7 +341,7 @@ impl Linux {
             let info = self.signals.infos[usize::from(signal)];
             match self.signals.actions[usize::from(signal)].handler {
                 SIG_IGN => {}
-                SIG_DFL if ignored_by_default(signal) => {}
+                SIG_DFL if self.abi.signal_rules().is_ignored_by_default(signal) => {}
                 SIG_DFL => return Some(128 + i32::from(signal)),
                 _ => {
                     if self.enter_handler(info, hart, mem).is_err() {
@@ -266,11 +359,12 @@ impl Linux {
         hart: &mut Hart,
         mem: &mut Memory,
     ) -> Result<(), MemFault> {
+        let rules = self.abi.signal_rules();
         let action = self.signals.actions[usize::from(info.signal)];
         let sp = self.abi.stack_pointer(hart);
         let alt = self.signals.alt_stack;
         let on_alt_stack = alt.holds(sp);
-        let use_alt = action.flags & SA_ONSTACK != 0 && alt.bytes != 0 && !on_alt_stack;
+        let use_alt = action.flags & rules.on_stack != 0 && alt.bytes != 0 && !on_alt_stack;
         let mut saved_stack = alt;
         saved_stack.flags = alt.flags & !SS_ONSTACK | if on_alt_stack { SS_ONSTACK } else { 0 };
         let entry = HandlerEntry {
@@ -283,6 +377,8 @@ impl Linux {
             } else {
                 sp
             },
+            flags: action.flags,
+            restorer: action.restorer,
             trampoline: layout::TRAMPOLINE,
         };
         let (pc, disepc) = (hart.pc, hart.disepc);
@@ -296,26 +392,34 @@ impl Linux {
         if alt.flags & SS_AUTODISARM != 0 && use_alt {
             self.signals.alt_stack = AltStack::NONE;
         }
-        self.signals.blocked |= action.mask & !UNSTOPPABLE;
-        if action.flags & SA_NODEFER == 0 {
+        self.signals.blocked |= action.mask & !rules.unstoppable();
+        if action.flags & rules.no_defer == 0 {
             self.signals.blocked |= bit(info.signal);
         }
-        if action.flags & SA_RESETHAND != 0 {
+        if action.flags & rules.reset_handler != 0 {
             self.signals.actions[usize::from(info.signal)].handler = SIG_DFL;
         }
         Ok(())
     }
 
-    /// `rt_sigreturn`. An unreadable frame ends the process with SIGSEGV, as under Linux.
-    pub(super) fn signal_return(&mut self, hart: &mut Hart, mem: &Memory) -> Result<(), i32> {
-        let Ok(restored) = self.abi.leave_handler(hart, mem) else {
+    /// `rt_sigreturn` and `sigreturn`. An unreadable frame ends the process with SIGSEGV, as under
+    /// Linux.
+    pub(super) fn signal_return(
+        &mut self,
+        hart: &mut Hart,
+        mem: &Memory,
+        kind: FrameKind,
+    ) -> Result<(), i32> {
+        let Ok(restored) = self.abi.leave_handler(hart, mem, kind) else {
             return Err(128 + i32::from(self.abi.signal_number(Signal::Segv)));
         };
-        self.signals.blocked = restored.mask & !UNSTOPPABLE;
-        self.signals.alt_stack = AltStack {
-            flags: restored.alt_stack.flags & !SS_ONSTACK,
-            ..restored.alt_stack
-        };
+        self.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
+        if let Some(stack) = restored.alt_stack {
+            self.signals.alt_stack = AltStack {
+                flags: stack.flags & !SS_ONSTACK,
+                ..stack
+            };
+        }
         hart.disepc = match self.signals.disepcs.remove(&restored.frame) {
             // A handler that changed the program counter goes on at an instruction of its own.
             Some((pc, disepc)) if pc == hart.pc => disepc,

@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
 use super::Linux;
-use super::abi::{BLOCK_BYTES, FileStat};
+use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::paths::GuestPath;
@@ -65,6 +65,14 @@ fn special_stat(kind: &Kind, number: u64) -> FileStat {
     }
 }
 
+/// An ext2 file system of 4 GiB, half full.
+const FILE_SYSTEM: FsStat = FsStat {
+    kind: 0xef53,
+    blocks: 1 << 20,
+    free: 1 << 19,
+    name_bytes: 255,
+};
+
 fn statx_bytes(stat: &FileStat) -> Vec<u8> {
     const BASIC_STATS: u32 = 0x7ff;
     let mut record = Record::new()
@@ -93,9 +101,14 @@ fn statx_bytes(stat: &FileStat) -> Vec<u8> {
 }
 
 impl Linux {
-    pub(super) fn fstat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn fstat(
+        &self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        format: StatFormat,
+    ) -> Result<u64, Errno> {
         let stat = self.stat_descriptor(a[0])?;
-        mem.write_bytes(a[1], &self.abi.stat(&stat))?;
+        mem.write_bytes(a[1], &self.abi.stat(&stat, format))?;
         Ok(0)
     }
 
@@ -139,10 +152,30 @@ impl Linux {
         Ok(stat_of(place.existing()?, &place.guest))
     }
 
-    pub(super) fn newfstatat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn newfstatat(
+        &self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        format: StatFormat,
+    ) -> Result<u64, Errno> {
         let [dirfd, path, buffer, flags, ..] = *a;
         let stat = self.stat_path(mem, dirfd, path, flags)?;
-        mem.write_bytes(buffer, &self.abi.stat(&stat))?;
+        mem.write_bytes(buffer, &self.abi.stat(&stat, format))?;
+        Ok(0)
+    }
+
+    pub(super) fn statfs(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let path = self.path_argument(mem, a[0])?;
+        if self.device(&path).is_none() {
+            self.resolve(AT_FDCWD as u64, &path, true)?.existing()?;
+        }
+        mem.write_bytes(a[1], &self.abi.statfs(&FILE_SYSTEM))?;
+        Ok(0)
+    }
+
+    pub(super) fn fstatfs(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        self.files.get(a[0])?;
+        mem.write_bytes(a[1], &self.abi.statfs(&FILE_SYSTEM))?;
         Ok(0)
     }
 

@@ -33,6 +33,14 @@ fn pair(seconds: u64, fraction: u64) -> Vec<u8> {
     Record::new().u64(seconds).u64(fraction).done()
 }
 
+/// The same with 32 bits each.
+fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
+    Record::new()
+        .u32(seconds as u32)
+        .u32(fraction as u32)
+        .done()
+}
+
 impl Linux {
     fn seconds(&self) -> u64 {
         self.now_ns / NANOS_PER_SECOND
@@ -70,6 +78,25 @@ impl Linux {
         Ok(0)
     }
 
+    /// `gettimeofday` of OSF/1: two 32-bit numbers.
+    pub(super) fn gettimeofday32(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let seconds = EPOCH_SECONDS + self.seconds();
+        write_optional(mem, a[0], &pair32(seconds, self.microseconds()))?;
+        write_optional(mem, a[1], &[0; 8])?;
+        Ok(0)
+    }
+
+    /// `usleep_thread` of OSF/1: nothing is left of the time to sleep.
+    pub(super) fn usleep_thread(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let seconds = mem.read::<4>(a[0])? as i32;
+        let micros = mem.read::<4>(a[0].wrapping_add(4))? as i32;
+        if seconds < 0 || !(0..1_000_000).contains(&micros) {
+            return Err(Errno::EINVAL);
+        }
+        write_optional(mem, a[1], &pair32(0, 0))?;
+        Ok(0)
+    }
+
     /// Sleeping returns at once: simulated time passes only while instructions run.
     pub(super) fn sleep(&self, mem: &Memory, request: u64) -> Result<u64, Errno> {
         let [seconds, nanos] = read_words(mem, request)?;
@@ -86,20 +113,32 @@ impl Linux {
         Ok(ticks)
     }
 
-    pub(super) fn getrusage(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    /// `getrusage`, whose two times take `pair_bytes` each: two numbers of 64 bits, or of 32 in OSF/1.
+    pub(super) fn getrusage(
+        &self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        pair_bytes: usize,
+    ) -> Result<u64, Errno> {
         const SELF: i32 = 0;
         const THREAD: i32 = 1;
         const CHILDREN: i32 = -1;
+        const OTHER_BYTES: usize = 112;
+        let (seconds, micros) = (self.seconds(), self.microseconds());
+        let used = match pair_bytes {
+            8 => pair32(seconds, micros),
+            _ => pair(seconds, micros),
+        };
         let record = match a[0] as i32 {
             SELF | THREAD => Record::new()
-                .u64(self.seconds())
-                .u64(self.microseconds())
-                .pad_to(32)
+                .bytes(&used)
+                .pad_to(2 * pair_bytes)
                 .u64(mem.mapped_bytes() / 1024),
             CHILDREN => Record::new(),
             _ => return Err(Errno::EINVAL),
         };
-        mem.write_bytes(a[1], &record.pad_to(144).done())?;
+        let record = record.pad_to(2 * pair_bytes + OTHER_BYTES);
+        mem.write_bytes(a[1], &record.done())?;
         Ok(0)
     }
 

@@ -7,15 +7,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use super::Linux;
 use super::abi::OpenFlags;
+use super::abi::short_inode;
 use super::descriptors::{Entry, Kind, Listing, OpenFile};
 use super::errno::Errno;
 use super::paths::{GuestPath, PATH_MAX, Resolved, Root};
-use super::record::Record;
+use super::record::{Record, write_optional};
 use super::stat::{AT_SYMLINK_NOFOLLOW, mode_of};
 use crate::memory::Memory;
 
 pub(super) const AT_FDCWD: i32 = -100;
-const AT_REMOVEDIR: u64 = 0x200;
+pub(super) const AT_REMOVEDIR: u64 = 0x200;
 
 const DT_UNKNOWN: u8 = 0;
 const DT_DIR: u8 = 4;
@@ -28,7 +29,7 @@ impl Linux {
     }
 
     /// A change of the tree is asked for.
-    fn writable_root(&self) -> Result<&Root, Errno> {
+    pub(super) fn writable_root(&self) -> Result<&Root, Errno> {
         let root = self.root()?;
         if self.writable {
             Ok(root)
@@ -227,6 +228,31 @@ impl Linux {
     }
 
     pub(super) fn getdents64(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        self.list_entries(mem, a, dirent)
+    }
+
+    /// `getdirentries` of OSF/1, which also tells where in the directory it began.
+    pub(super) fn osf_getdirentries(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        let start = match &self.files.get(a[0])?.kind {
+            Kind::Directory(listing) => listing.position as u64,
+            _ => return Err(Errno::ENOTDIR),
+        };
+        let count = self.list_entries(mem, a, osf_dirent)?;
+        write_optional(mem, a[3], &start.to_le_bytes())?;
+        Ok(count)
+    }
+
+    /// Fills a buffer with the next entries of a directory, each as `encode` has it.
+    fn list_entries(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        encode: fn(&Entry, u64) -> Vec<u8>,
+    ) -> Result<u64, Errno> {
         let [fd, buffer, size, ..] = *a;
         let Kind::Directory(listing) = &mut self.files.get_mut(fd)?.kind else {
             return Err(Errno::ENOTDIR);
@@ -234,7 +260,7 @@ impl Linux {
         let mut bytes = Vec::new();
         let mut position = listing.position;
         while let Some(entry) = listing.entries.get(position) {
-            let record = dirent(entry, position as u64 + 1);
+            let record = encode(entry, position as u64 + 1);
             if (bytes.len() + record.len()) as u64 > size {
                 break;
             }
@@ -377,6 +403,19 @@ fn dirent(entry: &Entry, next: u64) -> Vec<u8> {
     let len = (NAME_OFFSET + name.len() + 1).next_multiple_of(8);
     let head = Record::new().u64(entry.inode).u64(next).u16(len as u16);
     head.bytes(&[entry.kind]).bytes(name).pad_to(len).done()
+}
+
+/// `struct dirent` of OSF/1: 32 bits of the file's number, the lengths of the record and of the name,
+/// the name.
+fn osf_dirent(entry: &Entry, _: u64) -> Vec<u8> {
+    const NAME_OFFSET: usize = 8;
+    let name = entry.name.as_bytes();
+    let len = (NAME_OFFSET + name.len() + 1).next_multiple_of(4);
+    let head = Record::new()
+        .u32(short_inode(entry.inode))
+        .u16(len as u16)
+        .u16(name.len() as u16);
+    head.bytes(name).pad_to(len).done()
 }
 
 /// Checks the root folder of a configuration.

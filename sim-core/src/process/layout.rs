@@ -7,6 +7,7 @@
 //! 0x0_0000_0000  never mapped up to LOWEST, so that null pointers fault
 //! 0x0_0000_1000  images linked at a fixed address (RISC-V 0x1_0000), then their heap (brk)
 //! 0x0_8000_0000  PIE_BASE: position-independent images, then their heap (brk)
+//! 0x1_2000_0000  images for Alpha; the data of OSF/1 at 0x1_4000_0000; then their heap (brk)
 //! 0x2_0000_0000  HANDLER_BASE: reserved for profile handlers; the guest can neither map nor unmap here
 //! 0x2_4000_0000  MMAP_FLOOR: mmap, handed out from the top down
 //! 0x3_f000_0000  MMAP_TOP

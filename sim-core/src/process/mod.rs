@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
-use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_down, page_align_up};
-use crate::os::{DuplicateError, Linux, Output, Stdin};
+use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
+use crate::os::abi::ProgramStart;
+use crate::os::{DuplicateError, Linux, OsInterface, Output, Stdin};
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
 /// empty input, discarded output.
@@ -83,15 +84,16 @@ impl Process {
             source,
         };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
-        place_image(&mut mem, &image)?;
-        let stack_bottom = layout::STACK_TOP - layout::STACK_BYTES;
-        mem.map(stack_bottom, layout::STACK_BYTES, Perm::RW)
+        let page_bytes = image.os.page_bytes(image.isa);
+        place_image(&mut mem, &image, page_bytes)?;
+        let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
+        let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
+        mem.map(stack_bottom, stack_end - stack_bottom, Perm::RW)
             .map_err(memory_error)?;
 
-        // Segments end below IMAGE_TOP, which is page-aligned, so this cannot overflow.
-        let heap = page_align_up(image.end()).unwrap_or(layout::IMAGE_TOP);
         let args = arguments(&image, config);
-        let mut os = Linux::new(image.isa, config, &args[0], heap)?;
+        let heap = heap_start(&image, page_bytes);
+        let mut os = Linux::new(image.isa, image.os, config, &args[0], heap)?;
         mem.map(layout::TRAMPOLINE, PAGE_SIZE, Perm::RX)
             .map_err(memory_error)?;
         write(&mut mem, layout::TRAMPOLINE, os.trampoline(), &image)?;
@@ -103,6 +105,13 @@ impl Process {
             ..Hart::default()
         };
         os.abi().set_stack_pointer(&mut hart, stack.pointer);
+        let start = ProgramStart {
+            entry: image.entry,
+            global_pointer: image.global_pointer,
+            stack: stack.pointer,
+            argument_count: args.len() as u64,
+        };
+        os.abi().set_initial_registers(&mut hart, &start);
         Ok(Process {
             hart,
             mem,
@@ -140,13 +149,27 @@ fn arguments(image: &ProgramImage, config: &ProcessConfig) -> Vec<String> {
     }
 }
 
-fn place_image(mem: &mut Memory, image: &ProgramImage) -> Result<(), LoadError> {
+fn align_down(value: u64, unit: u64) -> u64 {
+    value - value % unit
+}
+
+/// Where the heap begins. Programs of OSF/1 take it for granted that it begins at the very end of
+/// the image; Linux tells them.
+fn heap_start(image: &ProgramImage, page_bytes: u64) -> u64 {
+    match image.os {
+        // Segments end below IMAGE_TOP, which is page-aligned, so this cannot overflow.
+        OsInterface::Linux => image.end().next_multiple_of(page_bytes),
+        OsInterface::Osf1 => image.end(),
+    }
+}
+
+fn place_image(mem: &mut Memory, image: &ProgramImage, page_bytes: u64) -> Result<(), LoadError> {
     let memory_error = |source| LoadError::Memory {
         file: image.name.clone(),
         source,
     };
     for segment in &image.segments {
-        map_segment(mem, segment).map_err(memory_error)?;
+        map_segment(mem, segment, page_bytes).map_err(memory_error)?;
     }
     for segment in &image.segments {
         write(mem, segment.addr, image.segment_bytes(segment), image)?;
@@ -154,15 +177,20 @@ fn place_image(mem: &mut Memory, image: &ProgramImage) -> Result<(), LoadError> 
     Ok(())
 }
 
-/// Maps a segment. A page that it shares with the segment before it gets the permissions of both.
-fn map_segment(mem: &mut Memory, segment: &Segment) -> Result<(), MemoryError> {
+/// Maps a segment. Pages that it shares with the segment before it get the permissions of both.
+fn map_segment(mem: &mut Memory, segment: &Segment, page_bytes: u64) -> Result<(), MemoryError> {
     let too_large = MemoryError::BadRange {
         addr: segment.addr,
         len: segment.mem_bytes,
     };
-    let mut start = page_align_down(segment.addr);
-    let end = page_align_up(segment.end()).ok_or(too_large)?;
-    if let Some(shared) = mem.permissions(start) {
+    let mut start = align_down(segment.addr, page_bytes).max(layout::LOWEST);
+    let end = segment
+        .end()
+        .checked_next_multiple_of(page_bytes)
+        .ok_or(too_large)?;
+    while start < end
+        && let Some(shared) = mem.permissions(start)
+    {
         mem.protect(start, PAGE_SIZE, shared.union(segment.perm))?;
         start += PAGE_SIZE;
     }

@@ -3,8 +3,7 @@
 
 use super::{ProcessConfig, layout};
 use crate::image::{LoadError, ProgramImage};
-use crate::memory::PAGE_SIZE;
-use crate::os::{GID, Linux, UID};
+use crate::os::{GID, Linux, OsInterface, UID};
 
 /// Types of auxiliary vector entries (Linux `include/uapi/linux/auxvec.h`).
 mod at {
@@ -111,9 +110,13 @@ fn auxiliary(
     random: u64,
     platform: Option<u64>,
 ) -> Vec<(u64, u64)> {
+    if image.os == OsInterface::Osf1 {
+        // OSF/1 has one for its loader only.
+        return vec![(at::NULL, 0)];
+    }
     let mut entries = vec![
         (at::HWCAP, os.abi().hwcap()),
-        (at::PAGESZ, PAGE_SIZE),
+        (at::PAGESZ, os.abi().page_bytes()),
         (at::CLKTCK, crate::os::CLOCK_TICKS_PER_SECOND),
         (at::PHDR, image.program_headers.addr),
         (at::PHENT, image.program_headers.entry_bytes),

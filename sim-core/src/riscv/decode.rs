@@ -7,8 +7,8 @@
 //! is sequentially consistent in execution order, so they change nothing), and the reserved fields
 //! of `fence` and `fence.i`, which the specification tells implementations to ignore.
 
-use super::format::Operand;
 use super::rvc;
+use crate::format::Operand;
 use crate::inst::{Inst, Op, OpClass, reg};
 use crate::ops::{OPS, OpInfo};
 
@@ -19,10 +19,15 @@ const fn bucket_word(bucket: usize) -> u32 {
     ((bucket as u32 & 0x1f) << 2) | 3 | ((bucket as u32 >> 5) << 12)
 }
 
+/// The row is one of this instruction set with an encoding: those of Alpha come behind.
+const fn is_own(info: &OpInfo) -> bool {
+    info.mask != 0 && (info.op as u16) < Op::AlphaLda as u16
+}
+
 const fn in_bucket(info: &OpInfo, bucket: usize) -> bool {
     const FIELDS: u32 = 0x0000_707f;
     let seen = info.mask & FIELDS;
-    info.mask != 0 && info.match_bits & seen == bucket_word(bucket) & seen
+    is_own(info) && info.match_bits & seen == bucket_word(bucket) & seen
 }
 
 /// `(lists, total)`: list `b` is `STARTS[b]..STARTS[b + 1]` of [`CANDIDATES`].
@@ -165,7 +170,7 @@ fn with_operands(info: &OpInfo, word: u32) -> Inst {
                 inst.imm = i64::from(mode);
             }
             // Operations with these have no encoding.
-            Operand::Index | Operand::Handler => {}
+            Operand::Index | Operand::Handler | Operand::Alpha(_) => {}
         }
     }
     inst.class = class_of(&inst);

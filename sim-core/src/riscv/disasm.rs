@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::FENCE_TSO;
-use super::format::Operand;
 use super::registers::{ROUNDING_MODES, csr_name, register_name};
+use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
 
 /// Rounding mode that is left out where it cannot matter.
@@ -82,6 +82,7 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
                 .and_then(|m| *ROUNDING_MODES.get(m)?);
             text.write_str(name.unwrap_or("?"))
         }
+        Operand::Alpha(_) => unreachable!("an operand of another instruction set"),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The encoder: from [`Inst`] to 32 bits.
 
-use super::format::Operand;
+use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
+use crate::isa::Isa;
 
 /// The 32-bit encoding, also of an instruction that was 16 bits long. `None` if there is none: an
 /// immediate or register that does not fit, or an operation of replacement sequences.
@@ -11,7 +12,7 @@ pub fn encode(inst: &Inst) -> Option<u32> {
         return encode_dise_move(inst);
     }
     let info = inst.op.info();
-    if info.mask == 0 {
+    if info.mask == 0 || inst.op.isa() == Some(Isa::Alpha) {
         return None;
     }
     let mut word = info.match_bits;
@@ -44,7 +45,7 @@ pub fn encode(inst: &Inst) -> Option<u32> {
             Operand::RoundingMode | Operand::RoundingModeExact => {
                 unsigned(inst.imm, 3).filter(|&mode| mode != 5 && mode != 6)? << 12
             }
-            Operand::Index | Operand::Handler => return None,
+            Operand::Index | Operand::Handler | Operand::Alpha(_) => return None,
         };
     }
     Some(word)

@@ -4,7 +4,6 @@
 //! | module | job |
 //! | --- | --- |
 //! | `table` | the table of operations, from which the rest is generated |
-//! | [`format`] | operand shapes |
 //! | `decode`, `rvc` | 32-bit and compressed encodings to [`Inst`](crate::inst::Inst) |
 //! | `encode` | back to 32 bits |
 //! | `exec` | what each operation does |
@@ -15,8 +14,7 @@ pub mod asm;
 mod decode;
 mod disasm;
 mod encode;
-mod exec;
-pub mod format;
+pub(crate) mod exec;
 pub mod registers;
 mod rvc;
 pub(crate) mod table;
@@ -24,8 +22,6 @@ pub(crate) mod table;
 pub use decode::decode;
 pub use disasm::disassemble;
 pub use encode::encode;
-pub use exec::execute;
-pub(crate) use exec::threaded;
 pub use registers::{parse_register, register_name};
 
 /// The operand bits of `fence.tso`: `fm` 1000, predecessors and successors `rw`.

@@ -12,10 +12,10 @@
 //! RISC-V unprivileged specification (20240411), chapter "RV32/64G Instruction Set Listings", and
 //! the bit-manipulation chapter for Zba, Zbb and Zbs.
 
-/// Calls `$apply!` with all rows of the table.
+/// Calls `$apply!` with all rows of the table, and behind them those of the other instruction sets.
 macro_rules! for_each_op {
     ($apply:ident) => {
-        $apply! {
+        $crate::alpha::table::alpha_rows! { $apply {
             // Something that is not an instruction.
             Illegal "illegal" None 0x0000_0001 0x0000_0000 Illegal control::illegal, "Not an instruction: executing it traps";
 
@@ -253,7 +253,7 @@ macro_rules! for_each_op {
             DiseRet "d_ret" None 0x0000_200b 0xffff_ffff DiseReturn dise::ret, "Return from a handler, expansion on";
             DiseMove "d_move" DiseMove 0x0000_0001 0x0000_0000 IntAlu dise::copy, "rd = rs1, either of them a DISE register";
             DiseDrain "d_drain" None 0x0000_300b 0xffff_ffff DiseDrain dise::drain, "The profile consumer reads its buffer";
-        }
+        } }
     };
 }
 pub(crate) use for_each_op;

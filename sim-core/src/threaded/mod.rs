@@ -23,11 +23,15 @@
 //!   in instructions that end blocks: system calls and FENCE.I. (A store changes it only for those who
 //!   execute a FENCE.I afterwards, as the architecture says; blocks read ahead of execution.)
 
+mod alpha;
+mod handlers;
 mod op;
 mod translate;
+mod variants;
 
 use rustc_hash::FxHashMap;
 
+use self::handlers::Handlers;
 pub(crate) use self::op::{Handler, MicroOp};
 use self::translate::translate;
 use crate::code::CodeCache;
@@ -36,7 +40,6 @@ use crate::hart::Hart;
 use crate::inst::Inst;
 use crate::memory::Memory;
 use crate::probe::Probe;
-use crate::riscv::threaded::Handlers;
 
 /// The most guest instructions in a block.
 pub(crate) const MAX_BLOCK: u64 = 32;

@@ -2,13 +2,14 @@
 
 use std::marker::PhantomData;
 
-use super::{MAX_BLOCK, MicroOp};
+use super::handlers::{Handlers, jump, unlinked};
+use super::{MAX_BLOCK, MicroOp, alpha};
 use crate::code::CodeCache;
 use crate::editor::DecodeEditor;
 use crate::inst::{Inst, Op, OpClass, reg};
+use crate::isa::Isa;
 use crate::memory::Memory;
 use crate::probe::Probe;
-use crate::riscv::threaded::{Handlers, jump, unlinked};
 
 /// A block in the making.
 struct Builder<P: Probe> {
@@ -151,10 +152,13 @@ impl<P: Probe> Builder<P> {
 
     /// An instruction that goes on behind itself, in its simplest form.
     fn straight(&mut self, inst: &Inst, pc: u64) {
+        let inst = &match inst.op.isa() {
+            Some(Isa::Alpha) => alpha::simplified(inst),
+            _ => *inst,
+        };
         match inst.op {
-            // Computation into nowhere cannot trap.
-            _ if inst.class == OpClass::IntAlu && inst.rd == reg::SINK => self.nothing(inst, pc),
-            Op::Fence => self.nothing(inst, pc),
+            _ if is_computation_into_nowhere(inst) => self.nothing(inst, pc),
+            _ if inst.class == OpClass::Fence => self.nothing(inst, pc),
             Op::Auipc => self.constant(inst, pc.wrapping_add(inst.imm as u64), pc),
             Op::Addi if inst.rs1 == reg::ZERO => self.constant(inst, inst.imm as u64, pc),
             Op::Addi if inst.imm == 0 => self.copy(inst, inst.rs1, pc),
@@ -164,14 +168,23 @@ impl<P: Probe> Builder<P> {
         }
     }
 
-    /// The second half of a constant is added to the first.
+    /// The second half of a constant, or of a displacement, is added to the first.
     fn add_to_constant(&mut self, inst: &Inst, pc: u64) {
         match self.ops.last_mut() {
-            Some(last) if last.inst.op == Op::Lui && last.inst.rd == inst.rd => {
+            Some(last) if matches!(last.inst.op, Op::Lui | Op::Addi) && last.inst.rd == inst.rd => {
                 last.inst.imm = last.inst.imm.wrapping_add(inst.imm);
                 self.done += 1;
             }
             _ => self.push(inst, pc),
         }
     }
+}
+
+/// What has no result and cannot trap.
+fn is_computation_into_nowhere(inst: &Inst) -> bool {
+    let may_overflow = matches!(
+        inst.op,
+        Op::AlphaAddlV | Op::AlphaSublV | Op::AlphaAddqV | Op::AlphaSubqV
+    );
+    inst.class == OpClass::IntAlu && inst.rd == reg::SINK && !may_overflow
 }

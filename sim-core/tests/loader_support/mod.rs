@@ -1,5 +1,7 @@
-//! A writer of small ELF files, so that tests need no compiler.
+//! Writers of small ELF and ECOFF files, so that tests need no compiler.
 #![allow(dead_code, missing_docs)]
+
+pub mod ecoff;
 
 /// A PT_LOAD segment: `bytes` at `addr`, zeros up to `mem_bytes`.
 #[derive(Clone)]
@@ -87,6 +89,19 @@ fn section(name: u32, kind: u32, offset: u64, size: u64, link: u32, entry: u64) 
 }
 
 impl Elf {
+    /// The same for Alpha: `lda v0,1; callsys`.
+    pub fn alpha() -> Elf {
+        let mut elf = Elf {
+            machine: 0x9026,
+            ..Elf::default()
+        };
+        elf.loads[0].bytes.truncate(0x200);
+        elf.loads[0]
+            .bytes
+            .extend([0x01, 0, 0x1f, 0x20, 0x83, 0, 0, 0]);
+        elf
+    }
+
     /// The file. Segments lie at file offsets that fit their addresses; the first one begins with
     /// the headers.
     pub fn build(&self) -> Vec<u8> {

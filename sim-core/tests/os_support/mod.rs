@@ -1,12 +1,16 @@
-//! A guest whose system calls are made by the test.
+//! A guest whose system calls are made by the test. Scenarios that hold under Linux on both
+//! instruction sets run in [`on_both`]: they use the generic numbers, flags and errors, which are
+//! translated for Alpha here.
 #![allow(dead_code, missing_docs)]
 
+pub mod alpha;
 #[path = "../loader_support/mod.rs"]
 pub mod loader_support;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::{Process, ProcessConfig};
 
@@ -47,15 +51,44 @@ pub const ENOTEMPTY: i64 = -39;
 pub const ELOOP: i64 = -40;
 pub const AT_FDCWD: u64 = -100i64 as u64;
 
+thread_local! {
+    static ISA: Cell<Isa> = const { Cell::new(Isa::Riscv64) };
+}
+
+/// Runs a scenario with guests of each instruction set.
+pub fn on_both(scenario: impl Fn()) {
+    for isa in Isa::ALL {
+        ISA.set(isa);
+        scenario();
+    }
+    ISA.set(Isa::Riscv64);
+}
+
+/// The instruction set of the guests that are made now.
+pub fn isa() -> Isa {
+    ISA.get()
+}
+
 impl Guest {
     pub fn new(config: &ProcessConfig) -> Guest {
-        let image =
-            ProgramImage::parse(&loader_support::Elf::default().build(), "dir/prog").unwrap();
+        let elf = match isa() {
+            Isa::Riscv64 => loader_support::Elf::default(),
+            Isa::Alpha => loader_support::Elf::alpha(),
+        };
+        let image = ProgramImage::parse(&elf.build(), "dir/prog").unwrap();
         Guest(Process::new(Arc::new(image), config).unwrap())
     }
 
-    /// Makes a system call.
+    fn isa(&self) -> Isa {
+        self.0.image.isa
+    }
+
+    /// Makes a system call by its generic number.
     pub fn raw(&mut self, number: u64, args: &[u64]) -> SyscallResult {
+        if self.isa() == Isa::Alpha {
+            let (number, args) = alpha::translate(number, args);
+            return self.raw_alpha(number, &args);
+        }
         let hart = &mut self.0.hart;
         hart.r[17] = number;
         hart.r[10..16].fill(0);
@@ -63,10 +96,18 @@ impl Guest {
         self.0.os.syscall(hart, &mut self.0.mem)
     }
 
-    /// Makes a system call that continues and returns its result.
+    /// Makes a system call that continues and returns its result, `-errno` if it failed.
     pub fn call(&mut self, number: u64, args: &[u64]) -> i64 {
         assert_eq!(self.raw(number, args), SyscallResult::Continue);
-        self.0.hart.r[10] as i64
+        match self.isa() {
+            Isa::Riscv64 => self.0.hart.r[10] as i64,
+            Isa::Alpha => alpha::generic_result(&self.0.hart),
+        }
+    }
+
+    /// The stack pointer.
+    pub fn sp(&self) -> u64 {
+        self.0.os.abi().stack_pointer(&self.0.hart)
     }
 
     pub fn put(&mut self, addr: u64, bytes: &[u8]) {

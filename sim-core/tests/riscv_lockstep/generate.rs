@@ -5,11 +5,13 @@
 //! `DUMP`. Branches and jumps go forward, over a few items.
 
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_sim_core::isa::Isa;
 use hps_sim_core::ops::{Format, Operand};
 use hps_sim_core::riscv::decode;
 
-use crate::image::{Block, DUMP, addi, operation, word};
-use crate::random::Random;
+use crate::image::{addi, operation, word};
+use crate::lockstep_support::image::{Block, DUMP};
+use crate::lockstep_support::random::Random;
 
 /// The lowest offset from the middle of the window that is written.
 const STORES: i64 = -512;
@@ -51,7 +53,9 @@ impl Generator {
         }
         loop {
             let op = self.random.pick(Op::ALL);
-            if let Some(code) = self.full(op) {
+            if op.isa() == Some(Isa::Riscv64)
+                && let Some(code) = self.full(op)
+            {
                 return code;
             }
         }

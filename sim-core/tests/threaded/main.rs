@@ -1,15 +1,23 @@
 //! Threaded code does what the plain loop does: the same states at the same instructions.
 
+mod alpha;
 #[path = "../loader_support/mod.rs"]
 mod loader_support;
 mod pair;
 mod programs;
 
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::riscv::asm::{NoHook, assemble};
 use hps_sim_core::riscv::encode;
 use hps_sim_core::trap::TrapCause;
-use pair::{CODE, DATA, Pair, program};
+use pair::{CODE, DATA, Pair};
+use std::sync::Arc;
+
+fn program(text: &str) -> Arc<ProgramImage> {
+    pair::program(Isa::Riscv64, text)
+}
 
 /// Everything that threaded code treats in a way of its own, three times around a loop: constants,
 /// copies, instructions without effect, links, table misses, accesses of every kind, counters,

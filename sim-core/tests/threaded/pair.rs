@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
-use hps_sim_core::riscv::asm::{OperandHook, assemble};
-use hps_sim_core::riscv::encode;
+use hps_sim_core::riscv::asm::OperandHook;
+use hps_sim_core::{alpha, riscv};
 
 use crate::loader_support::{Elf, Load, R, W, X};
 
@@ -111,7 +112,17 @@ impl OperandHook for Labels {
 }
 
 /// A program at [`CODE`], one instruction or `label:` a line, in memory that can also be written.
-pub fn program(text: &str) -> Arc<ProgramImage> {
+pub fn program(isa: Isa, text: &str) -> Arc<ProgramImage> {
+    let (assemble, machine): (fn(&str, u64, &Labels) -> _, _) = match isa {
+        Isa::Riscv64 => (
+            |text, pc, labels| riscv::asm::assemble(text, pc, labels),
+            243,
+        ),
+        Isa::Alpha => (
+            |text, pc, labels| alpha::asm::assemble(text, pc, labels),
+            0x9026,
+        ),
+    };
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut labels = Labels(HashMap::new());
     let mut pc = CODE;
@@ -128,12 +139,14 @@ pub fn program(text: &str) -> Arc<ProgramImage> {
             Some(word) => u32::from_str_radix(word, 16).expect("a hexadecimal word"),
             None => {
                 let inst = assemble(line, pc, &labels).unwrap_or_else(|e| panic!("{line}: {e}"));
-                encode(&inst).unwrap_or_else(|| panic!("{line} has no encoding"))
+                isa.encode(&inst)
+                    .unwrap_or_else(|| panic!("{line} has no encoding"))
             }
         };
         bytes.extend(word.to_le_bytes());
     }
     let elf = Elf {
+        machine,
         entry: CODE,
         loads: vec![
             Load {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::Inst;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 
@@ -12,8 +13,14 @@ use crate::pair::{Pair, machine};
 
 const INSTRUCTIONS: u64 = 300_000;
 
+/// The workloads of every instruction set.
 fn images() -> Vec<Arc<ProgramImage>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/images/riscv64");
+    Isa::ALL.into_iter().flat_map(images_of).collect()
+}
+
+fn images_of(isa: Isa) -> Vec<Arc<ProgramImage>> {
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workloads/images");
+    let folder = images.join(isa.name());
     let mut paths: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|e| panic!("the workloads' images are in {}: {e}", folder.display()))
         .map(|entry| entry.expect("a readable folder").path())

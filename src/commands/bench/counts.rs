@@ -7,17 +7,17 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 use hps_pipeline::config::MachineConfig;
+use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::modes::Subject;
-use super::{chosen, create};
+use super::{create, subjects};
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
-use crate::host;
-use crate::progress;
 use crate::text::{Align, Table, print};
+use crate::{host, program, progress};
 
 /// A count that is this much larger than the recorded one is refused.
 const TOLERANCE: f64 = 0.05;
@@ -42,12 +42,24 @@ struct Counts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Row {
     program: String,
+    /// Instruction set; records of before there were several have none.
+    #[serde(default = "default_isa")]
+    isa: String,
     functional: f64,
     grid: f64,
     timed: f64,
 }
 
+fn default_isa() -> String {
+    program::DEFAULT_ISA.name().to_string()
+}
+
 impl Row {
+    /// The same program on the same instruction set.
+    fn is_of(&self, other: &Row) -> bool {
+        (&self.program, &self.isa) == (&other.program, &other.isa)
+    }
+
     fn of(&self, mode: Mode) -> f64 {
         match mode {
             Mode::Grid => self.grid,
@@ -60,8 +72,8 @@ impl Row {
 /// One of the runs that are counted: this process under valgrind.
 pub fn counted_run(args: &BenchArgs, mode: Mode, instructions: u64) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
-    for workload in chosen(&args.program)? {
-        let subject = Subject::new(workload, workload_size(args.size))?;
+    for (workload, isa) in subjects(args)? {
+        let subject = Subject::new(workload, isa, workload_size(args.size))?;
         subject.prefix(mode, &machine, instructions)?;
     }
     Ok(0)
@@ -75,21 +87,22 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
     let Some(valgrind) = host::find(&["valgrind"]) else {
         bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
     };
-    let programs = chosen(&args.program)?;
+    let programs = subjects(args)?;
     let recorded = args.compare.as_deref().map(read).transpose()?;
     let json = args.json.as_deref().map(create).transpose()?;
     let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");
     let rows: anyhow::Result<Vec<Row>> = programs
         .par_iter()
-        .map(|workload| {
+        .map(|&(workload, isa)| {
             let mut values = [0.0; MODES.len()];
             for (value, (mode, lengths)) in values.iter_mut().zip(MODES) {
-                *value = count(&valgrind, args, workload, mode, lengths)?;
+                *value = count(&valgrind, args, (workload, isa), mode, lengths)?;
                 bar.inc(1);
             }
             let [functional, grid, timed] = values;
             Ok(Row {
                 program: workload.name.to_string(),
+                isa: isa.name().to_string(),
                 functional,
                 grid,
                 timed,
@@ -129,16 +142,16 @@ fn read(path: &Path) -> anyhow::Result<Counts> {
 fn count(
     valgrind: &Path,
     args: &BenchArgs,
-    workload: &Workload,
+    subject: (&Workload, Isa),
     mode: Mode,
     lengths: [u64; 2],
 ) -> anyhow::Result<f64> {
-    let short = counted(valgrind, args, workload, mode, lengths[0])?;
-    let long = counted(valgrind, args, workload, mode, lengths[1])?;
+    let short = counted(valgrind, args, subject, mode, lengths[0])?;
+    let long = counted(valgrind, args, subject, mode, lengths[1])?;
     let host = long.checked_sub(short).with_context(|| {
         format!(
             "{}: the longer run took fewer instructions ({long}) than the shorter one ({short})",
-            workload.name
+            subject.0.name
         )
     })?;
     Ok(host as f64 / (lengths[1] - lengths[0]) as f64)
@@ -147,7 +160,7 @@ fn count(
 fn counted(
     valgrind: &Path,
     args: &BenchArgs,
-    workload: &Workload,
+    (workload, isa): (&Workload, Isa),
     mode: Mode,
     instructions: u64,
 ) -> anyhow::Result<u64> {
@@ -160,7 +173,8 @@ fn counted(
     let output = Command::new(valgrind)
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(own)
-        .args(["bench", "--program", workload.name, "--machine"])
+        .args(["bench", "--program", workload.name, "--isa", isa.name()])
+        .arg("--machine")
         .arg(&args.machine)
         .args(["--size", workload_size(args.size).arg()])
         .args(["--counted-mode", mode])
@@ -195,15 +209,19 @@ fn total(messages: &str) -> Option<u64> {
 fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::Result<u8> {
     let mut worse = Vec::new();
     for row in &counts.programs {
-        let Some(old) = recorded.programs.iter().find(|r| r.program == row.program) else {
-            bail!("the record has no program `{}`; record anew", row.program);
+        let Some(old) = recorded.programs.iter().find(|r| r.is_of(row)) else {
+            bail!(
+                "the record has no program `{}` for {}; record anew",
+                row.program,
+                row.isa
+            );
         };
         for (mode, _) in MODES {
             let (now, then) = (row.of(mode), old.of(mode));
             if now > then * (1.0 + TOLERANCE) {
                 worse.push(format!(
-                    "{} {mode:?}: {now:.1} instead of {then:.1}",
-                    row.program
+                    "{} ({}) {mode:?}: {now:.1} instead of {then:.1}",
+                    row.program, row.isa
                 ));
             }
         }
@@ -223,7 +241,7 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
 
 impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
-        let mut table = Table::new(&[("program", Align::Left)]);
+        let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
         for name in ["functional", "grid", self.machine.as_str()] {
             table.column(name, Align::Right);
             if recorded.is_some() {
@@ -231,8 +249,8 @@ impl Counts {
             }
         }
         for row in &self.programs {
-            let old = recorded.and_then(|r| r.programs.iter().find(|o| o.program == row.program));
-            let mut cells = vec![row.program.clone()];
+            let old = recorded.and_then(|r| r.programs.iter().find(|o| o.is_of(row)));
+            let mut cells = vec![row.program.clone(), row.isa.clone()];
             for (mode, _) in MODES {
                 cells.push(format!("{:.1}", row.of(mode)));
                 if recorded.is_some() {
@@ -260,6 +278,7 @@ mod tests {
             size: "small".to_string(),
             programs: vec![Row {
                 program: "bwt".to_string(),
+                isa: default_isa(),
                 functional: 20.0,
                 grid: 100.0,
                 timed,
@@ -280,5 +299,9 @@ mod tests {
         assert_eq!(verdict(&counts(1049.0), &recorded, None).ok(), Some(0));
         assert_eq!(verdict(&counts(1051.0), &recorded, None).ok(), Some(1));
         assert_eq!(verdict(&counts(10.0), &recorded, None).ok(), Some(0));
+        // A record of one instruction set says nothing about another.
+        let mut other = counts(10.0);
+        other.programs[0].isa = "alpha".to_string();
+        assert!(verdict(&other, &recorded, None).is_err());
     }
 }

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use hps_pipeline::config::MachineConfig;
+use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use serde::Serialize;
 
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
-use crate::progress;
 use crate::text::{Align, Table, grouped, print};
+use crate::{host, program, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
@@ -26,6 +27,13 @@ struct Bench {
     size: &'static str,
     machine: String,
     runs: usize,
+    isas: Vec<OfIsa>,
+}
+
+/// What was measured with the images for one instruction set.
+#[derive(Debug, Serialize)]
+struct OfIsa {
+    isa: &'static str,
     qemu: Option<String>,
     programs: Vec<Row>,
     /// Geometric means over the programs.
@@ -70,34 +78,28 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         bail!("--runs 0: give at least 1");
     }
     let machine = MachineConfig::load(&args.machine)?;
-    let programs = chosen(&args.program)?;
+    let subjects = subjects(args)?;
     let size = workload_size(args.size);
     let json = args.json.as_deref().map(create).transpose()?;
-    let qemu = if args.skip.contains(&Mode::Qemu) {
-        None
-    } else {
-        Qemu::find()?
-    };
-    let wanted =
-        MODES.map(|mode| !args.skip.contains(&mode) && (mode != Mode::Qemu || qemu.is_some()));
-    if !wanted.contains(&true) {
+    let sets = isas(args)
+        .into_iter()
+        .map(|isa| Set::new(isa, args))
+        .collect::<anyhow::Result<Vec<Set>>>()?;
+    if sets.iter().any(|set| !set.wanted.contains(&true)) {
         bail!("there is nothing to measure: every mode is left out");
     }
 
-    let steps = programs.len() * args.runs * wanted.iter().filter(|w| **w).count();
+    let steps = |set: &Set| set.wanted.iter().filter(|w| **w).count();
+    let steps = args.runs * subjects.len() / sets.len() * sets.iter().map(steps).sum::<usize>();
     let bar = progress::bar(steps as u64, "bench");
-    let mut rows = Vec::new();
-    for workload in programs {
-        let subject = Subject::new(workload, size)?;
-        bar.set_message(workload.name);
-        rows.push(measure(
-            &subject,
-            wanted,
-            args.runs,
-            &machine,
-            qemu.as_ref(),
-            &bar,
-        )?);
+    let mut rows: Vec<(Isa, Row)> = Vec::new();
+    for (workload, isa) in subjects {
+        let Some(set) = sets.iter().find(|set| set.isa == isa) else {
+            continue;
+        };
+        let subject = Subject::new(workload, isa, size)?;
+        bar.set_message(format!("{} ({isa})", workload.name));
+        rows.push((isa, measure(&subject, set, args.runs, &machine, &bar)?));
     }
     bar.finish_and_clear();
 
@@ -106,11 +108,13 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         size: size.arg(),
         machine: machine.name,
         runs: args.runs,
-        qemu: qemu
-            .as_ref()
-            .map(|q| crate::host::version(&q.path).unwrap_or_else(|| q.path.display().to_string())),
-        geometric_mean: Means::geometric(&rows),
-        programs: rows,
+        isas: sets
+            .iter()
+            .map(|set| {
+                let of_set = rows.extract_if(.., |(isa, _)| *isa == set.isa);
+                OfIsa::new(set, of_set.map(|(_, row)| row).collect())
+            })
+            .collect(),
     };
     print(&bench.render(args.skip.contains(&Mode::Qemu)))?;
     if let (Some(mut file), Some(path)) = (json, &args.json) {
@@ -129,33 +133,90 @@ fn create(path: &Path) -> anyhow::Result<std::fs::File> {
     })
 }
 
-fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Workload>> {
-    if names.is_empty() {
-        return Ok(hps_workloads::all().iter().collect());
+/// The instruction sets that were asked for.
+fn isas(args: &BenchArgs) -> Vec<Isa> {
+    let mut isas = Vec::new();
+    for &isa in &args.isa {
+        if !isas.contains(&isa) {
+            isas.push(isa);
+        }
     }
-    let find = |name: &String| {
-        hps_workloads::find(name)
-            .with_context(|| format!("there is no program `{name}`; hps programs lists them"))
+    if isas.is_empty() {
+        isas.push(program::DEFAULT_ISA);
+    }
+    isas
+}
+
+/// The programs that were asked for, on each instruction set.
+fn subjects(args: &BenchArgs) -> anyhow::Result<Vec<(&'static Workload, Isa)>> {
+    let programs = if args.program.is_empty() {
+        hps_workloads::all().iter().collect()
+    } else {
+        let find = |name: &String| {
+            hps_workloads::find(name)
+                .with_context(|| format!("there is no program `{name}`; hps programs lists them"))
+        };
+        args.program
+            .iter()
+            .map(find)
+            .collect::<anyhow::Result<Vec<_>>>()?
     };
-    names.iter().map(find).collect()
+    let isas = isas(args);
+    let on_each = |w: &'static Workload| isas.iter().map(move |&isa| (w, isa)).collect::<Vec<_>>();
+    Ok(programs.into_iter().flat_map(on_each).collect())
+}
+
+/// What is measured with the images for one instruction set.
+struct Set {
+    isa: Isa,
+    qemu: Option<Qemu>,
+    /// By [`MODES`].
+    wanted: [bool; 4],
+}
+
+impl Set {
+    fn new(isa: Isa, args: &BenchArgs) -> anyhow::Result<Set> {
+        let qemu = if args.skip.contains(&Mode::Qemu) {
+            None
+        } else {
+            Qemu::find(isa)?
+        };
+        let wanted =
+            MODES.map(|mode| !args.skip.contains(&mode) && (mode != Mode::Qemu || qemu.is_some()));
+        Ok(Set { isa, qemu, wanted })
+    }
+}
+
+impl OfIsa {
+    fn new(set: &Set, programs: Vec<Row>) -> OfIsa {
+        let version = |qemu: &Qemu| {
+            host::version(&qemu.path).unwrap_or_else(|| qemu.path.display().to_string())
+        };
+        OfIsa {
+            isa: set.isa.name(),
+            qemu: set.qemu.as_ref().map(version),
+            geometric_mean: Means::geometric(&programs),
+            programs,
+        }
+    }
 }
 
 /// The fastest of some runs of each mode. Modes take turns, so that a busy moment of the host does
 /// not fall on one of them alone.
 fn measure(
     subject: &Subject,
-    wanted: [bool; 4],
+    set: &Set,
     runs: usize,
     machine: &MachineConfig,
-    qemu: Option<&Qemu>,
     bar: &indicatif::ProgressBar,
 ) -> anyhow::Result<Row> {
     let mut best: [Option<f64>; 4] = [None; 4];
     let mut instructions = None;
     let mut cycles = None;
     for _ in 0..runs {
-        for (at, mode) in MODES.into_iter().enumerate().filter(|(at, _)| wanted[*at]) {
-            let seconds = match (mode, qemu) {
+        let wanted = MODES.into_iter().zip(set.wanted).enumerate();
+        for (at, (mode, _)) in wanted.filter(|(_, (_, wanted))| *wanted) {
+            let seconds = match (mode, &set.qemu) {
                 (Mode::Qemu, Some(qemu)) => qemu.run(subject)?,
                 (Mode::Qemu, None) => continue,
                 (Mode::Functional, _) => {
@@ -223,8 +284,6 @@ impl Means {
 
     fn cells(&self) -> [String; 7] {
         let speed = |mips: Option<f64>| mips.map_or("-".to_string(), |mips| format!("{mips:.1}"));
-        let share =
-            |ratio: Option<f64>| ratio.map_or("-".to_string(), |ratio| format!("1/{ratio:.1}"));
         [
             speed(self.qemu_mips),
             speed(self.functional_mips),
@@ -248,6 +307,40 @@ fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 
 impl Bench {
     fn render(&self, qemu_left_out: bool) -> String {
+        let mut out = String::new();
+        for of_isa in &self.isas {
+            out += &self.table(of_isa);
+        }
+        out += &format!(
+            "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `grid` is the\n\
+             functional machine with the paper's 20 sampling points of all profile types.\n",
+            self.runs, self.size
+        );
+        for of_isa in &self.isas {
+            match &of_isa.qemu {
+                Some(version) if self.size == "small" => {
+                    out += &format!(
+                        "{version}. Its time includes its start, which counts at this size (--size large).\n"
+                    );
+                }
+                Some(version) => {
+                    out += &format!(
+                        "{version}. Its time includes its start, which is small beside the run.\n"
+                    )
+                }
+                None if qemu_left_out => {}
+                None => {
+                    out += &format!(
+                        "qemu-{} was not found, so there are no ratios (Debian package: qemu-user).\n",
+                        of_isa.isa
+                    );
+                }
+            }
+        }
+        out + &self.side_by_side()
+    }
+
+    fn table(&self, of_isa: &OfIsa) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("instructions", Align::Right)]);
         for name in [
             "QEMU",
@@ -260,36 +353,81 @@ impl Bench {
         ] {
             table.column(name, Align::Right);
         }
-        for row in &self.programs {
+        for row in &of_isa.programs {
             let start = [row.program.to_string(), grouped(row.instructions)];
             table.row(start.into_iter().chain(row.means.cells()));
         }
         let start = ["geometric mean".to_string(), String::new()];
-        table.row(start.into_iter().chain(self.geometric_mean.cells()));
-        let mut out = table.render();
-        out += &format!(
-            "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `grid` is the\n\
-             functional machine with the paper's 20 sampling points of all profile types.\n",
-            self.runs, self.size
-        );
-        match &self.qemu {
-            Some(version) if self.size == "small" => {
-                out += &format!(
-                    "{version}. Its time includes its start, which counts at this size (--size large).\n"
-                );
+        table.row(start.into_iter().chain(of_isa.geometric_mean.cells()));
+        match self.isas.len() {
+            1 => table.render(),
+            _ => format!("{}\n{}\n", of_isa.isa, table.render()),
+        }
+    }
+
+    /// The ratios to QEMU of all instruction sets, and each divided by that of the first one.
+    fn side_by_side(&self) -> String {
+        let [first, others @ ..] = self.isas.as_slice() else {
+            return String::new();
+        };
+        if others.is_empty() {
+            return String::new();
+        }
+        let mut table = Table::new(&[("program", Align::Left)]);
+        for mode in ["functional", "grid", self.machine.as_str()] {
+            for of_isa in &self.isas {
+                table.column(&format!("{mode}, {}", of_isa.isa), Align::Right);
             }
-            Some(version) => {
-                out += &format!(
-                    "{version}. Its time includes its start, which is small beside the run.\n"
-                )
-            }
-            None if qemu_left_out => {}
-            None => {
-                out += "qemu-riscv64 was not found, so there are no ratios (Debian package: qemu-user).\n"
+            for other in others {
+                table.column(&format!("{}/{}", other.isa, first.isa), Align::Right);
             }
         }
-        out
+        for (at, row) in first.programs.iter().enumerate() {
+            let means = self.isas.iter().map(|of_isa| &of_isa.programs[at].means);
+            let start = [row.program.to_string()];
+            table.row(
+                start
+                    .into_iter()
+                    .chain(compared(&means.collect::<Vec<_>>())),
+            );
+        }
+        let means = self.isas.iter().map(|of_isa| &of_isa.geometric_mean);
+        let start = ["geometric mean".to_string()];
+        table.row(
+            start
+                .into_iter()
+                .chain(compared(&means.collect::<Vec<_>>())),
+        );
+        format!(
+            "\n{}\nOf QEMU's speed on the same binary, and how one instruction set's share compares with the other's.\n",
+            table.render()
+        )
     }
+}
+
+/// The shares of QEMU's speed by mode and instruction set, and each but the first as a multiple of
+/// the first.
+fn compared(means: &[&Means]) -> Vec<String> {
+    let modes: [fn(&Means) -> Option<f64>; 3] = [
+        |m| m.qemu_per_functional,
+        |m| m.qemu_per_grid,
+        |m| m.qemu_per_timed,
+    ];
+    let mut cells = Vec::new();
+    for ratio in modes {
+        let ratios: Vec<Option<f64>> = means.iter().map(|m| ratio(m)).collect();
+        cells.extend(ratios.iter().map(|r| share(*r)));
+        // A share is one by the ratio.
+        let multiple = |r: &Option<f64>| Some(ratios[0]? / (*r)?);
+        let multiples = ratios[1..].iter().map(multiple);
+        cells.extend(multiples.map(|m| m.map_or("-".to_string(), |m| format!("{m:.2}"))));
+    }
+    cells
+}
+
+/// A ratio of QEMU's speed to ours, as ours of QEMU's.
+fn share(ratio: Option<f64>) -> String {
+    ratio.map_or("-".to_string(), |ratio| format!("1/{ratio:.1}"))
 }
 
 #[cfg(test)]
@@ -311,5 +449,18 @@ mod tests {
         assert!((means.qemu_per_functional.expect("measured") - 10.0).abs() < 1e-9);
         assert!((means.qemu_per_timed.expect("measured") - 250.0).abs() < 1e-9);
         assert_eq!(means.cells()[3..5], ["-".to_string(), "-".to_string()]);
+    }
+    #[test]
+    fn instruction_sets_are_compared_by_their_share_of_qemu() {
+        let means = [Some(4.0), Some(5.0)].map(|timed| Means {
+            qemu_per_timed: timed,
+            qemu_per_grid: Some(10.0),
+            ..Means::default()
+        });
+        let cells = compared(&[&means[0], &means[1]]);
+        let expected = [
+            "-", "-", "-", "1/10.0", "1/10.0", "1.00", "1/4.0", "1/5.0", "0.80",
+        ];
+        assert_eq!(cells, expected);
     }
 }

@@ -10,7 +10,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_workloads::{Size, Workload};
@@ -29,7 +29,7 @@ pub struct Subject {
     pub size: Size,
 }
 
-/// QEMU and a folder for the executables that it needs.
+/// QEMU for one instruction set, and a folder for the executables that it needs.
 pub struct Qemu {
     /// The emulator.
     pub path: PathBuf,
@@ -38,10 +38,10 @@ pub struct Qemu {
 
 impl Subject {
     /// A program, ready to run.
-    pub fn new(workload: &'static Workload, size: Size) -> anyhow::Result<Self> {
+    pub fn new(workload: &'static Workload, isa: Isa, size: Size) -> anyhow::Result<Self> {
         Ok(Subject {
             workload,
-            image: program::load(workload.name)?,
+            image: program::load_workload(workload, isa)?,
             size,
         })
     }
@@ -136,9 +136,9 @@ impl Subject {
 }
 
 impl Qemu {
-    /// QEMU, if the host has it.
-    pub fn find() -> anyhow::Result<Option<Self>> {
-        let Some(path) = host::find(&host::QEMU) else {
+    /// QEMU for an instruction set, if the host has it.
+    pub fn find(isa: Isa) -> anyhow::Result<Option<Self>> {
+        let Some(path) = host::qemu(isa) else {
             return Ok(None);
         };
         let folder = tempfile::tempdir()
@@ -148,7 +148,7 @@ impl Qemu {
 
     /// Seconds under QEMU, its start included.
     pub fn run(&self, subject: &Subject) -> anyhow::Result<f64> {
-        let file = self.executable(subject.workload)?;
+        let file = self.executable(subject)?;
         let mut command = Command::new(&self.path);
         command
             .arg(&file)
@@ -173,10 +173,11 @@ impl Qemu {
     }
 
     /// The program as a file, which QEMU needs.
-    fn executable(&self, workload: &Workload) -> anyhow::Result<PathBuf> {
-        let file: PathBuf = Path::new(self.folder.path()).join(workload.name);
+    fn executable(&self, subject: &Subject) -> anyhow::Result<PathBuf> {
+        let file: PathBuf = Path::new(self.folder.path()).join(subject.workload.name);
         if !file.exists() {
-            host::write_executable(&file, workload.image_riscv64)
+            let image = program::image_of(subject.workload, subject.image.isa)?;
+            host::write_executable(&file, image)
                 .with_context(|| format!("{}: cannot be written", file.display()))?;
         }
         Ok(file)

@@ -1,8 +1,8 @@
 //! What is said of a guest that faulted.
 
 use hps_dise::ProductionSet;
+use hps_sim_core::image::Isa;
 use hps_sim_core::process::{Process, layout};
-use hps_sim_core::riscv;
 use hps_sim_core::trap::{Trap, TrapCause};
 
 use crate::program;
@@ -25,8 +25,8 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
     if trap.encoding != 0 {
         text += &format!(
             "\n  instruction {}: {}",
-            encoding(trap.encoding),
-            disassembly(trap)
+            encoding(trap.encoding, process.image.isa),
+            disassembly(trap, process.image.isa)
         );
     }
     if let Some(number) = process.hart.disepc.production() {
@@ -52,13 +52,13 @@ pub fn cause(trap: &Trap, process: &Process) -> String {
 }
 
 /// The faulting instruction as text.
-pub fn disassembly(trap: &Trap) -> String {
-    riscv::disassemble(&riscv::decode(trap.encoding), trap.pc)
+pub fn disassembly(trap: &Trap, isa: Isa) -> String {
+    isa.disassemble(&isa.decode(trap.encoding), trap.pc)
 }
 
 /// An encoding with as many digits as it has.
-pub fn encoding(word: u32) -> String {
-    if word & 3 == 3 {
+pub fn encoding(word: u32, isa: Isa) -> String {
+    if isa == Isa::Alpha || word & 3 == 3 {
         format!("{word:#010x}")
     } else {
         format!("{:#06x}", word & 0xffff)
@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn encodings_have_their_own_length() {
-        assert_eq!(encoding(0x0000_0013), "0x00000013");
-        assert_eq!(encoding(0xdead_9002), "0x9002");
+        assert_eq!(encoding(0x0000_0013, Isa::Riscv64), "0x00000013");
+        assert_eq!(encoding(0xdead_9002, Isa::Riscv64), "0x9002");
+        assert_eq!(encoding(0x47ff_041c, Isa::Alpha), "0x47ff041c");
     }
 }

@@ -17,6 +17,7 @@ use hps_dise::{DiseConfig, ProductionSet};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
@@ -35,13 +36,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .as_deref()
         .map(MachineConfig::load)
         .transpose()?;
-    let image = program::load(args.program())?;
+    let image = program::load(args.program(), args.isa)?;
     let window = args
         .trace
         .as_ref()
         .map(|_| window(&args.trace_cycles))
         .transpose()?;
-    let dise = load_productions(args, machine.as_ref())?;
+    let dise = load_productions(args, image.isa, machine.as_ref())?;
     let config = program::process_config(&args.guest, args.program(), args.arguments())?;
     let mut process = program::process(&image, &config)?;
     process
@@ -59,7 +60,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         machine: machine.as_ref(),
         limit: args.max_instructions.unwrap_or(u64::MAX),
         by_function: args.by_function,
-        trace: window.map(|window| KanataLog::new(window, TRACE_INSTRUCTIONS)),
+        trace: window.map(|window| KanataLog::new(image.isa, window, TRACE_INSTRUCTIONS)),
         sampling: args.sample.then_some(SamplingPlan {
             period: args.sample_period,
             warm_up: args.sample_warm_up,
@@ -70,7 +71,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 
     say_how_it_ended(&ran, dise.as_ref().map(|(set, _)| set));
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
-        write_trace(file, timed, &ran.process, dise.as_ref().map(|(set, _)| set))
+        let set = dise.as_ref().map(|(set, _)| set);
+        write_trace(file, path, timed, &ran.process, set)
             .with_context(|| format!("{}: the pipeline log cannot be written", path.display()))?;
     }
     let context = Context {
@@ -88,18 +90,19 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     if args.stats {
         eprint!("{}", summary::render(&statistics));
     }
-    Ok((ran.stop.exit_code() & 0xff) as u8)
+    Ok((ran.stop.exit_code(ran.process.image.isa) & 0xff) as u8)
 }
 
 /// The productions and the engine for them, if any were asked for.
 fn load_productions(
     args: &RunArgs,
+    isa: Isa,
     machine: Option<&MachineConfig>,
 ) -> anyhow::Result<Option<(ProductionSet, DiseConfig)>> {
     if args.productions.is_empty() {
         return Ok(None);
     }
-    let set = productions::load(&args.productions, &args.params)?;
+    let set = productions::load(isa, &args.productions, &args.params)?;
     for warning in set.warnings() {
         eprintln!("hps: warning: {warning}");
     }
@@ -150,6 +153,7 @@ fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
 
 fn write_trace(
     file: &mut BufWriter<File>,
+    path: &Path,
     timed: &Timed,
     process: &Process,
     set: Option<&ProductionSet>,
@@ -168,7 +172,11 @@ fn write_trace(
             .function_at(pc)
             .map(|f| format!("{}+{:#x}", f.name, pc - f.addr))
     };
-    log.write(file, &production, &symbol)?;
+    if path.extension().is_some_and(|e| e == "txt") {
+        file.write_all(log.schedule().as_bytes())?;
+    } else {
+        log.write(file, &production, &symbol)?;
+    }
     file.flush()?;
     if log.is_empty() {
         eprintln!(

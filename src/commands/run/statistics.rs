@@ -256,7 +256,7 @@ impl Statistics {
             program: context.program.to_string(),
             arguments: context.arguments.to_vec(),
             program_hash: ran.process.image.hash.clone(),
-            isa: program::isa_name(ran.process.image.isa),
+            isa: ran.process.image.isa.name(),
             mode: match (timed, samples) {
                 (Some(_), _) => "timed",
                 (None, Some(_)) => "sampled",
@@ -273,7 +273,7 @@ impl Statistics {
             } else {
                 0.0
             },
-            exit_code: ran.stop.exit_code(),
+            exit_code: ran.stop.exit_code(ran.process.image.isa),
             end: End::new(&ran.stop, &ran.process),
             retired: Retired {
                 program,
@@ -320,8 +320,8 @@ impl End {
             Stop::Fault(trap) => End::Fault {
                 cause: fault::cause(trap, process),
                 pc: format!("{:#x}", trap.pc),
-                encoding: fault::encoding(trap.encoding),
-                disassembly: fault::disassembly(trap),
+                encoding: fault::encoding(trap.encoding, process.image.isa),
+                disassembly: fault::disassembly(trap, process.image.isa),
                 place: program::place(&process.image, trap.pc),
             },
         }

@@ -18,7 +18,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
 use hps_profile::overlap_without_cut;
 use hps_shim::pace::Pace;
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::ProcessConfig;
 use hps_workloads::Workload;
@@ -148,7 +148,11 @@ fn workload_pair(
     };
     let (image, instrumented, origin) = match rebuilt {
         Some(built) => (built.plain, Some(built.instrumented), Origin::Rebuilt),
-        None => (program::load(workload.name)?, None, Origin::Image),
+        None => (
+            program::load(workload.name, Some(Isa::Riscv64))?,
+            None,
+            Origin::Image,
+        ),
     };
     Ok(Subject {
         name: workload.name.to_owned(),
@@ -178,7 +182,7 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
         "{}: there is no such executable",
         executable.display()
     );
-    let image = program::load(riscv)?;
+    let image = program::load(riscv, Some(Isa::Riscv64))?;
     let mut config = program::process_config(&args.guest, riscv, &args.args)?;
     config.stdout = Output::Capture;
     config.stdin = match &args.stdin {
@@ -204,7 +208,7 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
         instrumented: args
             .riscv_instrumented
             .as_deref()
-            .map(program::load)
+            .map(|file| program::load(file, Some(Isa::Riscv64)))
             .transpose()?,
         config,
         origin: Origin::User,

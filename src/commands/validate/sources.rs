@@ -203,6 +203,8 @@ mod tests {
         for folder in ["src-guest", "runtime"] {
             files_below(&root.join(folder), folder, &mut there);
         }
+        // Programs are built for the host and for RISC-V.
+        there.retain(|file| !file.starts_with("runtime/alpha/"));
         let all = PROGRAMS.iter().flat_map(|(_, sources)| *sources);
         let travels: BTreeSet<String> = all
             .chain(RUNTIME)

@@ -7,63 +7,18 @@
 
 mod operand;
 mod pseudo;
-mod suggest;
 #[cfg(test)]
 mod tests;
 
 use super::FENCE_TSO;
 use super::decode::{build, class_of};
-use super::format::{Format, Operand};
-use crate::inst::{Inst, Op, reg};
+use super::registers::parse_register;
+pub use crate::asm::{AsmError, NoHook, OperandHook};
+use crate::asm::{Context, Token, check_dise_move, split};
+use crate::format::{Format, Operand};
+use crate::inst::{Inst, Op};
+use crate::isa::Isa;
 use operand::Parser;
-
-/// Text that is not one instruction.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct AsmError {
-    /// Where in the text, as a byte offset from its beginning.
-    pub column: usize,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-/// Names that the caller gives to operands. It is asked before the assembler looks at a token
-/// itself.
-pub trait OperandHook {
-    /// The register that a token names. It is taken as it is, of whatever kind.
-    fn register(&self, token: &str) -> Option<u8>;
-    /// The value of a token; for the target of a branch, jump or call an absolute address.
-    fn immediate(&self, token: &str) -> Option<i64>;
-}
-
-/// No names but those of the instruction set.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoHook;
-
-impl OperandHook for NoHook {
-    fn register(&self, _: &str) -> Option<u8> {
-        None
-    }
-    fn immediate(&self, _: &str) -> Option<i64> {
-        None
-    }
-}
-
-/// A piece of the text and where it begins.
-#[derive(Clone, Copy, Debug)]
-struct Token<'a> {
-    text: &'a str,
-    column: usize,
-}
-
-impl Token<'_> {
-    fn error(self, message: impl Into<String>) -> AsmError {
-        AsmError {
-            column: self.column,
-            message: message.into(),
-        }
-    }
-}
 
 /// Assembles one instruction that will lie at `pc`.
 ///
@@ -72,11 +27,12 @@ impl Token<'_> {
 /// kind, an immediate or a distance that does not fit.
 pub fn assemble(text: &str, pc: u64, operands: &dyn OperandHook) -> Result<Inst, AsmError> {
     let (mnemonic, tokens) = split(text)?;
-    let parser = Parser {
+    let parser = Parser(Context {
         mnemonic: mnemonic.text,
         pc,
         hook: operands,
-    };
+        parse_register,
+    });
     if let Some(inst) = pseudo::special(&parser, mnemonic, &tokens)? {
         return Ok(inst);
     }
@@ -91,44 +47,12 @@ pub fn assemble(text: &str, pc: u64, operands: &dyn OperandHook) -> Result<Inst,
     instruction(&parser, op, mnemonic, &tokens)
 }
 
-/// The mnemonic and the operands between commas.
-fn split(text: &str) -> Result<(Token<'_>, Vec<Token<'_>>), AsmError> {
-    let start = text.len() - text.trim_start().len();
-    let body = text.trim();
-    let length = body.find(char::is_whitespace).unwrap_or(body.len());
-    let mnemonic = Token {
-        text: &body[..length],
-        column: start,
-    };
-    if body.is_empty() {
-        return Err(mnemonic.error("an instruction is missing"));
-    }
-    let mut tokens = Vec::new();
-    if body.len() == length {
-        return Ok((mnemonic, tokens));
-    }
-    let mut at = start + length;
-    for piece in body[length..].split(',') {
-        let lead = piece.len() - piece.trim_start().len();
-        let token = Token {
-            text: piece.trim(),
-            column: at + lead,
-        };
-        if token.text.is_empty() {
-            return Err(token.error("an operand is missing"));
-        }
-        tokens.push(token);
-        at += piece.len() + 1;
-    }
-    Ok((mnemonic, tokens))
-}
-
 /// The operation of a mnemonic. The ordering suffixes of atomics are accepted; they change nothing
 /// here.
 fn operation(mnemonic: &str) -> Option<Op> {
-    Op::from_mnemonic(mnemonic).or_else(|| {
+    Op::from_mnemonic(Isa::Riscv64, mnemonic).or_else(|| {
         let (base, ordering) = mnemonic.rsplit_once('.')?;
-        let op = Op::from_mnemonic(base)?;
+        let op = Op::from_mnemonic(Isa::Riscv64, base)?;
         let atomic = matches!(op.format(), Format::Atomic | Format::LoadReserved);
         (atomic && matches!(ordering, "aq" | "rl" | "aqrl")).then_some(op)
     })
@@ -169,25 +93,9 @@ fn instruction(
     if !rest.is_empty() {
         return Err(wrong_count());
     }
-    if op == Op::DiseMove {
-        check_dise_move(&inst, mnemonic)?;
-    }
+    check_dise_move(&inst, mnemonic)?;
     inst.class = class_of(&inst);
     Ok(inst)
-}
-
-/// `d_mfdr` reads a DISE register, `d_mtdr` writes one, `d_move` takes any two registers.
-fn check_dise_move(inst: &Inst, mnemonic: Token<'_>) -> Result<(), AsmError> {
-    let dise = |r: u8| r >= reg::DISE && r != reg::SINK;
-    match mnemonic.text {
-        "d_mfdr" if dise(inst.rd) || !dise(inst.rs1) => {
-            Err(mnemonic.error("`d_mfdr` moves from a DISE register: `d_mfdr rd, drN`"))
-        }
-        "d_mtdr" if !dise(inst.rd) || dise(inst.rs1) => {
-            Err(mnemonic.error("`d_mtdr` moves to a DISE register: `d_mtdr drN, rs1`"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// "3 operands (rd, rs1, imm)" for an error message.

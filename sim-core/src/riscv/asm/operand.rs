@@ -1,23 +1,13 @@
 //! Parsing of single operands.
 
 use super::super::decode::destination;
-use super::super::format::Operand;
-use super::super::registers::{ROUNDING_MODES, parse_csr, parse_register};
-use super::{AsmError, OperandHook, Token};
+use super::super::registers::{ROUNDING_MODES, parse_csr};
+use crate::asm::{AsmError, Context, Kind, Token, split_memory};
+use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
 
 /// What operands are parsed against.
-pub(super) struct Parser<'a> {
-    pub(super) mnemonic: &'a str,
-    pub(super) pc: u64,
-    pub(super) hook: &'a dyn OperandHook,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Integer,
-    Float,
-}
+pub(super) struct Parser<'a>(pub(super) Context<'a>);
 
 impl Parser<'_> {
     /// Parses one operand into the instruction.
@@ -35,10 +25,12 @@ impl Parser<'_> {
             Operand::Fs1 => inst.rs1 = self.register(token, Kind::Float)?,
             Operand::Fs2 => inst.rs2 = self.register(token, Kind::Float)?,
             Operand::Fs3 => inst.rs3 = self.register(token, Kind::Float)?,
-            Operand::Imm12 => inst.imm = self.ranged(token, -2048, 2047)?,
-            Operand::Shamt6 => inst.imm = self.ranged(token, 0, 63)?,
-            Operand::Shamt5 => inst.imm = self.ranged(token, 0, 31)?,
-            Operand::Imm20 => inst.imm = i64::from((self.ranged(token, 0, 0xf_ffff)? << 12) as i32),
+            Operand::Imm12 => inst.imm = self.0.ranged(token, -2048, 2047)?,
+            Operand::Shamt6 => inst.imm = self.0.ranged(token, 0, 63)?,
+            Operand::Shamt5 => inst.imm = self.0.ranged(token, 0, 31)?,
+            Operand::Imm20 => {
+                inst.imm = i64::from((self.0.ranged(token, 0, 0xf_ffff)? << 12) as i32)
+            }
             Operand::MemLoad | Operand::MemStore => {
                 (inst.rs1, inst.imm) = self.memory(token, inst.op == Op::Jalr)?;
             }
@@ -47,82 +39,32 @@ impl Parser<'_> {
                 if inst.imm != 0 {
                     return Err(token.error(format!(
                         "`{}` takes no offset: write `(register)`",
-                        self.mnemonic
+                        self.0.mnemonic
                     )));
                 }
             }
             Operand::BranchTarget => inst.imm = self.distance(token, 1 << 12)?,
             Operand::JumpTarget => inst.imm = self.distance(token, 1 << 20)?,
             Operand::Csr => inst.imm |= self.csr(token)?,
-            Operand::Zimm => inst.imm |= self.ranged(token, 0, 31)? << 12,
+            Operand::Zimm => inst.imm |= self.0.ranged(token, 0, 31)? << 12,
             Operand::RoundingMode | Operand::RoundingModeExact => inst.imm = rounding_mode(token)?,
-            Operand::Index => inst.imm = self.ranged(token, 0, 255)?,
-            Operand::Handler => inst.imm = self.immediate(token)?,
+            Operand::Index => inst.imm = self.0.ranged(token, 0, 255)?,
+            Operand::Handler => inst.imm = self.0.immediate(token)?,
             Operand::FenceSets => inst.imm = self.fence_set(token)?,
+            Operand::Alpha(_) => unreachable!("an operand of another instruction set"),
         }
         Ok(())
     }
 
-    /// The token names a register, of whatever kind.
-    pub(super) fn is_register(&self, token: Token<'_>) -> bool {
-        self.hook
-            .register(token.text)
-            .or_else(|| parse_register(token.text))
-            .is_some()
-    }
-
     fn register(&self, token: Token<'_>, kind: Kind) -> Result<u8, AsmError> {
-        if let Some(register) = self.hook.register(token.text) {
-            return Ok(register);
-        }
-        let Some(register) = parse_register(token.text) else {
-            return Err(token.error(format!("`{}` is not a register", token.text)));
-        };
-        let is_float = (reg::FP..reg::DISE).contains(&register);
-        match kind {
-            Kind::Integer if is_float => Err(token.error(format!(
-                "`{}` takes an integer register here, not `{}`",
-                self.mnemonic, token.text
-            ))),
-            Kind::Float if !is_float => Err(token.error(format!(
-                "`{}` takes a floating-point register here, not `{}`",
-                self.mnemonic, token.text
-            ))),
-            _ => Ok(register),
-        }
-    }
-
-    /// Any 64-bit value.
-    pub(super) fn immediate(&self, token: Token<'_>) -> Result<i64, AsmError> {
-        self.hook
-            .immediate(token.text)
-            .or_else(|| parse_number(token.text))
-            .ok_or_else(|| {
-                token.error(format!(
-                    "`{}` is neither a number nor a known name",
-                    token.text
-                ))
-            })
-    }
-
-    fn ranged(&self, token: Token<'_>, low: i64, high: i64) -> Result<i64, AsmError> {
-        let value = self.immediate(token)?;
-        if (low..=high).contains(&value) {
-            return Ok(value);
-        }
-        Err(token.error(format!(
-            "{value} is out of range: `{}` takes {low} to {high} here",
-            self.mnemonic
-        )))
+        let is_float = |register| (reg::FP..reg::DISE).contains(&register);
+        self.0
+            .register(token, kind, |r| is_float(r) == (kind == Kind::Float))
     }
 
     /// `imm(register)` or `(register)`; the register alone where `bare` allows it.
     fn memory(&self, token: Token<'_>, bare: bool) -> Result<(u8, i64), AsmError> {
-        let Some((open, inner)) = token
-            .text
-            .strip_suffix(')')
-            .and_then(|head| head.rfind('(').map(|at| (at, &head[at + 1..])))
-        else {
+        let Some((offset, register)) = split_memory(token) else {
             if bare {
                 return Ok((self.register(token, Kind::Integer)?, 0));
             }
@@ -131,26 +73,17 @@ impl Parser<'_> {
                 token.text
             )));
         };
-        let lead = inner.len() - inner.trim_start().len();
-        let register = Token {
-            text: inner.trim(),
-            column: token.column + open + 1 + lead,
-        };
-        let offset = Token {
-            text: token.text[..open].trim(),
-            column: token.column,
-        };
         let imm = if offset.text.is_empty() {
             0
         } else {
-            self.ranged(offset, -2048, 2047)?
+            self.0.ranged(offset, -2048, 2047)?
         };
         Ok((self.register(register, Kind::Integer)?, imm))
     }
 
     /// The distance from `pc` to an absolute target, below `reach` in both directions.
     fn distance(&self, token: Token<'_>, reach: i64) -> Result<i64, AsmError> {
-        let distance = self.immediate(token)?.wrapping_sub(self.pc as i64);
+        let distance = self.0.immediate(token)?.wrapping_sub(self.0.pc as i64);
         if distance & 1 != 0 {
             return Err(token.error(format!(
                 "the target `{}` is not at an even distance",
@@ -163,14 +96,14 @@ impl Parser<'_> {
         let last = reach - 2;
         Err(token.error(format!(
             "the target is {distance} bytes away: `{}` reaches -{reach} to {last}",
-            self.mnemonic
+            self.0.mnemonic
         )))
     }
 
     fn csr(&self, token: Token<'_>) -> Result<i64, AsmError> {
         match parse_csr(token.text) {
             Some(number) => Ok(i64::from(number)),
-            None => self.ranged(token, 0, 0xfff),
+            None => self.0.ranged(token, 0, 0xfff),
         }
     }
 
@@ -207,37 +140,6 @@ fn rounding_mode(token: Token<'_>) -> Result<i64, AsmError> {
         })
 }
 
-/// Decimal, `0x` or `0b`, with a sign.
-fn parse_number(text: &str) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let magnitude = if let Some(hex) = digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"))
-    {
-        unsigned(hex, 16)?
-    } else if let Some(binary) = digits.strip_prefix("0b") {
-        unsigned(binary, 2)?
-    } else {
-        unsigned(digits, 10)?
-    };
-    if negative {
-        0i64.checked_sub_unsigned(magnitude)
-    } else {
-        // Addresses and masks of the upper half are written without a sign.
-        Some(magnitude as i64)
-    }
-}
-
-fn unsigned(digits: &str, radix: u32) -> Option<u64> {
-    if digits.starts_with('+') {
-        return None;
-    }
-    u64::from_str_radix(digits, radix).ok()
-}
-
 /// The operand in messages about what an instruction takes.
 pub(super) fn describe(operand: Operand) -> &'static str {
     match operand {
@@ -258,5 +160,6 @@ pub(super) fn describe(operand: Operand) -> &'static str {
         Operand::RoundingMode | Operand::RoundingModeExact => "[rm]",
         Operand::Index => "index",
         Operand::Handler => "handler",
+        Operand::Alpha(_) => unreachable!("an operand of another instruction set"),
     }
 }

@@ -2,9 +2,11 @@
 //! "RISC-V Assembly Programmer's Handbook", and the aliases of the GNU assembler).
 
 use super::super::decode::{build, class_of, destination};
+use super::fence_tso;
 use super::operand::Parser;
-use super::{AsmError, Token, fence_tso, suggest};
+use crate::asm::{AsmError, Token, unknown_mnemonic};
 use crate::inst::{Inst, Op};
+use crate::isa::Isa;
 use crate::ops::OPS;
 
 /// `(mnemonic, number of operands, operation, its operands)`; `$n` is the n-th operand written.
@@ -113,7 +115,7 @@ pub(super) fn immediate_form(parser: &Parser<'_>, op: Op, tokens: &[Token<'_>]) 
         .iter()
         .find(|&&(register, _)| register == op)?;
     let [_, _, third] = tokens else { return None };
-    (!parser.is_register(*third) && parser.immediate(*third).is_ok()).then_some(immediate)
+    (!parser.0.is_register(*third) && parser.0.immediate(*third).is_ok()).then_some(immediate)
 }
 
 /// The operation and operands that a pseudo-instruction stands for.
@@ -141,7 +143,7 @@ pub(super) fn special(
     mnemonic: Token<'_>,
     tokens: &[Token<'_>],
 ) -> Result<Option<Inst>, AsmError> {
-    use super::super::format::Operand::{Imm12, Rd, Rs1};
+    use crate::format::Operand::{Imm12, Rd, Rs1};
     let mut inst = match (mnemonic.text, tokens) {
         ("fence.tso", []) => return Ok(Some(fence_tso())),
         ("li", [rd, value]) => load_immediate(parser, *rd, *value)?,
@@ -160,8 +162,8 @@ pub(super) fn special(
 
 /// `li` where one `addi` or one `lui` is enough.
 fn load_immediate(parser: &Parser<'_>, rd: Token<'_>, value: Token<'_>) -> Result<Inst, AsmError> {
-    use super::super::format::Operand::Rd;
-    let imm = parser.immediate(value)?;
+    use crate::format::Operand::Rd;
+    let imm = parser.0.immediate(value)?;
     let op = match imm {
         -2048..=2047 => Op::Addi,
         _ if imm & 0xfff == 0 && i32::try_from(imm).is_ok() => Op::Lui,
@@ -200,14 +202,11 @@ pub(super) fn unknown(mnemonic: Token<'_>, operands: usize) -> AsmError {
     }
     let known = OPS[1..]
         .iter()
+        .filter(|info| info.op.isa() != Some(Isa::Alpha))
         .map(|info| info.mnemonic)
         .chain(PSEUDOS.iter().map(|p| p.0));
-    let known = known.chain(["li", "fence.tso", "d_mfdr", "d_mtdr"]);
-    match suggest::nearest(mnemonic.text, known) {
-        Some(name) => mnemonic.error(format!(
-            "unknown instruction `{}`; did you mean `{name}`?",
-            mnemonic.text
-        )),
-        None => mnemonic.error(format!("unknown instruction `{}`", mnemonic.text)),
-    }
+    unknown_mnemonic(
+        mnemonic,
+        known.chain(["li", "fence.tso", "d_mfdr", "d_mtdr"]),
+    )
 }

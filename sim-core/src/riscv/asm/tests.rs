@@ -251,7 +251,7 @@ fn text_of_every_operation_reads_back() {
     let mut seen = 0;
     for &op in Op::ALL {
         let info = op.info();
-        if info.mask == 0 {
+        if info.mask == 0 || op.isa() == Some(crate::isa::Isa::Alpha) {
             continue;
         }
         // Two patterns in the operand bits; rounding mode bits get valid values in both.

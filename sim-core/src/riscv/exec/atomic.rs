@@ -86,11 +86,11 @@ fn read_modify_write<const N: usize, B: Bus>(
 macro_rules! atomics {
     ($($word:ident $double:ident($old:ident, $operand:ident) = $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $word<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $word<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             read_modify_write::<4, B>(hart, bus, inst, |$old, $operand| $value)
         }
         #[inline(always)]
-        pub(super) fn $double<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $double<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             read_modify_write::<8, B>(hart, bus, inst, |$old, $operand| $value)
         }
     )*};
@@ -110,21 +110,21 @@ atomics! {
 }
 
 #[inline(always)]
-pub(super) fn lr_w<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn lr_w<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
     load_reserved::<4, B>(hart, bus, inst)
 }
 
 #[inline(always)]
-pub(super) fn lr_d<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn lr_d<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
     load_reserved::<8, B>(hart, bus, inst)
 }
 
 #[inline(always)]
-pub(super) fn sc_w<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn sc_w<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
     store_conditional::<4, B>(hart, bus, inst)
 }
 
 #[inline(always)]
-pub(super) fn sc_d<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn sc_d<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
     store_conditional::<8, B>(hart, bus, inst)
 }

@@ -7,7 +7,7 @@ use crate::inst::Inst;
 use crate::trap::TrapCause;
 
 #[inline(always)]
-pub(super) fn illegal<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn illegal<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     illegal_trap()
 }
 
@@ -17,13 +17,13 @@ fn link(hart: &mut Hart, inst: &Inst, pc: u64) {
 }
 
 #[inline(always)]
-pub(super) fn jal<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
+pub(crate) fn jal<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
     link(hart, inst, pc);
     Outcome::Taken(inst.direct_target(pc))
 }
 
 #[inline(always)]
-pub(super) fn jalr<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
+pub(crate) fn jalr<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
     // The target is read first: rd may be rs1.
     let target = rs1(hart, inst).wrapping_add(inst.imm as u64) & !1;
     link(hart, inst, pc);
@@ -33,7 +33,7 @@ pub(super) fn jalr<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outco
 macro_rules! branches {
     ($($name:ident($a:ident, $b:ident) = $taken:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
             let ($a, $b) = (rs1(hart, inst), rs2(hart, inst));
             if $taken { Outcome::Taken(inst.direct_target(pc)) } else { Outcome::Next }
         }
@@ -50,22 +50,22 @@ branches! {
 }
 
 #[inline(always)]
-pub(super) fn ecall<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn ecall<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Syscall
 }
 
 #[inline(always)]
-pub(super) fn ebreak<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn ebreak<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Trap(TrapCause::Breakpoint)
 }
 
 /// Memory is sequentially consistent in execution order: nothing to do.
 #[inline(always)]
-pub(super) fn fence<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn fence<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::Next
 }
 
 #[inline(always)]
-pub(super) fn fence_i<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn fence_i<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::FenceI
 }

@@ -57,36 +57,36 @@ fn access(hart: &mut Hart, inst: &Inst, update: impl FnOnce(u64) -> Option<u64>)
     write(hart, inst, old)
 }
 
-pub(super) fn csrrw<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrw<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let operand = rs1(hart, inst);
     access(hart, inst, |_| Some(operand))
 }
 
-pub(super) fn csrrs<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrs<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let operand = rs1(hart, inst);
     access(hart, inst, |old| {
         (inst.rs1 != reg::ZERO).then_some(old | operand)
     })
 }
 
-pub(super) fn csrrc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     let operand = rs1(hart, inst);
     access(hart, inst, |old| {
         (inst.rs1 != reg::ZERO).then_some(old & !operand)
     })
 }
 
-pub(super) fn csrrwi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrwi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     access(hart, inst, |_| Some(zimm(inst)))
 }
 
-pub(super) fn csrrsi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrsi<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     access(hart, inst, |old| {
         (zimm(inst) != 0).then_some(old | zimm(inst))
     })
 }
 
-pub(super) fn csrrci<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn csrrci<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     access(hart, inst, |old| {
         (zimm(inst) != 0).then_some(old & !zimm(inst))
     })

@@ -9,7 +9,7 @@ use crate::inst::Inst;
 macro_rules! branches {
     ($($name:ident($a:ident, $b:ident) = $taken:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             let ($a, $b) = (rs1(hart, inst), rs2(hart, inst));
             if $taken { Outcome::DiseTaken(inst.imm as u8) } else { Outcome::Next }
         }
@@ -30,17 +30,17 @@ unary_ops! {
 }
 
 #[inline(always)]
-pub(super) fn br<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn br<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     Outcome::DiseTaken(inst.imm as u8)
 }
 
 #[inline(always)]
-pub(super) fn call<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn call<B>(_: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     Outcome::DiseCall(inst.imm as u64)
 }
 
 #[inline(always)]
-pub(super) fn ccall<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn ccall<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     if rs1(hart, inst) != 0 {
         Outcome::DiseCall(inst.imm as u64)
     } else {
@@ -49,11 +49,11 @@ pub(super) fn ccall<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outco
 }
 
 #[inline(always)]
-pub(super) fn ret<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn ret<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::DiseReturn
 }
 
 #[inline(always)]
-pub(super) fn drain<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
+pub(crate) fn drain<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
     Outcome::DiseDrain
 }

@@ -6,12 +6,12 @@ use crate::hart::Hart;
 use crate::inst::Inst;
 
 #[inline(always)]
-pub(super) fn lui<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+pub(crate) fn lui<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
     write(hart, inst, inst.imm as u64)
 }
 
 #[inline(always)]
-pub(super) fn auipc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
+pub(crate) fn auipc<B>(hart: &mut Hart, _: &mut B, inst: &Inst, pc: u64) -> Outcome {
     write(hart, inst, pc.wrapping_add(inst.imm as u64))
 }
 

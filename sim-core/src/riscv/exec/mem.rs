@@ -16,7 +16,7 @@ fn address(hart: &Hart, inst: &Inst) -> u64 {
 macro_rules! loads {
     ($($name:ident($value:ident: $bytes:literal) = $extended:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             match bus.load::<$bytes>(address(hart, inst)) {
                 Ok($value) => write(hart, inst, $extended),
                 Err(fault) => Outcome::Trap(TrapCause::LoadFault { addr: fault.addr }),
@@ -28,7 +28,7 @@ macro_rules! loads {
 macro_rules! stores {
     ($($name:ident: $bytes:literal;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             match bus.store::<$bytes>(address(hart, inst), rs2(hart, inst)) {
                 Ok(()) => Outcome::Next,
                 Err(fault) => Outcome::Trap(TrapCause::StoreFault { addr: fault.addr }),

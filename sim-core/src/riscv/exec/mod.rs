@@ -1,56 +1,36 @@
 //! What each operation does, one small function each, by extension.
 //!
 //! Every function has the same shape, `(hart, bus, inst, pc) -> Outcome`, and is inlined into
-//! [`execute`], the one `match` that the table generates. Destination registers are written
+//! [`execute`](crate::exec::execute), the one `match` that the tables generate. Destination registers are written
 //! without a check: the decoder turns the zero register into `reg::SINK`.
 
-mod atomic;
-mod bits;
-mod control;
-mod csr;
-mod dise;
-mod fp_convert;
-mod fp_double;
-mod fp_single;
-mod int;
-mod mem;
-mod muldiv;
+pub(crate) mod atomic;
+pub(crate) mod bits;
+pub(crate) mod control;
+pub(crate) mod csr;
+pub(crate) mod dise;
+pub(crate) mod fp_convert;
+pub(crate) mod fp_double;
+pub(crate) mod fp_single;
+pub(crate) mod int;
+pub(crate) mod mem;
+pub(crate) mod muldiv;
 #[cfg(test)]
 mod tests;
-pub(crate) mod threaded;
 
-use super::table::for_each_op;
-use crate::bus::Bus;
 use crate::exec::Outcome;
 use crate::fp::Round;
 use crate::hart::Hart;
-use crate::inst::{Inst, Op};
+use crate::inst::Inst;
 use crate::trap::TrapCause;
 
-macro_rules! define_execute {
-    ($($variant:ident $mnemonic:literal $format:ident $match:literal $mask:literal $class:ident
-       $function:path, $doc:literal;)*) => {
-        /// Executes one instruction that lies at `pc` (inside an expansion: at the trigger's
-        /// address). `hart.pc` is neither read nor written: the caller follows the [`Outcome`].
-        /// An instruction that traps has changed nothing.
-        #[inline(always)]
-        pub fn execute<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, pc: u64) -> Outcome {
-            match inst.op {
-                $(Op::$variant => $function(hart, bus, inst, pc),)*
-            }
-        }
-    };
-}
-
-for_each_op!(define_execute);
-
 #[inline(always)]
-fn rs1(hart: &Hart, inst: &Inst) -> u64 {
+pub(crate) fn rs1(hart: &Hart, inst: &Inst) -> u64 {
     hart.r[inst.rs1 as usize]
 }
 
 #[inline(always)]
-fn rs2(hart: &Hart, inst: &Inst) -> u64 {
+pub(crate) fn rs2(hart: &Hart, inst: &Inst) -> u64 {
     hart.r[inst.rs2 as usize]
 }
 
@@ -113,7 +93,7 @@ fn boxed(value: u32) -> u64 {
 macro_rules! register_ops {
     ($($name:ident($a:ident, $b:ident) = $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             let ($a, $b) = (rs1(hart, inst), rs2(hart, inst));
             write(hart, inst, $value)
         }
@@ -125,7 +105,7 @@ use register_ops;
 macro_rules! immediate_ops {
     ($($name:ident($a:ident, $imm:ident) = $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             let ($a, $imm) = (rs1(hart, inst), inst.imm as u64);
             write(hart, inst, $value)
         }
@@ -137,7 +117,7 @@ use immediate_ops;
 macro_rules! unary_ops {
     ($($name:ident($a:ident) = $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             let $a = rs1(hart, inst);
             write(hart, inst, $value)
         }
@@ -151,7 +131,7 @@ macro_rules! rounding_ops {
     ($read:expr, $write:expr;
      $($name:ident($($a:ident: $source:ident),*) = |$rm:ident, $flags:ident| $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             let Some($rm) = rounding(hart, inst) else { return illegal() };
             $(let $a = $read($source(hart, inst));)*
             let $flags = &mut hart.fcsr;
@@ -167,7 +147,7 @@ macro_rules! flag_ops {
     ($read:expr, $write:expr;
      $($name:ident($($a:ident: $source:ident),*) = |$flags:ident| $value:expr;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
+        pub(crate) fn $name<B>(hart: &mut Hart, _: &mut B, inst: &Inst, _: u64) -> Outcome {
             $(let $a = $read($source(hart, inst));)*
             let $flags = &mut hart.fcsr;
             let value = $value;

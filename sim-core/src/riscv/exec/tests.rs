@@ -1,8 +1,7 @@
 //! What the lockstep test against QEMU cannot show: traps, reservations, counters, DISE.
 
-use super::execute;
 use crate::bus::{Bus, MemFault};
-use crate::exec::Outcome;
+use crate::exec::{Outcome, execute};
 use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::inst::{Inst, Op, reg};
 use crate::riscv::asm::{NoHook, assemble};
@@ -292,5 +291,8 @@ fn dise_operations() {
     assert_eq!(g.run("addi dr1, dr0, 1"), Outcome::Next);
     assert_eq!(g.run("d_move dr2, dr1"), Outcome::Next);
     assert_eq!(g.hart.r[reg::DISE as usize + 2], 4);
-    assert_eq!(Op::from_mnemonic("d_mtdr"), Some(Op::DiseMove));
+    assert_eq!(
+        Op::from_mnemonic(crate::isa::Isa::Riscv64, "d_mtdr"),
+        Some(Op::DiseMove)
+    );
 }

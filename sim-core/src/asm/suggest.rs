@@ -2,7 +2,7 @@
 
 /// The candidate with the least edit distance to `word`, the first of equals, if it is close
 /// enough to be meant.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {

@@ -1,22 +1,24 @@
 //! The handlers of threaded code: for every operation one function that executes it and goes on to
 //! the next micro-operation (see [`crate::threaded`]).
 //!
-//! Straight operations run the same function as [`execute`](super::execute); what they cannot finish
+//! Straight operations run the same function as [`execute`](crate::exec::execute); what they cannot finish
 //! on a [`View`] of memory, they leave to the machine. Control transfers are written out here,
 //! because their targets are links.
 
-use super::super::table::for_each_op;
 use std::marker::PhantomData;
 
-use super::{atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv};
-use super::{rs1, rs2};
+use super::variants::*;
+use super::{Context, Handler, MicroOp};
+use crate::alpha::exec as alpha;
 use crate::exec::Outcome;
-use crate::fp::{self, Binary64};
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, OpClass, reg};
 use crate::memory::{Bytes, Pages, View};
 use crate::probe::Probe;
-use crate::threaded::{Context, Handler, MicroOp};
+use crate::riscv::exec::{
+    atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
+};
+use crate::riscv::table::for_each_op;
 
 /// The arguments of a handler by the names that all of them use, and its result.
 macro_rules! handlers {
@@ -70,19 +72,58 @@ impl<P: Probe> Handlers<P> {
         let to_nearest_even = matches!(inst.imm, 0 | 7);
         match inst.op {
             Op::Jal => jal::<P>,
-            Op::Jalr if inst.rd == reg::SINK => jalr::<P, Forgets>,
-            Op::Jalr => jalr::<P, Links>,
+            Op::Jalr if inst.rd == reg::SINK => jalr::<P, RiscvJump, Forgets>,
+            Op::Jalr => jalr::<P, RiscvJump, Links>,
             Op::Beq => branch::<P, Eq>,
             Op::Bne => branch::<P, Ne>,
             Op::Blt => branch::<P, Lt>,
             Op::Bge => branch::<P, Ge>,
             Op::Bltu => branch::<P, Ltu>,
             Op::Bgeu => branch::<P, Geu>,
-            Op::FaddD if to_nearest_even => accrued::<P, FaddD>,
-            Op::FsubD if to_nearest_even => accrued::<P, FsubD>,
-            Op::FmulD if to_nearest_even => accrued::<P, FmulD>,
-            Op::FdivD if to_nearest_even => accrued::<P, FdivD>,
-            Op::FsqrtD if to_nearest_even => accrued::<P, FsqrtD>,
+            Op::AlphaBr | Op::AlphaBsr => jal::<P>,
+            Op::AlphaJmp | Op::AlphaJsr | Op::AlphaRet | Op::AlphaJsrCoroutine => {
+                if inst.rd == reg::SINK {
+                    jalr::<P, AlphaJump, Forgets>
+                } else {
+                    jalr::<P, AlphaJump, Links>
+                }
+            }
+            Op::AlphaBlbc => branch::<P, Even>,
+            Op::AlphaBlbs => branch::<P, Odd>,
+            Op::AlphaBeq => branch::<P, Zero>,
+            Op::AlphaBne => branch::<P, NotZero>,
+            Op::AlphaBlt => branch::<P, Negative>,
+            Op::AlphaBle | Op::AlphaFble => branch::<P, NotPositive>,
+            Op::AlphaBge => branch::<P, NotNegative>,
+            Op::AlphaBgt | Op::AlphaFbgt => branch::<P, Positive>,
+            Op::AlphaFbeq => branch::<P, FpZero>,
+            Op::AlphaFbne => branch::<P, FpNotZero>,
+            Op::AlphaFblt => branch::<P, FpNegative>,
+            Op::AlphaFbge => branch::<P, FpNotNegative>,
+            Op::FaddD if to_nearest_even => common::<P, FaddD>,
+            Op::FsubD if to_nearest_even => common::<P, FsubD>,
+            Op::FmulD if to_nearest_even => common::<P, FmulD>,
+            Op::FdivD if to_nearest_even => common::<P, FdivD>,
+            Op::FsqrtD if to_nearest_even => common::<P, FsqrtD>,
+            Op::AlphaAdds if alpha::fp::is_plain(inst) => common::<P, AlphaAdds>,
+            Op::AlphaSubs if alpha::fp::is_plain(inst) => common::<P, AlphaSubs>,
+            Op::AlphaMuls if alpha::fp::is_plain(inst) => common::<P, AlphaMuls>,
+            Op::AlphaDivs if alpha::fp::is_plain(inst) => common::<P, AlphaDivs>,
+            Op::AlphaSqrts if alpha::fp::is_plain(inst) => common::<P, AlphaSqrts>,
+            Op::AlphaAddt if alpha::fp::is_plain(inst) => common::<P, AlphaAddt>,
+            Op::AlphaSubt if alpha::fp::is_plain(inst) => common::<P, AlphaSubt>,
+            Op::AlphaMult if alpha::fp::is_plain(inst) => common::<P, AlphaMult>,
+            Op::AlphaDivt if alpha::fp::is_plain(inst) => common::<P, AlphaDivt>,
+            Op::AlphaSqrtt if alpha::fp::is_plain(inst) => common::<P, AlphaSqrtt>,
+            Op::AlphaCvtts if alpha::fp::is_plain(inst) => common::<P, AlphaCvtts>,
+            Op::AlphaCvtqs if alpha::fp::is_plain(inst) => common::<P, AlphaCvtqs>,
+            Op::AlphaCvtqt if alpha::fp::is_plain(inst) => common::<P, AlphaCvtqt>,
+            Op::AlphaCvttq if alpha::fp::is_chopped(inst) => common::<P, AlphaCvttq>,
+            Op::AlphaCvtst => common::<P, AlphaCvtst>,
+            Op::AlphaCmptun => common::<P, AlphaCmptun>,
+            Op::AlphaCmpteq => common::<P, AlphaCmpteq>,
+            Op::AlphaCmptlt => common::<P, AlphaCmptlt>,
+            Op::AlphaCmptle => common::<P, AlphaCmptle>,
             op => Self::STRAIGHT[op as usize],
         }
     }
@@ -108,7 +149,7 @@ unsafe fn straight<'a, P: Probe>(
     let op = unsafe { &*at };
     let reports = P::WANTS_MEMORY && class.is_memory();
     let addr = if reports {
-        hart.r[op.inst.rs1 as usize].wrapping_add(op.inst.imm as u64)
+        op.inst.data_address(hart.r[op.inst.rs1 as usize])
     } else {
         0
     };
@@ -177,10 +218,10 @@ handlers! {
     }
 
     /// An indirect jump. One whose target is not in the table is left to the machine.
-    fn jalr<P: Probe, L: Link>(at, hart, bytes, context, pages, fuel) {
+    fn jalr<P: Probe, J: JumpTarget, L: Link>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation.
         let op = unsafe { &*at };
-        let target = hart.r[op.inst.rs1 as usize].wrapping_add(op.inst.imm as u64) & !1;
+        let target = J::target(hart, &op.inst);
         let Some(to) = context.target(target) else {
             context.stop(at);
             return fuel;
@@ -206,7 +247,7 @@ handlers! {
     fn branch<P: Probe, C: Condition>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation.
         let op = unsafe { &*at };
-        let taken = C::holds(rs1(hart, &op.inst), rs2(hart, &op.inst));
+        let taken = C::holds(hart, &op.inst);
         if P::WANTS_CONTROL {
             let pc = op.pc();
             let next = pc.wrapping_add(u64::from(op.inst.len));
@@ -225,91 +266,20 @@ handlers! {
     }
 }
 
-/// Whether an indirect jump writes a link register.
-trait Link {
-    const LINKS: bool;
-}
-struct Links;
-struct Forgets;
-impl Link for Links {
-    const LINKS: bool = true;
-}
-impl Link for Forgets {
-    const LINKS: bool = false;
-}
-
 handlers! {
-    /// A floating-point operation that rounds to nearest even where `frm` does. With `NX` accrued
-    /// there is mostly nothing to do but the host's operation; else the full one follows. (In one
-    /// handler, the registers that a call of the slow path would need saved make the fast path slow.)
-    fn accrued<P: Probe, A: Accrued>(at, hart, bytes, context, pages, fuel) {
+    /// A floating-point operation with a common case, in which there is mostly nothing to do but the
+    /// host's operation; else the full one follows. (In one handler, the registers that a call of the slow
+    /// path would need saved make the fast path slow.)
+    fn common<P: Probe, C: Common>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation.
         let inst = unsafe { &(*at).inst };
-        if hart.fcsr & (FRM | fp::flag::NX) == fp::flag::NX
-            && let Some(value) = A::compute(rs1(hart, inst), rs2(hart, inst))
-        {
+        if let Some(value) = C::compute(hart, inst) {
             hart.r[inst.rd as usize] = value;
             // SAFETY: this is never the last micro-operation of its block.
             return unsafe { go(at.add(1), hart, bytes, context, pages, fuel) };
         }
-        let full = const { Handlers::<P>::STRAIGHT[A::OP as usize] };
+        let full = const { Handlers::<P>::STRAIGHT[C::OP as usize] };
         // SAFETY: the caller's promise is the one that is asked for.
         unsafe { full(at, hart, bytes, context, pages, fuel) }
     }
-}
-
-/// The rounding mode in `fcsr`; zero is to nearest even.
-const FRM: u8 = 0xe0;
-
-/// An operation of [`fp::accrued`].
-trait Accrued {
-    const OP: Op;
-    fn compute(a: u64, b: u64) -> Option<u64>;
-}
-
-macro_rules! accrued {
-    ($($name:ident($a:ident, $b:ident) = $value:expr;)*) => {$(
-        struct $name;
-        impl Accrued for $name {
-            const OP: Op = Op::$name;
-            #[inline(always)]
-            fn compute($a: u64, $b: u64) -> Option<u64> {
-                $value
-            }
-        }
-    )*};
-}
-
-accrued! {
-    FaddD(a, b) = fp::accrued::add::<Binary64>(a, b);
-    FsubD(a, b) = fp::accrued::sub::<Binary64>(a, b);
-    FmulD(a, b) = fp::accrued::mul::<Binary64>(a, b);
-    FdivD(a, b) = fp::accrued::div::<Binary64>(a, b);
-    FsqrtD(a, _b) = fp::accrued::sqrt::<Binary64>(a);
-}
-
-/// When a branch is taken.
-trait Condition {
-    fn holds(a: u64, b: u64) -> bool;
-}
-
-macro_rules! conditions {
-    ($($name:ident($a:ident, $b:ident) = $holds:expr;)*) => {$(
-        struct $name;
-        impl Condition for $name {
-            #[inline(always)]
-            fn holds($a: u64, $b: u64) -> bool {
-                $holds
-            }
-        }
-    )*};
-}
-
-conditions! {
-    Eq(a, b) = a == b;
-    Ne(a, b) = a != b;
-    Lt(a, b) = (a as i64) < b as i64;
-    Ge(a, b) = a as i64 >= b as i64;
-    Ltu(a, b) = a < b;
-    Geu(a, b) = a >= b;
 }

@@ -131,11 +131,4 @@ impl Random {
         };
         (self.next() as u32 & 1 << 31) | magnitude
     }
-
-    /// `fcsr` with a valid rounding mode and random accrued flags (often none, so that each new
-    /// flag is seen).
-    pub fn fcsr(&mut self) -> u64 {
-        let flags = if self.chance(60) { 0 } else { self.below(32) };
-        self.below(5) << 5 | flags
-    }
 }

@@ -1,0 +1,118 @@
+//! The numbers of system calls (Linux `arch/alpha/kernel/syscalls/syscall.tbl`). Those below 300 are
+//! OSF/1's, and mean the same there unless [`abi_osf`](super::super::abi_osf) says otherwise.
+
+use super::super::abi::DecodedCall;
+use super::super::numbers::Call;
+use super::super::stat::AT_SYMLINK_NOFOLLOW;
+use super::super::tree::{AT_FDCWD, AT_REMOVEDIR};
+
+/// The directory that relative paths start from.
+const CWD: u64 = AT_FDCWD as u64;
+/// Bytes of a set of signals.
+const SIGSET_BYTES: u64 = 8;
+
+macro_rules! numbers {
+    ($(#[$doc:meta])* $name:ident: $($number:literal $call:ident)*) => {
+        $(#[$doc])*
+        const fn $name(number: u64) -> Option<Call> {
+            match number {
+                $($number => Some(Call::$call),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+numbers! {
+    /// The calls of OSF/1 whose arguments are those of [`Call`].
+    inherited:
+    1 Exit 3 Read 4 Write 6 Close 12 Chdir 13 Fchdir 17 OsfBrk 19 Lseek 20 Getxpid 24 Getxuid
+    37 Kill 41 Dup 42 PipePair 43 OsfSetProgramAttributes 47 Getxgid 48 OsfSigprocmask 54 Ioctl
+    60 Umask 63 Getpgid 64 Getpagesize 71 Mmap 73 Munmap 74 Mprotect 75 Madvise 87 Gethostname
+    89 Getdtablesize 90 Dup2 91 Fstat 92 Fcntl 93 Select 95 Fsync 103 Sigreturn 111 OsfSigsuspend
+    112 OsfSigstack 116 OsfGettimeofday 117 OsfGetrusage 120 Readv 121 Writev 122 Settimeofday 123 Fchown 124 Fchmod
+    129 Truncate 130 Ftruncate 131 Flock 144 Getrlimit 145 Setrlimit 156 OsfSigaction 159 OsfGetdirentries
+    165 Getdomainname 207 OsfUtsname 217 Msync 226 OsfFstat 233 Getpgid 234 Getsid 235 Sigaltstack
+    251 OsfUsleepThread 256 OsfGetsysinfo 257 OsfSetsysinfo 351 RtSigreturn
+}
+
+numbers! {
+    /// The calls that only Linux has.
+    own:
+    312 Clone 318 Sysinfo 323 Times 328 Statfs 329 Fstatfs 334 SchedYield 339 Uname
+    340 Nanosleep 341 Mremap 348 Prctl 349 Pread64 350 Pwrite64 352 RtSigaction 353 RtSigprocmask
+    354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage 365 Wait4 367 Getcwd
+    377 Getdents64 378 Gettid 381 Tkill 394 Futex 396 SchedGetaffinity 405 ExitGroup
+    411 SetTidAddress 413 Fadvise64 420 ClockGettime 421 ClockGetres 422 ClockNanosleep 424 Tgkill
+    427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 453 Fchownat 455 Fstatat64 456 Unlinkat
+    457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Select 464 Ppoll 466 SetRobustList 473 Getcpu
+    475 Utimensat 487 Dup3 488 Pipe2 490 Preadv 491 Pwritev 496 Prlimit64 510 Renameat2
+    511 Getrandom 517 Membarrier 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
+    549 Faccessat2
+}
+
+/// Calls on paths become those of the `at` family, and calls without flags those with.
+fn inherited_on_paths(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
+    Some(match number {
+        // unlink, rmdir, mkdir, rename
+        10 => at_cwd(Call::Unlinkat, [a[0], 0, 0]),
+        137 => at_cwd(Call::Unlinkat, [a[0], AT_REMOVEDIR, 0]),
+        136 => at_cwd(Call::Mkdirat, [a[0], a[1], 0]),
+        128 => at_cwd(Call::Renameat, [a[0], CWD, a[1]]),
+        // chmod, chown, lchown, utimes
+        15 => at_cwd(Call::Fchmodat, [a[0], a[1], 0]),
+        16 | 208 => at_cwd(Call::Fchownat, [a[0], a[1], a[2]]),
+        138 => at_cwd(Call::Utimensat, [a[0], a[1], 0]),
+        // access, open, readlink
+        33 => at_cwd(Call::Faccessat, [a[0], a[1], 0]),
+        45 => at_cwd(Call::Openat, [a[0], a[1], a[2]]),
+        58 => at_cwd(Call::Readlinkat, [a[0], a[1], a[2]]),
+        // stat, lstat; the second ones of OSF/1
+        67 => at_cwd(Call::Newfstatat, [a[0], a[1], 0]),
+        68 => at_cwd(Call::Newfstatat, [a[0], a[1], AT_SYMLINK_NOFOLLOW]),
+        224 => at_cwd(Call::OsfFstatat, [a[0], a[1], 0]),
+        225 => at_cwd(Call::OsfFstatat, [a[0], a[1], AT_SYMLINK_NOFOLLOW]),
+        // sigpending
+        52 => (Call::RtSigpending, [a[0], SIGSET_BYTES, 0, 0, 0, 0]),
+        94 => poll(a),
+        _ => return None,
+    })
+}
+
+/// `poll` waits for milliseconds, for ever if they are negative; `ppoll` for what is at an address,
+/// and without one for ever.
+fn poll(a: [u64; 6]) -> DecodedCall {
+    let waits = if (a[2] as i32) < 0 { 0 } else { 1 };
+    (Call::Ppoll, [a[0], a[1], waits, 0, 0, 0])
+}
+
+/// A call relative to the working directory.
+pub(in super::super) const fn at_cwd(call: Call, rest: [u64; 3]) -> DecodedCall {
+    (call, [CWD, rest[0], rest[1], rest[2], 0, 0])
+}
+
+/// What is common to Linux and OSF/1.
+pub(in super::super) fn common_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
+    inherited(number)
+        .map(|call| (call, a))
+        .or_else(|| inherited_on_paths(number, a))
+}
+
+/// The calls of Linux.
+pub(super) fn linux_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
+    match number {
+        // fork, execve, vfork
+        2 | 66 => Some((Call::Clone, a)),
+        59 => Some((Call::Execve, a)),
+        // osf_wait4
+        7 => Some((Call::Wait4, a)),
+        // utimes, stat64, lstat64, futimesat
+        363 => Some(at_cwd(Call::Utimensat, [a[0], a[1], 0])),
+        425 => Some(at_cwd(Call::Fstatat64, [a[0], a[1], 0])),
+        426 => Some(at_cwd(Call::Fstatat64, [a[0], a[1], AT_SYMLINK_NOFOLLOW])),
+        454 => Some((Call::Utimensat, a)),
+        _ => own(number)
+            .map(|call| (call, a))
+            .or_else(|| common_call(number, a)),
+    }
+}

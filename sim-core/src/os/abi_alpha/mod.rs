@@ -1,0 +1,404 @@
+//! Linux on Alpha, and what OSF/1 shares with it: Linux took over that system's numbers, structures
+//! and conventions so that its programs could run (Linux `arch/alpha/include/uapi/asm/*.h`,
+//! `arch/alpha/kernel/{entry.S,osf_sys.c,signal.c,traps.c}`).
+//!
+//! The number of a call is in `v0`, its arguments in `a0` to `a5`. On return `a3` says whether it
+//! failed, and `v0` holds the result or the error number, which is positive.
+
+mod calls;
+mod frame;
+mod structures;
+
+use super::abi::{
+    Abi, DecodedCall, FcntlCommand, FileStat, FrameKind, FsStat, HandlerEntry, IoctlRequest,
+    MapFlags, OpenFlags, ProgramStart, Resource, Restored, StatFormat, generic_fcntl_command,
+};
+use super::errno::Errno;
+use super::record::{Record, read_words};
+use super::signals::{Action, Fault, Signal, SignalRules};
+use crate::alpha::{self, fpcr, registers};
+use crate::bus::MemFault;
+use crate::hart::Hart;
+use crate::memory::Memory;
+use crate::trap::{Trap, TrapCause};
+
+pub(super) use self::calls::{at_cwd, common_call};
+pub(super) use self::structures::osf_stat;
+
+/// The page of every Alpha so far, in bytes.
+pub const PAGE_BYTES: u64 = 8192;
+
+/// A system call interface of Alpha: what differs between Linux and OSF/1.
+#[derive(Debug)]
+pub struct Alpha {
+    pub(super) system: (&'static str, &'static str),
+    pub(super) call: fn(u64, [u64; 6]) -> Option<DecodedCall>,
+    pub(super) native_stat: fn(&FileStat) -> Vec<u8>,
+    pub(super) start: fn(&mut Hart, &ProgramStart),
+    /// `sigreturn` leaves the floating-point state alone if the context says that it holds none
+    /// (`longjmp` uses it so).
+    pub(super) optional_fp: bool,
+}
+
+/// That of Linux.
+pub static LINUX: Alpha = Alpha {
+    system: ("Linux", "6.1.0"),
+    call: calls::linux_call,
+    native_stat: structures::stat,
+    start: |_, _| {},
+    optional_fp: false,
+};
+
+/// `O_*`.
+mod o {
+    pub const WRONLY: u64 = 1;
+    pub const RDWR: u64 = 2;
+    pub const ACCMODE: u64 = 3;
+    pub const NONBLOCK: u64 = 0o4;
+    pub const APPEND: u64 = 0o10;
+    pub const CREAT: u64 = 0o1000;
+    pub const TRUNC: u64 = 0o2000;
+    pub const EXCL: u64 = 0o4000;
+    pub const DIRECTORY: u64 = 0o100_000;
+    pub const NOFOLLOW: u64 = 0o200_000;
+    pub const CLOEXEC: u64 = 0o10_000_000;
+    pub const PATH: u64 = 0o40_000_000;
+}
+
+/// `MAP_*`.
+mod map {
+    pub const TYPE: u64 = 0xf;
+    pub const SHARED: u64 = 1;
+    pub const PRIVATE: u64 = 2;
+    pub const SHARED_VALIDATE: u64 = 3;
+    pub const ANONYMOUS: u64 = 0x10;
+    pub const FIXED: u64 = 0x100;
+    pub const FIXED_NOREPLACE: u64 = 0x20_0000;
+}
+
+/// Requests of `ioctl`, with direction, size and group in them.
+mod request {
+    pub const FIOCLEX: u64 = 0x2000_6601;
+    pub const FIONCLEX: u64 = 0x2000_6602;
+    pub const FIONREAD: u64 = 0x4004_667f;
+}
+
+/// `SA_*`, `how` of `sigprocmask` and the numbers of signals.
+const SIGNAL_RULES: SignalRules = SignalRules {
+    on_stack: 1,
+    reset_handler: 0x10,
+    no_defer: 8,
+    block: 1,
+    unblock: 2,
+    set_mask: 3,
+    stop: 17,
+    // SIGURG, SIGCONT, SIGCHLD and SIGWINCH.
+    ignored: [16, 19, 20, 28],
+};
+
+/// `si_code` of a breakpoint, and of a trap about which nothing is known.
+const TRAP_BRKPT: i32 = 1;
+const TRAP_UNK: i32 = 5;
+
+/// What a trap that the program raised itself means (`asm/gentrap.h`): integer and floating-point
+/// errors by their `si_code`; all else is a trap of the run-time system.
+fn raised(code: i64) -> (Signal, i32) {
+    let fpe = |code| (Signal::Fpe, code);
+    match code as i32 {
+        -1 => fpe(2),   // GEN_INTOVF: FPE_INTOVF
+        -2 => fpe(1),   // GEN_INTDIV: FPE_INTDIV
+        -3 => fpe(4),   // GEN_FLTOVF: FPE_FLTOVF
+        -4 => fpe(3),   // GEN_FLTDIV: FPE_FLTDIV
+        -5 => fpe(5),   // GEN_FLTUND: FPE_FLTUND
+        -6 => fpe(7),   // GEN_FLTINV: FPE_FLTINV
+        -7 => fpe(6),   // GEN_FLTINE: FPE_FLTRES
+        -11 => fpe(14), // GEN_ROPRAND: FPE_FLTUNK
+        _ => (Signal::Trap, TRAP_UNK),
+    }
+}
+
+fn errno_number(errno: Errno) -> u16 {
+    match errno {
+        Errno::EAGAIN => 35,
+        Errno::EDEADLK => 11,
+        Errno::EOPNOTSUPP => 45,
+        Errno::ETIMEDOUT => 60,
+        Errno::ELOOP => 62,
+        Errno::ENAMETOOLONG => 63,
+        Errno::ENOTEMPTY => 66,
+        Errno::EDQUOT => 69,
+        Errno::ENOSYS => 78,
+        Errno::EOVERFLOW => 112,
+        other => other.generic_number(),
+    }
+}
+
+impl Abi for Alpha {
+    fn call_number(&self, hart: &Hart) -> u64 {
+        hart.r[usize::from(registers::V0)]
+    }
+
+    fn arguments(&self, hart: &Hart) -> [u64; 6] {
+        std::array::from_fn(|i| hart.r[usize::from(registers::A0) + i])
+    }
+
+    fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall> {
+        (self.call)(number, arguments)
+    }
+
+    fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>) {
+        let (value, failed) = match result {
+            Ok(value) => (value, 0),
+            Err(errno) => (u64::from(errno_number(errno)), 1),
+        };
+        hart.r[usize::from(registers::V0)] = value;
+        hart.r[usize::from(registers::A3)] = failed;
+    }
+
+    fn set_second_result(&self, hart: &mut Hart, value: u64) {
+        hart.r[usize::from(registers::A4)] = value;
+    }
+
+    fn stack_pointer(&self, hart: &Hart) -> u64 {
+        hart.r[usize::from(registers::SP)]
+    }
+
+    fn set_stack_pointer(&self, hart: &mut Hart, value: u64) {
+        hart.r[usize::from(registers::SP)] = value;
+    }
+
+    fn set_initial_registers(&self, hart: &mut Hart, start: &ProgramStart) {
+        fpcr::reset(hart);
+        (self.start)(hart, start);
+    }
+
+    fn page_bytes(&self) -> u64 {
+        PAGE_BYTES
+    }
+
+    fn system(&self) -> (&'static str, &'static str) {
+        self.system
+    }
+
+    fn machine(&self) -> &'static str {
+        "alpha"
+    }
+
+    /// The EV6 with the count instructions is Linux's `ev67`.
+    fn platform(&self) -> Option<&'static str> {
+        Some("ev67")
+    }
+
+    /// What `amask` clears.
+    fn hwcap(&self) -> u64 {
+        alpha::exec::int::EXTENSIONS
+    }
+
+    fn open_flags(&self, raw: u64) -> OpenFlags {
+        let has = |flag| raw & flag != 0;
+        let access = raw & o::ACCMODE;
+        OpenFlags {
+            read: access != o::WRONLY,
+            write: access == o::WRONLY || access == o::RDWR,
+            create: has(o::CREAT),
+            exclusive: has(o::EXCL),
+            truncate: has(o::TRUNC),
+            append: has(o::APPEND),
+            nonblock: has(o::NONBLOCK),
+            directory: has(o::DIRECTORY),
+            nofollow: has(o::NOFOLLOW),
+            cloexec: has(o::CLOEXEC),
+            path_only: has(o::PATH),
+        }
+    }
+
+    fn status_flags(&self, flags: OpenFlags) -> u64 {
+        let access = match (flags.read, flags.write) {
+            (_, false) => 0,
+            (false, true) => o::WRONLY,
+            (true, true) => o::RDWR,
+        };
+        let bit = |set: bool, flag| if set { flag } else { 0 };
+        access
+            | bit(flags.append, o::APPEND)
+            | bit(flags.nonblock, o::NONBLOCK)
+            | bit(flags.directory, o::DIRECTORY)
+            | bit(flags.path_only, o::PATH)
+    }
+
+    fn map_flags(&self, raw: u64) -> MapFlags {
+        let kind = raw & map::TYPE;
+        let no_replace = raw & map::FIXED_NOREPLACE != 0;
+        MapFlags {
+            shared: kind == map::SHARED || kind == map::SHARED_VALIDATE,
+            invalid: !matches!(kind, map::SHARED | map::PRIVATE | map::SHARED_VALIDATE),
+            fixed: raw & map::FIXED != 0 || no_replace,
+            no_replace,
+            anonymous: raw & map::ANONYMOUS != 0,
+        }
+    }
+
+    fn stat(&self, stat: &FileStat, format: StatFormat) -> Vec<u8> {
+        match format {
+            StatFormat::Native => (self.native_stat)(stat),
+            StatFormat::Large => structures::stat64(stat),
+            StatFormat::Osf => structures::second_osf_stat(stat),
+        }
+    }
+
+    fn statfs(&self, stat: &FsStat) -> Vec<u8> {
+        structures::statfs(stat)
+    }
+
+    fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand> {
+        generic_fcntl_command(raw, [7, 8, 9])
+    }
+
+    fn unlocked(&self) -> u16 {
+        8
+    }
+
+    fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest> {
+        match raw {
+            request::FIOCLEX => Some(IoctlRequest::CloseOnExec(true)),
+            request::FIONCLEX => Some(IoctlRequest::CloseOnExec(false)),
+            request::FIONREAD => Some(IoctlRequest::BytesToRead),
+            _ => None,
+        }
+    }
+
+    fn resource_number(&self, resource: Resource) -> usize {
+        match resource {
+            Resource::Stack => 3,
+            Resource::Core => 4,
+            Resource::Files => 6,
+        }
+    }
+
+    fn unlimited(&self) -> u64 {
+        i64::MAX as u64
+    }
+
+    fn advice_dontneed(&self) -> u64 {
+        6
+    }
+
+    fn signal_rules(&self) -> &'static SignalRules {
+        &SIGNAL_RULES
+    }
+
+    fn signal_number(&self, signal: Signal) -> u8 {
+        match signal {
+            Signal::Illegal => 4,
+            Signal::Trap => 5,
+            Signal::Fpe => 8,
+            Signal::Bus => 10,
+            Signal::Segv => 11,
+            Signal::Pipe => 13,
+        }
+    }
+
+    fn fault_signal(&self, trap: &Trap) -> Signal {
+        match trap.cause {
+            TrapCause::Raised { code } => raised(code).0,
+            _ => Signal::of(trap),
+        }
+    }
+
+    /// PALcode hands traps of instructions over with the address of the next one, and there the
+    /// program goes on; faults of memory it hands over with their own.
+    fn fault(&self, trap: &Trap, hart: &mut Hart, is_mapped: bool) -> Fault {
+        let fault = Fault::of(trap, is_mapped);
+        let next = trap.pc.wrapping_add(4);
+        let after = Fault {
+            addr: next,
+            resume: next,
+            ..fault
+        };
+        match trap.cause {
+            TrapCause::Arithmetic { exceptions } => {
+                let inst = alpha::decode(trap.encoding);
+                let code = fpcr::complete_trapped(hart, &inst, exceptions);
+                Fault { code, ..after }
+            }
+            TrapCause::Raised { code } => Fault {
+                code: raised(code).1,
+                trap_number: code as i32,
+                ..after
+            },
+            TrapCause::Breakpoint => Fault {
+                code: TRAP_BRKPT,
+                ..after
+            },
+            TrapCause::IllegalInstruction => after,
+            _ => fault,
+        }
+    }
+
+    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
+        let [handler, flags, mask] = read_words(mem, addr)?;
+        Ok(Action {
+            handler,
+            flags,
+            mask,
+            restorer: 0,
+        })
+    }
+
+    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
+        let record = Record::new()
+            .u64(action.handler)
+            .u64(action.flags)
+            .u64(action.mask);
+        mem.write_bytes(addr, &record.done())
+    }
+
+    fn trampoline(&self) -> &'static [u8] {
+        &frame::TRAMPOLINE
+    }
+
+    fn enter_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &mut Memory,
+        entry: &HandlerEntry,
+    ) -> Result<u64, MemFault> {
+        frame::enter(hart, mem, entry)
+    }
+
+    fn leave_handler(
+        &self,
+        hart: &mut Hart,
+        mem: &Memory,
+        kind: FrameKind,
+    ) -> Result<Restored, MemFault> {
+        frame::leave(hart, mem, kind, self.optional_fp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_survive() {
+        for raw in [
+            0,
+            o::WRONLY | o::APPEND,
+            o::RDWR | o::NONBLOCK,
+            o::DIRECTORY,
+        ] {
+            assert_eq!(LINUX.status_flags(LINUX.open_flags(raw)), raw);
+        }
+    }
+
+    #[test]
+    fn failure_is_said_in_a3() {
+        let mut hart = Hart::default();
+        let (v0, a3) = (usize::from(registers::V0), usize::from(registers::A3));
+        LINUX.set_result(&mut hart, Err(Errno::ENOSYS));
+        assert_eq!((hart.r[v0], hart.r[a3]), (78, 1));
+        LINUX.set_result(&mut hart, Ok(u64::MAX));
+        assert_eq!((hart.r[v0], hart.r[a3]), (u64::MAX, 0));
+    }
+}

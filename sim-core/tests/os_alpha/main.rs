@@ -1,0 +1,30 @@
+//! What Linux on Alpha has of its own: numbers and conventions, pages, structures, signal frames,
+//! faults, the calls that it took over from OSF/1; and OSF/1 itself.
+
+mod calls;
+#[path = "../os_support/mod.rs"]
+mod os_support;
+mod osf;
+mod signals;
+
+use std::sync::Arc;
+
+use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::process::{Process, ProcessConfig};
+use os_support::Guest;
+use os_support::loader_support::Elf;
+
+const PID: u64 = 1000;
+const NO_FD: u64 = u64::MAX;
+const EINVAL: u64 = 22;
+const ENOSYS: u64 = 78;
+
+fn guest_with(config: &ProcessConfig) -> Guest {
+    let image = ProgramImage::parse(&Elf::alpha().build(), "dir/prog").unwrap();
+    assert_eq!(image.isa, Isa::Alpha);
+    Guest(Process::new(Arc::new(image), config).unwrap())
+}
+
+fn guest() -> Guest {
+    guest_with(&ProcessConfig::default())
+}
