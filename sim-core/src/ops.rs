@@ -55,6 +55,51 @@ macro_rules! define_ops {
 
 for_each_op!(define_ops);
 
+/// Defines `STARTS` and `CANDIDATES`, made at compile time: list `b` of the operations for which
+/// `$in_bucket(info, b)` holds is `STARTS[b]..STARTS[b + 1]` of `CANDIDATES`.
+macro_rules! lists {
+    ($buckets:expr, $in_bucket:path) => {
+        const fn bucket_starts() -> [u16; $buckets + 1] {
+            let mut starts = [0; $buckets + 1];
+            let mut total = 0;
+            let mut b = 0;
+            while b < $buckets {
+                starts[b] = total;
+                let mut i = 0;
+                while i < $crate::ops::OPS.len() {
+                    if $in_bucket(&$crate::ops::OPS[i], b) {
+                        total += 1;
+                    }
+                    i += 1;
+                }
+                b += 1;
+            }
+            starts[$buckets] = total;
+            starts
+        }
+
+        static STARTS: [u16; $buckets + 1] = bucket_starts();
+        static CANDIDATES: [Op; bucket_starts()[$buckets] as usize] = {
+            let mut list = [Op::Illegal; bucket_starts()[$buckets] as usize];
+            let mut next = 0;
+            let mut b = 0;
+            while b < $buckets {
+                let mut i = 0;
+                while i < $crate::ops::OPS.len() {
+                    if $in_bucket(&$crate::ops::OPS[i], b) {
+                        list[next] = $crate::ops::OPS[i].op;
+                        next += 1;
+                    }
+                    i += 1;
+                }
+                b += 1;
+            }
+            list
+        };
+    };
+}
+pub(crate) use lists;
+
 impl Op {
     #[inline]
     pub(crate) fn info(self) -> &'static OpInfo {

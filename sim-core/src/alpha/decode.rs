@@ -11,7 +11,7 @@ use super::qualifiers;
 use super::registers::{self, destination, fp_destination, fp_number, number};
 use crate::format::{AlphaOperand, Operand};
 use crate::inst::{Inst, Op, OpClass, reg};
-use crate::ops::{OPS, OpInfo};
+use crate::ops::OpInfo;
 
 /// In `imm` of an operate instruction: bits 7..0 are a literal, and there is no second register.
 pub const LITERAL: i64 = 0x100;
@@ -49,44 +49,7 @@ const fn in_bucket(info: &OpInfo, bucket: usize) -> bool {
     own && info.match_bits & seen == bucket_word(bucket) & seen
 }
 
-/// List `b` is `STARTS[b]..STARTS[b + 1]` of [`CANDIDATES`].
-const fn bucket_starts() -> [u16; BUCKETS + 1] {
-    let mut starts = [0; BUCKETS + 1];
-    let mut total = 0;
-    let mut b = 0;
-    while b < BUCKETS {
-        starts[b] = total;
-        let mut i = Op::AlphaLda as usize;
-        while i < OPS.len() {
-            if in_bucket(&OPS[i], b) {
-                total += 1;
-            }
-            i += 1;
-        }
-        b += 1;
-    }
-    starts[BUCKETS] = total;
-    starts
-}
-
-static STARTS: [u16; BUCKETS + 1] = bucket_starts();
-static CANDIDATES: [Op; bucket_starts()[BUCKETS] as usize] = {
-    let mut list = [Op::Illegal; bucket_starts()[BUCKETS] as usize];
-    let mut next = 0;
-    let mut b = 0;
-    while b < BUCKETS {
-        let mut i = Op::AlphaLda as usize;
-        while i < OPS.len() {
-            if in_bucket(&OPS[i], b) {
-                list[next] = OPS[i].op;
-                next += 1;
-            }
-            i += 1;
-        }
-        b += 1;
-    }
-    list
-};
+crate::ops::lists!(BUCKETS, in_bucket);
 
 /// Decodes an instruction. What is none becomes [`Inst::illegal`]: VAX floating point, privileged
 /// PALcode calls, reserved opcodes, qualifiers that an operation does not have.

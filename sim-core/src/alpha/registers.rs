@@ -150,7 +150,7 @@ const NAMES: [&str; reg::SINK as usize + 1] = [
     "fpcr",
     "ieee_control",
     "interrupt_flag",
-    "?",
+    "unaligned",
     "?",
     "?",
     "?",

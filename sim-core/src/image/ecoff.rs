@@ -420,17 +420,8 @@ fn aout_segments(
 }
 
 fn check_overlaps(segments: &[Segment], check: &Check<'_>) -> Result<(), LoadError> {
-    for pair in segments.windows(2) {
-        if pair[0].end() > pair[1].addr {
-            let problem = format!(
-                "{:#x}..{:#x} overlaps {:#x}..{:#x}",
-                pair[0].addr,
-                pair[0].end(),
-                pair[1].addr,
-                pair[1].end()
-            );
-            return Err(check.damaged("sections, s_vaddr", problem));
-        }
+    if let Some(problem) = super::overlap(segments) {
+        return Err(check.damaged("sections, s_vaddr", problem));
     }
     Ok(())
 }

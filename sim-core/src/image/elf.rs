@@ -262,17 +262,8 @@ fn segments(
         }
     }
     segments.sort_by_key(|s| s.addr);
-    for pair in segments.windows(2) {
-        if pair[0].end() > pair[1].addr {
-            let problem = format!(
-                "{:#x}..{:#x} overlaps {:#x}..{:#x}",
-                pair[0].addr,
-                pair[0].end(),
-                pair[1].addr,
-                pair[1].end()
-            );
-            return Err(check.damaged("PT_LOAD segments", problem));
-        }
+    if let Some(problem) = super::overlap(&segments) {
+        return Err(check.damaged("PT_LOAD segments", problem));
     }
     if segments.is_empty() {
         return Err(check.wrong(

@@ -113,6 +113,21 @@ impl Segment {
     }
 }
 
+/// The first two of these segments, which are in the order of their addresses, that overlap, in words.
+fn overlap(segments: &[Segment]) -> Option<String> {
+    let pair = segments
+        .windows(2)
+        .find(|pair| pair[0].end() > pair[1].addr)?;
+    let [first, second] = pair else { return None };
+    Some(format!(
+        "{:#x}..{:#x} overlaps {:#x}..{:#x}",
+        first.addr,
+        first.end(),
+        second.addr,
+        second.end()
+    ))
+}
+
 /// Where the program headers lie and what they are like (for the auxiliary vector).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramHeaders {

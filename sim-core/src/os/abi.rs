@@ -3,6 +3,7 @@
 //! common to them; another one adds an implementation of [`Abi`].
 
 use super::errno::Errno;
+use super::flags::{MapRules, OpenRules};
 use super::numbers::Call;
 use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
 use crate::bus::MemFault;
@@ -226,12 +227,10 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     /// `AT_HWCAP`.
     fn hwcap(&self) -> u64;
 
-    /// Decodes the flags of `openat`.
-    fn open_flags(&self, raw: u64) -> OpenFlags;
-    /// Encodes the flags that `fcntl(F_GETFL)` reports.
-    fn status_flags(&self, flags: OpenFlags) -> u64;
-    /// Decodes the flags of `mmap`.
-    fn map_flags(&self, raw: u64) -> MapFlags;
+    /// Flags of `openat`.
+    fn open_rules(&self) -> &'static OpenRules;
+    /// Flags of `mmap`.
+    fn map_rules(&self) -> &'static MapRules;
     /// `struct stat`.
     fn stat(&self, stat: &FileStat, format: StatFormat) -> Vec<u8>;
     /// `struct statfs`.

@@ -18,7 +18,7 @@ impl Linux {
         if from as u32 == to as u32 {
             return Err(Errno::EINVAL);
         }
-        let cloexec = self.abi.open_flags(flags).cloexec;
+        let cloexec = self.abi.open_rules().decode(flags).cloexec;
         self.files
             .duplicate_to(from, to, cloexec, self.limits.descriptors())
     }
@@ -58,7 +58,7 @@ impl Linux {
     fn open_pipe(&mut self, flags: u64) -> Result<(u64, u64), Errno> {
         let OpenFlags {
             cloexec, nonblock, ..
-        } = self.abi.open_flags(flags);
+        } = self.abi.open_rules().decode(flags);
         let (reader, writer) = PipeEnd::pair();
         let limit = self.limits.descriptors();
         let mut open = |kind, read| {
@@ -102,10 +102,10 @@ impl Linux {
                 .files
                 .set_cloexec(fd, argument & FD_CLOEXEC != 0)
                 .map(|()| 0),
-            GetStatusFlags => Ok(self.abi.status_flags(self.files.get(fd)?.flags)),
+            GetStatusFlags => Ok(self.abi.open_rules().status(self.files.get(fd)?.flags)),
             SetStatusFlags => {
                 // Files of the host are not reopened, so only waiting can be changed.
-                let nonblock = self.abi.open_flags(argument).nonblock;
+                let nonblock = self.abi.open_rules().decode(argument).nonblock;
                 self.files.get_mut(fd)?.flags.nonblock = nonblock;
                 Ok(0)
             }

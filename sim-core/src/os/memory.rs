@@ -112,7 +112,7 @@ impl Linux {
 
     pub(super) fn mmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [hint, len, prot, flags, fd, offset] = *a;
-        let flags = self.abi.map_flags(flags);
+        let flags = self.abi.map_rules().decode(flags);
         let pages = self.pages();
         let len = pages.length(len)?;
         if flags.invalid || (!flags.anonymous && !pages.is_aligned(offset)) {

@@ -18,6 +18,7 @@ mod dispatch;
 mod duplicate;
 pub mod errno;
 mod files;
+pub mod flags;
 mod memory;
 mod misc;
 pub mod numbers;

@@ -63,7 +63,7 @@ impl Linux {
     pub(super) fn openat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, flags, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
-        let flags = self.abi.open_flags(flags);
+        let flags = self.abi.open_rules().decode(flags);
         let limit = self.limits.descriptors();
         if let Some(kind) = self.device(&path) {
             return self.files.insert(

@@ -10,7 +10,7 @@
 use super::rvc;
 use crate::format::Operand;
 use crate::inst::{Inst, Op, OpClass, reg};
-use crate::ops::{OPS, OpInfo};
+use crate::ops::OpInfo;
 
 /// Number of lists: 32 major opcodes of 32-bit instructions times 8 values of `funct3`.
 const BUCKETS: usize = 256;
@@ -30,44 +30,7 @@ const fn in_bucket(info: &OpInfo, bucket: usize) -> bool {
     is_own(info) && info.match_bits & seen == bucket_word(bucket) & seen
 }
 
-/// `(lists, total)`: list `b` is `STARTS[b]..STARTS[b + 1]` of [`CANDIDATES`].
-const fn bucket_starts() -> [u16; BUCKETS + 1] {
-    let mut starts = [0; BUCKETS + 1];
-    let mut total = 0;
-    let mut b = 0;
-    while b < BUCKETS {
-        starts[b] = total;
-        let mut i = 0;
-        while i < OPS.len() {
-            if in_bucket(&OPS[i], b) {
-                total += 1;
-            }
-            i += 1;
-        }
-        b += 1;
-    }
-    starts[BUCKETS] = total;
-    starts
-}
-
-static STARTS: [u16; BUCKETS + 1] = bucket_starts();
-static CANDIDATES: [Op; bucket_starts()[BUCKETS] as usize] = {
-    let mut list = [Op::Illegal; bucket_starts()[BUCKETS] as usize];
-    let mut next = 0;
-    let mut b = 0;
-    while b < BUCKETS {
-        let mut i = 0;
-        while i < OPS.len() {
-            if in_bucket(&OPS[i], b) {
-                list[next] = OPS[i].op;
-                next += 1;
-            }
-            i += 1;
-        }
-        b += 1;
-    }
-    list
-};
+crate::ops::lists!(BUCKETS, in_bucket);
 
 /// Decodes the instruction whose first two or four bytes are `word`. A 16-bit encoding uses the
 /// low half only. What is no instruction becomes [`Inst::illegal`]; encodings longer than 32 bits

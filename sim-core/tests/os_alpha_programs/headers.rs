@@ -96,7 +96,7 @@ fn structures(facts: &Facts) {
 }
 
 fn flags(facts: &Facts) {
-    let opened = |name: &str| LINUX.open_flags(facts.get(name) as u64);
+    let opened = |name: &str| LINUX.open_rules().decode(facts.get(name) as u64);
     let read = OpenFlags {
         read: true,
         ..OpenFlags::default()
@@ -164,7 +164,7 @@ fn flags(facts: &Facts) {
             ..read
         }
     );
-    let mapped = |name: &str| LINUX.map_flags(facts.get(name) as u64);
+    let mapped = |name: &str| LINUX.map_rules().decode(facts.get(name) as u64);
     assert!(mapped("MAP_FIXED").fixed && !mapped("MAP_FIXED").anonymous);
     assert!(mapped("MAP_ANONYMOUS").anonymous && !mapped("MAP_ANONYMOUS").fixed);
     assert!(mapped("MAP_FIXED_NOREPLACE").no_replace);

@@ -11,9 +11,10 @@ mod structures;
 
 use super::abi::{
     Abi, DecodedCall, FcntlCommand, FileStat, FrameKind, FsStat, HandlerEntry, IoctlRequest,
-    MapFlags, OpenFlags, ProgramStart, Resource, Restored, StatFormat, generic_fcntl_command,
+    ProgramStart, Resource, Restored, StatFormat, generic_fcntl_command,
 };
 use super::errno::Errno;
+use super::flags::{MapRules, OpenRules};
 use super::record::{Record, read_words};
 use super::signals::{Action, Fault, Signal, SignalRules};
 use crate::alpha::{self, fpcr, registers};
@@ -50,31 +51,24 @@ pub static LINUX: Alpha = Alpha {
 };
 
 /// `O_*`.
-mod o {
-    pub const WRONLY: u64 = 1;
-    pub const RDWR: u64 = 2;
-    pub const ACCMODE: u64 = 3;
-    pub const NONBLOCK: u64 = 0o4;
-    pub const APPEND: u64 = 0o10;
-    pub const CREAT: u64 = 0o1000;
-    pub const TRUNC: u64 = 0o2000;
-    pub const EXCL: u64 = 0o4000;
-    pub const DIRECTORY: u64 = 0o100_000;
-    pub const NOFOLLOW: u64 = 0o200_000;
-    pub const CLOEXEC: u64 = 0o10_000_000;
-    pub const PATH: u64 = 0o40_000_000;
-}
+const OPEN_RULES: OpenRules = OpenRules {
+    create: 0o1000,
+    exclusive: 0o4000,
+    truncate: 0o2000,
+    append: 0o10,
+    nonblock: 0o4,
+    directory: 0o100_000,
+    nofollow: 0o200_000,
+    cloexec: 0o10_000_000,
+    path_only: 0o40_000_000,
+};
 
 /// `MAP_*`.
-mod map {
-    pub const TYPE: u64 = 0xf;
-    pub const SHARED: u64 = 1;
-    pub const PRIVATE: u64 = 2;
-    pub const SHARED_VALIDATE: u64 = 3;
-    pub const ANONYMOUS: u64 = 0x10;
-    pub const FIXED: u64 = 0x100;
-    pub const FIXED_NOREPLACE: u64 = 0x20_0000;
-}
+const MAP_RULES: MapRules = MapRules {
+    fixed: 0x100,
+    fixed_no_replace: 0x20_0000,
+    anonymous: 0x10,
+};
 
 /// Requests of `ioctl`, with direction, size and group in them.
 mod request {
@@ -194,48 +188,12 @@ impl Abi for Alpha {
         alpha::exec::int::EXTENSIONS
     }
 
-    fn open_flags(&self, raw: u64) -> OpenFlags {
-        let has = |flag| raw & flag != 0;
-        let access = raw & o::ACCMODE;
-        OpenFlags {
-            read: access != o::WRONLY,
-            write: access == o::WRONLY || access == o::RDWR,
-            create: has(o::CREAT),
-            exclusive: has(o::EXCL),
-            truncate: has(o::TRUNC),
-            append: has(o::APPEND),
-            nonblock: has(o::NONBLOCK),
-            directory: has(o::DIRECTORY),
-            nofollow: has(o::NOFOLLOW),
-            cloexec: has(o::CLOEXEC),
-            path_only: has(o::PATH),
-        }
+    fn open_rules(&self) -> &'static OpenRules {
+        &OPEN_RULES
     }
 
-    fn status_flags(&self, flags: OpenFlags) -> u64 {
-        let access = match (flags.read, flags.write) {
-            (_, false) => 0,
-            (false, true) => o::WRONLY,
-            (true, true) => o::RDWR,
-        };
-        let bit = |set: bool, flag| if set { flag } else { 0 };
-        access
-            | bit(flags.append, o::APPEND)
-            | bit(flags.nonblock, o::NONBLOCK)
-            | bit(flags.directory, o::DIRECTORY)
-            | bit(flags.path_only, o::PATH)
-    }
-
-    fn map_flags(&self, raw: u64) -> MapFlags {
-        let kind = raw & map::TYPE;
-        let no_replace = raw & map::FIXED_NOREPLACE != 0;
-        MapFlags {
-            shared: kind == map::SHARED || kind == map::SHARED_VALIDATE,
-            invalid: !matches!(kind, map::SHARED | map::PRIVATE | map::SHARED_VALIDATE),
-            fixed: raw & map::FIXED != 0 || no_replace,
-            no_replace,
-            anonymous: raw & map::ANONYMOUS != 0,
-        }
+    fn map_rules(&self) -> &'static MapRules {
+        &MAP_RULES
     }
 
     fn stat(&self, stat: &FileStat, format: StatFormat) -> Vec<u8> {
@@ -379,18 +337,6 @@ impl Abi for Alpha {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_survive() {
-        for raw in [
-            0,
-            o::WRONLY | o::APPEND,
-            o::RDWR | o::NONBLOCK,
-            o::DIRECTORY,
-        ] {
-            assert_eq!(LINUX.status_flags(LINUX.open_flags(raw)), raw);
-        }
-    }
 
     #[test]
     fn failure_is_said_in_a3() {

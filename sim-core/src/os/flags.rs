@@ -1,0 +1,121 @@
+//! Flags of `open` and `mmap`: their values are each interface's, what they mean is common.
+
+use super::abi::{MapFlags, OpenFlags};
+
+const WRONLY: u64 = 1;
+const RDWR: u64 = 2;
+const ACCMODE: u64 = 3;
+
+/// `O_*` beside the access mode, which every interface has alike.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenRules {
+    /// `O_CREAT`.
+    pub create: u64,
+    /// `O_EXCL`.
+    pub exclusive: u64,
+    /// `O_TRUNC`.
+    pub truncate: u64,
+    /// `O_APPEND`.
+    pub append: u64,
+    /// `O_NONBLOCK`.
+    pub nonblock: u64,
+    /// `O_DIRECTORY`.
+    pub directory: u64,
+    /// `O_NOFOLLOW`.
+    pub nofollow: u64,
+    /// `O_CLOEXEC`.
+    pub cloexec: u64,
+    /// `O_PATH`.
+    pub path_only: u64,
+}
+
+impl OpenRules {
+    /// Decodes the flags of `openat`.
+    #[must_use]
+    pub fn decode(&self, raw: u64) -> OpenFlags {
+        let has = |flag| raw & flag != 0;
+        let access = raw & ACCMODE;
+        OpenFlags {
+            read: access != WRONLY,
+            write: access == WRONLY || access == RDWR,
+            create: has(self.create),
+            exclusive: has(self.exclusive),
+            truncate: has(self.truncate),
+            append: has(self.append),
+            nonblock: has(self.nonblock),
+            directory: has(self.directory),
+            nofollow: has(self.nofollow),
+            cloexec: has(self.cloexec),
+            path_only: has(self.path_only),
+        }
+    }
+
+    /// Encodes the flags that `fcntl(F_GETFL)` reports.
+    #[must_use]
+    pub fn status(&self, flags: OpenFlags) -> u64 {
+        let access = match (flags.read, flags.write) {
+            (_, false) => 0,
+            (false, true) => WRONLY,
+            (true, true) => RDWR,
+        };
+        let bit = |set: bool, flag| if set { flag } else { 0 };
+        access
+            | bit(flags.append, self.append)
+            | bit(flags.nonblock, self.nonblock)
+            | bit(flags.directory, self.directory)
+            | bit(flags.path_only, self.path_only)
+    }
+}
+
+/// `MAP_*` beside the kind of mapping, which every interface has alike.
+#[derive(Clone, Copy, Debug)]
+pub struct MapRules {
+    /// `MAP_FIXED`.
+    pub fixed: u64,
+    /// `MAP_FIXED_NOREPLACE`.
+    pub fixed_no_replace: u64,
+    /// `MAP_ANONYMOUS`.
+    pub anonymous: u64,
+}
+
+impl MapRules {
+    /// Decodes the flags of `mmap`.
+    #[must_use]
+    pub fn decode(&self, raw: u64) -> MapFlags {
+        const TYPE: u64 = 0xf;
+        const SHARED: u64 = 1;
+        const PRIVATE: u64 = 2;
+        const SHARED_VALIDATE: u64 = 3;
+        let kind = raw & TYPE;
+        let no_replace = raw & self.fixed_no_replace != 0;
+        MapFlags {
+            shared: kind == SHARED || kind == SHARED_VALIDATE,
+            invalid: !matches!(kind, SHARED | PRIVATE | SHARED_VALIDATE),
+            fixed: raw & self.fixed != 0 || no_replace,
+            no_replace,
+            anonymous: raw & self.anonymous != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OsInterface;
+    use super::*;
+    use crate::isa::Isa;
+
+    #[test]
+    fn status_flags_survive() {
+        for isa in Isa::ALL {
+            let rules = OsInterface::Linux.abi(isa).open_rules();
+            for raw in [
+                0,
+                WRONLY | rules.append,
+                RDWR | rules.nonblock,
+                rules.directory,
+            ] {
+                assert_eq!(rules.status(rules.decode(raw)), raw);
+            }
+        }
+    }
+}
