@@ -171,7 +171,21 @@ fn real_program(name: &str, args: &[&str], files: &[(&str, &[u8])]) {
         runs("7"),
         "--",
     ];
-    let (document, code) = validate(&[&pair[..], args].concat());
+    // A thread that is kept from its CPU keeps its tag: on a host that is busy otherwise, the place at
+    // which a program was held can have all of its time. Then it is run again.
+    for _ in 0..2 {
+        if overlaps_in_time(name, &pair, args) {
+            return;
+        }
+        eprintln!("{name}: its time agrees with nothing simulated; once more");
+    }
+    assert!(overlaps_in_time(name, &pair, args), "{name}: see above");
+}
+
+/// Compares a pair once. Whether its time overlaps what was simulated, or was not measured; all else
+/// must hold.
+fn overlaps_in_time(name: &str, pair: &[&str], args: &[&str]) -> bool {
+    let (document, code) = validate(&[pair, args].concat());
     assert_eq!(code, 0, "{name} prints the same in both forms");
     let program = &document["programs"][0];
     let calls = &program["calls"];
@@ -179,17 +193,13 @@ fn real_program(name: &str, args: &[&str], files: &[(&str, &[u8])]) {
     let overlap = calls["overlap"].as_f64().expect("a number");
     assert!(overlap > 0.98, "{name}: {calls}");
     if program["runs"] == 0 {
-        return;
+        return true;
     }
     let time = &program["time"];
     eprintln!("{name}: {time}");
-    for measure in ["instrumented_cycles", "exhaustive"] {
-        let overlap = time[measure].as_f64().expect("a number");
-        assert!(
-            (0.3..=1.0).contains(&overlap),
-            "{name}: {measure} in {time}"
-        );
-    }
+    ["instrumented_cycles", "exhaustive"]
+        .iter()
+        .all(|&measure| (0.3..=1.0).contains(&time[measure].as_f64().expect("a number")))
 }
 
 /// Text with repetitions at many distances.

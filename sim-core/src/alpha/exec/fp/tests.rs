@@ -1,5 +1,8 @@
 //! Values, traps and accrued exceptions: by hand, and against the host.
 
+#![allow(clippy::unusual_byte_groupings)] // the groups are the fields: traps, rounding
+#![allow(clippy::type_complexity)] // tables of an operation, its oracle and a mask, used once each
+
 use super::ieee::CANONICAL_NAN;
 use crate::alpha::fpcr::{self, IOV};
 use crate::bus::{Bus, MemFault};
@@ -166,7 +169,7 @@ fn without_completion_operands_must_be_finite_and_normal() {
     assert_eq!(run(0, Op::AlphaCmpteq, NONE, ONE, 1), Err(INV));
     assert_eq!(
         run(0, Op::AlphaCpys, 0, SIGN, INFINITY + 1),
-        Ok((INFINITY + 1 | SIGN, 0))
+        Ok(((INFINITY + 1) | SIGN, 0))
     );
     assert_eq!(run(0, Op::AlphaCvtqt, NONE, 0, 1), Ok((ONE, 0)));
 }
