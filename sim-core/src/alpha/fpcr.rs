@@ -198,7 +198,7 @@ pub fn complete_trapped(hart: &mut Hart, inst: &Inst, exceptions: u8) -> i32 {
 }
 
 /// Floating-point operations access none.
-struct NoMemory;
+pub(crate) struct NoMemory;
 
 impl Bus for NoMemory {
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {

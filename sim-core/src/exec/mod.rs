@@ -1,5 +1,8 @@
 //! What executing one instruction means, shared by the functional machine and the pipeline.
 
+#[cfg(test)]
+pub(crate) mod ram;
+
 use crate::alpha::exec as alpha;
 use crate::bus::Bus;
 use crate::hart::Hart;

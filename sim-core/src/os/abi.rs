@@ -5,6 +5,7 @@
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules};
 use super::numbers::Call;
+use super::record::{Record, read_words};
 use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
 use crate::bus::MemFault;
 use crate::hart::Hart;
@@ -268,12 +269,26 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// It cannot be read.
-    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault>;
+    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
+        let [handler, flags, mask] = read_words(mem, addr)?;
+        Ok(Action {
+            handler,
+            flags,
+            mask,
+            restorer: 0,
+        })
+    }
     /// Writes the kernel's `struct sigaction`.
     ///
     /// # Errors
     /// It cannot be written.
-    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault>;
+    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
+        let record = Record::new()
+            .u64(action.handler)
+            .u64(action.flags)
+            .u64(action.mask);
+        mem.write_bytes(addr, &record.done())
+    }
     /// The code that handlers return to.
     fn trampoline(&self) -> &'static [u8];
     /// Saves the state of `hart` in a signal frame and enters a handler; returns the address of

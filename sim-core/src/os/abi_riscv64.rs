@@ -10,7 +10,7 @@ use super::errno::Errno;
 use super::flags::{MapRules, OpenRules};
 use super::numbers::Call;
 use super::record::{Record, read_words};
-use super::signals::{Action, AltStack, SIGINFO_BYTES, Signal, SignalRules};
+use super::signals::{AltStack, SIGINFO_BYTES, Signal, SignalRules};
 use super::{GID, UID};
 use crate::bus::MemFault;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -227,24 +227,6 @@ impl Abi for Riscv64 {
             Signal::Pipe => 13,
             Signal::Fpe => 8,
         }
-    }
-
-    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
-        let [handler, flags, mask] = read_words(mem, addr)?;
-        Ok(Action {
-            handler,
-            flags,
-            mask,
-            restorer: 0,
-        })
-    }
-
-    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
-        let record = Record::new()
-            .u64(action.handler)
-            .u64(action.flags)
-            .u64(action.mask);
-        mem.write_bytes(addr, &record.done())
     }
 
     fn trampoline(&self) -> &'static [u8] {

@@ -3,7 +3,7 @@
 
 mod values;
 
-use crate::bus::{Bus, MemFault};
+use crate::exec::ram::Ram;
 use crate::exec::{Outcome, execute};
 use crate::hart::{Hart, NO_RESERVATION};
 use crate::inst::{Inst, Op, reg};
@@ -14,31 +14,6 @@ const A: u8 = 1;
 const B: u8 = 2;
 const C: u8 = 3;
 const LITERAL: i64 = 0x100;
-
-/// 64 bytes from address 0, of which the upper half cannot be written.
-struct Ram([u8; 64]);
-
-impl Bus for Ram {
-    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
-        let mut bytes = [0; 8];
-        let slice = self.0.get(addr as usize..).and_then(|rest| rest.get(..N));
-        bytes[..N].copy_from_slice(slice.ok_or(MemFault {
-            addr,
-            unmapped: true,
-        })?);
-        Ok(u64::from_le_bytes(bytes))
-    }
-    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
-        if addr >= 32 {
-            return Err(MemFault {
-                addr,
-                unmapped: false,
-            });
-        }
-        self.0[addr as usize..addr as usize + N].copy_from_slice(&value.to_le_bytes()[..N]);
-        Ok(())
-    }
-}
 
 struct Guest {
     hart: Hart,

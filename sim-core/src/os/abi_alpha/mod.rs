@@ -15,8 +15,7 @@ use super::abi::{
 };
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules};
-use super::record::{Record, read_words};
-use super::signals::{Action, Fault, Signal, SignalRules};
+use super::signals::{Fault, Signal, SignalRules};
 use crate::alpha::{self, fpcr, registers};
 use crate::bus::MemFault;
 use crate::hart::Hart;
@@ -291,24 +290,6 @@ impl Abi for Alpha {
             TrapCause::IllegalInstruction => after,
             _ => fault,
         }
-    }
-
-    fn read_action(&self, mem: &Memory, addr: u64) -> Result<Action, MemFault> {
-        let [handler, flags, mask] = read_words(mem, addr)?;
-        Ok(Action {
-            handler,
-            flags,
-            mask,
-            restorer: 0,
-        })
-    }
-
-    fn write_action(&self, mem: &mut Memory, addr: u64, action: &Action) -> Result<(), MemFault> {
-        let record = Record::new()
-            .u64(action.handler)
-            .u64(action.flags)
-            .u64(action.mask);
-        mem.write_bytes(addr, &record.done())
     }
 
     fn trampoline(&self) -> &'static [u8] {

@@ -4,27 +4,12 @@
 #![allow(clippy::type_complexity)] // tables of an operation, its oracle and a mask, used once each
 
 use super::ieee::CANONICAL_NAN;
-use crate::alpha::fpcr::{self, IOV};
-use crate::bus::{Bus, MemFault};
+use crate::alpha::fpcr::{self, IOV, NoMemory};
 use crate::exec::{Outcome, execute};
 use crate::fp::flag::{DZ, NV, NX, OF, UF};
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, reg};
 use crate::trap::TrapCause;
-
-struct NoMemory;
-
-impl Bus for NoMemory {
-    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
-        Err(MemFault {
-            addr,
-            unmapped: true,
-        })
-    }
-    fn store<const N: usize>(&mut self, addr: u64, _: u64) -> Result<(), MemFault> {
-        self.load::<N>(addr).map(|_| ())
-    }
-}
 
 const A: u8 = reg::FP + 1;
 const B: u8 = reg::FP + 2;
