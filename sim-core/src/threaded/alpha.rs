@@ -10,7 +10,7 @@ use crate::alpha::exec::int::{EV6, EXTENSIONS};
 use crate::inst::{Inst, Op, OpClass, reg};
 
 /// The bit of `imm` that says that the second operand is a literal.
-const LITERAL: i64 = 0x100;
+pub(super) const LITERAL: i64 = 0x100;
 
 /// An instruction that does the same, where there is a simpler one. Only operations that can neither
 /// trap nor transfer control nor touch memory become others.

@@ -171,14 +171,14 @@ unsafe fn straight<'a, P: Probe>(
 handlers! {
     /// Goes on at `at`.
     #[inline(always)]
-    fn go<>(at, hart, bytes, context, pages, fuel) {
+    pub(super) fn go<>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation, which names its own handler.
         unsafe { ((*at).handler)(at, hart, bytes, context, pages, fuel) }
     }
 
     /// Leaves the block through the link at `at`.
     #[inline(always)]
-    fn leave<>(at, hart, bytes, context, pages, fuel) {
+    pub(super) fn leave<>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live link; it holds the address of itself or of the live
         // block to which `Threaded` linked it.
         let (to, done) = unsafe { ((*at).link(), (*at).done) };

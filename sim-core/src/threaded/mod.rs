@@ -24,6 +24,7 @@
 //!   execute a FENCE.I afterwards, as the architecture says; blocks read ahead of execution.)
 
 mod alpha;
+mod fused;
 mod handlers;
 mod op;
 mod translate;
@@ -76,7 +77,8 @@ pub(crate) struct Context {
 
 #[inline(always)]
 const fn target_index(pc: u64) -> usize {
-    (pc >> 1) as usize % TARGETS
+    // Mostly words, though RISC-V has halfwords.
+    (pc >> 2 ^ pc << 10) as usize % TARGETS
 }
 
 impl Context {

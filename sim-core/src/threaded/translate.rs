@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::handlers::{Handlers, jump, unlinked};
-use super::{MAX_BLOCK, MicroOp, alpha};
+use super::{MAX_BLOCK, MicroOp, alpha, fused};
 use crate::code::CodeCache;
 use crate::editor::DecodeEditor;
 use crate::inst::{Inst, Op, OpClass, reg};
@@ -95,7 +95,15 @@ impl<P: Probe> Builder<P> {
             .push(MicroOp::unlinked(unlinked, target, self.done));
     }
 
+    /// A branch, which the operation before it executes too where the branch tests that one's result. Both
+    /// stay in the block, so that the branch and its link lie at fixed distances.
     fn branch(&mut self, inst: &Inst, pc: u64) {
+        if let (Some((register, test)), Some(last)) = (fused::tested(inst), self.ops.last_mut())
+            && last.inst.rd == register
+            && let Some(handler) = fused::handler::<P>(&last.inst, test)
+        {
+            last.handler = handler;
+        }
         self.push(inst, pc);
         self.link(inst.direct_target(pc));
     }

@@ -48,7 +48,7 @@ fn write(hart: &mut Hart, inst: &Inst, value: u64) -> Outcome {
 
 /// The low 32 bits, sign-extended: the result of every `...w` operation.
 #[inline(always)]
-fn sext32(value: u64) -> u64 {
+pub(crate) fn sext32(value: u64) -> u64 {
     value as i32 as i64 as u64
 }
 
