@@ -50,8 +50,8 @@ pub(crate) const FUEL: u64 = 1024;
 /// Beyond this many micro-operations (32 MiB) all blocks are thrown away and made anew as they are
 /// needed. Blocks overlap, so that a program of any size could otherwise fill many times its own.
 const MAX_OPS: usize = 1 << 20;
-/// Entries of the table of indirect targets.
-const TARGETS: usize = 4096;
+/// Entries of the table of indirect targets, indexed by halfwords: Alpha uses half of them.
+const TARGETS: usize = 8192;
 
 /// Where an indirect jump to `pc` goes on.
 #[derive(Clone, Copy)]
@@ -77,8 +77,7 @@ pub(crate) struct Context {
 
 #[inline(always)]
 const fn target_index(pc: u64) -> usize {
-    // Mostly words, though RISC-V has halfwords.
-    (pc >> 2 ^ pc << 10) as usize % TARGETS
+    (pc >> 1) as usize % TARGETS
 }
 
 impl Context {
