@@ -64,5 +64,6 @@ pub use config::{DiseConfig, ExpansionCost};
 pub use engine::{DiseEngine, Drain};
 pub use error::{Diagnostic, DiseError};
 pub use explain::{Explanation, explain, explain_classes};
+pub use lang::constant::load_immediate;
 pub use set::{DataArea, HANDLER_BASE, Handler, LoadOptions, ProductionSet};
 pub use stats::{DiseStats, ProductionStats};

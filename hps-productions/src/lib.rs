@@ -11,6 +11,7 @@
 //! | [`collector`] | [`Collector`]: loads productions, installs them in a process, reads the profile |
 //! | [`grid`] | [`GridProbe`]: the same profiles for many points from one functional run |
 //! | [`counts`], [`stream`] | profiles as both of them collect them |
+//! | [`software`] | the same profiles by duplicated code with checks, which HPS is compared with |
 //! | [`unique`], [`statistics`] | the columns of the report's Figure 6 |
 //!
 //! A collector and the grid agree count for count: both follow the definition at [`SamplePoint`].
@@ -21,6 +22,7 @@ pub mod counts;
 pub mod files;
 pub mod grid;
 pub mod point;
+pub mod software;
 pub mod statistics;
 pub mod stream;
 pub mod unique;
@@ -30,6 +32,9 @@ pub use counts::{AddressCounts, MethodMap};
 pub use files::ProductionFile;
 pub use grid::{GridError, GridProbe, GridResult, PointProfiles};
 pub use point::{SamplePoint, SamplePointError};
+pub use software::{
+    Checks, LayoutStatistics, SoftwareCollector, SoftwareEditor, SoftwareError, SoftwareOptions,
+};
 pub use statistics::ProgramStatistics;
 pub use stream::{StreamRecorder, TraceDigest};
 pub use unique::UniqueAddresses;

@@ -24,7 +24,7 @@ pub const SLOTS: usize = 1 << (PAGE_SHIFT - 1);
 pub struct Slot {
     /// The instruction. `len == 0` marks a slot that has not been decoded.
     pub inst: Inst,
-    /// The editor's static mask.
+    /// The editor's static mask; of a new layout, whose the instruction is (`editor::laid`).
     pub mask: u32,
     /// For the owner of the cache: any number it wants to keep beside the instruction.
     pub note: u32,
@@ -146,6 +146,16 @@ impl CodeCache {
         if pc & (self.isa.instruction_align() - 1) != 0 {
             return Err(TrapCause::FetchMisaligned);
         }
+        if E::RELAYOUT
+            && let Some(laid) = editor.laid_out(pc)
+        {
+            self.pages[page][((pc >> 1) as usize) & (SLOTS - 1)] = Slot {
+                inst: laid.inst,
+                mask: laid.origin,
+                note: 0,
+            };
+            return Ok(());
+        }
         let word = fetch(mem, self.isa, pc).map_err(|_| TrapCause::FetchFault)?;
         let mut inst = self.isa.decode(word);
         if needs_handler(&inst) && !(layout::HANDLER_BASE..layout::HANDLER_END).contains(&pc) {
@@ -153,7 +163,11 @@ impl CodeCache {
         }
         let slot = &mut self.pages[page][((pc >> 1) as usize) & (SLOTS - 1)];
         slot.inst = inst;
-        slot.mask = editor.static_mask(pc, &inst);
+        slot.mask = if E::RELAYOUT {
+            0
+        } else {
+            editor.static_mask(pc, &inst)
+        };
         slot.note = 0;
         Ok(())
     }

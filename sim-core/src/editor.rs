@@ -9,7 +9,13 @@
 //!
 //! The machine owns `PC:DISEPC`, the handler link and the DISE registers
 //! (`Hart::r[reg::DISE..]`); the editor owns tables and counters.
+//!
+//! An editor of another kind lays the program's code out anew ([`DecodeEditor::RELAYOUT`]), as a
+//! rewriter of binaries does: a machine then fetches the instructions that the editor has at an
+//! address. The program goes on to see its original addresses, in links, in signal frames and in what
+//! it computes from its program counter; [`transfer`] is where the two meet.
 
+use crate::hart::Hart;
 use crate::inst::{Inst, reg};
 
 /// What the editor decided for one dynamic instruction.
@@ -32,10 +38,49 @@ pub struct Replacement {
     pub is_last: bool,
 }
 
+/// Whose an instruction of a new layout is, as bits of a mask; 0: the program's.
+pub mod laid {
+    /// The rewriter has inserted it.
+    pub const INSERTED: u32 = 1;
+    /// It has, as part of a routine out of line: counted as an instruction of a handler.
+    pub const HANDLER: u32 = 2;
+}
+
+/// What a new layout of the program's code has at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaidOut {
+    /// The instruction, with displacements for where it lies.
+    pub inst: Inst,
+    /// Bits of [`laid`].
+    pub origin: u32,
+}
+
 /// A table-driven editor in the decode stage.
 pub trait DecodeEditor {
     /// False removes every trace of the editor from the machine at compile time.
     const ENABLED: bool;
+
+    /// The editor lays code out anew: [`DecodeEditor::laid_out`] and what follows it are asked. Not
+    /// together with [`DecodeEditor::ENABLED`].
+    const RELAYOUT: bool = false;
+
+    /// The instruction of the new layout at `pc`; none: what memory holds there.
+    fn laid_out(&self, pc: u64) -> Option<LaidOut> {
+        let _ = pc;
+        None
+    }
+
+    /// Where execution goes on if an instruction at `from` goes to `target`, an address as the program
+    /// knows it.
+    fn place(&self, from: u64, target: u64) -> u64 {
+        let _ = from;
+        target
+    }
+
+    /// The address as the program knows it of the instruction at `pc`.
+    fn original(&self, pc: u64) -> u64 {
+        pc
+    }
 
     /// Changes whenever the tables change, so that masks kept elsewhere are thrown away.
     fn generation(&self) -> u32;
@@ -85,6 +130,26 @@ pub trait DecodeEditor {
     /// `read(addr, buf)` reads guest memory, `write(addr, buf)` is not offered: the guest resets
     /// its own pointers.
     fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool);
+}
+
+/// A transfer of the program under a new layout, which has executed and is taken to `target`: its link
+/// is the original address behind it, and computed targets are original ones. Where execution goes on.
+#[inline]
+pub fn transfer<E: DecodeEditor>(
+    editor: &E,
+    hart: &mut Hart,
+    inst: &Inst,
+    pc: u64,
+    target: u64,
+) -> u64 {
+    if inst.rd != reg::SINK {
+        hart.r[inst.rd as usize] = editor.original(pc).wrapping_add(u64::from(inst.len));
+    }
+    if inst.class.is_indirect() {
+        editor.place(pc, target)
+    } else {
+        target
+    }
 }
 
 /// No editor.

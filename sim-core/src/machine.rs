@@ -11,7 +11,7 @@
 mod fast;
 
 use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
-use crate::editor::{DecodeEditor, NoEditor};
+use crate::editor::{self, DecodeEditor, NoEditor, laid};
 use crate::exec::{self, Outcome};
 use crate::hart::GuestCounters;
 use crate::ids::DisePc;
@@ -139,7 +139,7 @@ impl<E: DecodeEditor> Machine<E> {
             if self.code.sync(&self.process.mem, &self.editor) {
                 self.threaded.clear();
             }
-            let event = if E::ENABLED || P::WANTS_RETIRED {
+            let event = if E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED {
                 self.run_plain(probe, end)
             } else {
                 self.run_threaded(probe, end)
@@ -195,6 +195,7 @@ impl<E: DecodeEditor> Machine<E> {
                 continue;
             }
             let inst = slot.inst;
+            let origin = if E::RELAYOUT { slot.mask } else { 0 };
             if E::ENABLED && slot.mask != 0 && !in_handler {
                 self.seq += 1;
                 let decision = self.editor.decide(self.seq, slot.mask, pc, &inst, &hart.r);
@@ -219,17 +220,27 @@ impl<E: DecodeEditor> Machine<E> {
             let next = pc.wrapping_add(u64::from(inst.len));
             let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
                 Outcome::Next => (next, false),
+                Outcome::Taken(target) if E::RELAYOUT && origin == 0 => {
+                    let editor = &self.editor;
+                    (editor::transfer(editor, hart, &inst, pc, target), true)
+                }
                 Outcome::Taken(target) => (target, true),
                 other => break Event::Special(pc, inst, other),
             };
-            done += 1;
+            if E::RELAYOUT && origin & laid::HANDLER != 0 {
+                self.retired.handler += 1;
+            } else if E::RELAYOUT && origin != 0 {
+                self.retired.inserted += 1;
+            } else {
+                done += 1;
+            }
             if P::ENABLED {
                 report(
                     probe,
                     pc,
                     DisePc::NONE,
                     &inst,
-                    !in_handler,
+                    !in_handler && origin == 0,
                     addr,
                     target,
                     taken,
@@ -334,10 +345,19 @@ impl<E: DecodeEditor> Machine<E> {
     ) -> Option<Stop> {
         let next = pc.wrapping_add(u64::from(inst.len));
         let hart = &mut self.process.hart;
-        let in_handler = self.link.is_some();
+        let in_handler = self.link.is_some()
+            || E::RELAYOUT && {
+                let laid = self.editor.laid_out(pc);
+                laid.is_some_and(|laid| laid.origin & laid::HANDLER != 0)
+            };
         match outcome {
             Outcome::Syscall if !in_handler => {
-                hart.pc = next;
+                hart.pc = if E::RELAYOUT {
+                    let original = self.editor.original(pc);
+                    original.wrapping_add(u64::from(inst.len))
+                } else {
+                    next
+                };
                 self.retired.program += 1;
                 hart.counters = self
                     .process
@@ -357,7 +377,12 @@ impl<E: DecodeEditor> Machine<E> {
                 }
                 let hart = &mut self.process.hart;
                 match self.process.os.syscall(hart, &mut self.process.mem) {
-                    SyscallResult::Continue => None,
+                    SyscallResult::Continue => {
+                        if E::RELAYOUT {
+                            hart.pc = self.editor.place(pc, hart.pc);
+                        }
+                        None
+                    }
                     SyscallResult::Exit(code) => Some(Stop::Exit(code)),
                     SyscallResult::Trap => Some(Stop::Fault(code::trap_at(
                         &self.process.mem,
@@ -411,12 +436,20 @@ impl<E: DecodeEditor> Machine<E> {
         }
     }
 
-    fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
+    fn fault(&mut self, at: u64, cause: TrapCause) -> Option<Stop> {
+        let pc = if E::RELAYOUT {
+            self.editor.original(at)
+        } else {
+            at
+        };
         let trap = code::trap_at(&self.process.mem, self.process.image.isa, pc, cause);
         let Process { hart, mem, os, .. } = &mut self.process;
         hart.pc = pc;
         // A fault of a handler is a fault of the profiler: the program must not see it.
         if self.link.is_none() && os.deliver_fault(&trap, hart, mem) {
+            if E::RELAYOUT {
+                hart.pc = self.editor.place(at, hart.pc);
+            }
             return None;
         }
         Some(Stop::Fault(trap))

@@ -4,8 +4,10 @@ use hps_sim_core::alpha;
 use hps_sim_core::inst::{Inst, Op, reg};
 use hps_sim_core::isa::Isa;
 
-/// `rd = value`, in as few instructions as the value needs.
-pub(super) fn load_immediate(isa: Isa, rd: u8, value: i64) -> Vec<Inst> {
+/// `rd = value` for an integer register, in as few instructions as the value needs: what `li` is in a
+/// handler.
+#[must_use]
+pub fn load_immediate(isa: Isa, rd: u8, value: i64) -> Vec<Inst> {
     match isa {
         Isa::Riscv64 => riscv_immediate(rd, value),
         Isa::Alpha => {

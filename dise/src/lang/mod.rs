@@ -14,7 +14,7 @@
 
 pub mod ast;
 pub(crate) mod compile;
-mod constant;
+pub(crate) mod constant;
 mod expression;
 mod handler;
 mod layout;

@@ -181,8 +181,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
         self.restart_from(self.rob.head, Cause::Serialize);
-        let trap = trap_at(&self.process.mem, self.process.image.isa, u.front.pc, cause);
-        self.process.hart.pc = u.front.pc;
+        let pc = if E::RELAYOUT {
+            self.editor.original(u.front.pc)
+        } else {
+            u.front.pc
+        };
+        let trap = trap_at(&self.process.mem, self.process.image.isa, pc, cause);
+        self.process.hart.pc = pc;
         self.process.hart.disepc = self.resume;
         // Stores that have committed are in memory; the fault is precise.
         let in_handler = u.has(flag::HANDLER);
@@ -190,6 +195,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let may_handle = !in_handler && cause != TrapCause::Stopped;
         if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
             self.resume = self.process.hart.disepc;
+            if E::RELAYOUT {
+                self.process.hart.pc = self.editor.place(u.front.pc, self.process.hart.pc);
+            }
             self.fetch
                 .redirect(self.process.hart.pc, Cause::Serialize, self.now);
             return None;

@@ -94,7 +94,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 return f.inst.class == OpClass::DiseReturn;
             }
         }
-        f.flags |= flag::PROGRAM as u8;
+        if !E::RELAYOUT || !f.has(flag::MATCHED) {
+            f.flags |= flag::PROGRAM as u8;
+        }
         E::ENABLED && f.inst.class == OpClass::DiseReturn
     }
 

@@ -1,6 +1,6 @@
 //! Dispatch: renames, executes functionally, and enters the window.
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{self, DecodeEditor};
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
@@ -188,7 +188,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if kind & kind::STORES != 0 {
             let position = self.stores.push();
             if let Some(oracle) = &mut self.oracle {
-                oracle.store_dispatched(d.pc, u16::from(d.flags));
+                // Whatever a new layout inserts has been fetched.
+                let fetched = if E::RELAYOUT { flag::PROGRAM } else { 0 };
+                oracle.store_dispatched(d.pc, u16::from(d.flags) | fetched);
             }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.store(d.pc, position);
@@ -218,6 +220,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 next_pc: d.fallthrough(),
                 next_disepc: DisePc::NONE,
                 flags: 0,
+            },
+            Outcome::Taken(target) if E::RELAYOUT && !d.has(flag::MATCHED) => Executed {
+                next_pc: editor::transfer(
+                    &self.editor,
+                    &mut self.process.hart,
+                    &d.inst,
+                    d.pc,
+                    target,
+                ),
+                next_disepc: DisePc::NONE,
+                flags: flag::TAKEN,
             },
             Outcome::Taken(target) => Executed {
                 next_pc: target,
@@ -322,7 +335,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
                 self.process.hart.counters = self.guest_counters();
-                let next = d.fallthrough();
+                let next = if E::RELAYOUT {
+                    let original = self.editor.original(d.pc);
+                    original.wrapping_add(u64::from(d.inst.len))
+                } else {
+                    d.fallthrough()
+                };
                 let Process { hart, mem, os, .. } = &mut self.process;
                 hart.pc = next;
                 hart.disepc = DisePc::NONE;
@@ -331,6 +349,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                         if hart.pc != next || hart.disepc != DisePc::NONE {
                             // A signal was delivered, or a handler of one returned.
                             (next_pc, next_disepc) = (hart.pc, hart.disepc);
+                            if E::RELAYOUT {
+                                next_pc = self.editor.place(d.pc, next_pc);
+                            }
                         }
                     }
                     SyscallResult::Exit(code) => self.halted = Some(code),

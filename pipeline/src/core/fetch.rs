@@ -1,7 +1,7 @@
 //! Fetch: follows the predicted path, one block a cycle.
 
 use hps_sim_core::code::{PAGE_SHIFT, SLOTS, Slot};
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{DecodeEditor, laid};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::trap::TrapCause;
 
@@ -80,9 +80,17 @@ impl FetchState {
     }
 }
 
-/// [`flag::MATCHED`] if the editor may be interested in an instruction.
+/// [`flag::MATCHED`] if the editor may be interested in an instruction, or has laid it out and it is
+/// not the program's; then [`flag::HANDLER`] as well, if it is part of a routine.
 #[inline(always)]
 fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
+    if E::RELAYOUT {
+        return match slot.mask {
+            0 => 0,
+            mask if mask & laid::HANDLER != 0 => flag::MATCHED | flag::HANDLER,
+            _ => flag::MATCHED,
+        };
+    }
     if E::ENABLED && slot.mask != 0 {
         flag::MATCHED
     } else {
@@ -148,7 +156,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.stats.fetch_instructions += 1;
             let known = if self.oracle.is_some() {
-                self.ask_oracle(pc, &inst)
+                self.ask_oracle(pc, &inst, matched)
             } else {
                 None
             };

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{self, DecodeEditor};
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
@@ -94,7 +94,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Where the instruction at `pc` goes.
-    pub(super) fn ask_oracle(&mut self, pc: u64, inst: &Inst) -> Option<Known> {
+    pub(super) fn ask_oracle(&mut self, pc: u64, inst: &Inst, matched: u16) -> Option<Known> {
         let oracle = self.oracle.as_mut()?;
         let mut stored = FetchedStore {
             pc,
@@ -120,6 +120,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Outcome::Next => Known {
                 taken: false,
                 next: fallthrough,
+            },
+            Outcome::Taken(next) if E::RELAYOUT && matched == 0 => Known {
+                taken: true,
+                next: editor::transfer(&self.editor, &mut oracle.hart, inst, pc, next),
             },
             Outcome::Taken(next) => Known { taken: true, next },
             _ => {

@@ -42,7 +42,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     disepc,
                 })
             }
-            _ => u.has(flag::HANDLER).then_some(inserted.link),
+            _ => (E::ENABLED && u.has(flag::HANDLER)).then_some(inserted.link),
         };
         let restart = Restart {
             pc: u.next_pc,
@@ -69,7 +69,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let restart = Restart {
             pc: u.front.pc,
             disepc: again(inserted.disepc),
-            link: u.has(flag::HANDLER).then_some(inserted.link),
+            link: (E::ENABLED && u.has(flag::HANDLER)).then_some(inserted.link),
         };
         let oldest = self.squash_from(position, restart, cause);
         self.rewind_predictions(oldest);
@@ -93,7 +93,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Restart {
                 pc: d.pc,
                 disepc: again(inserted.disepc),
-                link: d.has(flag::HANDLER).then_some(inserted.link),
+                link: (E::ENABLED && d.has(flag::HANDLER)).then_some(inserted.link),
             }
         } else if let Some(x) = &self.expansion {
             Restart {

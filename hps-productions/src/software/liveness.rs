@@ -1,0 +1,74 @@
+//! Which integer registers may still be read: where an inserted instruction finds a free one.
+//!
+//! A backward analysis over the code that was found. Everything is live where control goes somewhere
+//! that the code does not say: behind calls, at computed jumps and returns, at system calls and traps.
+//! What a signal handler could see of a register that the program will not read again does not count;
+//! nor does a handler that skips a faulting load, whose register then keeps what inserted code left there.
+
+use hps_sim_core::inst::{Inst, OpClass, reg};
+
+use super::code::Code;
+
+/// A set of integer registers.
+pub type Registers = u32;
+
+/// Every register.
+pub const ALL: Registers = u32::MAX;
+
+/// The registers that are live in front of each instruction.
+pub fn live(code: &Code) -> Vec<Registers> {
+    let n = code.list.len();
+    let behind: Vec<Option<usize>> = (0..n).map(|at| code.behind(at)).collect();
+    let targets: Vec<Option<usize>> = (0..n).map(|at| code.target(at)).collect();
+    let mut live: Vec<Registers> = vec![0; n];
+    loop {
+        let mut changed = false;
+        for at in (0..n).rev() {
+            let inst = &code.list[at].inst;
+            let of = |at: Option<usize>| at.map_or(ALL, |at| live[at]);
+            let out = match inst.class {
+                OpClass::Branch => of(behind[at]) | of(targets[at]),
+                OpClass::Jump => of(targets[at]),
+                OpClass::Call
+                | OpClass::CallIndirect
+                | OpClass::JumpIndirect
+                | OpClass::Return
+                | OpClass::Illegal => ALL,
+                // They read what the operating system or a handler reads, which is everything.
+                OpClass::Syscall | OpClass::Break => {
+                    changed |= live[at] != ALL;
+                    live[at] = ALL;
+                    continue;
+                }
+                _ => of(behind[at]),
+            };
+            let before = out & !written(inst) | read(inst);
+            changed |= live[at] != before;
+            live[at] = before;
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+fn bit(register: u8) -> Registers {
+    if register == reg::ZERO || register >= reg::FP {
+        0
+    } else {
+        1 << register
+    }
+}
+
+fn written(inst: &Inst) -> Registers {
+    bit(inst.rd)
+}
+
+fn read(inst: &Inst) -> Registers {
+    bit(inst.rs1) | bit(inst.rs2) | bit(inst.rs3)
+}
+
+/// Whether a register is in a set.
+pub fn contains(set: Registers, register: u8) -> bool {
+    set & bit(register) != 0
+}
