@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
-# (the oracle), the cross compilers for RISC-V and Alpha, valgrind (which counts instructions), and
-# the sources of the real programs that are run.
+# (the oracle), the cross compilers for RISC-V and Alpha, valgrind (which counts instructions), what
+# the builds of real programs call, and the sources of the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -11,6 +11,10 @@ command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu 
 command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
 command -v alpha-linux-gnu-gcc >/dev/null || packages+=(gcc-alpha-linux-gnu libc6.1-dev-alpha-cross)
 command -v alpha-linux-gnu-g++ >/dev/null || packages+=(g++-alpha-linux-gnu)
+command -v bison >/dev/null || packages+=(bison)
+command -v make >/dev/null || packages+=(make)
+command -v xz >/dev/null || packages+=(xz-utils)
+command -v bzip2 >/dev/null || packages+=(bzip2)
 command -v valgrind >/dev/null || packages+=(valgrind)
 if ((${#packages[@]})); then
     echo "installing ${packages[*]}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds real programs from Debian's sources into target/real-programs. Sources come through apt and
-# are pinned by their SHA-256. What is there already is kept.
+# Builds real programs from Debian's sources into target/real-programs, as tests want them (`hps programs
+# build` builds the whole suite). Sources come through apt and are pinned by their SHA-256, which stands
+# in the suite's manifest. What is there already is kept.
 #
 #   bzip2, lua, gzip          for RISC-V, static, against glibc, with Debian's cross compiler
 #   exceptions                tests/guest/exceptions.cpp, the same way
@@ -15,9 +16,11 @@ cd "$(dirname "$0")/.."
 out=target/real-programs
 mkdir -p "$out/src"
 
-bzip2_sha=ab5a03176ee106d3f0fa90e381da478ddae405918153cca248e682cd0c4a2269
-lua_sha=164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61
-gzip_sha=ce5e03e519f637e1f814011ace35c4f87b33c0bbabeec35baf5fbd3479e91956
+# pinned PROGRAM: package, archive and SHA-256 of its source, as the suite's manifest has them.
+pinned() {
+    sed -n "/^ *name: \"$1\",$/,/Debian(/s/.*package: \"\([^\"]*\)\".* file: \"\([^\"]*\)\".* sha256: \"\([^\"]*\)\".*/\1 \2 \3/p" \
+        workloads/suite/suite.ron
+}
 cc=riscv64-linux-gnu-gcc
 alpha=alpha-linux-gnu-gcc
 # Linker relaxation would leave a static Alpha program without its thread-local data.
@@ -51,7 +54,7 @@ fetch() {
     local options=(-q -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts"
         -o Dir::State::lists="$work/lists" -o APT::Sandbox::User=root)
     (cd "$work" && apt-get "${options[@]}" update >/dev/null &&
-        apt-get "${options[@]}" source --download-only "$package" >/dev/null) || {
+        apt-get "${options[@]}" source --download-only --tar-only "$package" >/dev/null) || {
         echo "error: the sources of $package could not be fetched through apt" >&2
         exit 1
     }
@@ -63,15 +66,14 @@ fetch() {
     rm -rf "$work"
 }
 
-# unpack PROGRAM PACKAGE ARCHIVE SHA256: fresh sources in src/PROGRAM.
+# unpack PROGRAM: fresh sources in src/PROGRAM.
 unpack() {
-    fetch "$2" "$3" "$4"
+    local package archive sha
+    read -r package archive sha < <(pinned "$1")
+    fetch "$package" "$archive" "$sha"
     rm -rf "$out/src/$1" && mkdir "$out/src/$1"
-    tar -xf "$out/src/$3" -C "$out/src/$1" --strip-components=1
+    tar -xf "$out/src/$archive" -C "$out/src/$1" --strip-components=1
 }
-unpack_bzip2() { unpack bzip2 bzip2 bzip2_1.0.8.orig.tar.gz $bzip2_sha; }
-unpack_lua() { unpack lua lua5.4 lua5.4_5.4.4.orig.tar.gz $lua_sha; }
-unpack_gzip() { unpack gzip gzip gzip_1.12.orig.tar.xz $gzip_sha; }
 
 # Each builds the unpacked sources: COMPILER OUTPUT FLAGS...
 build_bzip2() {
@@ -106,7 +108,7 @@ build_gzip() {
 root=$(pwd)
 for program in bzip2 lua gzip; do
     [ -x "$out/$program" ] && [ -x "$out/$program-alpha" ] && continue
-    "unpack_$program"
+    unpack "$program"
     # The flags are words.
     # shellcheck disable=SC2086
     {
@@ -134,7 +136,7 @@ hooks=$root/$out/src/stand_in.o
 $cc -O2 -c -o "$hooks" shim/preload/hps_shim_stand_in.c
 for program in bzip2 gzip lua; do
     [ -x "$out/$program-riscv-instrumented" ] && continue
-    "unpack_$program"
+    unpack "$program"
     rm -rf "$out/src/$program".*cc
     # The flags are words. The form that is looked for above is made last.
     # shellcheck disable=SC2086

@@ -325,11 +325,17 @@ pub enum MachineCommand {
 
 /// `hps programs`.
 #[derive(Debug, Args)]
-#[command(after_long_help = examples::PROGRAMS)]
+#[command(after_long_help = examples::PROGRAMS, args_conflicts_with_subcommands = true)]
 pub struct ProgramsArgs {
+    /// What to do instead of listing them.
+    #[command(subcommand)]
+    pub command: Option<ProgramsCommand>,
     /// Only this instruction set; with --extract the image for it (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
+    /// Only the suite of real programs, which `hps programs build` builds
+    #[arg(long, conflicts_with = "extract")]
+    pub suite: bool,
     /// Count instructions, calls, branches and references of each (the paper's Figure 6)
     #[arg(long)]
     pub measure: bool,
@@ -342,6 +348,41 @@ pub struct ProgramsArgs {
     /// JSON instead of a table
     #[arg(long)]
     pub json: bool,
+    /// The folder of the suite [default: $XDG_CACHE_HOME/hps-lab/programs, or ~/.cache/hps-lab/programs]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
+
+/// `hps programs build`.
+#[derive(Debug, Subcommand)]
+pub enum ProgramsCommand {
+    /// Build the suite of real programs: fetch pinned sources, compile, compare with QEMU
+    Build(SuiteBuildArgs),
+}
+
+/// `hps programs build`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::PROGRAMS_BUILD)]
+pub struct SuiteBuildArgs {
+    /// Only these programs
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Only this instruction set
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
+    /// Where sources and results are kept [default: $XDG_CACHE_HOME/hps-lab/programs, or
+    /// ~/.cache/hps-lab/programs]
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Threads; 0: one for each processor
+    #[arg(long, default_value_t = 0)]
+    pub jobs: usize,
+    /// Compare only the small runs with QEMU and the expected output, not the large ones
+    #[arg(long)]
+    pub small: bool,
+    /// Fetch and check the sources and stop
+    #[arg(long)]
+    pub fetch: bool,
 }
 
 /// `hps bench`.

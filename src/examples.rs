@@ -97,6 +97,26 @@ Examples:
   hps programs --measure                       the columns of the paper's Figure 6
   hps programs --extract ray=./ray             the executable, for QEMU or hardware
   hps programs --isa alpha --extract ray=./ray the one for Alpha
+  hps programs build                           builds the suite of real programs (see its --help)
+  hps programs --suite --measure --size large  Figure 6's columns for what is built
+";
+
+/// Examples of `hps programs build`.
+pub const PROGRAMS_BUILD: &str = "\
+Sources come from Debian (through apt-get, with lists of its own; the system is not changed) and from
+the Cargo registry (through cargo), and each archive must have the SHA-256 that the manifest names.
+Debian's cross compilers build them, statically against glibc. Then each program runs under QEMU and on
+the functional machine, and both must print what the manifest says, on each instruction set.
+
+What is there already is kept: a build that was stopped goes on where it stopped. What cannot be built
+is listed with its reason, and the others go on. Exit code 1: something could not be built, or printed
+something else.
+
+Examples:
+  hps programs build                           all, for both instruction sets
+  hps programs build lua sqlite --isa alpha
+  hps programs build --folder ./suite --jobs 1
+  hps programs build --fetch                   only the sources
 ";
 
 /// Examples of `hps bench`.

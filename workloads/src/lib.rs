@@ -4,7 +4,11 @@
 //! covers. Their statically linked images and expected outputs are part of this library, so that
 //! the `hps` command needs no files beside itself. `workloads/README.md` describes each program and
 //! `workloads/build.sh` builds the images from their sources.
+//!
+//! [`suite`] has real programs beside them, which are built on the user's machine.
 #![warn(missing_docs)]
+
+pub mod suite;
 
 /// The instruction sets for which there are images: 64-bit RISC-V, and Alpha. All of a program's
 /// images have the same sources and print the same.

@@ -1,4 +1,8 @@
-//! `hps programs`: the programs that come with the project, and what they do when they run.
+//! `hps programs`: the programs that come with the project and the suite of real programs, and what
+//! they do when they run.
+
+mod build;
+mod suite;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +11,11 @@ use anyhow::{Context, bail};
 use hps_productions::{GridProbe, ProgramStatistics, UniqueAddresses};
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::process::ProcessConfig;
 use hps_workloads::Workload;
 use serde::Serialize;
 
-use crate::cli::{ProgramsArgs, Size};
+use crate::cli::{ProgramsArgs, ProgramsCommand, Size};
 use crate::text::{Align, Table, grouped, print};
 use crate::{host, program, progress};
 
@@ -37,6 +42,11 @@ struct Measured {
 
 /// Runs the command; the result is the exit code.
 pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
+    match &args.command {
+        Some(ProgramsCommand::Build(build)) => return build::build(build),
+        None if args.suite => return suite::list(args),
+        None => {}
+    }
     if let Some(order) = &args.extract {
         extract(order, args.isa.unwrap_or(program::DEFAULT_ISA))?;
         return Ok(0);
@@ -80,9 +90,16 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
     if args.json {
         print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
     } else if args.measure {
-        print(&measured_table(&all))?;
+        let rows = all
+            .iter()
+            .filter_map(|p| Some((p.name, p.isa, p.measured.as_ref()?)));
+        print(&measured_table(rows))?;
     } else {
         print(&list(&all))?;
+        print(&format!(
+            "\nReal programs, from pinned sources of Debian and the Cargo registry:\n\n{}",
+            suite::table(args)?
+        ))?;
     }
     Ok(0)
 }
@@ -114,7 +131,7 @@ fn list(all: &[Listed]) -> String {
 }
 
 /// The columns of the paper's Figure 6.
-fn measured_table(all: &[Listed]) -> String {
+fn measured_table<'a>(all: impl Iterator<Item = (&'a str, &'a str, &'a Measured)>) -> String {
     let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
     for name in [
         "methods",
@@ -129,10 +146,7 @@ fn measured_table(all: &[Listed]) -> String {
     ] {
         table.column(name, Align::Right);
     }
-    for p in all {
-        let Some(Measured { statistics: s, .. }) = &p.measured else {
-            continue;
-        };
+    for (name, isa, Measured { statistics: s, .. }) in all {
         let numbers = [
             s.methods,
             s.call_sites,
@@ -144,7 +158,7 @@ fn measured_table(all: &[Listed]) -> String {
             s.instructions,
             s.unique_addresses.unwrap_or(0),
         ];
-        let start = [p.name, p.isa].map(str::to_string);
+        let start = [name, isa].map(str::to_string);
         table.row(start.into_iter().chain(numbers.map(grouped)));
     }
     table.render()
@@ -158,14 +172,25 @@ fn measure(
     image: &Arc<ProgramImage>,
     size: hps_workloads::Size,
 ) -> anyhow::Result<ProgramStatistics> {
-    let process = program::process(image, &program::captured(workload, size))?;
+    statistics(image, &program::captured(workload, size), |stop, output| {
+        expect(workload, size, stop, output)
+    })
+}
+
+/// Runs a process functionally and counts; `check` sees how it ended and what it printed.
+fn statistics(
+    image: &Arc<ProgramImage>,
+    config: &ProcessConfig,
+    check: impl FnOnce(Stop, &[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<ProgramStatistics> {
+    let process = program::process(image, config)?;
     let mut probe = (
         GridProbe::with_memory(&[], None)?,
         UniqueAddresses::default(),
     );
     let mut machine = Machine::new(process);
     let stop = machine.run(&mut probe, u64::MAX);
-    expect(workload, size, stop, machine.process.os.captured_stdout())?;
+    check(stop, machine.process.os.captured_stdout())?;
     let (grid, unique) = probe;
     let result = grid.finish();
     let methods = result.method_map(&image.symbols);
