@@ -97,11 +97,10 @@ pub(super) fn need(command: &str, packages: &str) -> Result<PathBuf, SuiteError>
 /// A command on the search path.
 pub fn find_tool(command: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path)
+    std::env::split_paths(&path)
         .map(|folder| folder.join(command))
         .find(|file| {
             std::fs::metadata(file)
                 .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-        });
-    found
+        })
 }
