@@ -31,6 +31,8 @@ pub struct Cli {
 pub enum Command {
     /// Sweep burst length against frequency: accuracy and overhead, tables, pictures, a report
     Sweep(SweepArgs),
+    /// Make a paper's evaluation again: its figures, its claims, and what it left open, as a report
+    Reproduce(ReproduceArgs),
     /// Run a program, functionally or (with --machine) timed on a simulated processor
     Run(RunArgs),
     /// Collect one profile of a program with HPS and show it beside the truth
@@ -257,6 +259,55 @@ pub struct SweepArgs {
     /// Also print all rows as JSON on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+/// A paper whose evaluation can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Paper {
+    /// Mousa and Krintz, HPS: Hybrid Profiling Support, UCSB technical report 2005-08
+    #[value(name = "hps-2005")]
+    Hps2005,
+}
+
+/// `hps reproduce`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::REPRODUCE)]
+pub struct ReproduceArgs {
+    /// Which paper
+    #[arg(value_enum)]
+    pub paper: Paper,
+    /// Instruction set of the programs that come with the project (may be repeated); riscv64 if none
+    /// is given
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Vec<Isa>,
+    /// Only these of the programs that come with the project
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub programs: Vec<String>,
+    /// A program of your own instead: a static RISC-V or Alpha executable; its arguments follow
+    /// behind `--`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["programs", "isa", "size"])]
+    pub program: Option<PathBuf>,
+    /// The host folder that your own program sees as `/`
+    #[arg(long, value_name = "DIR", requires = "program")]
+    pub root: Option<PathBuf>,
+    /// Input size of the programs that come with the project
+    #[arg(long, value_enum, default_value_t = Size::Small)]
+    pub size: Size,
+    /// Machine
+    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
+    pub machine: String,
+    /// Folder for results, pictures and the report
+    #[arg(long, value_name = "DIR", default_value = "hps-2005")]
+    pub out: PathBuf,
+    /// Only these figures and studies
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(hps_experiments::chapters()))]
+    pub only: Vec<String>,
+    /// Threads; 0: one for each processor
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Arguments of your own program
+    #[arg(last = true, value_name = "ARGS")]
+    pub arguments: Vec<String>,
 }
 
 /// Input size of the programs that come with the project.

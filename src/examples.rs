@@ -11,6 +11,7 @@ Examples:
   hps profile --kind call-pair --one-in 500 interp small
                                                one sampled profile beside the truth
   hps sweep --size small --out results         the paper's grid, with a report
+  hps reproduce hps-2005                       the paper's whole evaluation, claim by claim
 ";
 
 /// Examples of `hps run`.
@@ -67,6 +68,32 @@ Examples:
       The paper's grid on both instruction sets, with a table that puts them side by side.
   hps sweep --print-spec > mine.ron; hps sweep mine.ron
       A definition to change.
+";
+
+/// Examples of `hps reproduce`.
+pub const REPRODUCE: &str = "\
+Writes DIR/report.html, which opens offline, with the paper's Figures 6 to 10, a table of its claims
+(what it says, what is seen here, the verdict and its rule) and studies of what it left open; the same
+numbers as CSV; each picture as SVG and PNG. The claims are printed, too.
+
+Results are kept one by one: a run that was stopped, however, goes on where it stopped when it is
+started again with the same --out, and so does one with more programs or fewer. What failed is named
+in the report and runs again next time; the exit code is then 1.
+
+Figure 7 is made of whole runs whose differences are the parts of its bars, so that they sum to the
+measured whole to the cycle.
+
+Examples:
+  hps reproduce hps-2005
+      All programs of the project, small inputs, RISC-V.
+  hps reproduce hps-2005 --isa riscv64 --isa alpha --out both
+      Both instruction sets, the claims held against each.
+  hps reproduce hps-2005 --only figure7 --programs bwt,ray
+      What collecting costs, and for what, with two programs.
+  hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt
+      Every figure for a program of your own.
+  hps reproduce hps-2005 --size large --out large
+      Overnight.
 ";
 
 /// Examples of `hps machine`.

@@ -8,28 +8,20 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Memory, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
-/// What a built-in file needs in front of it.
-fn prerequisite(name: &str) -> Option<ProductionFile> {
-    match name {
-        "hot_method" | "hot_call_pair" | "hot_data_stream" => Some(files::FRAMEWORK),
-        "figure4_printed" => Some(files::FIGURE4_PREAMBLE),
-        _ => None,
-    }
-}
-
 /// Text and name of each file, what the built-in ones need included.
 fn texts(names: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    let built_in = |file: ProductionFile| (file.text.to_string(), format!("{}.dise", file.name));
+    let built_in: Vec<ProductionFile> = names
+        .iter()
+        .filter_map(|name| ProductionFile::find(name))
+        .collect();
     let mut all: Vec<(String, String)> = Vec::new();
     for name in names {
         let Some(file) = ProductionFile::find(name) else {
             all.push((read(name)?, name.clone()));
             continue;
         };
-        let needed = prerequisite(name)
-            .filter(|needed| !names.iter().any(|n| n == needed.name))
-            .map(built_in);
-        for text in needed.into_iter().chain([built_in(file)]) {
+        for file in file.beside(&built_in) {
+            let text = (file.text.to_string(), format!("{}.dise", file.name));
             if !all.contains(&text) {
                 all.push(text);
             }
@@ -84,17 +76,11 @@ pub fn load(isa: Isa, names: &[String], params: &[String]) -> anyhow::Result<Pro
     Ok(ProductionSet::parse_files(&pairs, &options)?)
 }
 
-/// Refuses productions with more microinstructions than the machine's conditionals table holds.
+/// Refuses productions that the tables of the machine's DISE engine cannot hold even one at a time.
 pub fn check_fit(set: &ProductionSet, machine: &MachineConfig) -> anyhow::Result<()> {
-    let used = set.tables().microinstructions();
-    let entries = machine.dise.ct_entries;
-    if used > entries as usize {
-        bail!(
-            "the productions have {used} microinstructions, but the conditionals table of machine `{}` has {entries} \
-             entries; use fewer productions, or a machine with a larger dise.ct_entries",
-            machine.name
-        );
-    }
+    let config = hps_experiments::machine::dise_config(machine);
+    set.engine(&config)
+        .with_context(|| format!("the productions do not fit machine `{}`", machine.name))?;
     Ok(())
 }
 
@@ -158,16 +144,29 @@ mod tests {
         };
         assert_eq!(
             names(&["hot_method"]),
-            ["framework.dise", "hot_method.dise"]
+            [
+                "framework.dise",
+                "hot_method_handler.dise",
+                "hot_method.dise"
+            ]
         );
         assert_eq!(
             names(&["hot_method", "framework"]),
-            ["hot_method.dise", "framework.dise"]
+            [
+                "hot_method_handler.dise",
+                "hot_method.dise",
+                "framework.dise"
+            ]
         );
-        let both = names(&["hot_method", "hot_call_pair"]);
+        let both = names(&["framework", "hot_method", "hot_call_pair"]);
         assert_eq!(
             both,
-            ["framework.dise", "hot_method.dise", "hot_call_pair.dise"]
+            [
+                "framework.dise",
+                "hot_method_handler.dise",
+                "hot_call_pair_handler.dise",
+                "hot_method_call_pair.dise"
+            ]
         );
         assert!(texts(&["nothing".to_string()]).is_err());
     }
@@ -189,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn more_microinstructions_than_the_machine_holds_are_refused() {
+    fn a_list_of_microinstructions_that_the_machine_cannot_hold_is_refused() {
         let mut machine = MachineConfig::default();
         machine.dise.ct_entries = 1;
         for isa in Isa::ALL {

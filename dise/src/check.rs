@@ -142,7 +142,7 @@ pub struct Report {
     pub pt_entries: usize,
     /// Replacement-table entries used.
     pub rt_entries: usize,
-    /// Conditionals-table entries used: microinstructions.
+    /// Conditionals-table entries used: microinstructions of all different lists.
     pub ct_entries: usize,
     /// Name, address and code bytes of each handler.
     pub handlers: Vec<(String, u64, u64)>,
@@ -202,7 +202,7 @@ pub fn check(set: &ProductionSet) -> Report {
         productions: tables.productions.len(),
         pt_entries: tables.productions.iter().map(|p| p.entries.len()).sum(),
         rt_entries: tables.replacement_entries(),
-        ct_entries: tables.microinstructions(),
+        ct_entries: tables.conditionals_entries(),
         handlers: set
             .handlers()
             .iter()

@@ -39,9 +39,12 @@ pub struct DiseConfig {
     pub rt_entries: usize,
     /// Size of one replacement-table entry in bytes. Used for reporting table sizes.
     pub rt_entry_bytes: usize,
+    /// Conditionals-table entries, one for each microinstruction. Productions with the same control
+    /// share its list. Sets with more run with conditionals-table misses.
+    pub ct_entries: usize,
     /// What one expansion costs.
     pub expansion_cost: ExpansionCost,
-    /// Decode stall of a pattern- or replacement-table miss, in cycles.
+    /// Decode stall of a pattern-, replacement- or conditionals-table miss, in cycles.
     pub rt_miss_cycles: u32,
     /// Decode stall of a replacement-table miss on a composed sequence, in cycles.
     pub composed_miss_cycles: u32,
@@ -58,6 +61,7 @@ impl Default for DiseConfig {
             pt_entries: 32,
             rt_entries: 2048,
             rt_entry_bytes: 8,
+            ct_entries: 16,
             expansion_cost: ExpansionCost::Stall,
             rt_miss_cycles: 30,
             composed_miss_cycles: 150,
@@ -77,6 +81,7 @@ impl DiseConfig {
             ("pt_entries", self.pt_entries, 1, MAX_PATTERNS),
             ("rt_entries", self.rt_entries, 1, 1 << 20),
             ("rt_entry_bytes", self.rt_entry_bytes, 1, 64),
+            ("ct_entries", self.ct_entries, 0, 1 << 16),
             ("rt_miss_cycles", self.rt_miss_cycles as usize, 0, 1_000_000),
             (
                 "composed_miss_cycles",

@@ -24,6 +24,8 @@ pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool) + Send>;
 #[derive(Clone, Debug)]
 struct Rule {
     control: Vec<Micro>,
+    /// Its list in the conditionals table.
+    control_list: Option<usize>,
     sequence: Option<Sequence>,
     /// Counters that `T.COUNT_N` reads in the sequence.
     latches: Vec<u8>,
@@ -53,6 +55,7 @@ pub struct DiseEngine {
     counters: Counters,
     pattern_table: Residency,
     replacement_table: Residency,
+    conditionals_table: Residency,
     config: DiseConfig,
     /// Bit `n`: some `set_N` reads DISE register `n`.
     registers_read: u32,
@@ -83,6 +86,7 @@ impl Clone for DiseEngine {
             counters: self.counters.clone(),
             pattern_table: self.pattern_table.clone(),
             replacement_table: self.replacement_table.clone(),
+            conditionals_table: self.conditionals_table.clone(),
             config: self.config.clone(),
             registers_read: self.registers_read,
             stats: self.stats.clone(),
@@ -116,7 +120,10 @@ impl DiseEngine {
                 replacing |= 1 << bit;
             }
         }
-        let rules: Vec<Rule> = tables.productions.iter().map(rule).collect();
+        let (lists, list_of) = tables.control_lists();
+        let list_sizes = lists.iter().map(|list| list.len()).collect();
+        let productions = tables.productions.iter().zip(list_of);
+        let rules: Vec<Rule> = productions.map(|(p, list)| rule(p, list)).collect();
         let sizes = rules
             .iter()
             .map(|r| r.sequence.as_ref().map_or(0, |s| s.templates.len()))
@@ -130,6 +137,7 @@ impl DiseEngine {
             counters: Counters::new(config.counters, rules.len(), writes, config.repair_counters),
             pattern_table: Residency::new(vec![1; entries.len()], config.pt_entries),
             replacement_table: Residency::new(sizes, config.rt_entries),
+            conditionals_table: Residency::new(list_sizes, config.ct_entries),
             patterns: entries
                 .into_iter()
                 .map(|entry| entry.pattern.pattern)
@@ -153,6 +161,7 @@ impl DiseEngine {
         self.counters.reset(values);
         self.pattern_table.reset();
         self.replacement_table.reset();
+        self.conditionals_table.reset();
         let mut stats = DiseStats::default();
         stats.productions = std::mem::take(&mut self.stats.productions);
         for production in &mut stats.productions {
@@ -241,6 +250,25 @@ impl DiseEngine {
         stall + miss
     }
 
+    /// Decode stall for lists of microinstructions that are not in the conditionals table, in cycles.
+    fn control_misses(&mut self, productions: u32) -> u32 {
+        if self.conditionals_table.all_fit() {
+            return 0;
+        }
+        let mut missed = false;
+        for production in bits(productions) {
+            if let Some(list) = self.rules[production].control_list {
+                missed |= self.conditionals_table.touch(list);
+            }
+        }
+        if !missed {
+            return 0;
+        }
+        self.stats.ct_miss_events += 1;
+        self.stats.miss_stall_cycles += u64::from(self.config.rt_miss_cycles);
+        self.config.rt_miss_cycles
+    }
+
     fn run_control(&mut self, seq: u64, productions: u32, regs: &[u64; reg::COUNT]) {
         for production in bits(productions) {
             let rule = &self.rules[production];
@@ -313,6 +341,7 @@ impl DecodeEditor for DiseEngine {
             decision.production = Some(winner);
             decision.stall_cycles += self.expand(seq, winner);
         }
+        decision.stall_cycles += self.control_misses(active);
         self.run_control(seq, active, regs);
         decision
     }
@@ -363,7 +392,7 @@ fn bits(mut word: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-fn rule(production: &crate::tables::Production) -> Rule {
+fn rule(production: &crate::tables::Production, control_list: Option<usize>) -> Rule {
     let mut latches: Vec<u8> = Vec::new();
     if let Some(sequence) = &production.replacement {
         latches = sequence
@@ -376,6 +405,7 @@ fn rule(production: &crate::tables::Production) -> Rule {
     }
     Rule {
         control: production.control.clone(),
+        control_list,
         inserted: production
             .replacement
             .as_ref()
@@ -423,6 +453,14 @@ fn validate_tables(tables: &Tables, config: &DiseConfig) -> Result<(), DiseError
     }
     for production in &tables.productions {
         let name = || production.name.clone();
+        let len = production.control.len();
+        if len > config.ct_entries {
+            return Err(DiseError::ControlLength {
+                production: name(),
+                len,
+                entries: config.ct_entries,
+            });
+        }
         let mut counters: Vec<u8> = production.control.iter().map(|m| m.counter()).collect();
         for entry in &production.entries {
             counters.extend(

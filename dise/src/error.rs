@@ -112,6 +112,19 @@ pub enum DiseError {
         /// Longest allowed.
         most: usize,
     },
+    /// A list of microinstructions is longer than the conditionals table.
+    #[error(
+        "the conditional control of {production} has {len} microinstructions, but the conditionals table has \
+         {entries} entries; use fewer, or raise `ct_entries` in the DISE configuration"
+    )]
+    ControlLength {
+        /// The production.
+        production: String,
+        /// Microinstructions in its list.
+        len: usize,
+        /// Entries of the table.
+        entries: usize,
+    },
     /// A DISE branch leaves its sequence.
     #[error(
         "instruction {index} of the replacement sequence of {production} branches to {target}, \

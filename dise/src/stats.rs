@@ -31,6 +31,8 @@ pub struct DiseStats {
     pub pt_miss_events: u64,
     /// Expansions whose sequence was not in the replacement table.
     pub rt_miss_events: u64,
+    /// Instructions with a microinstruction list to run that was not in the conditionals table.
+    pub ct_miss_events: u64,
     /// Decode stall for expansions, in cycles.
     pub expansion_stall_cycles: u64,
     /// Decode stall for table misses, in cycles.

@@ -281,6 +281,33 @@ impl Tables {
             .sum()
     }
 
+    /// The conditionals table: lists of microinstructions, each once, and for each production the
+    /// index of its list. Productions without control have none.
+    #[must_use]
+    pub fn control_lists(&self) -> (Vec<&[Micro]>, Vec<Option<usize>>) {
+        let mut lists: Vec<&[Micro]> = Vec::new();
+        let mut of_productions = Vec::with_capacity(self.productions.len());
+        for production in &self.productions {
+            let control = production.control.as_slice();
+            if control.is_empty() {
+                of_productions.push(None);
+                continue;
+            }
+            let known = lists.iter().position(|list| *list == control);
+            of_productions.push(Some(known.unwrap_or(lists.len())));
+            if known.is_none() {
+                lists.push(control);
+            }
+        }
+        (lists, of_productions)
+    }
+
+    /// Conditionals-table entries that all lists take together.
+    #[must_use]
+    pub fn conditionals_entries(&self) -> usize {
+        self.control_lists().0.iter().map(|list| list.len()).sum()
+    }
+
     /// Microinstructions of all productions.
     #[must_use]
     pub fn microinstructions(&self) -> usize {

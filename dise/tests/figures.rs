@@ -108,7 +108,7 @@ fn printed_conflict_of_p3_and_p5_is_reported() {
     let report = check(&set);
     assert_eq!(
         (report.pt_entries, report.rt_entries, report.ct_entries),
-        (6, 0, 8)
+        (6, 0, 4)
     );
     let texts: Vec<String> = report.conflicts.iter().map(ToString::to_string).collect();
     assert_eq!(

@@ -2,22 +2,37 @@
 //!
 //! A [`SweepSpec`] is what a user writes; a [`Plan`] is what will be done, with an id for every
 //! point; [`run`] does it and keeps every finished point in a [`Store`].
+//!
+//! A [`Reproduction`] is the HPS paper's evaluation: that sweep, what each way to collect a profile
+//! costs ([`schemes`], [`figure7`]), and the [`claims`] that are held against both.
 
+pub mod claims;
+pub mod figure6;
+pub mod figure7;
 mod findings;
 mod interval;
 pub mod machine;
+mod measurement;
+pub mod paper;
 mod plan;
+mod reproduce;
 mod row;
 mod runner;
+pub mod schemes;
 mod spec;
 mod store;
+pub mod studies;
 mod timed;
+mod truth;
 
 pub use findings::findings;
 pub use hps_profile::ProfileKind;
 pub use interval::Interval;
-pub use plan::{Plan, PlanError, Point, Program, VERSION};
+pub use measurement::{Measurement, Unit, UnitRecord, Work, run_units};
+pub use plan::{Expected, Plan, PlanError, Point, Program, VERSION, load_programs, stands_for};
+pub use reproduce::{FIGURES, Outcome, ReproduceError, Reproduction, chapters};
 pub use row::{AccuracyResult, Row, TimingResult};
 pub use runner::{Observer, run};
 pub use spec::{InputSize, OwnProgram, SpecError, SweepSpec, Timing, paper_burst};
-pub use store::{Store, StoreError};
+pub use store::{Record, Records, Store, StoreError};
+pub use truth::{Difference, Truth, difference};

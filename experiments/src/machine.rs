@@ -11,6 +11,7 @@ pub fn dise_config(machine: &MachineConfig) -> DiseConfig {
         pt_entries: d.pt_entries as usize,
         rt_entries: d.rt_entries as usize,
         rt_entry_bytes: d.rt_entry_bytes as usize,
+        ct_entries: d.ct_entries as usize,
         expansion_cost: match d.expansion_cost {
             ExpansionCost::Free => hps_dise::ExpansionCost::Free,
             ExpansionCost::Stall if d.stall_cycles == 0 => hps_dise::ExpansionCost::Free,

@@ -60,7 +60,32 @@ pub struct Program {
     /// How it is started.
     pub process: ProcessConfig,
     /// What it must print, if that is known.
-    pub expected: Option<&'static str>,
+    pub expected: Option<Expected>,
+}
+
+/// What a program must print on standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// This text.
+    Text(&'static str),
+    /// What has this SHA-256, hexadecimal in small letters.
+    Sha256(String),
+}
+
+impl Expected {
+    /// Whether this is what it must print.
+    #[must_use]
+    pub fn is(&self, output: &[u8]) -> bool {
+        match self {
+            Expected::Text(text) => output == text.as_bytes(),
+            Expected::Sha256(digest) => hexadecimal(&Sha256::digest(output)) == *digest,
+        }
+    }
+}
+
+/// Bytes as digits.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A point of a plan.
@@ -103,6 +128,24 @@ impl Program {
     pub fn title(&self) -> String {
         format!("{} ({})", self.name, self.image.isa)
     }
+
+    /// Everything that determines what it does, for the ids of results.
+    #[must_use]
+    pub fn determined_by(&self) -> serde_json::Value {
+        let process = &self.process;
+        let stdin = match &process.stdin {
+            Stdin::Bytes(bytes) => Some(hexadecimal(&Sha256::digest(bytes))),
+            _ => None,
+        };
+        serde_json::json!({
+            "image": self.image.hash,
+            "args": process.args,
+            "env": process.env,
+            "root": process.root,
+            "stdin": stdin,
+            "seed": process.seed,
+        })
+    }
 }
 
 impl Plan {
@@ -117,6 +160,19 @@ impl Plan {
             .iter()
             .map(|name| MachineConfig::load(&located(name, folder)))
             .collect::<Result<Vec<_>, _>>()?;
+        Plan::of(programs, machines, spec)
+    }
+
+    /// The same for programs and machines that are there already; those that the definition names
+    /// are not looked at.
+    ///
+    /// # Errors
+    /// [`PlanError::Point`] if the definition holds an impossible point.
+    pub fn of(
+        programs: Vec<Program>,
+        machines: Vec<MachineConfig>,
+        spec: &SweepSpec,
+    ) -> Result<Plan, PlanError> {
         let mut grid = Vec::new();
         for &burst in &spec.bursts {
             for &one_in in &spec.one_in {
@@ -170,11 +226,7 @@ impl Plan {
         // Accuracy does not depend on the machine; a timed point does.
         let description = serde_json::json!({
             "version": VERSION,
-            "program": p.image.hash,
-            "args": p.process.args,
-            "env": p.process.env,
-            "root": p.process.root,
-            "seed": p.process.seed,
+            "program": p.determined_by(),
             "profile": profile,
             "burst": point.burst,
             "sparsity": point.sparsity,
@@ -182,12 +234,7 @@ impl Plan {
             "timed": timed,
             "streams": self.streams,
         });
-        let digest = Sha256::digest(description.to_string().as_bytes());
-        digest
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hexadecimal(&Sha256::digest(description.to_string().as_bytes())[..16])
     }
 }
 
@@ -201,7 +248,11 @@ fn located(name: &str, folder: &Path) -> String {
     }
 }
 
-fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanError> {
+/// The programs that a definition names. Relative paths are relative to `folder`.
+///
+/// # Errors
+/// [`PlanError`] for the first program that cannot be used.
+pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, PlanError> {
     let mut programs = Vec::new();
     let all = spec.programs.is_empty() && spec.own_programs.is_empty();
     let names: Vec<&str> = if all {
@@ -261,8 +312,14 @@ fn workload(name: &str, isa: Isa, size: InputSize) -> Result<Program, PlanError>
             args: vec![name.to_string(), size.name().to_string()],
             ..captured()
         },
-        expected: Some(w.expected(of_size)),
+        expected: Some(Expected::Text(w.expected(of_size))),
     })
+}
+
+/// The SPECint2000 programs in whose place a program stands, by its name in results.
+#[must_use]
+pub fn stands_for(program: &str) -> Option<&'static str> {
+    hps_workloads::find(program).map(|w| w.stands_for)
 }
 
 /// Output is kept for comparison and never shown.

@@ -1,4 +1,4 @@
-//! The result store: one JSON object a line, appended point by point.
+//! The result store: one JSON object a line, appended record by record.
 //!
 //! A killed sweep leaves at most one damaged line, the last; it is cut off when the file is opened
 //! again, and the point it belonged to runs again.
@@ -8,7 +8,29 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::row::Row;
+
+/// What a store keeps one of in each line.
+pub trait Record: Clone + Serialize + DeserializeOwned {
+    /// Made from everything that determines the record.
+    fn id(&self) -> &str;
+
+    /// It says why something failed; that runs again next time.
+    fn failed(&self) -> bool;
+}
+
+impl Record for Row {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn failed(&self) -> bool {
+        self.failure.is_some()
+    }
+}
 
 /// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,20 +57,23 @@ pub enum StoreError {
     },
 }
 
+/// An open store of the points of sweeps.
+pub type Store = Records<Row>;
+
 /// An open store.
 #[derive(Debug)]
-pub struct Store {
+pub struct Records<R> {
     path: PathBuf,
     file: File,
-    rows: HashMap<String, Row>,
+    records: HashMap<String, R>,
 }
 
-impl Store {
+impl<R: Record> Records<R> {
     /// Opens a store, or makes it together with its folder.
     ///
     /// # Errors
     /// [`StoreError`] with the file and the line.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io {
             path: path.to_path_buf(),
             source,
@@ -62,62 +87,66 @@ impl Store {
             .create(true)
             .open(path)
             .map_err(io)?;
-        let (rows, good) = read(&mut file, path)?;
+        let (records, good) = read(&mut file, path)?;
         let length = file.metadata().map_err(io)?.len();
         if good < length {
             file.set_len(good).map_err(io)?;
         }
-        Ok(Store {
+        Ok(Records {
             path: path.to_path_buf(),
             file,
-            rows,
+            records,
         })
     }
 
-    /// The row of a point, if it has been stored and succeeded.
+    /// The record with an id, if it has been stored and did not fail.
     #[must_use]
-    pub fn get(&self, id: &str) -> Option<&Row> {
-        self.rows.get(id)
+    pub fn get(&self, id: &str) -> Option<&R> {
+        self.records.get(id)
     }
 
-    /// Number of points stored.
+    /// Number of records stored.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.records.len()
     }
 
     /// Nothing is stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.records.is_empty()
     }
 
-    /// Appends a row and hands it to the operating system at once.
+    /// Appends a record and hands it to the operating system at once.
     ///
     /// # Errors
-    /// [`StoreError::Io`], for instance on a full disk; rows stored before stay.
-    pub fn append(&mut self, row: &Row) -> Result<(), StoreError> {
+    /// [`StoreError::Io`], for instance on a full disk; records stored before stay.
+    pub fn append(&mut self, record: &R) -> Result<(), StoreError> {
         let io = |source| StoreError::Io {
             path: self.path.clone(),
             source,
         };
-        let mut line = serde_json::to_string(row).map_err(|e| io(e.into()))?;
+        let mut line = serde_json::to_string(record).map_err(|e| io(e.into()))?;
         line.push('\n');
-        // One write, so that a kill cannot interleave two rows.
+        // One write, so that a kill cannot interleave two records.
         self.file.write_all(line.as_bytes()).map_err(io)?;
         self.file.flush().map_err(io)?;
-        self.rows.insert(row.id.clone(), row.clone());
+        let id = record.id().to_string();
+        self.records.insert(id, record.clone());
         Ok(())
     }
 }
 
-/// Reads all rows; returns them and the number of bytes up to the end of the last good line.
-fn read(file: &mut File, path: &Path) -> Result<(HashMap<String, Row>, u64), StoreError> {
+/// What lies in a store, by id, and the number of bytes up to the end of the last good line.
+type Read<R> = (HashMap<String, R>, u64);
+
+/// Reads all records.
+fn read<R: Record>(file: &mut File, path: &Path) -> Result<Read<R>, StoreError> {
     let io = |source| StoreError::Io {
         path: path.to_path_buf(),
         source,
     };
-    let mut rows = HashMap::new();
+    let mut records = HashMap::new();
     let mut reader = BufReader::new(file);
     let mut good = 0u64;
     let mut number = 0;
@@ -138,18 +167,18 @@ fn read(file: &mut File, path: &Path) -> Result<(HashMap<String, Row>, u64), Sto
         }
         number += 1;
         let whole = line.ends_with(b"\n");
-        match serde_json::from_slice::<Row>(&line) {
-            Ok(row) if whole => {
+        match serde_json::from_slice::<R>(&line) {
+            Ok(record) if whole => {
                 good += n as u64;
-                if row.failure.is_none() {
-                    rows.insert(row.id.clone(), row);
+                if !record.failed() {
+                    records.insert(record.id().to_string(), record);
                 }
             }
             Ok(_) => damaged = Some((number, "incomplete line".to_string())),
             Err(e) => damaged = Some((number, e.to_string())),
         }
     }
-    Ok((rows, good))
+    Ok((records, good))
 }
 
 #[cfg(test)]

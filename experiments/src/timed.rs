@@ -54,8 +54,8 @@ pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(),
         Stop::Limit => return Err("the program was stopped at its instruction limit".to_string()),
         Stop::Fault(trap) => return Err(format!("the program faulted: {trap}")),
     }
-    match program.expected {
-        Some(expected) if process.os.captured_stdout() != expected.as_bytes() => {
+    match &program.expected {
+        Some(expected) if !expected.is(process.os.captured_stdout()) => {
             Err("the program printed something else than it should".to_string())
         }
         _ => Ok(()),

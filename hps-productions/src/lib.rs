@@ -9,6 +9,8 @@
 //! | [`point`] | [`SamplePoint`]: burst length and sparsity, and what they mean |
 //! | [`files`] | the production files, which travel in the binary |
 //! | [`collector`] | [`Collector`]: loads productions, installs them in a process, reads the profile |
+//! | [`scheme`] | [`Scheme`]: HPS, plain DISE, HPS with a randomized period |
+//! | [`random`] | the same schedules in software: [`RandomSchedule`](random::RandomSchedule), [`ScheduleProbe`](random::ScheduleProbe) |
 //! | [`grid`] | [`GridProbe`]: the same profiles for many points from one functional run |
 //! | [`counts`], [`stream`] | profiles as both of them collect them |
 //! | [`software`] | the same profiles by duplicated code with checks, which HPS is compared with |
@@ -22,6 +24,8 @@ pub mod counts;
 pub mod files;
 pub mod grid;
 pub mod point;
+pub mod random;
+pub mod scheme;
 pub mod software;
 pub mod statistics;
 pub mod stream;
@@ -32,6 +36,7 @@ pub use counts::{AddressCounts, MethodMap};
 pub use files::ProductionFile;
 pub use grid::{GridError, GridProbe, GridResult, PointProfiles};
 pub use point::{SamplePoint, SamplePointError};
+pub use scheme::Scheme;
 pub use software::{
     Checks, LayoutStatistics, SoftwareCollector, SoftwareEditor, SoftwareError, SoftwareOptions,
 };

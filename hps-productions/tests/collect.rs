@@ -3,59 +3,11 @@
 mod common;
 
 use common::*;
-use hps_productions::{
-    CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles,
-    SamplePoint,
-};
-use hps_profile::{ProfileKind, StreamConfig};
+use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};
+use hps_profile::ProfileKind;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
 use hps_sim_core::process::Process;
-
-const KINDS: [ProfileKind; 3] = [
-    ProfileKind::Method,
-    ProfileKind::CallPair,
-    ProfileKind::DataStream,
-];
-
-fn points(list: &[(u64, u64)]) -> Vec<SamplePoint> {
-    list.iter()
-        .map(|&(burst, sparsity)| SamplePoint::new(burst, sparsity).unwrap())
-        .collect()
-}
-
-fn grid(process: Process, points: &[SamplePoint], limit: u64) -> GridResult {
-    let mut probe = GridProbe::with_memory(points, Some(&StreamConfig::default())).unwrap();
-    Machine::new(process).run(&mut probe, limit);
-    probe.finish()
-}
-
-/// Compares a collected profile with the grid's; how many events or references it holds.
-fn assert_equal(collected: CollectedProfile, expected: &PointProfiles) -> u64 {
-    let point = expected.point;
-    match collected {
-        CollectedProfile::Nothing => panic!("{point}: nothing collected"),
-        CollectedProfile::Method { addresses, lost } => {
-            assert_eq!(lost, 0);
-            assert_eq!(addresses, expected.addresses, "{point}");
-            addresses.total()
-        }
-        CollectedProfile::CallPair { call_pairs, lost } => {
-            assert_eq!(lost, 0);
-            assert_eq!(call_pairs, expected.call_pairs, "{point}");
-            call_pairs.total()
-        }
-        CollectedProfile::DataStream(recorder) => {
-            let stream = expected.stream.clone().unwrap();
-            assert_eq!(recorder.references(), stream.references(), "{point}");
-            assert_eq!(recorder.bursts(), stream.bursts(), "{point}");
-            assert_eq!(recorder.digest(), stream.digest(), "{point}");
-            let references = recorder.references();
-            assert_eq!(recorder.finish(), stream.finish(), "{point}");
-            references
-        }
-    }
-}
 
 /// Collects every kind at every point and compares with the grid after `limit` instructions.
 fn compare(

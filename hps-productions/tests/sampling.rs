@@ -7,8 +7,11 @@ use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_productions::files::{
     self, FIGURE4_PREAMBLE, FIGURE4_PRINTED, FRAMEWORK, HOT_METHOD, ProductionFile,
 };
-use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
+use hps_productions::{
+    CollectedProfile, Collector, CollectorError, CollectorOptions, SamplePoint, Scheme,
+};
 use hps_profile::ProfileKind;
+use hps_sim_core::inst::reg;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
 use hps_sim_core::probe::NoProbe;
@@ -96,11 +99,14 @@ fn the_printed_framework_does_not() {
 
 #[test]
 fn sampling_changes_in_the_middle_of_a_run() {
-    for isa in Isa::ALL {
+    for (scheme, isa) in [Scheme::Hps, Scheme::PlainDise]
+        .into_iter()
+        .flat_map(|scheme| Isa::ALL.map(|isa| (scheme, isa)))
+    {
         let first = SamplePoint::new(2, 8).unwrap();
-        let then = SamplePoint::new(5, 5).unwrap();
-        let collector =
-            Collector::new(ProfileKind::Method, first, &CollectorOptions::default()).unwrap();
+        let then = SamplePoint::new(4, 6).unwrap();
+        let kinds = [ProfileKind::Method];
+        let collector = Collector::of(scheme, &kinds, first, &CollectorOptions::default()).unwrap();
         let program = calls(isa);
         let mut process = assembly(isa, &program);
         let engine = collector.install(&mut process).unwrap();
@@ -111,14 +117,35 @@ fn sampling_changes_in_the_middle_of_a_run() {
         };
         // Each call is two instructions: 35 events, in the middle of the fourth period.
         machine.run(&mut NoProbe, 70);
-        assert_eq!(total(&machine), 6);
-        for (register, value) in then.registers() {
-            machine.process.hart.r[usize::from(register)] = value;
-        }
+        assert_eq!(total(&machine), 6, "{scheme}");
+        collector
+            .set_point(&mut machine.process.hart.r, then)
+            .unwrap();
         // The fourth period ends as it began, at event 40; the other 60 are six periods of the new kind.
         finish(&mut machine, 0);
-        assert_eq!(total(&machine), 8 + 6 * 5);
+        assert_eq!(total(&machine), 8 + 6 * 4, "{scheme}");
     }
+}
+
+#[test]
+fn impossible_changes_are_refused() {
+    let of = |kinds: &[ProfileKind], sparsity| {
+        let point = SamplePoint::new(1, sparsity).unwrap();
+        Collector::of(Scheme::Hps, kinds, point, &CollectorOptions::default()).unwrap()
+    };
+    let mut regs = [0; reg::COUNT];
+    let mut change = |collector: &Collector, burst, sparsity| {
+        collector.set_point(&mut regs, SamplePoint { burst, sparsity })
+    };
+    let streams = of(&[ProfileKind::DataStream], 99);
+    assert!(change(&streams, 10, 90).is_ok());
+    assert!(change(&streams, 0, 90).is_err());
+    assert_eq!(
+        change(&streams, 1, 0),
+        Err(CollectorError::Change { from: 99, to: 0 })
+    );
+    assert!(change(&of(&[ProfileKind::DataStream], 0), 1, 99).is_err());
+    assert!(change(&of(&[ProfileKind::Method], 99), 1, 0).is_ok());
 }
 
 #[test]

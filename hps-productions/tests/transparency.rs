@@ -5,17 +5,21 @@ mod common;
 use common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions};
 use hps_productions::files::{self, IDENTITY};
-use hps_productions::{Collector, CollectorError, CollectorOptions, SamplePoint};
+use hps_productions::{Collector, CollectorError, CollectorOptions, SamplePoint, Scheme};
 use hps_profile::ProfileKind;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Machine;
 use hps_sim_core::process::Process;
 
-const KINDS: [ProfileKind; 3] = [
-    ProfileKind::Method,
-    ProfileKind::CallPair,
-    ProfileKind::DataStream,
-];
+/// Each profile alone, and all of them together, in every scheme.
+fn schemes_and_kinds() -> Vec<(Scheme, Vec<ProfileKind>)> {
+    let kinds = KINDS
+        .map(|kind| vec![kind])
+        .into_iter()
+        .chain([KINDS.to_vec()]);
+    let each = |kinds: Vec<_>| Scheme::ALL.map(|scheme| (scheme, kinds.clone()));
+    kinds.flat_map(each).collect()
+}
 
 fn assert_untouched(plain: &Process, profiled: &Process) {
     assert_eq!(program_registers(plain), program_registers(profiled));
@@ -33,19 +37,23 @@ fn a_whole_run_is_the_same_with_every_profile() {
             String::from_utf8_lossy(plain.process.os.captured_stdout()),
             expected
         );
-        for kind in KINDS {
+        for scheme in Scheme::ALL {
+            let kinds = KINDS;
             let point = SamplePoint::from_frequency(10, 100).unwrap();
             let options = CollectorOptions {
                 streams: None,
                 ..CollectorOptions::default()
             };
-            let collector = Collector::new(kind, point, &options).unwrap();
+            let collector = Collector::of(scheme, &kinds, point, &options).unwrap();
             let mut process = workload(isa, "ray");
             let engine = collector.install(&mut process).unwrap();
             let mut machine = Machine::with_editor(process, engine);
             finish(&mut machine, 0);
             assert!(machine.retired.handler > 0);
-            assert_eq!(machine.retired.program, plain.retired.program, "{kind}");
+            assert_eq!(
+                machine.retired.program, plain.retired.program,
+                "{scheme} {kinds:?}"
+            );
             assert_untouched(&plain.process, &machine.process);
         }
     }
@@ -56,7 +64,10 @@ fn every_register_survives_every_handler() {
     for isa in Isa::ALL {
         let mut plain = Machine::new(assembly(isa, mixed(isa)));
         finish(&mut plain, 7);
-        for kind in KINDS {
+        for ((scheme, kinds), sparsity) in schemes_and_kinds()
+            .into_iter()
+            .flat_map(|which| [(which.clone(), 0), (which, 3)])
+        {
             // The smallest tables: every path through the handlers is taken.
             let options = CollectorOptions {
                 method_slots: 1,
@@ -64,7 +75,8 @@ fn every_register_survives_every_handler() {
                 buffer_entries: 1,
                 ..CollectorOptions::default()
             };
-            let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options).unwrap();
+            let point = SamplePoint::new(2, sparsity).unwrap();
+            let collector = Collector::of(scheme, &kinds, point, &options).unwrap();
             let mut process = assembly(isa, mixed(isa));
             let engine = collector.install(&mut process).unwrap();
             let mut machine = Machine::with_editor(process, engine);

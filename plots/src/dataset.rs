@@ -36,6 +36,46 @@ pub(crate) struct Mean {
     pub programs: usize,
 }
 
+/// How values of several programs lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub mean: f64,
+    pub low: f64,
+    pub lower_quartile: f64,
+    pub upper_quartile: f64,
+    pub high: f64,
+    /// Programs that had a value.
+    pub programs: usize,
+}
+
+impl Spread {
+    /// None without values.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
+        values.sort_by(f64::total_cmp);
+        let (low, high) = (*values.first()?, *values.last()?);
+        // Between the two nearest values, as spreadsheets do.
+        let quantile = |part: f64| {
+            let at = part * (values.len() - 1) as f64;
+            let below = values[at.floor() as usize];
+            below + (values[at.ceil() as usize] - below) * at.fract()
+        };
+        Some(Spread {
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            low,
+            lower_quartile: quantile(0.25),
+            upper_quartile: quantile(0.75),
+            high,
+            programs: values.len(),
+        })
+    }
+
+    /// What a picture of it needs room for.
+    pub(crate) fn marks(&self) -> [f64; 3] {
+        [self.lower_quartile, self.mean, self.upper_quartile]
+    }
+}
+
 /// Rows that may be compared with each other: one version, machine and instruction set, and one
 /// input for each program.
 #[derive(Debug)]
@@ -207,6 +247,12 @@ impl<'a> KindData<'a> {
         })
     }
 
+    /// How the programs that have a value at a point lie.
+    pub(crate) fn spread(&self, metric: Metric, burst: u64, one_in: u64) -> Option<Spread> {
+        let programs = 0..self.programs.len();
+        Spread::of(programs.filter_map(|p| self.value(metric, p, burst, one_in)))
+    }
+
     /// The mean accuracy and overhead over the programs that have both at a point.
     pub(crate) fn mean_pair(&self, burst: u64, one_in: u64) -> Option<(f64, f64)> {
         let pairs: Vec<(f64, f64)> = (0..self.programs.len())
@@ -278,4 +324,19 @@ fn names(programs: &[Program<'_>]) -> Vec<String> {
             name
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_those_of_the_textbook() {
+        let spread = Spread::of([4.0, 1.0, 3.0, 2.0, 10.0]).expect("values");
+        assert_eq!((spread.low, spread.high, spread.mean), (1.0, 10.0, 4.0));
+        assert_eq!((spread.lower_quartile, spread.upper_quartile), (2.0, 4.0));
+        let two = Spread::of([1.0, 2.0, f64::NAN]).expect("values");
+        assert_eq!((two.lower_quartile, two.programs), (1.25, 2));
+        assert_eq!(Spread::of([]), None);
+    }
 }

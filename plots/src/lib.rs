@@ -4,7 +4,8 @@
 //! [`read_results`] reads a sweep's rows, [`summary_table`] prints them, [`isa_table`] puts
 //! instruction sets side by side, [`to_csv`] exports them and
 //! [`write_report`] draws them as the HPS paper does (its Figures 8 to 10, and burst × frequency
-//! maps). [`figures`] has diagrams for other callers, such as CPI stacks.
+//! maps). [`write_reproduction`] writes the paper's whole evaluation, chapter by chapter.
+//! [`figures`] has diagrams for other callers, such as CPI stacks.
 //!
 //! A picture is drawn once, with plotters, as SVG; its PNG is that SVG rendered by resvg, so the two
 //! cannot differ. Both measure and render text in an embedded DejaVu Sans and need no installed
@@ -12,6 +13,7 @@
 
 mod axis;
 mod canvas;
+mod chapter;
 mod csv;
 mod dataset;
 mod error;
@@ -21,9 +23,11 @@ mod html;
 mod isas;
 mod read;
 mod report;
+mod reproduction;
 mod style;
 mod table;
 
+pub use chapter::{Chapter, ChapterTable};
 pub use csv::to_csv;
 pub use error::PlotError;
 pub use figure::Figure;
@@ -34,4 +38,5 @@ pub use html::ReportInfo;
 pub use isas::isa_table;
 pub use read::{ResultsFile, read_results, read_rows};
 pub use report::{ReportFiles, write_report};
+pub use reproduction::{claims_text, write_reproduction};
 pub use table::summary_table;

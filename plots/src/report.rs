@@ -10,6 +10,7 @@ use hps_experiments::Row;
 use crate::PlotError;
 use crate::csv::to_csv;
 use crate::dataset::{DataSet, group};
+use crate::figure::Figure;
 use crate::figures::{SweepFigure, sweep_figures};
 use crate::html::{ReportInfo, Section, page};
 
@@ -41,12 +42,13 @@ pub fn write_report(dir: &Path, rows: &[Row], info: &ReportInfo) -> Result<Repor
     write_whole(&csv, to_csv(rows)?.as_bytes())?;
     let sets = group(rows);
     let sections = draw(&sets)?;
-    let drawn: Vec<&SweepFigure> = sections
+    let drawn: Vec<(&str, &Figure)> = sections
         .iter()
         .flat_map(|s| &s.kinds)
         .flat_map(|(_, figures)| figures)
+        .map(|f: &SweepFigure| (f.name.as_str(), &f.figure))
         .collect();
-    let figures = write_figures(&folder, &drawn)?;
+    let figures = write_pictures(&folder, &drawn)?;
     let html = dir.join("report.html");
     write_whole(&html, page(&sections, info).as_bytes())?;
     Ok(ReportFiles { html, csv, figures })
@@ -70,8 +72,11 @@ fn draw<'a>(sets: &'a [DataSet<'a>]) -> Result<Vec<Section<'a>>, PlotError> {
     Ok(sections)
 }
 
-/// Writes the pictures, rendering bitmaps on all processors.
-fn write_figures(folder: &Path, drawn: &[&SweepFigure]) -> Result<Vec<PathBuf>, PlotError> {
+/// Writes pictures under their names, rendering bitmaps on all processors.
+pub(crate) fn write_pictures(
+    folder: &Path,
+    drawn: &[(&str, &Figure)],
+) -> Result<Vec<PathBuf>, PlotError> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = drawn.len().div_ceil(workers).max(1);
     let parts: Vec<Result<Vec<PathBuf>, PlotError>> = thread::scope(|scope| {
@@ -93,11 +98,14 @@ fn write_figures(folder: &Path, drawn: &[&SweepFigure]) -> Result<Vec<PathBuf>, 
     Ok(parts?.into_iter().flatten().collect())
 }
 
-fn write_figure(folder: &Path, figure: &SweepFigure) -> Result<[PathBuf; 2], PlotError> {
-    let svg = folder.join(format!("{}.svg", figure.name));
-    let png = folder.join(format!("{}.png", figure.name));
-    write_whole(&svg, figure.figure.svg().as_bytes())?;
-    write_whole(&png, &figure.figure.png()?)?;
+fn write_figure(
+    folder: &Path,
+    (name, figure): &(&str, &Figure),
+) -> Result<[PathBuf; 2], PlotError> {
+    let svg = folder.join(format!("{name}.svg"));
+    let png = folder.join(format!("{name}.png"));
+    write_whole(&svg, figure.svg().as_bytes())?;
+    write_whole(&png, &figure.png()?)?;
     Ok([svg, png])
 }
 

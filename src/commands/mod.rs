@@ -6,6 +6,7 @@ mod doctor;
 mod machine;
 mod profile;
 mod programs;
+mod reproduce;
 mod run;
 pub mod shim;
 mod sweep;
@@ -17,6 +18,7 @@ use crate::cli::{Cli, Command};
 pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Dise(command) => dise::dise(&command),

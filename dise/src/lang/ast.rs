@@ -11,7 +11,7 @@ pub enum Expr {
     Name(Name),
     /// `-e`.
     Negate(Box<Expr>, usize),
-    /// `a + b`, `a - b` or `a * b`; the offset is that of the operator.
+    /// `a + b`, `a - b`, `a * b` or `a / b`; the offset is that of the operator.
     Binary(Box<Expr>, char, Box<Expr>, usize),
 }
 
@@ -128,6 +128,8 @@ pub struct File {
     pub handlers: Vec<(Name, Vec<Line>)>,
     /// `data NAME size align;`
     pub data: Vec<(Name, Expr, Expr)>,
+    /// `fragment NAME { ... }`
+    pub fragments: Vec<(Name, Vec<Line>)>,
     /// Labelled sequences.
     pub sequences: Vec<(Name, SequenceBody)>,
     /// Labelled conditional control.
@@ -151,6 +153,7 @@ impl File {
             counters: Vec::new(),
             handlers: Vec::new(),
             data: Vec::new(),
+            fragments: Vec::new(),
             sequences: Vec::new(),
             controls: Vec::new(),
             productions: Vec::new(),
@@ -160,7 +163,7 @@ impl File {
 
     /// How much has been said so far.
     #[must_use]
-    pub fn mark(&self) -> [usize; 11] {
+    pub fn mark(&self) -> [usize; 12] {
         [
             self.consts.len(),
             self.params.len(),
@@ -169,6 +172,7 @@ impl File {
             self.counters.len(),
             self.handlers.len(),
             self.data.len(),
+            self.fragments.len(),
             self.sequences.len(),
             self.controls.len(),
             self.productions.len(),
@@ -177,7 +181,7 @@ impl File {
     }
 
     /// Forgets what was said after a mark.
-    pub fn truncate(&mut self, mark: [usize; 11]) {
+    pub fn truncate(&mut self, mark: [usize; 12]) {
         let [
             consts,
             params,
@@ -186,6 +190,7 @@ impl File {
             counters,
             handlers,
             data,
+            fragments,
             sequences,
             controls,
             productions,
@@ -198,6 +203,7 @@ impl File {
         self.counters.truncate(counters);
         self.handlers.truncate(handlers);
         self.data.truncate(data);
+        self.fragments.truncate(fragments);
         self.sequences.truncate(sequences);
         self.controls.truncate(controls);
         self.productions.truncate(productions);

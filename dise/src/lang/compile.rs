@@ -8,6 +8,7 @@ use hps_sim_core::inst::OpClass;
 use crate::config::MAX_SEQUENCE;
 use crate::error::{Diagnostic, DiseError};
 use crate::lang::ast::{Control, File, Replacement, SequenceBody};
+use crate::lang::fragments::Fragments;
 use crate::lang::layout::place;
 use crate::lang::lower::Lowering;
 use crate::lang::parser::dise_register;
@@ -50,13 +51,14 @@ pub(crate) fn compile(files: &[Arc<File>], options: &LoadOptions) -> Result<Comp
         .filter(|file| !file.productions.is_empty())
         .count()
         > 1;
+    let fragments = Fragments::collect(&files)?;
     for file in &files {
         let prefix = if several {
             format!("{}:", stem(&file.source.name))
         } else {
             String::new()
         };
-        FileCompiler::new(file, &out.symbols)?.productions(&prefix, &mut out)?;
+        FileCompiler::new(file, &out.symbols, &fragments)?.productions(&prefix, &mut out)?;
     }
     initial_values(&files, &mut out)?;
     Ok(out)
@@ -132,13 +134,18 @@ pub(crate) fn counter_registers(tables: &Tables) -> impl Iterator<Item = u8> + '
 /// Resolves the labels of one file.
 struct FileCompiler<'a> {
     file: &'a File,
+    fragments: &'a Fragments<'a>,
     symbols: Symbols,
     sequences: BTreeMap<&'a str, Sequence>,
     controls: BTreeMap<&'a str, Vec<Micro>>,
 }
 
 impl<'a> FileCompiler<'a> {
-    fn new(file: &'a File, symbols: &Symbols) -> Result<Self, DiseError> {
+    fn new(
+        file: &'a File,
+        symbols: &Symbols,
+        fragments: &'a Fragments<'a>,
+    ) -> Result<Self, DiseError> {
         let labels = file.productions.iter().map(|p| &p.name);
         unique(
             &file.source,
@@ -148,6 +155,7 @@ impl<'a> FileCompiler<'a> {
         )?;
         let mut compiler = FileCompiler {
             file,
+            fragments,
             symbols: symbols.clone(),
             sequences: BTreeMap::new(),
             controls: BTreeMap::new(),
@@ -257,7 +265,8 @@ impl<'a> FileCompiler<'a> {
     fn sequence(&self, body: &SequenceBody, owner: &Name) -> Result<Sequence, DiseError> {
         match body {
             SequenceBody::Lines(lines) => {
-                sequence::assemble(lines, owner.at, &self.file.source, &self.symbols)
+                let lines = self.fragments.expand(lines, &self.file.source)?;
+                sequence::assemble(&lines, owner.at, &self.file.source, &self.symbols)
                     .map(Sequence::new)
             }
             SequenceBody::Compose(parts) => {

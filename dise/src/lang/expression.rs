@@ -1,4 +1,4 @@
-//! Numeric expressions: `+`, `-`, `*`, parentheses.
+//! Numeric expressions: `+`, `-`, `*`, `/`, parentheses.
 
 use crate::error::DiseError;
 use crate::lang::ast::Expr;
@@ -39,7 +39,7 @@ impl Parser {
 
     fn term(&mut self) -> Result<Expr, DiseError> {
         let mut left = self.primary()?;
-        while let Some(op) = self.operator(&["*"]) {
+        while let Some(op) = self.operator(&["*", "/"]) {
             let right = self.primary()?;
             left = Expr::Binary(Box::new(left), op.0, Box::new(right), op.1);
         }

@@ -31,7 +31,7 @@ pub struct Token {
     pub first_of_line: bool,
 }
 
-const MARKS: [(&str, &str); 21] = [
+const MARKS: [(&str, &str); 22] = [
     ("⇒", "=>"),
     ("=>", "=>"),
     ("==", "=="),
@@ -52,6 +52,7 @@ const MARKS: [(&str, &str); 21] = [
     ("+", "+"),
     ("-", "-"),
     ("*", "*"),
+    ("/", "/"),
     ("}", "}"),
 ];
 

@@ -8,7 +8,7 @@
 //! | [`parser`], `expression`, `pattern_parser` | tokens to that |
 //! | `symbols` | constants, parameters, registers, addresses; expressions |
 //! | `lower` | patterns to pattern-table entries |
-//! | `operands`, `shorthand`, `sequence` | replacement sequences |
+//! | `operands`, `shorthand`, `fragments`, `sequence` | replacement sequences |
 //! | `handler`, `constant`, `layout` | handlers to guest code, and where it lies |
 //! | `compile` | a whole set of files |
 
@@ -16,6 +16,7 @@ pub mod ast;
 pub(crate) mod compile;
 pub(crate) mod constant;
 mod expression;
+mod fragments;
 mod handler;
 mod layout;
 pub mod lexer;

@@ -10,8 +10,8 @@ use crate::lang::lexer::{Kind, Token, tokens};
 use crate::lang::source::{Name, Source, nearest};
 
 /// Words that start a definition.
-pub const KEYWORDS: [&str; 8] = [
-    "const", "param", "register", "init", "counter", "handler", "data", "isa",
+pub const KEYWORDS: [&str; 9] = [
+    "const", "param", "register", "init", "counter", "handler", "fragment", "data", "isa",
 ];
 
 /// How deep expressions and patterns may be nested.
@@ -378,6 +378,17 @@ impl Parser {
                 let block = self.next();
                 let lines = block_lines(&self.file.source, &block);
                 self.file.handlers.push((name, lines));
+                self.accept(";");
+                return Ok(());
+            }
+            "fragment" => {
+                let name = self.name("the name of the fragment")?;
+                if self.peek().kind != Kind::Block {
+                    return Err(self.unexpected("`{` and the fragment's instructions"));
+                }
+                let block = self.next();
+                let lines = block_lines(&self.file.source, &block);
+                self.file.fragments.push((name, lines));
                 self.accept(";");
                 return Ok(());
             }

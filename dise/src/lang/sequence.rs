@@ -12,7 +12,7 @@ use hps_sim_core::isa::Isa;
 
 use crate::config::MAX_SEQUENCE;
 use crate::error::DiseError;
-use crate::lang::ast::Line;
+use crate::lang::fragments::Placed;
 use crate::lang::operands::{Bank, Operands, Piece};
 use crate::lang::parser::is_trigger;
 use crate::lang::shorthand;
@@ -22,7 +22,7 @@ use crate::tables::{ImmediateSource, RegisterSource, Template};
 
 /// Assembles the lines of a sequence that starts at `at`.
 pub(super) fn assemble(
-    lines: &[Line],
+    lines: &[Placed<'_>],
     at: usize,
     source: &Source,
     symbols: &Symbols,
@@ -30,10 +30,10 @@ pub(super) fn assemble(
     let mut labels = BTreeMap::new();
     let mut count = 0;
     for line in lines {
-        for label in &line.labels {
+        for label in line.labels {
             if labels.insert(label.text.as_str(), count).is_some() {
                 let message = format!("label `{}` is defined twice in this sequence", label.text);
-                return Err(source.error(label.at, message));
+                return Err(line.source.error(label.at, message));
             }
         }
         count += usize::from(!line.text.is_empty());
@@ -47,21 +47,25 @@ pub(super) fn assemble(
             format!("this sequence has {count} instructions, at most {MAX_SEQUENCE} are possible");
         return Err(source.error_help(at, message, "move work to a handler"));
     }
-    let context = Context {
-        operands: Operands { symbols, source },
-        labels,
-        count,
-    };
-    lines
-        .iter()
-        .filter(|line| !line.text.is_empty())
-        .map(|line| context.line(line))
+    let labels = &labels;
+    let instructions = lines.iter().filter(|line| !line.text.is_empty());
+    instructions
+        .map(|line| {
+            let source = line.source;
+            let operands = Operands { symbols, source };
+            let context = Context {
+                operands,
+                labels,
+                count,
+            };
+            context.line(line)
+        })
         .collect()
 }
 
 struct Context<'a> {
     operands: Operands<'a>,
-    labels: BTreeMap<&'a str, usize>,
+    labels: &'a BTreeMap<&'a str, usize>,
     count: usize,
 }
 
@@ -79,9 +83,9 @@ impl Context<'_> {
         self.operands.source
     }
 
-    fn line(&self, line: &Line) -> Result<Template, DiseError> {
+    fn line(&self, line: &Placed<'_>) -> Result<Template, DiseError> {
         let piece = Piece {
-            text: &line.text,
+            text: line.text,
             at: line.at,
         };
         let (mnemonic, rest) = piece.split_mnemonic();

@@ -189,9 +189,13 @@ impl Symbols {
             }
             Expr::Binary(left, op, right, at) => {
                 let (left, right) = (self.evaluate(left, source)?, self.evaluate(right, source)?);
+                if *op == '/' && right == 0 {
+                    return Err(source.error(*at, "division by zero"));
+                }
                 let value = match op {
                     '+' => left.checked_add(right),
                     '-' => left.checked_sub(right),
+                    '/' => left.checked_div(right),
                     _ => left.checked_mul(right),
                 };
                 value.ok_or_else(|| source.error(*at, "the value does not fit 64 bits"))

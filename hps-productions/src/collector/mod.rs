@@ -15,8 +15,10 @@ use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
 use crate::counts::AddressCounts;
-use crate::files::{self, FRAMEWORK, ProductionFile};
+use crate::files;
 use crate::point::{SamplePoint, SamplePointError};
+use crate::random;
+use crate::scheme::Scheme;
 use crate::stream::StreamRecorder;
 use read::Accumulator;
 
@@ -63,6 +65,17 @@ pub enum CollectorError {
         /// The address behind them.
         end: u64,
     },
+    /// A change of sampling that the trace cannot show.
+    #[error(
+        "a trace that is sampled cannot become an exhaustive one, nor the other way round, while the program \
+         runs: the sparsity was {from} at the beginning and would be {to}"
+    )]
+    Change {
+        /// The sparsity that the run started with.
+        from: u64,
+        /// The sparsity that was asked for.
+        to: u64,
+    },
     /// The process has no such memory, or the wrong one.
     #[error(
         "guest memory at {addr:#x} cannot be read: the collector is not installed in this process"
@@ -87,6 +100,8 @@ pub struct CollectorOptions {
     /// How data streams are analyzed. None: only the number of references and the digest of their
     /// sequence are kept.
     pub streams: Option<StreamConfig>,
+    /// What a randomized sampling period is drawn with ([`Scheme::Randomized`]).
+    pub seed: u64,
 }
 
 impl Default for CollectorOptions {
@@ -97,6 +112,7 @@ impl Default for CollectorOptions {
             pair_slots: 16384,
             buffer_entries: 8192,
             streams: Some(StreamConfig::default()),
+            seed: 1,
         }
     }
 }
@@ -127,17 +143,17 @@ impl CollectorOptions {
         Ok(())
     }
 
-    /// The parameters of a profile type's production file.
-    fn params(&self, kind: Option<ProfileKind>) -> Option<(&'static str, i64)> {
-        Some(match kind? {
+    /// The parameter of a profile type's handler.
+    fn param(&self, kind: ProfileKind) -> (&'static str, i64) {
+        match kind {
             ProfileKind::Method => ("method_slots", self.method_slots as i64),
             ProfileKind::CallPair => ("pair_slots", self.pair_slots as i64),
             ProfileKind::DataStream => ("buffer_entries", self.buffer_entries as i64),
-        })
+        }
     }
 }
 
-/// The sampling framework and a profile type, ready to be installed.
+/// A sampling framework and profile types, ready to be installed.
 ///
 /// ```text
 /// let collector = Collector::new(ProfileKind::Method, point, &options)?;
@@ -151,7 +167,8 @@ impl CollectorOptions {
 /// instruction set's handlers are installed.
 #[derive(Clone, Debug)]
 pub struct Collector {
-    kind: Option<ProfileKind>,
+    scheme: Scheme,
+    kinds: Vec<ProfileKind>,
     point: SamplePoint,
     dise: DiseConfig,
     streams: Option<StreamConfig>,
@@ -184,7 +201,7 @@ pub enum CollectedProfile {
 }
 
 impl Collector {
-    /// Loads the framework with the productions of a profile type.
+    /// Loads the framework of HPS with the productions of a profile type.
     ///
     /// # Errors
     /// An impossible point, table size or engine.
@@ -193,15 +210,10 @@ impl Collector {
         point: SamplePoint,
         options: &CollectorOptions,
     ) -> Result<Self, CollectorError> {
-        Self::build(
-            Some(kind),
-            &[FRAMEWORK, ProductionFile::of_kind(kind)],
-            point,
-            options,
-        )
+        Self::of(Scheme::Hps, &[kind], point, options)
     }
 
-    /// Loads the framework alone: it decides when to sample and samples nothing. What it costs is
+    /// Loads the framework of HPS alone: it decides when to sample and samples nothing. What it costs is
     /// the basic overhead.
     ///
     /// # Errors
@@ -211,24 +223,41 @@ impl Collector {
             dise: dise.clone(),
             ..CollectorOptions::default()
         };
-        Self::build(None, &[FRAMEWORK], point, &options)
+        Self::of(Scheme::Hps, &[], point, &options)
     }
 
-    fn build(
-        kind: Option<ProfileKind>,
-        files: &[ProductionFile],
+    /// Loads the framework of a scheme with the productions of any profile types, merged where they
+    /// want the same instructions. Each profile is what it would be if it were collected alone. Without
+    /// profile types it is the framework alone; one that is named twice is collected once.
+    ///
+    /// # Errors
+    /// An impossible point, table size or engine.
+    pub fn of(
+        scheme: Scheme,
+        kinds: &[ProfileKind],
         point: SamplePoint,
         options: &CollectorOptions,
     ) -> Result<Self, CollectorError> {
-        point.validate()?;
+        scheme.validate(point)?;
         options.validate()?;
+        let mut distinct: Vec<ProfileKind> = Vec::new();
+        for &kind in kinds {
+            if !distinct.contains(&kind) {
+                distinct.push(kind);
+            }
+        }
+        let kinds = distinct;
+        let files = scheme.files(&kinds);
         let sampling = [
             ("sparsity", point.sparsity as i64),
             ("burst", point.burst as i64),
         ];
+        let seed = (scheme == Scheme::Randomized)
+            .then(|| ("seed", random::first_state(options.seed) as i64));
         let params: HashMap<String, i64> = sampling
             .into_iter()
-            .chain(options.params(kind))
+            .chain(seed)
+            .chain(kinds.iter().map(|&kind| options.param(kind)))
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
         let load = |isa| -> Result<ProductionSet, CollectorError> {
@@ -237,7 +266,7 @@ impl Collector {
                 isa,
                 ..LoadOptions::default()
             };
-            let set = files::load(files, &load)?;
+            let set = files::load(&files, &load)?;
             // Found now rather than at installation.
             set.engine(&options.dise)?;
             Ok(set)
@@ -245,7 +274,8 @@ impl Collector {
         let sets = [load(Isa::ALL[0])?, load(Isa::ALL[1])?];
         let accumulator = Accumulator::new(options.streams.as_ref(), point)?;
         Ok(Collector {
-            kind,
+            scheme,
+            kinds,
             point,
             dise: options.dise.clone(),
             streams: options.streams.clone(),
@@ -254,17 +284,54 @@ impl Collector {
         })
     }
 
-    /// What is collected; none for the framework alone.
+    /// How it decides what is sampled.
     #[must_use]
-    pub fn kind(&self) -> Option<ProfileKind> {
-        self.kind
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
-    /// The sampling point that the run starts with. [`SamplePoint::registers`] says how to change
-    /// it in the middle of a run.
+    /// What is collected first; none for the framework alone.
+    #[must_use]
+    pub fn kind(&self) -> Option<ProfileKind> {
+        self.kinds.first().copied()
+    }
+
+    /// Everything that is collected, in the order in which it was asked for.
+    #[must_use]
+    pub fn kinds(&self) -> &[ProfileKind] {
+        &self.kinds
+    }
+
+    /// The sampling point that the run starts with.
     #[must_use]
     pub fn point(&self) -> SamplePoint {
         self.point
+    }
+
+    /// Changes burst length and sparsity while the program runs. It takes effect at the end of the burst
+    /// that runs or comes next ([`Scheme::registers`]).
+    ///
+    /// `regs` are the registers between two instructions of the program: those of a functional machine
+    /// that stopped at a limit (`machine.process.hart.r`), or of a core behind `drain_to_boundary`
+    /// (`core.process.hart.r`). At the same instruction the change has the same effect on both.
+    ///
+    /// # Errors
+    /// An impossible point; with data streams also a change between a sparsity of 0, whose trace is one
+    /// burst, and any other.
+    pub fn set_point(
+        &self,
+        regs: &mut [u64; reg::COUNT],
+        point: SamplePoint,
+    ) -> Result<(), CollectorError> {
+        self.scheme.validate(point)?;
+        let (from, to) = (self.point.sparsity, point.sparsity);
+        if self.kinds.contains(&ProfileKind::DataStream) && (from == 0) != (to == 0) {
+            return Err(CollectorError::Change { from, to });
+        }
+        for (register, value) in self.scheme.registers(point) {
+            regs[usize::from(register)] = value;
+        }
+        Ok(())
     }
 
     /// The productions for programs of an instruction set.
@@ -354,8 +421,8 @@ impl Collector {
         Ok(())
     }
 
-    /// What was collected so far. Reads guest memory and changes nothing, so that it may be called
-    /// in the middle of a run.
+    /// What was collected so far, of the first profile type. Reads guest memory and changes nothing, so
+    /// that it may be called in the middle of a run.
     ///
     /// # Errors
     /// If the collector is not installed in this process.
@@ -372,17 +439,49 @@ impl Collector {
         mem: &Memory,
         regs: &[u64; reg::COUNT],
     ) -> Result<CollectedProfile, CollectorError> {
-        Ok(match self.kind {
-            None => CollectedProfile::Nothing,
-            Some(ProfileKind::Method) => {
+        match self.kind() {
+            None => Ok(CollectedProfile::Nothing),
+            Some(kind) => self.read_kind(kind, mem, regs),
+        }
+    }
+
+    /// Everything that was collected so far, in the order of [`Collector::kinds`]. Changes nothing.
+    ///
+    /// # Errors
+    /// If the collector is not installed in this process.
+    pub fn read_all(&self, process: &Process) -> Result<Vec<CollectedProfile>, CollectorError> {
+        self.read_all_from(&process.mem, &process.hart.r)
+    }
+
+    /// As [`Collector::read_all`], from memory and architectural registers that a pipeline shows.
+    ///
+    /// # Errors
+    /// If the collector is not installed in this memory.
+    pub fn read_all_from(
+        &self,
+        mem: &Memory,
+        regs: &[u64; reg::COUNT],
+    ) -> Result<Vec<CollectedProfile>, CollectorError> {
+        let kinds = self.kinds.iter();
+        kinds.map(|&kind| self.read_kind(kind, mem, regs)).collect()
+    }
+
+    fn read_kind(
+        &self,
+        kind: ProfileKind,
+        mem: &Memory,
+        regs: &[u64; reg::COUNT],
+    ) -> Result<CollectedProfile, CollectorError> {
+        Ok(match kind {
+            ProfileKind::Method => {
                 let (addresses, lost) = read::methods(&self.area_bytes("HotMethod_table", mem)?);
                 CollectedProfile::Method { addresses, lost }
             }
-            Some(ProfileKind::CallPair) => {
+            ProfileKind::CallPair => {
                 let (call_pairs, lost) = read::call_pairs(&self.area_bytes("CallPair_table", mem)?);
                 CollectedProfile::CallPair { call_pairs, lost }
             }
-            Some(ProfileKind::DataStream) => {
+            ProfileKind::DataStream => {
                 let mut accumulator = self.lock().clone();
                 let bytes = self.area_bytes("DataStream_buffer", mem)?;
                 let start = self
@@ -428,18 +527,22 @@ mod tests {
 
     #[test]
     fn tables_and_registers_are_the_same_for_every_instruction_set() {
-        for kind in [
+        let kinds = [
             ProfileKind::Method,
             ProfileKind::CallPair,
             ProfileKind::DataStream,
-        ] {
-            let point = SamplePoint::EXHAUSTIVE;
-            let collector = Collector::new(kind, point, &CollectorOptions::default());
-            let [first, second] = collector.map(|c| c.sets).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(first.data_areas(), second.data_areas());
-            assert_eq!(first.data_areas().len(), 1);
-            assert_eq!(first.dise_register_init(), second.dise_register_init());
-            assert_ne!(first.handler_image(), second.handler_image());
+        ];
+        for scheme in Scheme::ALL {
+            for count in [1, 2, 3] {
+                let of = &kinds[3 - count..];
+                let point = SamplePoint::EXHAUSTIVE;
+                let collector = Collector::of(scheme, of, point, &CollectorOptions::default());
+                let [first, second] = collector.map(|c| c.sets).unwrap_or_else(|e| panic!("{e}"));
+                assert_eq!(first.data_areas(), second.data_areas());
+                assert_eq!(first.data_areas().len(), count);
+                assert_eq!(first.dise_register_init(), second.dise_register_init());
+                assert_ne!(first.handler_image(), second.handler_image());
+            }
         }
     }
 }

@@ -10,19 +10,26 @@ use hps_sim_core::hart::Hart;
 
 use super::Collector;
 use crate::point::{COUNTER_MAX, SAMPLE_FREQ};
+use crate::scheme::Scheme;
 
 impl Collector {
     /// Makes a run of `other`, a collector of the same profile and burst length with the same or a
     /// greater sparsity, one of this collector from the beginning. False if an event has been sampled
-    /// (or may have been, on a path still in flight) or the collectors differ in more than sparsity:
-    /// then nothing is changed.
+    /// (or may have been, on a path still in flight) or the collectors differ in more than sparsity,
+    /// or if one of them is not of [`Scheme::Hps`], whose state is a counter alone: then nothing is changed.
     ///
     /// The engine is that of a duplicate, since it gets this collector's consumer.
     #[must_use]
     pub fn take_over(&self, other: &Self, hart: &mut Hart, engine: &mut DiseEngine) -> bool {
-        let is_same = (self.kind, self.point.burst, &self.dise, self.guest_range())
-            == (
-                other.kind,
+        let same_scheme = self.scheme == Scheme::Hps && other.scheme == Scheme::Hps;
+        let is_same = same_scheme
+            && (
+                &self.kinds,
+                self.point.burst,
+                &self.dise,
+                self.guest_range(),
+            ) == (
+                &other.kinds,
                 other.point.burst,
                 &other.dise,
                 other.guest_range(),

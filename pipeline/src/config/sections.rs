@@ -194,14 +194,14 @@ config_section! {
         rt_entries: u32 = 2048, "entries";
         /// One entry of the replacement table.
         rt_entry_bytes: u32 = 8, "bytes";
-        /// Conditionals table.
+        /// Conditionals table: one entry for each microinstruction of all different lists.
         ct_entries: u32 = 16, "entries";
         /// What a replaced instruction costs beside the instructions of its replacement.
         expansion_cost: ExpansionCost = ExpansionCost::Stall, "policy";
         /// Cycles (0 or 1) in which decode stands still for each replacement if `expansion_cost` is
         /// `Stall`.
         stall_cycles: u32 = 1, "cycles";
-        /// Fill of a pattern or replacement table entry by the controller, with a flush.
+        /// Fill of a pattern, replacement or conditionals table entry by the controller, with a flush.
         rt_miss_cycles: u32 = 30, "cycles";
         /// The same when the controller composes productions.
         composed_miss_cycles: u32 = 150, "cycles";

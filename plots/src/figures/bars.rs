@@ -1,5 +1,7 @@
 //! Grouped bars in panels: the shape of the paper's Figures 9 and 10.
 
+use std::collections::BTreeMap;
+
 use super::layout::{self, Entry, Swatch};
 use crate::PlotError;
 use crate::axis::{Axis, Frame, Rect};
@@ -26,7 +28,19 @@ pub(crate) struct BarChart {
     pub rows: Vec<(f64, Vec<BarPanel>)>,
 }
 
+/// Whiskers on bars: from where to where, by row, panel, group and bar.
+pub(crate) type Whiskers = BTreeMap<[usize; 4], (f64, f64)>;
+
 pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
+    grouped_bars_with(chart, "", &Whiskers::new())
+}
+
+/// The same with whiskers, which `meaning` explains in the legend.
+pub(crate) fn grouped_bars_with(
+    chart: &BarChart,
+    meaning: &str,
+    whiskers: &Whiskers,
+) -> Result<Figure, PlotError> {
     let widest = chart
         .rows
         .iter()
@@ -40,7 +54,7 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
         .unwrap_or(0);
     // A bar narrower than 8 units could not be seen: wide figures for many programs.
     let width = (widest as f64 * 17.0 + 200.0).clamp(style::WIDTH, 2.0 * style::WIDTH);
-    let entries: Vec<Entry> = chart
+    let mut entries: Vec<Entry> = chart
         .bars
         .iter()
         .map(|(label, color)| Entry {
@@ -49,13 +63,20 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
             swatch: Swatch::Box,
         })
         .collect();
+    if !whiskers.is_empty() {
+        entries.push(Entry {
+            label: meaning.to_string(),
+            color: style::INK,
+            swatch: Swatch::Thin,
+        });
+    }
     let top = layout::header_height(&chart.subtitle) + layout::legend_height(&entries, width);
     let height = top + chart.rows.iter().map(|(h, _)| h).sum::<f64>() + style::MARGIN * 0.6;
     Figure::draw(&chart.title, width, height, |canvas| {
         let used = layout::header(canvas, width, &chart.title, &chart.subtitle);
         layout::legend(canvas, &entries, width, used);
         let mut y = top;
-        for (row_height, panels) in &chart.rows {
+        for (row, (row_height, panels)) in chart.rows.iter().enumerate() {
             let gap = 24.0;
             let count = panels.len().max(1) as f64;
             let each = (width - 2.0 * style::MARGIN - gap * (count - 1.0)) / count;
@@ -67,14 +88,21 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
                     right: left + each,
                     bottom: y + row_height - 10.0,
                 };
-                draw_panel(canvas, outer, panel, &chart.bars);
+                let of_bar = |group, bar| whiskers.get(&[row, i, group, bar]).copied();
+                draw_panel(canvas, outer, panel, &chart.bars, &of_bar);
             }
             y += row_height;
         }
     })
 }
 
-fn draw_panel(canvas: &mut Canvas<'_>, outer: Rect, panel: &BarPanel, bars: &[(String, Rgb)]) {
+fn draw_panel(
+    canvas: &mut Canvas<'_>,
+    outer: Rect,
+    panel: &BarPanel,
+    bars: &[(String, Rgb)],
+    whiskers: &dyn Fn(usize, usize) -> Option<(f64, f64)>,
+) {
     let x = Axis::groups(&panel.group_label, &panel.groups);
     let frame = Frame::draw(canvas, outer, &panel.title, &x, &panel.y);
     let slot = 0.84 / bars.len().max(1) as f64;
@@ -100,6 +128,15 @@ fn draw_panel(canvas: &mut Canvas<'_>, outer: Rect, panel: &BarPanel, bars: &[(S
                 (right - air, end.max(zero)),
                 *color,
             );
+            if let Some((low, high)) = whiskers(group, bar) {
+                let middle = (left + right) / 2.0;
+                let [low, high] = [low, high].map(|v| frame.at(start, v).1);
+                canvas.line((middle, low), (middle, high), style::INK, 2);
+                let half = (right - left) * 0.22;
+                for y in [low, high] {
+                    canvas.line((middle - half, y), (middle + half, y), style::INK, 2);
+                }
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The figures of a sweep, and diagrams other callers can use.
 
 mod bars;
+mod breakdown;
 mod heatmap;
 mod layout;
 mod lines;
@@ -10,11 +11,16 @@ mod shim_chart;
 mod shim_data;
 mod shim_measured;
 mod shim_observed;
+mod spread;
 mod stack;
+mod studies;
 mod sweep;
 
 pub use crate::axis::Axis;
 pub use lines::{LineChart, Panel, Series, lines};
 pub use shim::{ShimFigure, shim_figures, write_shim_report};
+pub use studies::study_chapters;
 pub use stack::{cpi_stack_figure, stacked_bars};
-pub(crate) use sweep::{SweepFigure, sweep_figures};
+pub(crate) use bars::{BarChart, BarPanel, grouped_bars};
+pub(crate) use breakdown::breakdown;
+pub(crate) use sweep::{SweepFigure, paper_figure, sweep_figures};

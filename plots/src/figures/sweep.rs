@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::bars::{BarChart, BarPanel, grouped_bars};
+use super::bars::{BarChart, BarPanel, Whiskers, grouped_bars, grouped_bars_with};
 use super::heatmap::{HeatMap, heat_map};
 use super::lines::{LineChart, Panel, Series, lines};
 use super::scatter::{Curve, Scatter, scatter};
+use super::spread::{SpreadCurve, SpreadPoint, spread};
 use crate::PlotError;
 use crate::axis::{Axis, frequency};
-use crate::dataset::{DataSet, KindData, Metric};
+use crate::dataset::{DataSet, KindData, Metric, Spread};
 use crate::figure::Figure;
 use crate::style;
 
@@ -72,6 +73,20 @@ pub(crate) fn sweep_figures(
         add(&format!("program-{}", slug(name, &mut used)), true, figure);
     }
     Ok(made)
+}
+
+/// A figure of the paper's evaluation for one kind of profile: 8, 9 or 10.
+pub(crate) fn paper_figure(
+    number: u8,
+    set: &DataSet<'_>,
+    data: &KindData<'_>,
+) -> Result<Option<Figure>, PlotError> {
+    let about = About { set, data };
+    match number {
+        8 => about.figure_8(),
+        9 => about.programs(),
+        _ => about.bursts(),
+    }
 }
 
 struct About<'a> {
@@ -334,15 +349,68 @@ impl About<'_> {
             rows.push((460.0, selected));
         }
         let bars = data.bursts.iter().enumerate();
-        grouped_bars(&BarChart {
+        let chart = BarChart {
             title: self.title("accuracy by burst length"),
             subtitle: self.mean_of(Metric::Renormalized),
             bars: bars
                 .map(|(i, &b)| (Self::burst_name(b), style::category(i)))
                 .collect(),
             rows,
-        })
-        .map(Some)
+        };
+        grouped_bars_with(&chart, "middle half of programs", &self.whiskers()).map(Some)
+    }
+
+    /// On the bars of the mean: where the middle half of the programs lies.
+    fn whiskers(&self) -> Whiskers {
+        let data = self.data;
+        if data.programs.len() < 2 {
+            return Whiskers::new();
+        }
+        let points = data.frequencies.iter().enumerate().flat_map(|(group, &f)| {
+            let bursts = data.bursts.iter().enumerate();
+            bursts.map(move |(bar, &b)| ([0, 0, group, bar], b, f))
+        });
+        points
+            .filter_map(|(place, burst, f)| {
+                let spread = data.spread(Metric::Renormalized, burst, f)?;
+                Some((place, (spread.lower_quartile, spread.upper_quartile)))
+            })
+            .collect()
+    }
+
+    /// The paper's Figure 8: mean accuracy, in both readings, against mean overhead.
+    fn figure_8(&self) -> Result<Option<Figure>, PlotError> {
+        let data = self.data;
+        let burst = data.shown_burst();
+        let curve = |metric: Metric, label: &str| {
+            let both = |p: usize, f: u64| {
+                let overhead = data.value(Metric::Overhead, p, burst, f)?;
+                Some((overhead, data.value(metric, p, burst, f)?))
+            };
+            let pairs = |f: u64| (0..data.programs.len()).filter_map(move |p| both(p, f));
+            let point = |&f: &u64| {
+                Some(SpreadPoint {
+                    name: frequency(f),
+                    overhead: Spread::of(pairs(f).map(|p| p.0))?,
+                    accuracy: Spread::of(pairs(f).map(|p| p.1))?,
+                })
+            };
+            SpreadCurve {
+                label: label.to_string(),
+                points: data.frequencies.iter().filter_map(point).collect(),
+                programs: data.frequencies.iter().flat_map(|&f| pairs(f)).collect(),
+            }
+        };
+        let curves = [
+            curve(Metric::Renormalized, "renormalized, mean"),
+            curve(Metric::Capped, "capped at about 90%, mean"),
+        ];
+        if curves.iter().all(|c| c.points.is_empty()) {
+            return Ok(None);
+        }
+        let title = self.title(&format!("accuracy against overhead, burst {burst}"));
+        let subtitle = format!("{} · dots: each program", self.mean_of(Metric::Overhead));
+        spread(&title, &subtitle, (OVERHEAD, ACCURACY), &curves).map(Some)
     }
 
     /// The programs with the highest, the middle and the lowest accuracy over the whole grid.

@@ -3,4 +3,5 @@
 mod figures;
 mod read;
 mod report;
+mod reproduction;
 mod support;

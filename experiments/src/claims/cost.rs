@@ -1,0 +1,229 @@
+//! Claims about what each scheme costs (HPS report, sections 4 and 6.1, Figure 7), and what must
+//! hold of the comparison itself.
+
+use std::collections::BTreeMap;
+
+use hps_profile::ProfileKind;
+
+use super::{Data, Judged, Spread, Verdict};
+use crate::figure7::{Bar, EXHAUSTIVE, STUDY};
+use crate::schemes::{Part, Scheme};
+
+pub(super) fn claims(data: &Data<'_>) -> Vec<Judged> {
+    let streams = &[ProfileKind::DataStream];
+    let others = &[ProfileKind::CallPair, ProfileKind::Method];
+    vec![
+        no_basic_overhead(data),
+        basic_overhead(data, Scheme::PlainDise),
+        removed(data, "hot data streams", streams, "106 points (6.1)", 106.0),
+        removed(
+            data,
+            "hot call pairs and hot methods",
+            others,
+            "16 points (6.1)",
+            16.0,
+        ),
+        checks_dominate(data),
+        identical(data),
+        sums(data),
+    ]
+}
+
+fn of<'a>(data: &'a Data<'_>, scheme: Scheme) -> impl Iterator<Item = &'a Bar> {
+    data.bars.iter().filter(move |bar| bar.scheme == scheme)
+}
+
+fn cycles(bar: &Bar, part: Part) -> i64 {
+    bar.cycles(part).unwrap_or(0)
+}
+
+fn no_basic_overhead(data: &Data<'_>) -> Judged {
+    let bars: Vec<&Bar> = of(data, Scheme::Hps).collect();
+    let found = (!bars.is_empty()).then(|| {
+        let free = |bar: &&&Bar| cycles(bar, Part::Basic) == 0 && cycles(bar, Part::Checks) == 0;
+        let count = bars.iter().filter(free).count();
+        let largest = bars
+            .iter()
+            .flat_map(|b| [cycles(b, Part::Basic), cycles(b, Part::Checks)])
+            .map(i64::abs)
+            .max()
+            .unwrap_or(0);
+        let verdict = match largest {
+            0 => Verdict::Confirmed,
+            _ => Verdict::Differs(format!("up to {largest} cycles")),
+        };
+        (
+            format!(
+                "exactly 0 cycles in {count} of {} programs × profiles",
+                bars.len()
+            ),
+            verdict,
+        )
+    });
+    Judged {
+        claim: "HPS has no basic overhead and no instrumentation checks: while it does not sample, it costs nothing".into(),
+        paper: "completely eliminated (4.2, 6.1)",
+        rule: "confirmed if counting alone, and everything with bursts that never begin, take exactly the cycles of the \
+               run without DISE, for every program and profile"
+            .into(),
+        found,
+    }
+}
+
+fn basic_overhead(data: &Data<'_>, scheme: Scheme) -> Judged {
+    let bars: Vec<&Bar> = of(data, scheme).collect();
+    let spread = Spread::of(bars.iter().map(|bar| bar.share(Part::Basic)));
+    let found = spread.map(|s| {
+        let verdict = match bars.iter().all(|bar| cycles(bar, Part::Basic) > 0) {
+            true => Verdict::Confirmed,
+            false if s.mean > 0.0 => Verdict::Differs("not for every program".into()),
+            false => Verdict::NotConfirmed,
+        };
+        (s.percent("programs × profiles"), verdict)
+    });
+    Judged {
+        claim: format!("The basic overhead of {} is not zero", scheme.title()),
+        paper: "the second part of each bar of Figure 7",
+        rule: "confirmed if counting events alone takes more cycles than the run without DISE, for every program and \
+               profile"
+            .into(),
+        found,
+    }
+}
+
+/// What HPS removes of plain DISE's overhead, in points.
+fn removed(
+    data: &Data<'_>,
+    what: &str,
+    kinds: &[ProfileKind],
+    paper: &'static str,
+    points: f64,
+) -> Judged {
+    let overheads = |scheme| {
+        let bars = of(data, scheme).filter(|bar| kinds.contains(&bar.kind));
+        bars.map(|bar| ((&*bar.program, bar.kind), bar.overhead()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (plain, hps) = (overheads(Scheme::PlainDise), overheads(Scheme::Hps));
+    let both = plain
+        .iter()
+        .filter_map(|(key, plain)| Some(plain - hps.get(key)?));
+    let (low, high) = (0.75 * points, 1.25 * points);
+    let found = Spread::of(both).map(|s| {
+        let mean = 100.0 * s.mean;
+        let verdict = match mean {
+            mean if (low..=high).contains(&mean) => Verdict::Confirmed,
+            mean if mean > 0.0 => Verdict::Differs(format!("{mean:.1} points")),
+            _ => Verdict::NotConfirmed,
+        };
+        let here = format!(
+            "{mean:.1} points on average, {:.1} to {:.1} over {} programs × profiles",
+            100.0 * s.low,
+            100.0 * s.high,
+            s.count
+        );
+        (here, verdict)
+    });
+    Judged {
+        claim: format!(
+            "HPS removes {points:.0} percentage points of plain DISE's overhead for {what}"
+        ),
+        paper,
+        rule: format!(
+            "plain DISE's overhead less HPS's, mean; confirmed between {low:.1} and {high:.1} (a quarter more or \
+             less), not confirmed if it is not above 0"
+        ),
+        found,
+    }
+}
+
+fn checks_dominate(data: &Data<'_>) -> Judged {
+    let bars = of(data, Scheme::PlainDise).filter(|bar| bar.kind == ProfileKind::DataStream);
+    let bars: Vec<&Bar> = bars.collect();
+    let mean = |part| Spread::of(bars.iter().map(|bar| bar.share(part))).map(|s| 100.0 * s.mean);
+    let parts = [Part::Checks, Part::Basic, Part::Sampling].map(mean);
+    let found = match parts {
+        [Some(checks), Some(basic), Some(sampling)] => {
+            let verdict = match checks > basic && checks > sampling {
+                true => Verdict::Confirmed,
+                false => Verdict::NotConfirmed,
+            };
+            let here =
+                format!("means: checks {checks:.1}%, basic {basic:.1}%, sampling {sampling:.1}%");
+            Some((here, verdict))
+        }
+        _ => None,
+    };
+    Judged {
+        claim: "Instrumentation checks dominate plain DISE's overhead for hot data streams".into(),
+        paper: "dominant (6.1, Figure 7)",
+        rule:
+            "confirmed if they cost more than either of the other parts, in the mean over programs"
+                .into(),
+        found,
+    }
+}
+
+/// Whole runs whose profile was compared with that of the functional run.
+fn compared<'a>(data: &'a Data<'_>, scheme: &'a str) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let records = data.records.iter().filter(|r| r.study == STUDY);
+    records.filter_map(move |record| {
+        let value = |measure: &str| {
+            let wanted = |m: &&crate::Measurement| m.scheme == scheme && m.measure == measure;
+            record.measurements.iter().find(wanted).map(|m| m.value)
+        };
+        Some((value("members_that_differ")?, value("samples_lost")?))
+    })
+}
+
+fn identical(data: &Data<'_>) -> Judged {
+    let schemes = [Scheme::Hps.name(), Scheme::PlainDise.name(), EXHAUSTIVE];
+    let all: Vec<(&str, usize, usize)> = schemes
+        .into_iter()
+        .map(|scheme| {
+            let same = compared(data, scheme).filter(|c| *c == (0.0, 0.0)).count();
+            (scheme, same, compared(data, scheme).count())
+        })
+        .filter(|(_, _, count)| *count > 0)
+        .collect();
+    let found = (!all.is_empty()).then(|| {
+        let here: Vec<String> = all
+            .iter()
+            .map(|(scheme, same, count)| format!("{scheme}: {same} of {count}"))
+            .collect();
+        let verdict = match all.iter().all(|(_, same, count)| same == count) {
+            true => Verdict::Confirmed,
+            false => Verdict::NotConfirmed,
+        };
+        (here.join(", "), verdict)
+    });
+    Judged {
+        claim: "The schemes collect identical profiles at the same burst and frequency".into(),
+        paper: "assumed; not shown",
+        rule: "confirmed if every profile collected in the pipeline equals that of a functional run, count for count \
+               (data streams: reference for reference)"
+            .into(),
+        found,
+    }
+}
+
+fn sums(data: &Data<'_>) -> Judged {
+    let found = (!data.bars.is_empty()).then(|| {
+        let whole = |bar: &&Bar| {
+            let parts: i64 = bar.parts.iter().map(|p| p.1).sum();
+            bar.baseline_cycles as i64 + parts == bar.whole_cycles as i64
+        };
+        let count = data.bars.iter().filter(whole).count();
+        let verdict = match count == data.bars.len() {
+            true => Verdict::Confirmed,
+            false => Verdict::NotConfirmed,
+        };
+        (format!("{count} of {} bars", data.bars.len()), verdict)
+    });
+    Judged {
+        claim: "The parts of each bar of Figure 7 sum to the measured whole".into(),
+        paper: "drawn so; not said how the parts were found",
+        rule: "confirmed if baseline and parts sum to the cycles of the whole run, to the cycle, for every bar".into(),
+        found,
+    }
+}

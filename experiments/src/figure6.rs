@@ -1,0 +1,68 @@
+//! The paper's Figure 6: what each program does.
+
+use hps_productions::{GridProbe, UniqueAddresses};
+use hps_sim_core::machine::Machine;
+
+use crate::measurement::{Measurement, Unit};
+use crate::plan::Program;
+use crate::timed::{check_end, start};
+
+/// The name of the study in results.
+pub const STUDY: &str = "figure6";
+
+/// The columns, as measures.
+pub const COLUMNS: [&str; 9] = [
+    "methods",
+    "call_sites",
+    "call_pairs",
+    "calls",
+    "branches",
+    "back_edges",
+    "memory_references",
+    "instructions",
+    "unique_addresses",
+];
+
+/// A unit for each program.
+#[must_use]
+pub fn units(programs: &[Program]) -> Vec<Unit<'_>> {
+    programs.iter().map(unit).collect()
+}
+
+fn unit(program: &Program) -> Unit<'_> {
+    Unit {
+        study: STUDY,
+        title: format!("{}: statistics", program.title()),
+        key: serde_json::Value::Null,
+        program,
+        run: Box::new(move || measure(program)),
+    }
+}
+
+fn measure(program: &Program) -> Result<Vec<Measurement>, String> {
+    let grid = GridProbe::with_memory(&[], None).map_err(|e| e.to_string())?;
+    let mut probe = (grid, UniqueAddresses::default());
+    let mut machine = Machine::new(start(program)?);
+    let stop = machine.run(&mut probe, u64::MAX);
+    check_end(program, stop, &machine.process)?;
+    let (grid, unique) = probe;
+    let result = grid.finish();
+    let methods = result.method_map(&program.image.symbols);
+    let s = result.statistics(&methods, machine.retired.program, Some(unique.count()));
+    let values = [
+        s.methods,
+        s.call_sites,
+        s.call_pairs,
+        s.calls,
+        s.branches,
+        s.back_edges,
+        s.memory_references.unwrap_or(0),
+        s.instructions,
+        s.unique_addresses.unwrap_or(0),
+    ];
+    let measured = COLUMNS.iter().zip(values);
+    let measurement = |(column, value): (&&str, u64)| {
+        Measurement::new(program, "exhaustive", column, value as f64)
+    };
+    Ok(measured.map(measurement).collect())
+}

@@ -1,0 +1,223 @@
+//! The ways to collect a profile that Figure 7 puts side by side, and one timed run of any of them.
+//!
+//! This is the one place that knows how each is installed and read.
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Core;
+use hps_productions::point::COUNTER_MAX;
+use hps_productions::scheme::Scheme as Framework;
+use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
+use hps_profile::ProfileKind;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use crate::machine::dise_config;
+use crate::plan::Program;
+use crate::timed::{check_end, start};
+
+/// A way to collect a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// Conditional control in the DISE engine (HPS report, section 4.2).
+    Hps,
+    /// DISE without it: every event and every instruction of interest is expanded (section 4.1).
+    PlainDise,
+}
+
+/// What of a scheme runs. Each step adds something to the one before it, so that differences of
+/// whole runs say what that costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// Events are counted, but nothing is instrumented.
+    Counting,
+    /// Everything, with a sparsity so large that no burst begins.
+    NeverSampling,
+    /// Everything.
+    Whole,
+}
+
+/// What a step costs more than the one before it: a part of a bar of Figure 7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Deciding when to sample, paid at every event.
+    Basic,
+    /// Asking at each instruction of interest whether to sample now.
+    Checks,
+    /// Collecting samples.
+    Sampling,
+}
+
+impl Scheme {
+    /// All of them, in the order of figures.
+    pub const ALL: [Scheme; 2] = [Scheme::Hps, Scheme::PlainDise];
+
+    /// As in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Hps => "hps",
+            Scheme::PlainDise => "plain_dise",
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Scheme::Hps => "HPS",
+            Scheme::PlainDise => "plain DISE",
+        }
+    }
+
+    /// The point at which a step runs. HPS counts at the point itself, so that also the ends of bursts
+    /// are seen to cost nothing. Plain DISE counts without an end: there the beginning and the end of a
+    /// burst have a price, which is one of sampling and not of counting.
+    #[must_use]
+    pub fn point(self, step: Step, point: SamplePoint) -> SamplePoint {
+        match (self, step) {
+            (_, Step::Whole) | (Scheme::Hps, Step::Counting) => point,
+            _ => SamplePoint {
+                sparsity: COUNTER_MAX,
+                ..point
+            },
+        }
+    }
+
+    /// The steps from a run without any of it to the whole, each with what it adds.
+    #[must_use]
+    pub fn steps(self) -> &'static [(Step, Part)] {
+        match self {
+            Scheme::Hps | Scheme::PlainDise => &[
+                (Step::Counting, Part::Basic),
+                (Step::NeverSampling, Part::Checks),
+                (Step::Whole, Part::Sampling),
+            ],
+        }
+    }
+}
+
+impl Step {
+    /// As in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Counting => "counting",
+            Step::NeverSampling => "never_samples",
+            Step::Whole => "whole",
+        }
+    }
+
+    /// It is the same run whichever profile is wanted.
+    #[must_use]
+    pub fn is_for_all_kinds(self) -> bool {
+        self == Step::Counting
+    }
+}
+
+impl Part {
+    /// All of them, in the order of figures.
+    pub const ALL: [Part; 3] = [Part::Sampling, Part::Basic, Part::Checks];
+
+    /// As in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Basic => "basic",
+            Part::Checks => "checks",
+            Part::Sampling => "sampling",
+        }
+    }
+
+    /// For people, in the words of the paper's Figure 7.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::Basic => "basic overhead",
+            Part::Checks => "instrumentation checks",
+            Part::Sampling => "sampling overhead",
+        }
+    }
+}
+
+/// A timed run.
+#[derive(Debug)]
+pub struct Run {
+    /// Cycles.
+    pub cycles: u64,
+    /// Instructions of the program.
+    pub program_instructions: u64,
+    /// Replacement instructions inserted, the trigger not counted.
+    pub inserted_instructions: u64,
+    /// Instructions of handlers.
+    pub handler_instructions: u64,
+    /// What was collected.
+    pub profile: CollectedProfile,
+}
+
+/// Times a program without DISE.
+///
+/// # Errors
+/// How the program ended, if not well.
+pub fn without(program: &Program, machine: &MachineConfig) -> Result<Run, String> {
+    let nothing = |_: &Process| Ok(CollectedProfile::Nothing);
+    let no_editor = |_: &mut Process| Ok(hps_sim_core::editor::NoEditor);
+    timed(program, machine, no_editor, nothing)
+}
+
+/// Times a step of a scheme that collects one kind of profile at a point.
+///
+/// # Errors
+/// What cannot be installed, or how the program ended, if not well.
+pub fn run(
+    (scheme, step): (Scheme, Step),
+    kind: ProfileKind,
+    point: SamplePoint,
+    program: &Program,
+    machine: &MachineConfig,
+) -> Result<Run, String> {
+    let point = scheme.point(step, point);
+    let options = CollectorOptions {
+        dise: dise_config(machine),
+        // Traces are compared by number and digest.
+        streams: None,
+        ..CollectorOptions::default()
+    };
+    let kinds: &[ProfileKind] = match step {
+        Step::Counting => &[],
+        Step::NeverSampling | Step::Whole => &[kind],
+    };
+    let framework = match scheme {
+        Scheme::Hps => Framework::Hps,
+        Scheme::PlainDise => Framework::PlainDise,
+    };
+    let collector = Collector::of(framework, kinds, point, &options).map_err(|e| e.to_string())?;
+    timed(
+        program,
+        machine,
+        |process| collector.install(process).map_err(|e| e.to_string()),
+        |process| collector.read(process).map_err(|e| e.to_string()),
+    )
+}
+
+fn timed<E: DecodeEditor>(
+    program: &Program,
+    machine: &MachineConfig,
+    install: impl FnOnce(&mut Process) -> Result<E, String>,
+    read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,
+) -> Result<Run, String> {
+    let mut process = start(program)?;
+    let editor = install(&mut process)?;
+    let mut core = Core::with(machine, process, editor, NoProbe);
+    let stop = core.run_to_end();
+    check_end(program, stop, &core.process)?;
+    let profile = read(&core.process)?;
+    let stats = &core.stats;
+    Ok(Run {
+        cycles: stats.cycles,
+        program_instructions: stats.commit_program_instructions,
+        inserted_instructions: stats.commit_inserted_instructions,
+        handler_instructions: stats.commit_handler_instructions,
+        profile,
+    })
+}

@@ -1,0 +1,87 @@
+//! What the HPS paper left open, as studies.
+//!
+//! | study | question |
+//! | --- | --- |
+//! | [`wrong_path`] | what wrong paths do to counters that a squash does not repair |
+//! | [`bias`] | what fixed periods do in loops whose length divides them, and what random ones gain |
+//! | [`merged`] | what several kinds of profile cost in one run, against one run for each |
+//! | [`adaptive`] | what a sparsity that grows as the profile converges gains against a fixed one |
+//! | [`tables`] | when the engine's tables begin to miss, and what it costs |
+//! | [`progress`] | how accuracy grows along a run |
+//!
+//! Each gives units of work, which [`run_units`](crate::run_units) runs and keeps.
+
+pub mod adaptive;
+pub mod bias;
+mod common;
+pub mod merged;
+pub mod progress;
+mod stream;
+mod synthetic;
+pub mod tables;
+#[cfg(test)]
+mod testing;
+pub mod wrong_path;
+
+use hps_pipeline::config::MachineConfig;
+
+use crate::measurement::Unit;
+use crate::plan::Program;
+
+/// How much is run.
+///
+/// Timed runs take a hundred times as long as functional ones for each instruction, so they are limited:
+/// both sides of a comparison stop at the same instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyOptions {
+    /// Instructions of functional runs, at most.
+    pub functional_instructions: u64,
+    /// Instructions of timed runs, at most.
+    pub timed_instructions: u64,
+    /// Instructions of timed runs with tables that are too small, of which there are many.
+    pub table_instructions: u64,
+    /// Merged profiles, adaptive sparsity and small tables are timed for so many of the programs, the
+    /// first ones; wrong paths for all.
+    pub timed_programs: usize,
+    /// Seeds of random periods.
+    pub seeds: Vec<u64>,
+}
+
+impl Default for StudyOptions {
+    /// For the small inputs of the programs that come with the project.
+    fn default() -> Self {
+        StudyOptions {
+            functional_instructions: u64::MAX,
+            timed_instructions: 2_000_000,
+            table_instructions: 400_000,
+            timed_programs: 10,
+            seeds: (1..=5).collect(),
+        }
+    }
+}
+
+/// The names of all studies, in the order of [`units`].
+pub const NAMES: [&str; 6] = [
+    wrong_path::NAME,
+    bias::NAME,
+    merged::NAME,
+    adaptive::NAME,
+    tables::NAME,
+    progress::NAME,
+];
+
+/// The units of all studies on these programs and this machine.
+#[must_use]
+pub fn units<'a>(
+    programs: &'a [Program],
+    machine: &'a MachineConfig,
+    options: &StudyOptions,
+) -> Vec<Unit<'a>> {
+    let mut units = wrong_path::units(programs, machine, options);
+    units.extend(bias::units(programs, options));
+    units.extend(merged::units(programs, machine, options));
+    units.extend(adaptive::units(programs, machine, options));
+    units.extend(tables::units(programs, machine, options));
+    units.extend(progress::units(programs, options));
+    units
+}

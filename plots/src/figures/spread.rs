@@ -1,0 +1,119 @@
+//! The paper's Figure 8 with its spread: mean accuracy against mean overhead, and where the middle
+//! half of the programs lies.
+
+use super::layout::{self, Entry, Swatch};
+use super::scatter::{place_names, trace};
+use crate::PlotError;
+use crate::axis::{Axis, Frame, Rect};
+use crate::canvas::Canvas;
+use crate::dataset::Spread;
+use crate::figure::Figure;
+use crate::style;
+
+/// A point of a curve, in percent.
+pub(crate) struct SpreadPoint {
+    pub name: String,
+    pub overhead: Spread,
+    pub accuracy: Spread,
+}
+
+/// A curve of means; the first one's points are named.
+pub(crate) struct SpreadCurve {
+    pub label: String,
+    pub points: Vec<SpreadPoint>,
+    /// Each program, as (overhead, accuracy).
+    pub programs: Vec<(f64, f64)>,
+}
+
+/// Draws the curves.
+///
+/// # Errors
+/// [`PlotError::BadFigure`] without points.
+pub(crate) fn spread(
+    title: &str,
+    subtitle: &str,
+    (x_label, y_label): (&str, &str),
+    curves: &[SpreadCurve],
+) -> Result<Figure, PlotError> {
+    let points = || curves.iter().flat_map(|c| &c.points);
+    if points().next().is_none() {
+        return Err(PlotError::bad(title, "there are no points to draw"));
+    }
+    let programs = || curves.iter().flat_map(|c| &c.programs);
+    let mut xs: Vec<f64> = programs().map(|p| p.0).collect();
+    let mut ys: Vec<f64> = programs().map(|p| p.1).collect();
+    for point in points() {
+        xs.extend(point.overhead.marks());
+        ys.extend(point.accuracy.marks());
+    }
+    let mut entries: Vec<Entry> = (curves.iter().enumerate())
+        .map(|(at, curve)| Entry {
+            label: curve.label.clone(),
+            color: style::category(at),
+            swatch: Swatch::Line(style::marker(at)),
+        })
+        .collect();
+    if points().any(|p| p.accuracy.programs > 1) {
+        entries.push(Entry {
+            label: "middle half of programs".to_string(),
+            color: style::MUTED,
+            swatch: Swatch::Thin,
+        });
+    }
+    let (x, y) = (
+        Axis::overhead(x_label, &xs),
+        Axis::accuracy(y_label, &ys, false),
+    );
+    let width = style::WIDTH;
+    let top = layout::header_height(subtitle) + layout::legend_height(&entries, width);
+    let height = top + 720.0;
+    Figure::draw(title, width, height, |canvas| {
+        let used = layout::header(canvas, width, title, subtitle);
+        layout::legend(canvas, &entries, width, used);
+        let outer = Rect {
+            left: style::MARGIN,
+            top,
+            right: width - style::MARGIN,
+            bottom: height - style::MARGIN * 0.6,
+        };
+        let frame = Frame::draw(canvas, outer, "", &x, &y);
+        draw_curves(canvas, &frame, curves);
+    })
+}
+
+fn draw_curves(canvas: &mut Canvas<'_>, frame: &Frame, curves: &[SpreadCurve]) {
+    let mut ink = Vec::new();
+    for &(x, y) in curves.iter().flat_map(|c| &c.programs) {
+        let at = frame.at(x, y);
+        canvas.marker(style::Marker::Circle, at, 4.0, style::FAINT);
+        ink.push((at, 15.0));
+    }
+    let mut names = Vec::new();
+    for (category, curve) in curves.iter().enumerate() {
+        let color = style::category(category);
+        for point in &curve.points {
+            let (x, y) = (&point.overhead, &point.accuracy);
+            let across = [x.lower_quartile, x.upper_quartile].map(|v| frame.at(v, y.mean));
+            let upwards = [y.lower_quartile, y.upper_quartile].map(|v| frame.at(x.mean, v));
+            for ends in [across, upwards] {
+                canvas.line(ends[0], ends[1], color, 2);
+                trace(&ends, 4.0, &mut ink);
+            }
+        }
+        let means: Vec<(f64, f64)> = (curve.points.iter())
+            .map(|p| frame.at(p.overhead.mean, p.accuracy.mean))
+            .collect();
+        if means.len() > 1 {
+            canvas.path(&means, color, 5);
+        }
+        trace(&means, 12.0, &mut ink);
+        for (&at, point) in means.iter().zip(&curve.points) {
+            canvas.marker(style::marker(category), at, 11.0, color);
+            ink.push((at, 80.0));
+            if category == 0 {
+                names.push((at, point.name.as_str()));
+            }
+        }
+    }
+    place_names(canvas, frame.area, &names, &ink);
+}

@@ -1,0 +1,190 @@
+//! The HPS paper's evaluation as one report: its figures, its claims, and what it left open.
+
+mod csv;
+mod figure6;
+mod figure7;
+mod page;
+mod sweep;
+
+use std::fs;
+use std::path::Path;
+
+use hps_experiments::claims::{Claim, claims};
+use hps_experiments::{Outcome, Row, UnitRecord};
+
+use crate::PlotError;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::dataset::group;
+use crate::figures::study_chapters;
+use crate::html::ReportInfo;
+use crate::report::{ReportFiles, write_pictures, write_whole};
+use crate::table::one_line;
+
+/// Programs, machine and fingerprint of what was measured, for the page.
+struct Conditions {
+    programs: ChapterTable,
+    machines: ChapterTable,
+}
+
+/// Draws everything that was measured and writes `report.html`, the CSV files `results.csv` (the
+/// sweep), `measurements.csv` (all other numbers), `figure7.csv` and `claims.csv`, and
+/// `figures/*.svg` and `figures/*.png` into `dir`. The page comes last.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder
+/// that could not be written, and the errors of drawing.
+pub fn write_reproduction(
+    dir: &Path,
+    outcome: &Outcome,
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    if outcome.rows.is_empty() && outcome.records.is_empty() {
+        return Err(PlotError::NoRows);
+    }
+    let folder = dir.join("figures");
+    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    let claims = claims(&outcome.rows, &outcome.records);
+    let measurements = dir.join("measurements.csv");
+    write_whole(
+        &measurements,
+        csv::measurements(&outcome.records)?.as_bytes(),
+    )?;
+    write_whole(
+        &dir.join("figure7.csv"),
+        csv::bars(&outcome.records)?.as_bytes(),
+    )?;
+    write_whole(&dir.join("claims.csv"), csv::claims(&claims)?.as_bytes())?;
+    write_whole(
+        &dir.join("results.csv"),
+        crate::to_csv(&outcome.rows)?.as_bytes(),
+    )?;
+    let chapters = chapters(outcome, &claims)?;
+    let drawn: Vec<(&str, &crate::Figure)> = (chapters.iter())
+        .flat_map(|c| &c.figures)
+        .map(|(name, figure)| (name.as_str(), figure))
+        .collect();
+    let figures = write_pictures(&folder, &drawn)?;
+    let html = dir.join("report.html");
+    let page = page::page(&chapters, &conditions(outcome), &outcome.failures(), info);
+    write_whole(&html, page.as_bytes())?;
+    Ok(ReportFiles {
+        html,
+        csv: measurements,
+        figures,
+    })
+}
+
+/// The claims as text for a terminal: a line or two each.
+#[must_use]
+pub fn claims_text(outcome: &Outcome) -> String {
+    let all = claims(&outcome.rows, &outcome.records);
+    let mut text = String::new();
+    let mut isa = "";
+    for claim in &all {
+        if claim.isa != isa {
+            isa = &claim.isa;
+            text += &format!(
+                "{}claims on {isa}\n",
+                if text.is_empty() { "" } else { "\n" }
+            );
+        }
+        text += &format!(
+            "  [{}] {}\n      paper: {}; here: {}\n",
+            claim.verdict,
+            claim.claim,
+            claim.paper,
+            if claim.here.is_empty() {
+                "–"
+            } else {
+                &claim.here
+            }
+        );
+    }
+    text
+}
+
+fn chapters(outcome: &Outcome, claims: &[Claim]) -> Result<Vec<Chapter>, PlotError> {
+    let mut chapters = vec![claims_chapter(claims)];
+    chapters.extend(figure6::chapter(&outcome.records));
+    chapters.extend(figure7::chapter(&outcome.records, claims)?);
+    let sets = group(&outcome.rows);
+    chapters.extend(sweep::chapters(&sets, &outcome.rows)?);
+    chapters.extend(study_chapters(&outcome.records)?);
+    Ok(chapters)
+}
+
+fn claims_chapter(claims: &[Claim]) -> Chapter {
+    let head = ["Claim", "Paper", "Here", "Verdict", "Rule of the verdict"];
+    let mut isas: Vec<&str> = claims.iter().map(|c| c.isa.as_str()).collect();
+    isas.dedup();
+    let table = |isa: &&str| {
+        let mut table = ChapterTable::new(&format!("On {isa}"), head.len(), &head);
+        let of_isa = claims.iter().filter(|c| c.isa == **isa);
+        table.rows = of_isa
+            .map(|c| {
+                let verdict = c.verdict.to_string();
+                let here = if c.here.is_empty() { "–" } else { &c.here };
+                [&c.claim, &c.paper, here, &verdict, &c.rule]
+                    .map(ToString::to_string)
+                    .to_vec()
+            })
+            .collect();
+        table
+    };
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the paper claims, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. The paper ran \
+             SPECint2000 on Alpha; programs and machine here are others, so that a number that differs says little \
+             where the direction is the same."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables: isas.iter().map(table).collect(),
+    }
+}
+
+/// The instruction sets of records, RISC-V first.
+fn isas<'a>(isas: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut all: Vec<&str> = isas.collect();
+    all.sort_by_key(|isa| (*isa != "riscv64", *isa));
+    all.dedup();
+    all
+}
+
+fn conditions(outcome: &Outcome) -> Conditions {
+    let programs = |rows: &[Row], records: &[UnitRecord]| {
+        let of_rows = rows
+            .iter()
+            .map(|r| [&r.program, &r.input, &r.isa, &r.program_hash].map(|s| one_line(s)));
+        let of_records = records
+            .iter()
+            .map(|r| [&r.program, &r.input, &r.isa, &r.program_hash].map(|s| one_line(s)));
+        let mut all: Vec<[String; 4]> = of_rows.chain(of_records).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let mut table = ChapterTable::new("", 4, &["Program", "Input", "ISA", "SHA-256 of its image"]);
+    let all = programs(&outcome.rows, &outcome.records);
+    table.rows = all.into_iter().map(Vec::from).collect();
+    let mut machines: Vec<[String; 3]> = (outcome.rows.iter())
+        .map(|r| [&r.machine, &r.machine_fingerprint, &r.version].map(|s| one_line(s)))
+        .chain(
+            (outcome.records.iter())
+                .map(|r| [&r.machine, &r.machine_fingerprint, &r.version].map(|s| one_line(s))),
+        )
+        .collect();
+    machines.sort();
+    machines.dedup();
+    let head = ["Machine", "Fingerprint of its configuration", "Version"];
+    let mut of_machines =
+        ChapterTable::new("Machine, its configuration in full, and version", 3, &head);
+    of_machines.folded = true;
+    of_machines.rows = machines.into_iter().map(Vec::from).collect();
+    Conditions {
+        programs: table,
+        machines: of_machines,
+    }
+}

@@ -1,0 +1,152 @@
+//! The page: chapters one below the other, without any outside reference.
+
+use std::fmt::Write as _;
+
+use super::Conditions;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::html::{ReportInfo, STYLE, escape};
+
+const GUIDE: &str = include_str!("../guide.html");
+
+const INTRODUCTION: &str = "The HPS report (Mousa and Krintz, UCSB technical report 2005-08) samples in bursts with a \
+    DISE engine in the decode stage whose counters decide by themselves when to sample. Its case is a comparison: HPS \
+    against the same sampling done with plain DISE and in software, over a suite of programs and three kinds of \
+    profile. This page makes its Figures 6 to 10 again, holds its claims against them, and goes on where it stopped.";
+
+/// The whole page.
+pub(super) fn page(
+    chapters: &[Chapter],
+    conditions: &Conditions,
+    failures: &[(String, &str)],
+    info: &ReportInfo,
+) -> String {
+    let title = escape(&info.title);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<nav>"
+    );
+    for chapter in chapters {
+        let name = chapter.title.split(':').next().unwrap_or_default();
+        let _ = write!(
+            page,
+            "<a href=\"#{}\">{}</a> ",
+            escape(&chapter.id),
+            escape(name)
+        );
+    }
+    page +=
+        "<a href=\"#conditions\">Conditions</a> <a href=\"#guide\">How to read this</a></nav>\n";
+    paragraph(&mut page, INTRODUCTION);
+    for note in &info.notes {
+        let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(note));
+    }
+    for chapter in chapters {
+        write_chapter(&mut page, chapter);
+    }
+    write_failures(&mut page, failures);
+    write_conditions(&mut page, conditions, info);
+    page += GUIDE;
+    page += "</main>\n</body>\n</html>\n";
+    page
+}
+
+fn paragraph(page: &mut String, text: &str) {
+    let _ = writeln!(page, "<p>{}</p>", escape(text));
+}
+
+fn write_chapter(page: &mut String, chapter: &Chapter) {
+    let _ = writeln!(
+        page,
+        "<section id=\"{}\">\n<h2>{}</h2>",
+        escape(&chapter.id),
+        escape(&chapter.title)
+    );
+    for text in &chapter.text {
+        paragraph(page, text);
+    }
+    if !chapter.figures.is_empty() {
+        *page += "<div class=\"figures\">\n";
+        for (name, figure) in &chapter.figures {
+            let name = escape(name);
+            let _ = write!(
+                page,
+                "<figure>\n{}<figcaption>figures/{name}.svg, .png</figcaption>\n</figure>\n",
+                figure.svg()
+            );
+        }
+        *page += "</div>\n";
+    }
+    for table in chapter.tables.iter().filter(|t| !t.rows.is_empty()) {
+        write_table(page, table);
+    }
+    *page += "</section>\n";
+}
+
+fn write_table(page: &mut String, table: &ChapterTable) {
+    let title = escape(&table.title);
+    if table.folded {
+        let _ = writeln!(page, "<details><summary>{title}</summary>");
+    } else if !title.is_empty() {
+        let _ = writeln!(page, "<h3>{title}</h3>");
+    }
+    *page += "<div class=\"wide\"><table class=\"points\"><thead><tr>";
+    let class = |column: usize| {
+        if column < table.words {
+            ""
+        } else {
+            " class=\"n\""
+        }
+    };
+    for (column, name) in table.head.iter().enumerate() {
+        let _ = write!(page, "<th{}>{}</th>", class(column), escape(name));
+    }
+    *page += "</tr></thead><tbody>\n";
+    for row in &table.rows {
+        *page += "<tr>";
+        for (column, cell) in row.iter().enumerate() {
+            let _ = write!(page, "<td{}>{}</td>", class(column), escape(cell));
+        }
+        *page += "</tr>\n";
+    }
+    *page += "</tbody></table></div>\n";
+    if table.folded {
+        *page += "</details>\n";
+    }
+}
+
+fn write_failures(page: &mut String, failures: &[(String, &str)]) {
+    *page += "<section id=\"failures\">\n<h2>Failures</h2>\n";
+    if failures.is_empty() {
+        *page += "<p>Nothing failed.</p>\n";
+    } else {
+        *page += "<ul>\n";
+        for (what, why) in failures {
+            let _ = writeln!(page, "<li>{}: {}</li>", escape(what), escape(why));
+        }
+        *page += "</ul>\n";
+    }
+    *page += "</section>\n";
+}
+
+fn write_conditions(page: &mut String, conditions: &Conditions, info: &ReportInfo) {
+    *page += "<section id=\"conditions\">\n<h2>Conditions</h2>\n";
+    write_table(page, &conditions.machines);
+    write_table(page, &conditions.programs);
+    if !info.machine_text.is_empty() {
+        let _ = writeln!(
+            page,
+            "<details><summary>The machine in full</summary>\n<pre>{}</pre></details>",
+            escape(&info.machine_text)
+        );
+    }
+    let _ = writeln!(
+        page,
+        "<h3>Run it again</h3>\n<p>hps {}; the same command, programs and machine give the same numbers.</p>\n\
+         <pre>{}</pre>\n<p>The numbers are in <code>results.csv</code> (the sweep of Figures 8 to 10), \
+         <code>figure7.csv</code>, <code>measurements.csv</code> (everything else) and <code>claims.csv</code>.</p>\n\
+         </section>",
+        escape(&info.version),
+        escape(&info.command)
+    );
+}

@@ -1,0 +1,156 @@
+//! `hps reproduce`: bars that sum, no basic overhead of HPS, and runs that go on where they stopped.
+
+mod guest;
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use guest::assembly;
+use support::{Hps, elf};
+
+/// Some 30,000 instructions with 13,000 events: more than a period of 10,000.
+fn program(hps: &Hps) -> String {
+    let code = assembly(
+        "
+        addi s0, sp, -256
+        addi s2, zero, 1000
+        round:
+        jal ra, one
+        addi t0, zero, 10
+        inner:
+        addi t0, t0, -1
+        bgtz t0, inner
+        jal ra, two
+        addi s2, s2, -1
+        bgtz s2, round
+        addi a0, zero, 0
+        addi a7, zero, 93
+        ecall
+        one:
+        sd s2, 0(s0)
+        ld t1, 0(s0)
+        ret
+        two:
+        slli t1, s2, 3
+        andi t1, t1, 120
+        add t1, t1, s0
+        sd s2, 8(t1)
+        ret
+        ",
+    );
+    let path = hps.path("loops");
+    std::fs::write(&path, elf(&code)).expect("an executable");
+    path
+}
+
+/// The lines of a CSV file without quotes, by the names of its columns.
+fn csv(file: &Path) -> Vec<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let mut lines = text.lines();
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let head = cells(lines.next().expect("a header"));
+    lines
+        .map(|line| head.iter().cloned().zip(cells(line)).collect())
+        .collect()
+}
+
+#[test]
+fn bars_sum_and_a_killed_run_goes_on() {
+    let hps = Hps::new();
+    let program = program(&hps);
+    let out = hps.path("out");
+    let order = [
+        "reproduce",
+        "hps-2005",
+        "--only",
+        "figure7",
+        "--program",
+        &program,
+        "--out",
+        &out,
+    ];
+    let said = hps.run(&order).expect_code(0);
+    assert!(
+        said.contains("[confirmed] HPS has no basic overhead"),
+        "{said}"
+    );
+    let folder = Path::new(&out);
+    let bars = csv(&folder.join("figure7.csv"));
+    let number = |bar: &BTreeMap<String, String>, column: &str| -> Option<i64> {
+        let cell = &bar[column];
+        (!cell.is_empty()).then(|| cell.parse().unwrap_or_else(|e| panic!("{column}: {e}")))
+    };
+    for scheme in ["hps", "plain_dise"] {
+        let kinds = bars.iter().filter(|bar| bar["scheme"] == scheme).count();
+        assert_eq!(kinds, 3, "{scheme}");
+    }
+    for bar in &bars {
+        let parts = bar.keys().filter(|c| c.ends_with("_cycles"));
+        let parts = parts.filter(|c| !["baseline_cycles", "whole_cycles"].contains(&c.as_str()));
+        let sum: i64 = parts.filter_map(|column| number(bar, column)).sum();
+        let of = |column| number(bar, column).expect("every scheme has it");
+        assert_eq!(of("baseline_cycles") + sum, of("whole_cycles"), "{bar:?}");
+        let basic = of("basic_cycles");
+        match bar["scheme"].as_str() {
+            "hps" => assert_eq!((basic, of("checks_cycles")), (0, 0), "{bar:?}"),
+            _ => assert!(basic > 0, "{bar:?}"),
+        }
+        assert!(of("whole_cycles") > of("baseline_cycles"), "{bar:?}");
+    }
+    // Everything that was collected is what a functional run says.
+    let measured = csv(&folder.join("measurements.csv"));
+    let differ: Vec<_> = measured
+        .iter()
+        .filter(|m| m["measure"] == "members_that_differ")
+        .collect();
+    assert!(
+        differ.len() >= 9 && differ.iter().all(|m| m["value"] == "0"),
+        "{differ:?}"
+    );
+    for column in ["program_hash", "burst_events", "one_in", "interval_95"] {
+        assert!(measured[0].contains_key(column), "{column}");
+    }
+    let page = std::fs::read_to_string(folder.join("report.html")).expect("a report");
+    assert!(page.contains("Figure 7") && !page.contains("Figure 10:"));
+
+    // A kill in the middle of the last line costs its own run and no other.
+    let store = folder.join("units.jsonl");
+    let text = std::fs::read(&store).expect("results");
+    let lines = text.iter().filter(|byte| **byte == b'\n').count();
+    std::fs::write(&store, &text[..text.len() - 20]).expect("cut");
+    let kept = text[..text.len() - 1]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .expect("two lines")
+        + 1;
+    assert_eq!(hps.run(&order).expect_code(0), said);
+    let again = std::fs::read(&store).expect("results");
+    assert_eq!(again[..kept], text[..kept], "what was kept stays");
+    assert_eq!(again.iter().filter(|byte| **byte == b'\n').count(), lines);
+    assert_eq!(csv(&folder.join("figure7.csv")), bars);
+}
+
+#[test]
+fn orders_that_make_no_sense_are_refused() {
+    let hps = Hps::new();
+    for order in [
+        &["reproduce"][..],
+        &["reproduce", "hps-1905"],
+        &["reproduce", "hps-2005", "--only", "figure5"],
+        &[
+            "reproduce",
+            "hps-2005",
+            "--programs",
+            "bwt",
+            "--program",
+            "./a",
+        ],
+        &["reproduce", "hps-2005", "--programs", "bwt", "--", "x"],
+        &["reproduce", "hps-2005", "--programs", "no-such-program"],
+        &["reproduce", "hps-2005", "--program", "./no-such-file"],
+    ] {
+        let run = hps.run(order);
+        assert_eq!(run.code, 2, "{order:?}: {}", run.stderr);
+    }
+}
