@@ -290,7 +290,11 @@ pub struct ReproduceArgs {
     /// The host folder that your own program sees as `/`
     #[arg(long, value_name = "DIR", requires = "program")]
     pub root: Option<PathBuf>,
-    /// Input size of the programs that come with the project
+    /// The real programs that `hps programs build` built, instead; in this folder if it was another
+    /// than the usual one
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "program")]
+    pub suite: Option<Option<PathBuf>>,
+    /// Input size of the programs that come with the project, and of the suite
     #[arg(long, value_enum, default_value_t = Size::Small)]
     pub size: Size,
     /// Machine

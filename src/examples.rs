@@ -92,8 +92,8 @@ Examples:
       What collecting costs, and for what, with two programs.
   hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt
       Every figure for a program of your own.
-  hps reproduce hps-2005 --size large --out large
-      Overnight.
+  hps reproduce hps-2005 --suite --size large --out suite
+      The real programs that `hps programs build` built. Overnight.
 ";
 
 /// Examples of `hps machine`.

@@ -474,7 +474,15 @@ fn the_doctor_finds_what_it_needs() {
 fn every_command_explains_itself() {
     let hps = Hps::new();
     let commands = [
-        "sweep", "reproduce", "run", "profile", "dise", "machine", "programs", "bench", "doctor",
+        "sweep",
+        "reproduce",
+        "run",
+        "profile",
+        "dise",
+        "machine",
+        "programs",
+        "bench",
+        "doctor",
     ];
     let whole = hps.run(&["--help"]).expect_code(0);
     for command in commands {

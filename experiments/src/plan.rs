@@ -318,8 +318,13 @@ fn workload(name: &str, isa: Isa, size: InputSize) -> Result<Program, PlanError>
 
 /// The SPECint2000 programs in whose place a program stands, by its name in results.
 #[must_use]
-pub fn stands_for(program: &str) -> Option<&'static str> {
-    hps_workloads::find(program).map(|w| w.stands_for)
+pub fn stands_for(program: &str) -> Option<String> {
+    let own = hps_workloads::find(program).map(|w| w.stands_for.to_string());
+    own.or_else(|| {
+        let suite = hps_workloads::suite::all().ok()?;
+        let found = suite.iter().find(|p| p.name == program)?;
+        Some(found.stands_for.clone())
+    })
 }
 
 /// Output is kept for comparison and never shown.

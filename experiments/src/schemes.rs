@@ -6,6 +6,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::scheme::Scheme as Framework;
+use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::editor::DecodeEditor;
@@ -23,12 +24,18 @@ pub enum Scheme {
     Hps,
     /// DISE without it: every event and every instruction of interest is expanded (section 4.1).
     PlainDise,
+    /// Software bursty tracing: duplicated code, checks at method entries and back-edges.
+    Software,
+    /// The same with the published reductions of checks.
+    SoftwareReduced,
 }
 
 /// What of a scheme runs. Each step adds something to the one before it, so that differences of
 /// whole runs say what that costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
+    /// The code is duplicated, without checks.
+    Duplication,
     /// Events are counted, but nothing is instrumented.
     Counting,
     /// Everything, with a sparsity so large that no burst begins.
@@ -40,6 +47,8 @@ pub enum Step {
 /// What a step costs more than the one before it: a part of a bar of Figure 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
+    /// Running in another place, beside a copy that is not used.
+    Duplication,
     /// Deciding when to sample, paid at every event.
     Basic,
     /// Asking at each instruction of interest whether to sample now.
@@ -50,7 +59,12 @@ pub enum Part {
 
 impl Scheme {
     /// All of them, in the order of figures.
-    pub const ALL: [Scheme; 2] = [Scheme::Hps, Scheme::PlainDise];
+    pub const ALL: [Scheme; 4] = [
+        Scheme::Hps,
+        Scheme::PlainDise,
+        Scheme::Software,
+        Scheme::SoftwareReduced,
+    ];
 
     /// As in results.
     #[must_use]
@@ -58,6 +72,8 @@ impl Scheme {
         match self {
             Scheme::Hps => "hps",
             Scheme::PlainDise => "plain_dise",
+            Scheme::Software => "software",
+            Scheme::SoftwareReduced => "software_reduced",
         }
     }
 
@@ -67,6 +83,8 @@ impl Scheme {
         match self {
             Scheme::Hps => "HPS",
             Scheme::PlainDise => "plain DISE",
+            Scheme::Software => "software",
+            Scheme::SoftwareReduced => "software, fewer checks",
         }
     }
 
@@ -93,6 +111,11 @@ impl Scheme {
                 (Step::NeverSampling, Part::Checks),
                 (Step::Whole, Part::Sampling),
             ],
+            Scheme::Software | Scheme::SoftwareReduced => &[
+                (Step::Duplication, Part::Duplication),
+                (Step::NeverSampling, Part::Basic),
+                (Step::Whole, Part::Sampling),
+            ],
         }
     }
 }
@@ -102,6 +125,7 @@ impl Step {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Step::Duplication => "duplication",
             Step::Counting => "counting",
             Step::NeverSampling => "never_samples",
             Step::Whole => "whole",
@@ -111,18 +135,19 @@ impl Step {
     /// It is the same run whichever profile is wanted.
     #[must_use]
     pub fn is_for_all_kinds(self) -> bool {
-        self == Step::Counting
+        matches!(self, Step::Counting | Step::Duplication)
     }
 }
 
 impl Part {
     /// All of them, in the order of figures.
-    pub const ALL: [Part; 3] = [Part::Sampling, Part::Basic, Part::Checks];
+    pub const ALL: [Part; 4] = [Part::Sampling, Part::Basic, Part::Checks, Part::Duplication];
 
     /// As in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Part::Duplication => "duplication",
             Part::Basic => "basic",
             Part::Checks => "checks",
             Part::Sampling => "sampling",
@@ -133,6 +158,7 @@ impl Part {
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
+            Part::Duplication => "duplicated code",
             Part::Basic => "basic overhead",
             Part::Checks => "instrumentation checks",
             Part::Sampling => "sampling overhead",
@@ -184,12 +210,31 @@ pub fn run(
         ..CollectorOptions::default()
     };
     let kinds: &[ProfileKind] = match step {
-        Step::Counting => &[],
+        Step::Counting | Step::Duplication => &[],
         Step::NeverSampling | Step::Whole => &[kind],
     };
     let framework = match scheme {
         Scheme::Hps => Framework::Hps,
         Scheme::PlainDise => Framework::PlainDise,
+        Scheme::Software | Scheme::SoftwareReduced => {
+            let options = match step {
+                Step::Duplication => SoftwareOptions::layout_only(),
+                _ => SoftwareOptions {
+                    reduced_checks: scheme == Scheme::SoftwareReduced,
+                    streams: None,
+                    ..SoftwareOptions::default()
+                },
+            };
+            let kind = kinds.first().copied();
+            let collector =
+                SoftwareCollector::new(kind, point, &options).map_err(|e| e.to_string())?;
+            return timed(
+                program,
+                machine,
+                |process| collector.install(process).map_err(|e| e.to_string()),
+                |process| collector.read(process).map_err(|e| e.to_string()),
+            );
+        }
     };
     let collector = Collector::of(framework, kinds, point, &options).map_err(|e| e.to_string())?;
     timed(

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 #[path = "../support/mod.rs"]
-mod support;
+pub mod support;
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -63,6 +63,8 @@ fn letter(scheme: Scheme) -> char {
     match scheme {
         Scheme::Hps => 'H',
         Scheme::PlainDise => 'P',
+        Scheme::Software => 'S',
+        Scheme::SoftwareReduced => 'R',
     }
 }
 

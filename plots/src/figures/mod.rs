@@ -17,10 +17,10 @@ mod studies;
 mod sweep;
 
 pub use crate::axis::Axis;
-pub use lines::{LineChart, Panel, Series, lines};
-pub use shim::{ShimFigure, shim_figures, write_shim_report};
-pub use studies::study_chapters;
-pub use stack::{cpi_stack_figure, stacked_bars};
 pub(crate) use bars::{BarChart, BarPanel, grouped_bars};
 pub(crate) use breakdown::breakdown;
+pub use lines::{LineChart, Panel, Series, lines};
+pub use shim::{ShimFigure, shim_figures, write_shim_report};
+pub use stack::{cpi_stack_figure, stacked_bars};
+pub use studies::study_chapters;
 pub(crate) use sweep::{SweepFigure, paper_figure, sweep_figures};

@@ -64,7 +64,7 @@ fn table(isa: &str, records: &[&UnitRecord]) -> ChapterTable {
         let stands_for = hps_experiments::stands_for(&record.program).unwrap_or_default();
         table
             .rows
-            .extend(rows_for(stands_for).into_iter().map(paper_row));
+            .extend(rows_for(&stands_for).into_iter().map(paper_row));
     }
     table
 }

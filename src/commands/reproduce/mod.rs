@@ -82,6 +82,10 @@ fn command(args: &ReproduceArgs) -> String {
     if let Some(root) = &args.root {
         words.push(format!("--root {}", root.display()));
     }
+    if let Some(folder) = &args.suite {
+        words.push("--suite".to_string());
+        words.extend(folder.iter().map(|folder| folder.display().to_string()));
+    }
     if args.size == Size::Large {
         words.push("--size large".to_string());
     }

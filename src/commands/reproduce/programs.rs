@@ -1,11 +1,17 @@
-//! The programs that an evaluation is made with: those of the project, or one of the user's own.
+//! The programs that an evaluation is made with: those of the project, those of the suite, or one of the
+//! user's own.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_experiments::{InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use hps_experiments::{Expected, InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::process::ProcessConfig;
 
 use crate::cli::{ReproduceArgs, Size};
+use crate::commands::programs::workload_size;
 use crate::program::DEFAULT_ISA;
 
 /// Loads what the options name.
@@ -34,6 +40,9 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
     if isas.is_empty() {
         isas.push(DEFAULT_ISA);
     }
+    if let Some(folder) = &args.suite {
+        return suite(args, folder.as_deref(), &isas);
+    }
     let mut programs = Vec::new();
     for isa in isas {
         let spec = SweepSpec {
@@ -46,6 +55,54 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
             ..SweepSpec::default()
         };
         programs.extend(load_programs(&spec, here)?);
+    }
+    Ok(programs)
+}
+
+/// The programs of the suite that are built, one instruction set behind the other.
+fn suite(
+    args: &ReproduceArgs,
+    folder: Option<&Path>,
+    isas: &[Isa],
+) -> anyhow::Result<Vec<Program>> {
+    let folder = folder.map_or_else(hps_workloads::suite::default_folder, Path::to_path_buf);
+    let size = workload_size(args.size);
+    let built = hps_workloads::suite::built(&folder, size);
+    let wanted = |name: &String| args.programs.is_empty() || args.programs.contains(name);
+    let mut programs = Vec::new();
+    for isa in isas {
+        let of_isa = built
+            .iter()
+            .filter(|b| b.isa == isa.name() && wanted(&b.name));
+        for built in of_isa {
+            let stdin = match &built.stdin {
+                Some(file) => Stdin::Bytes(
+                    std::fs::read(file)
+                        .with_context(|| format!("{}: cannot be read", file.display()))?,
+                ),
+                None => Stdin::Empty,
+            };
+            let names = std::iter::once(built.name.clone());
+            programs.push(Program {
+                name: built.name.clone(),
+                image: Arc::new(ProgramImage::load(&built.image)?),
+                input: size.arg().to_string(),
+                process: ProcessConfig {
+                    args: names.chain(built.args.iter().cloned()).collect(),
+                    root: Some(built.root.clone()),
+                    stdin,
+                    stdout: Output::Capture,
+                    ..ProcessConfig::default()
+                },
+                expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
+            });
+        }
+    }
+    if programs.is_empty() {
+        bail!(
+            "{}: none of these programs is built there; `hps programs build` builds them",
+            folder.display()
+        );
     }
     Ok(programs)
 }

@@ -191,8 +191,11 @@ pub(super) fn points(difference: f64, decimals: usize) -> String {
     if is_zero { text[1..].to_string() } else { text }
 }
 
+/// A number and what it belongs to.
+pub(super) type Named = (String, f64);
+
 /// The least and the greatest of named values.
-pub(super) fn extremes(named: &[(String, f64)]) -> Option<(&(String, f64), &(String, f64))> {
+pub(super) fn extremes(named: &[Named]) -> Option<(&Named, &Named)> {
     let least = named.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let most = named.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some((least, most))

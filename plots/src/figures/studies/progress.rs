@@ -131,7 +131,7 @@ fn good_from(whole: &Numbers<'_>) -> Option<f64> {
     let xs = whole.xs();
     let last = whole.at(*xs.last()?).value()?;
     let is_far = |x: &f64| whole.at(*x).value().is_none_or(|v| (v - last).abs() > 0.05);
-    let far = xs.iter().rposition(|x| is_far(x));
+    let far = xs.iter().rposition(is_far);
     xs.get(far.map_or(0, |at| at + 1)).copied()
 }
 
