@@ -175,8 +175,11 @@ fn a_change_has_the_same_effect_on_both_machines() {
     }
 }
 
-/// What profiles hold, and the digest of the trace.
-fn numbers(profiles: &[CollectedProfile]) -> Vec<(Vec<(u64, u64)>, u64, u64)> {
+/// Members with their counts, what was lost or the length of the trace, and the trace's digest.
+type Numbers = (Vec<(u64, u64)>, u64, u64);
+
+/// What profiles hold.
+fn numbers(profiles: &[CollectedProfile]) -> Vec<Numbers> {
     let number = |profile: &CollectedProfile| match profile {
         CollectedProfile::Nothing => (Vec::new(), 0, 0),
         CollectedProfile::Method { addresses, lost } => (addresses.sorted(), *lost, 0),
