@@ -9,8 +9,8 @@ use common::compare::{Outcome, PROGRAM_REGISTERS};
 use common::random::{self, Mix};
 use common::{Program, machine, preset};
 use hps_pipeline::config::Predictor;
-use hps_sim_core::editor::{Decision, DecodeEditor, LaidOut, Replacement, laid};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_sim_core::editor::{DecodeEditor, LaidOut, laid};
+use hps_sim_core::inst::{Inst, Op, OpClass};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
@@ -121,25 +121,6 @@ impl DecodeEditor for Stretched {
             pc
         }
     }
-
-    fn generation(&self) -> u32 {
-        0
-    }
-    fn static_mask(&self, _: u64, _: &Inst) -> u32 {
-        0
-    }
-    fn decide(&mut self, _: u64, _: u32, _: u64, _: &Inst, _: &[u64; reg::COUNT]) -> Decision {
-        Decision::default()
-    }
-    fn replacement(&self, _: u8, _: u8, _: u64, _: &Inst) -> Option<Replacement> {
-        None
-    }
-    fn reads_register(&self, _: u8) -> bool {
-        false
-    }
-    fn squash(&mut self, _: u64) {}
-    fn commit(&mut self, _: u64) {}
-    fn drain(&mut self, _: &mut dyn FnMut(u64, &mut [u8]) -> bool) {}
 }
 
 fn stretched(program: &Program) -> (Process, Stretched) {

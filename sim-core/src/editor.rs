@@ -55,7 +55,7 @@ pub struct LaidOut {
     pub origin: u32,
 }
 
-/// A table-driven editor in the decode stage.
+/// An editor in the decode stage. What is not implemented is as with empty tables and an unchanged layout.
 pub trait DecodeEditor {
     /// False removes every trace of the editor from the machine at compile time.
     const ENABLED: bool;
@@ -83,10 +83,15 @@ pub trait DecodeEditor {
     }
 
     /// Changes whenever the tables change, so that masks kept elsewhere are thrown away.
-    fn generation(&self) -> u32;
+    fn generation(&self) -> u32 {
+        0
+    }
 
     /// Bit `i` is set if the static part of pattern `i` matches the instruction at `pc`.
-    fn static_mask(&self, pc: u64, inst: &Inst) -> u32;
+    fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {
+        let _ = (pc, inst);
+        0
+    }
 
     /// Decides for one dynamic instruction in decode order; `seq` orders it for
     /// [`DecodeEditor::squash`]. `regs` are the registers, of which microinstructions read the
@@ -98,7 +103,10 @@ pub trait DecodeEditor {
         pc: u64,
         inst: &Inst,
         regs: &[u64; reg::COUNT],
-    ) -> Decision;
+    ) -> Decision {
+        let _ = (seq, mask, pc, inst, regs);
+        Decision::default()
+    }
 
     /// Instruction `index` of the sequence of `production` for this trigger, or `None` past its
     /// end.
@@ -108,7 +116,10 @@ pub trait DecodeEditor {
         index: u8,
         pc: u64,
         trigger: &Inst,
-    ) -> Option<Replacement>;
+    ) -> Option<Replacement> {
+        let _ = (production, index, pc, trigger);
+        None
+    }
 
     /// Stages that the editor adds to decode for every instruction.
     fn extra_decode_stages(&self) -> u32 {
@@ -117,19 +128,28 @@ pub trait DecodeEditor {
 
     /// Microinstructions may read DISE register `r` (a number in [`reg`]'s space): decode waits
     /// until a write to it has executed.
-    fn reads_register(&self, r: u8) -> bool;
+    fn reads_register(&self, r: u8) -> bool {
+        let _ = r;
+        false
+    }
 
     /// Forgets the effects of every decision whose `seq` is `seq` or younger, if the editor
     /// repairs wrong paths.
-    fn squash(&mut self, seq: u64);
+    fn squash(&mut self, seq: u64) {
+        let _ = seq;
+    }
 
     /// No squash will ever reach `seq` or older.
-    fn commit(&mut self, seq: u64);
+    fn commit(&mut self, seq: u64) {
+        let _ = seq;
+    }
 
     /// A handler executed a drain: the consumer reads what it needs from guest memory.
     /// `read(addr, buf)` reads guest memory, `write(addr, buf)` is not offered: the guest resets
     /// its own pointers.
-    fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool);
+    fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool) {
+        let _ = read;
+    }
 }
 
 /// A transfer of the program under a new layout, which has executed and is taken to `target`: its link
@@ -158,22 +178,4 @@ pub struct NoEditor;
 
 impl DecodeEditor for NoEditor {
     const ENABLED: bool = false;
-    fn generation(&self) -> u32 {
-        0
-    }
-    fn static_mask(&self, _: u64, _: &Inst) -> u32 {
-        0
-    }
-    fn decide(&mut self, _: u64, _: u32, _: u64, _: &Inst, _: &[u64; reg::COUNT]) -> Decision {
-        Decision::default()
-    }
-    fn replacement(&self, _: u8, _: u8, _: u64, _: &Inst) -> Option<Replacement> {
-        None
-    }
-    fn reads_register(&self, _: u8) -> bool {
-        false
-    }
-    fn squash(&mut self, _: u64) {}
-    fn commit(&mut self, _: u64) {}
-    fn drain(&mut self, _: &mut dyn FnMut(u64, &mut [u8]) -> bool) {}
 }

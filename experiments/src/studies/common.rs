@@ -16,9 +16,33 @@ use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 use crate::timed::{check_end, start};
+
+/// A unit for each of these programs.
+pub(super) fn unit_of_each<'a, F>(
+    programs: &'a [Program],
+    study: &'static str,
+    what: &str,
+    key: &serde_json::Value,
+    measure: F,
+) -> Vec<Unit<'a>>
+where
+    F: Fn(&Program) -> Result<Vec<Measurement>, String> + Clone + Send + Sync + 'a,
+{
+    let unit = |program: &'a Program| {
+        let measure = measure.clone();
+        Unit {
+            study,
+            title: format!("{}: {what}", program.title()),
+            key: key.clone(),
+            program,
+            run: Box::new(move || measure(program)),
+        }
+    };
+    programs.iter().map(unit).collect()
+}
 
 /// A profile of any kind.
 #[derive(Clone, Debug, PartialEq)]

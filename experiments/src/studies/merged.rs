@@ -10,7 +10,7 @@ use hps_profile::ProfileKind;
 
 use super::StudyOptions;
 use super::common::{
-    Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled,
+    Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
 use crate::machine::dise_config;
 use crate::measurement::{Measurement, Unit};
@@ -31,18 +31,14 @@ pub fn units<'a>(
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.timed_instructions;
-    let unit = |program: &'a Program| Unit {
-        study: NAME,
-        title: format!("{}: three profiles in one run", program.title()),
-        key: serde_json::json!({ "instructions": limit, "burst": BURST, "one_in": ONE_IN }),
-        program,
-        run: Box::new(move || measure(program, machine, limit)),
-    };
-    programs
-        .iter()
-        .take(options.timed_programs)
-        .map(unit)
-        .collect()
+    let key = serde_json::json!({ "instructions": limit, "burst": BURST, "one_in": ONE_IN });
+    unit_of_each(
+        &programs[..programs.len().min(options.timed_programs)],
+        NAME,
+        "three profiles in one run",
+        &key,
+        move |program| measure(program, machine, limit),
+    )
 }
 
 fn measure(

@@ -13,7 +13,7 @@ use hps_profile::ProfileKind;
 
 use super::StudyOptions;
 use super::common::{
-    Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled,
+    Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
 use super::merged::BURST;
 use crate::machine::dise_config;
@@ -33,18 +33,14 @@ pub fn units<'a>(
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.table_instructions;
-    let unit = |program: &'a Program| Unit {
-        study: NAME,
-        title: format!("{}: small tables", program.title()),
-        key: serde_json::json!({ "instructions": limit, "burst": BURST, "one_in": ONE_IN }),
-        program,
-        run: Box::new(move || measure(program, machine, limit)),
-    };
-    programs
-        .iter()
-        .take(options.timed_programs)
-        .map(unit)
-        .collect()
+    let key = serde_json::json!({ "instructions": limit, "burst": BURST, "one_in": ONE_IN });
+    unit_of_each(
+        &programs[..programs.len().min(options.timed_programs)],
+        NAME,
+        "small tables",
+        &key,
+        move |program| measure(program, machine, limit),
+    )
 }
 
 /// A table of the engine.

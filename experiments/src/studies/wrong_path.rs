@@ -11,7 +11,9 @@ use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::{ProfileKind, StreamConfig};
 
 use super::StudyOptions;
-use super::common::{Label, Reference, overhead, same_instructions, timed_alone, timed_profiled};
+use super::common::{
+    Label, Reference, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
+};
 use crate::machine::dise_config;
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
@@ -30,14 +32,14 @@ pub fn units<'a>(
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.timed_instructions;
-    let unit = |program: &'a Program| Unit {
-        study: NAME,
-        title: format!("{}: wrong paths and counters", program.title()),
-        key: serde_json::json!({ "instructions": limit, "one_in": ONE_IN }),
-        program,
-        run: Box::new(move || measure(program, machine, limit)),
-    };
-    programs.iter().map(unit).collect()
+    let key = serde_json::json!({ "instructions": limit, "one_in": ONE_IN });
+    unit_of_each(
+        programs,
+        NAME,
+        "wrong paths and counters",
+        &key,
+        move |program| measure(program, machine, limit),
+    )
 }
 
 fn point(kind: ProfileKind) -> Result<SamplePoint, String> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hps_dise::DiseEngine;
-use hps_sim_core::editor::{Decision, DecodeEditor, LaidOut, Replacement, laid};
-use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::editor::{DecodeEditor, LaidOut, laid};
+use hps_sim_core::inst::Inst;
 
 use super::code::Code;
 use super::copies::{BASE, CHECKING, Copies, INSTRUMENTED, Origin};
@@ -131,30 +131,6 @@ impl DecodeEditor for SoftwareEditor {
     fn original(&self, pc: u64) -> u64 {
         self.original_address(pc)
     }
-
-    fn generation(&self) -> u32 {
-        0
-    }
-
-    fn static_mask(&self, _: u64, _: &Inst) -> u32 {
-        0
-    }
-
-    fn decide(&mut self, _: u64, _: u32, _: u64, _: &Inst, _: &[u64; reg::COUNT]) -> Decision {
-        Decision::default()
-    }
-
-    fn replacement(&self, _: u8, _: u8, _: u64, _: &Inst) -> Option<Replacement> {
-        None
-    }
-
-    fn reads_register(&self, _: u8) -> bool {
-        false
-    }
-
-    fn squash(&mut self, _: u64) {}
-
-    fn commit(&mut self, _: u64) {}
 
     fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool) {
         if let Some(consumer) = &mut self.consumer {

@@ -44,8 +44,8 @@
 //!   more.
 //! - Code that is made at run time, or that nothing names, runs as it is (`code.rs`). A branch that has
 //!   become too long counts as one instruction, and where a compiler aligned the heads of loops, copies
-//!   with checks are not aligned again (`copies.rs`): on machines that fetch aligned blocks this is a
-//!   good part of the cost, and varies with the program.
+//!   with checks are not aligned again (`copies.rs`): on machines that fetch aligned blocks the cost also
+//!   depends on where code falls.
 //! - Registers that only a signal handler could see count as dead, and a load that faults and is skipped
 //!   by its handler counts as having written its register (`liveness.rs`).
 //! - Counters lie where one instruction reaches them, as if thread-pointer-relative (`slots.rs`).
