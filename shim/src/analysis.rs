@@ -36,14 +36,16 @@ pub struct Analyzer {
     dte: Dte,
     counters: usize,
     depth: Depth,
-    previous: Option<Sample>,
-    last_kept: Option<u64>,
+    /// The sample before, its counters as far as they are in use.
+    previous: Sample,
+    last_kept: u64,
+    seen: u64,
     kept: u64,
-    discarded: u64,
     tags: TagCounts,
-    kept_tags: TagCounts,
-    cpc_before: Distribution,
-    cpc_after: Distribution,
+    /// Kept samples by the tag's place in the table.
+    kept_at: Box<[u64]>,
+    /// Cycles per cycle of discarded intervals, and of kept ones.
+    cpc: [Distribution; 2],
     period: Distribution,
     gap: Distribution,
     rates: Vec<RateCollector>,
@@ -92,70 +94,72 @@ impl Analyzer {
     /// different tags.
     #[must_use]
     pub fn new(dte: Dte, depth: Depth, counters: usize, rates: Vec<RateSpec>, tags: usize) -> Self {
-        let table = TagCounts::new(tags);
-        let places = table.places();
+        let tags = TagCounts::new(tags);
+        let places = tags.places();
         Self {
             dte,
             counters,
             depth,
-            previous: None,
-            last_kept: None,
+            previous: Sample::default(),
+            last_kept: 0,
+            seen: 0,
             kept: 0,
-            discarded: 0,
-            kept_tags: table.clone(),
-            tags: table,
-            cpc_before: Distribution::default(),
-            cpc_after: Distribution::default(),
+            tags,
+            kept_at: vec![0; places].into_boxed_slice(),
+            cpc: Default::default(),
             period: Distribution::default(),
             gap: Distribution::default(),
             rates: rates
                 .into_iter()
                 .map(|spec| RateCollector::new(spec, places))
                 .collect(),
-            timeline: Timeline::default(),
+            timeline: Timeline::new(places),
         }
     }
 
     /// Takes the next sample.
+    ///
+    /// The observer's next time stamp waits for all of this, so nothing is copied that is not needed,
+    /// and no branch hangs on what a sample says where a sum does as well.
     #[inline(always)]
     pub fn add(&mut self, sample: &Sample) {
         let place = self.tags.add(sample.tag);
-        let Some(before) = self.previous.replace(*sample) else {
-            self.discarded += 1;
-            self.last_kept = Some(sample.start);
+        self.seen += 1;
+        if self.seen == 1 {
+            self.previous = *sample;
+            self.last_kept = sample.start;
             return;
-        };
-        let keep = self.dte.keeps(before.stamps(), sample.stamps());
-        if keep {
-            self.kept += 1;
-            self.kept_tags.add(sample.tag);
-        } else {
-            self.discarded += 1;
+        }
+        let keep = self.dte.keeps(self.previous.stamps(), sample.stamps());
+        self.kept += u64::from(keep);
+        if let Some(place) = place {
+            self.kept_at[place] += u64::from(keep);
         }
         if self.depth == Depth::Full {
-            self.add_fully(&before, sample, place, keep);
+            self.add_fully(sample, place, keep);
         }
+        self.previous.become_like(sample, self.counters);
     }
 
-    fn add_fully(&mut self, before: &Sample, sample: &Sample, place: Option<usize>, keep: bool) {
+    #[inline(always)]
+    fn add_fully(&mut self, sample: &Sample, place: Option<usize>, keep: bool) {
+        let before = &self.previous;
         let cpc = Dte::cycles_per_cycle(before.stamps(), sample.stamps());
-        self.cpc_before.add(cpc);
+        self.cpc[usize::from(keep)].add(cpc);
         for rate in &mut self.rates {
             rate.any(before, sample);
         }
         if keep {
-            self.cpc_after.add(cpc);
-            self.period
-                .add(sample.start.wrapping_sub(before.start) as f64);
-            if let Some(last) = self.last_kept.replace(sample.start) {
-                self.gap.add(sample.start.wrapping_sub(last) as f64);
-            }
+            let cycles = |since: u64| sample.start.wrapping_sub(since) as f64;
+            self.period.add(cycles(before.start));
+            self.gap.add(cycles(self.last_kept));
+            self.last_kept = sample.start;
             for rate in &mut self.rates {
                 rate.kept(before, sample, place, self.dte);
             }
         }
-        self.timeline
-            .add(sample, keep.then_some(before), self.counters);
+        let since = keep.then_some(before);
+        self.timeline.add(sample, place, since, self.counters);
     }
 
     /// Samples by tag so far.
@@ -167,20 +171,24 @@ impl Analyzer {
     /// Samples kept and discarded so far.
     #[must_use]
     pub fn judged(&self) -> (u64, u64) {
-        (self.kept, self.discarded)
+        (self.kept, self.seen - self.kept)
     }
 
     /// What was found.
     #[must_use]
     pub fn result(&self) -> Analysis {
+        let (kept, discarded) = self.judged();
+        let [apart, after] = &self.cpc;
+        let mut before = after.clone();
+        before.merge(apart);
         Analysis {
-            kept: self.kept,
-            discarded: self.discarded,
+            kept,
+            discarded,
             tags: self.tags.listing(),
             tags_lost: self.tags.lost(),
-            kept_tags: self.kept_tags.listing(),
-            cpc_before: self.cpc_before.result(),
-            cpc_after: self.cpc_after.result(),
+            kept_tags: self.tags.listing_of(&self.kept_at),
+            cpc_before: before.result(),
+            cpc_after: after.result(),
             period: self.period.result(),
             gap: self.gap.result(),
             rates: self

@@ -75,6 +75,24 @@ pub fn serialized() -> u64 {
     ticks
 }
 
+/// Asks for the cache line of `place` without waiting for it: a serializing read of the clock waits for
+/// earlier loads, but not for a prefetch.
+#[inline(always)]
+pub fn fetch_ahead<T>(place: &T) {
+    let place = std::ptr::from_ref(place);
+    // SAFETY: a prefetch has no effect that a program can see, whatever the address.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) place, options(nostack, readonly));
+    }
+}
+
 /// Waits without work for a moment: the paper's `nop`s.
 #[inline(always)]
 pub fn pause() {

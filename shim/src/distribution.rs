@@ -111,6 +111,18 @@ impl Distribution {
         zero
     }
 
+    /// Adds all that another one counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (count, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *count += more;
+        }
+        self.zeros += other.zeros;
+        self.outside += other.outside;
+        self.sum += other.sum;
+        self.lowest = self.lowest.min(other.lowest);
+        self.highest = self.highest.max(other.highest);
+    }
+
     /// Values counted, without those outside.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -208,6 +220,19 @@ mod tests {
         assert!((result.median / 5000.0 - 1.0).abs() < 0.02);
         assert!((result.p90 / 9000.0 - 1.0).abs() < 0.02);
         assert_eq!(result.mean, 5000.5);
+    }
+
+    #[test]
+    fn parts_merge_into_the_whole() {
+        let values = [0.0, 0.5, 3.0, 3.0, 1e9, f64::NAN, 0.125];
+        let (mut whole, mut parts) = (Distribution::default(), <[Distribution; 2]>::default());
+        for (i, value) in values.into_iter().enumerate() {
+            whole.add(value);
+            parts[i % 2].add(value);
+        }
+        let [mut merged, rest] = parts;
+        merged.merge(&rest);
+        assert_eq!(merged.result(), whole.result());
     }
 
     #[test]

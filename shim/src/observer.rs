@@ -147,6 +147,9 @@ pub fn observe<C: Clock, S: Sink>(
             clock::pause();
             continue;
         }
+        if let Some(slot) = slot {
+            clock::fetch_ahead(&slot.tag);
+        }
         sample.start = clock.start();
         for (value, counter) in sample.counters.iter_mut().zip(counters.iter_mut()) {
             let _ = clock::serialized();

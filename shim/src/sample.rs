@@ -31,6 +31,22 @@ impl Sample {
             end: self.end,
         }
     }
+
+    /// Takes over another sample with the first `counters` of its counters.
+    ///
+    /// Field by field: a copy of the whole would read in one piece what was just written in several,
+    /// and wait for it.
+    #[inline(always)]
+    pub fn become_like(&mut self, other: &Self, counters: usize) {
+        self.start = other.start;
+        self.end = other.end;
+        self.thread = other.thread;
+        self.tag = other.tag;
+        let counts = self.counters.iter_mut().zip(&other.counters);
+        for (mine, count) in counts.take(counters) {
+            *mine = *count;
+        }
+    }
 }
 
 /// Takes the observer's samples: a ring, or an analysis right in the observer's loop.

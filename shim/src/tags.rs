@@ -92,10 +92,21 @@ impl TagCounts {
     /// Tags with their samples, the most first, equal ones by tag.
     #[must_use]
     pub fn listing(&self) -> Vec<(u64, u64)> {
-        let mut all: Vec<_> = self.iter().collect();
-        all.sort_unstable_by_key(|&(tag, count)| (std::cmp::Reverse(count), tag));
-        all
+        most_first(self.iter())
     }
+
+    /// Tags with other counts of theirs, kept by place; in the order of [`TagCounts::listing`].
+    #[must_use]
+    pub fn listing_of(&self, by_place: &[u64]) -> Vec<(u64, u64)> {
+        let counts = self.entries.iter().zip(by_place);
+        most_first(counts.map(|((tag, _), count)| (*tag, *count)))
+    }
+}
+
+fn most_first(counts: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
+    let mut all: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+    all.sort_unstable_by_key(|&(tag, count)| (std::cmp::Reverse(count), tag));
+    all
 }
 
 #[cfg(test)]

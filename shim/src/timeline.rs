@@ -44,10 +44,15 @@ pub struct Timeline {
     shift: u32,
     windows: Vec<Window>,
     rows: Vec<u64>,
+    /// The row of a tag by its place in the table of tags; [`UNSEEN`] before its first sample. A search
+    /// through the rows would end at a place that no processor predicts.
+    row_at: Box<[u8]>,
     excerpt: Vec<Moment>,
     kept: u64,
     restart: u64,
 }
+
+const UNSEEN: u8 = u8::MAX;
 
 /// A time line as it is kept in results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,30 +67,39 @@ pub struct TimelineResult {
     pub excerpt: Vec<Moment>,
 }
 
-impl Default for Timeline {
-    fn default() -> Self {
+impl Timeline {
+    /// An empty one; `places` is the size of the tag table whose places [`Timeline::add`] is given.
+    #[must_use]
+    pub fn new(places: usize) -> Self {
         Self {
             origin: None,
             shift: 12,
             windows: Vec::with_capacity(WINDOWS),
             rows: Vec::with_capacity(ROWS),
+            row_at: vec![UNSEEN; places].into_boxed_slice(),
             excerpt: Vec::with_capacity(EXCERPT),
             kept: 0,
             restart: 16_384,
         }
     }
-}
 
-impl Timeline {
-    /// Puts a sample into its window; `since` is the sample before it if the interval was kept.
+    /// Puts a sample, whose tag has this place, into its window; `since` is the sample before it if the
+    /// interval was kept.
     #[inline(always)]
-    pub fn add(&mut self, sample: &Sample, since: Option<&Sample>, counters: usize) {
+    pub fn add(
+        &mut self,
+        sample: &Sample,
+        place: Option<usize>,
+        since: Option<&Sample>,
+        counters: usize,
+    ) {
         let at = sample
             .start
             .wrapping_sub(*self.origin.get_or_insert(sample.start));
-        let row = match self.rows.iter().position(|tag| *tag == sample.tag) {
-            Some(row) => row,
-            None => self.new_row(sample.tag),
+        let row = match place.map(|place| (place, self.row_at[place])) {
+            None => ROWS,
+            Some((place, UNSEEN)) => self.new_row(place, sample.tag),
+            Some((_, row)) => usize::from(row),
         };
         let index = (at >> self.shift) as usize;
         let index = if index < self.windows.len() {
@@ -122,13 +136,13 @@ impl Timeline {
     }
 
     #[cold]
-    fn new_row(&mut self, tag: u64) -> usize {
-        if self.rows.len() < ROWS {
+    fn new_row(&mut self, place: usize, tag: u64) -> usize {
+        let row = self.rows.len();
+        if row < ROWS {
             self.rows.push(tag);
-            self.rows.len() - 1
-        } else {
-            ROWS
         }
+        self.row_at[place] = row as u8;
+        row
     }
 
     /// Makes windows up to the one of cycle `at`, joining pairs until it is within reach.
@@ -179,7 +193,7 @@ mod tests {
 
     #[test]
     fn windows_join_and_no_sample_is_lost() {
-        let mut line = Timeline::default();
+        let mut line = Timeline::new(11);
         let mut before: Option<Sample> = None;
         for i in 0..50_000_u64 {
             let sample = Sample {
@@ -188,7 +202,7 @@ mod tests {
                 counters: [i * 3; MAX_COUNTERS],
                 ..Sample::default()
             };
-            line.add(&sample, before.as_ref(), 1);
+            line.add(&sample, Some(sample.tag as usize), before.as_ref(), 1);
             before = Some(sample);
         }
         let result = line.result();
