@@ -54,12 +54,15 @@ impl Axis {
             };
         }
         let step = round_step((high - low) / 5.0);
-        Self::linear(
-            label,
-            (low / step).floor() * step,
-            (high / step - 1e-9).ceil() * step,
-            step,
-        )
+        let end = (high / step - 1e-9).ceil() * step;
+        let part = step / 4.0;
+        if zero && low < 0.0 && -low < part && end > 0.0 {
+            // A little below zero does not need a whole step.
+            let mut axis = Self::linear(label, 0.0, end, step);
+            axis.low = -part;
+            return axis;
+        }
+        Self::linear(label, (low / step).floor() * step, end, step)
     }
 
     /// A logarithmic axis over positive values with a tick at each power of ten.
@@ -500,6 +503,15 @@ mod tests {
         let labels: Vec<_> = axis.ticks.iter().map(|(_, l)| l.as_str()).collect();
         assert_eq!(labels, ["-1", "0", "1", "2", "3", "4", "5"]);
         assert!((axis.place(axis.high) - 1.0).abs() < 1e-12 && axis.place(axis.low).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_little_below_zero_takes_little_room() {
+        let axis = Axis::numbers("v", &[-0.1, 4.2], true);
+        assert_eq!((axis.low, axis.high), (-0.25, 5.0));
+        let labels: Vec<_> = axis.ticks.iter().map(|(_, l)| l.as_str()).collect();
+        assert_eq!(labels, ["0", "1", "2", "3", "4", "5"]);
+        assert!(axis.place(0.0) > 0.0 && axis.place(-0.1) > 0.0);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreStats;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
+use hps_sim_core::image::Isa;
 
 use super::StudyOptions;
 use super::common::{
@@ -91,10 +92,12 @@ impl Needs {
     fn of(program: &Program, collector: &Collector) -> Needs {
         let set = collector.productions(program.image.isa);
         let report = check(set);
-        let productions = &set.tables().productions;
-        let sequences = productions.iter().filter_map(|p| p.replacement.as_ref());
+        // A collector holds the productions of all instruction sets, whichever its program needs.
+        let all = Isa::ALL.map(|isa| &collector.productions(isa).tables().productions);
+        let productions = || all.iter().flat_map(|productions| productions.iter());
+        let sequences = productions().filter_map(|p| p.replacement.as_ref());
         let longest = sequences.map(|s| s.templates.len()).max().unwrap_or(1);
-        let controls = productions.iter().map(|p| p.control.len());
+        let controls = productions().map(|p| p.control.len());
         Needs {
             entries: [report.pt_entries, report.rt_entries, report.ct_entries],
             least: [1, longest, controls.max().unwrap_or(1)],
@@ -183,13 +186,19 @@ fn cost(label: &Label, stats: &CoreStats, alone: &CoreStats, misses: u64) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::program;
+    use super::super::testing::program_of;
     use super::*;
 
     #[test]
     fn tables_miss_exactly_when_they_are_too_small() {
-        let (program, machine) = (program("lz"), MachineConfig::default());
-        let measured = measure(&program, &machine, 10_000).expect("measured");
+        for isa in Isa::ALL {
+            misses_when_too_small(&program_of("lz", isa));
+        }
+    }
+
+    fn misses_when_too_small(program: &Program) {
+        let machine = MachineConfig::default();
+        let measured = measure(program, &machine, 10_000).expect("measured");
         let needed: Vec<_> = measured
             .iter()
             .filter(|m| m.measure == "entries_needed")

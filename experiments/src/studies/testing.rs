@@ -1,15 +1,22 @@
 //! Programs for the tests of the studies.
 
 use hps_profile::ProfileKind;
+use hps_sim_core::image::Isa;
 
 use crate::measurement::Measurement;
 use crate::plan::{Plan, Program};
 use crate::spec::SweepSpec;
 
-/// A program of the project with its small input.
+/// A program of the project with its small input, for RISC-V.
 pub fn program(name: &str) -> Program {
+    program_of(name, Isa::Riscv64)
+}
+
+/// The same for an instruction set.
+pub fn program_of(name: &str, isa: Isa) -> Program {
     let spec = SweepSpec {
         programs: vec![name.to_string()],
+        isas: vec![isa],
         ..SweepSpec::default()
     };
     let plan = Plan::new(&spec, std::path::Path::new(".")).expect("a program of the project");
