@@ -250,7 +250,8 @@ pub struct SweepArgs {
     /// Machine (may be repeated)
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Vec<String>,
-    /// Threads; 0: one for each processor
+    /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by
+    /// their functional passes
     #[arg(long, default_value_t = 0)]
     pub jobs: usize,
     /// Print the resolved definition and stop
@@ -487,8 +488,10 @@ pub enum Mode {
     Qemu,
     /// The functional machine
     Functional,
-    /// The functional machine with the whole grid of samplers
+    /// The functional machine with the whole grid of samplers, on one thread
     Grid,
+    /// The same, spread over all processors of the host
+    GridThreads,
     /// The pipeline
     Timed,
 }

@@ -1,9 +1,14 @@
-//! What the host offers: other programs on the search path, and runs of QEMU.
+//! What the host offers: processors, other programs on the search path, and runs of QEMU.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use hps_sim_core::image::Isa;
+
+/// Processors that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// QEMU's user mode for an instruction set, if the host has it.
 pub fn qemu(isa: Isa) -> Option<PathBuf> {

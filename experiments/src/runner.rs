@@ -56,6 +56,9 @@ pub fn run(
             .count() as u64;
     }
     observer.planned(units);
+    let programs = (0..plan.programs.len()).filter(|&i| of_program(i).next().is_some());
+    // Passes of several programs run side by side; few programs leave threads to each.
+    let threads = rayon::current_num_threads() / programs.count().max(1);
     let failed = Mutex::new(Vec::new());
     (0..plan.programs.len()).into_par_iter().try_for_each(|i| {
         let points: Vec<&Point> = of_program(i).collect();
@@ -66,6 +69,7 @@ pub fn run(
             plan,
             i,
             &points,
+            threads,
             &Sink {
                 store,
                 failed: &failed,
@@ -114,13 +118,14 @@ fn run_program(
     plan: &Plan,
     index: usize,
     points: &[&Point],
+    threads: usize,
     sink: &Sink<'_>,
     observer: &dyn Observer,
 ) -> Result<(), StoreError> {
     let program = &plan.programs[index];
     let (pass, baselines) = rayon::join(
         || {
-            let pass = guarded(|| functional_pass(plan, program));
+            let pass = guarded(|| functional_pass(plan, program, threads));
             observer.done(&format!("{}: functional pass", program.title()));
             pass
         },
@@ -228,7 +233,8 @@ struct Pass {
     instructions: u64,
 }
 
-fn functional_pass(plan: &Plan, program: &Program) -> Result<Pass, String> {
+/// On at most this many threads; 0 stands for 1.
+fn functional_pass(plan: &Plan, program: &Program, threads: usize) -> Result<Pass, String> {
     let mut points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
     if 2 * points.len() <= hps_productions::grid::MAX_POINTS {
         // The same bursts with a period one event longer, for what the report says about them.
@@ -241,6 +247,7 @@ fn functional_pass(plan: &Plan, program: &Program) -> Result<Pass, String> {
         let probe =
             GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
         let probe = probe.without_streams_from(plan.grid.len());
+        let probe = probe.on_threads(threads);
         let (probe, instructions) = run_functional(program, probe)?;
         Ok(Pass::new(probe.finish(), plan, program, instructions))
     } else {

@@ -22,7 +22,7 @@ use hps_sim_core::process::ProcessConfig;
 use serde_json::{Value, json};
 
 use crate::cli::{Kind, ProfileArgs};
-use crate::program;
+use crate::{host, program};
 
 /// A change of the sampling while the program runs.
 struct Change {
@@ -145,7 +145,7 @@ fn exhaustive(
 ) -> anyhow::Result<Truth> {
     let mut machine = Machine::new(program::process(image, config)?);
     let mut grid = if kind == ProfileKind::DataStream {
-        let mut probe = GridProbe::with_memory(&[], Some(streams))?.in_background();
+        let mut probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
         ended(machine.run(&mut probe, u64::MAX), image)?;
         probe.finish()
     } else {

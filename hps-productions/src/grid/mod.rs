@@ -15,6 +15,7 @@ mod references;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod worker;
 
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};
@@ -82,14 +83,16 @@ impl GridProbe<true> {
         Self::build(points, streams)
     }
 
-    /// Gives the analysis of the exhaustive trace a thread of its own, if the host has a processor
-    /// for it. It takes longer than all the rest of the pass; the result is the same. Not for runs
-    /// beside which others run anyway.
+    /// Spreads the pass over at most this many threads, this one among them, which keeps the machine
+    /// and what is counted by events. The analysis of the exhaustive trace, which takes longer than all
+    /// the rest, gets the second one, and further ones share those of the points. Threads wait for each
+    /// other through bounded channels of batches that are used again and again, so that memory stays
+    /// bounded. The result is the same for any number; 1 leaves everything here.
+    ///
+    /// To be called before the run; behind [`Self::without_streams_from`].
     #[must_use]
-    pub fn in_background(mut self) -> Self {
-        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
-            self.references.analyze_in_background();
-        }
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.references.spread(threads, &self.points);
         self
     }
 

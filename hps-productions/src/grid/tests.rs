@@ -232,33 +232,40 @@ fn every_point_equals_its_naive_sampler() {
 }
 
 #[test]
-fn one_thread_finds_what_two_find() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let streams = StreamConfig {
         hot_fraction: Fraction::from_f64(0.001).unwrap(),
         max_grammar_symbols: 3_000,
         ..StreamConfig::default()
     };
     let points = points();
-    let mut one = GridProbe::with_memory(&points, Some(&streams)).unwrap();
-    let mut two = GridProbe::with_memory(&points, Some(&streams)).unwrap();
-    two.references.analyze_in_background();
+    let mut grids = [1, 2, 3, 4, 40].map(|threads| {
+        let grid = GridProbe::with_memory(&points, Some(&streams)).unwrap();
+        grid.without_streams_from(8).on_threads(threads)
+    });
     let mut random = Random(11);
     for _ in 0..60_000 {
         let step = random_step(&mut random);
-        feed(&mut one, step);
-        feed(&mut two, step);
+        grids.iter_mut().for_each(|grid| feed(grid, step));
     }
-    let traces = |grid: GridProbe<true>| {
+    let found = grids.map(|grid| {
         let result = grid.finish();
         let all = std::iter::once(result.exhaustive).chain(result.points);
-        let streams = all.map(|profiles| profiles.stream.unwrap());
-        streams
-            .map(|s| (s.digest(), s.bursts(), s.references(), s.finish().unwrap()))
-            .collect::<Vec<_>>()
-    };
-    let (one, two) = (traces(one), traces(two));
-    assert!(!one[0].3.profile.is_empty());
-    assert_eq!(one, two);
+        all.map(|profiles| {
+            let stream = profiles.stream.unwrap();
+            let numbers = (stream.digest(), stream.bursts(), stream.references());
+            let counts = (profiles.addresses.sorted(), profiles.call_pairs);
+            (profiles.point, numbers, counts, stream.finish())
+        })
+        .collect::<Vec<_>>()
+    });
+    let [one, others @ ..] = found;
+    let streams = |at: usize| one[at].3.as_ref().map(|s| s.profile.len());
+    assert!(streams(0) > Some(0) && streams(3) > Some(0));
+    assert_eq!((one.len(), streams(9)), (10, None));
+    for other in others {
+        assert_eq!(one, other);
+    }
 }
 
 #[test]

@@ -24,25 +24,44 @@ pub struct Rule {
 }
 
 impl Sequitur {
+    /// A node of the arena. Unchecked, because nearly every step of the algorithm is one of these:
+    /// with bounds checks the one-pass sweep takes more host instructions (ARCHITECTURE.md).
+    #[inline(always)]
+    pub(super) fn node(&self, node: u32) -> &Node {
+        debug_assert!((node as usize) < self.nodes.len(), "no node {node}");
+        // SAFETY: whoever names a node has its index from `new_node` or from a link of a live node,
+        // which leads to another one; the start rule's guard is always there. The arena shrinks only
+        // in `clear`, which forgets every index.
+        unsafe { self.nodes.get_unchecked(node as usize) }
+    }
+
+    /// A node of the arena; see [`Self::node`].
+    #[inline(always)]
+    pub(super) fn node_mut(&mut self, node: u32) -> &mut Node {
+        debug_assert!((node as usize) < self.nodes.len(), "no node {node}");
+        // SAFETY: as in `node`.
+        unsafe { self.nodes.get_unchecked_mut(node as usize) }
+    }
+
     #[inline(always)]
     pub(super) fn symbol(&self, node: u32) -> Code {
-        self.nodes[node as usize].symbol
+        self.node(node).symbol
     }
 
     #[inline(always)]
     pub(super) fn next(&self, node: u32) -> u32 {
-        self.nodes[node as usize].next
+        self.node(node).next
     }
 
     #[inline(always)]
     pub(super) fn previous(&self, node: u32) -> u32 {
-        self.nodes[node as usize].previous
+        self.node(node).previous
     }
 
     #[inline(always)]
     pub(super) fn link(&mut self, left: u32, right: u32) {
-        self.nodes[left as usize].next = right;
-        self.nodes[right as usize].previous = left;
+        self.node_mut(left).next = right;
+        self.node_mut(right).previous = left;
     }
 
     #[inline(always)]
@@ -68,17 +87,18 @@ impl Sequitur {
         } else {
             let node = self.free_node;
             self.free_node = self.next(node);
-            self.nodes[node as usize] = fresh(node);
+            *self.node_mut(node) = fresh(node);
             node
         }
     }
 
     #[inline(always)]
     pub(super) fn free(&mut self, node: u32) {
-        self.nodes[node as usize] = Node {
+        let next = self.free_node;
+        *self.node_mut(node) = Node {
             symbol: code::FREE,
             previous: NO_NODE,
-            next: self.free_node,
+            next,
             mark: 0,
         };
         self.free_node = node;

@@ -103,7 +103,7 @@ impl Sequitur {
         {
             let Node {
                 next: after, mark, ..
-            } = self.nodes[next as usize];
+            } = *self.node(next);
             let is_settled = !self.is_marked(mark)
                 && match complete {
                     0 => !self.is_known_beside(symbol),
@@ -178,10 +178,11 @@ impl Sequitur {
                 }
                 _ => {
                     self.serial += 1;
+                    let serial = self.serial;
                     let first = self.next(level.guard);
                     let mut node = first;
                     loop {
-                        self.nodes[node as usize].mark = self.serial;
+                        self.node_mut(node).mark = serial;
                         if node == level.at {
                             break;
                         }

@@ -57,7 +57,8 @@ mod code {
     /// Whether a symbol can be one half of a digram.
     #[inline]
     pub fn pairs(symbol: Code) -> bool {
-        symbol < TERMINALS || symbol & RULE != 0
+        // What is neither lies between the two.
+        symbol.wrapping_sub(TERMINALS) >= RULE - TERMINALS
     }
 }
 
@@ -101,6 +102,8 @@ pub struct Sequitur {
     descent: Vec<Level>,
     /// The mark of the last match.
     serial: u32,
+    /// Searches for the digram at the end since the last look ahead.
+    lookups: usize,
 }
 
 impl Default for Sequitur {
@@ -133,6 +136,7 @@ impl Sequitur {
             deferred: None,
             descent: Vec::new(),
             serial: 0,
+            lookups: 0,
         };
         sequitur.new_rule();
         sequitur
@@ -153,6 +157,7 @@ impl Sequitur {
         self.deferred = None;
         self.descent.clear();
         self.serial = 0;
+        self.lookups = 0;
         self.new_rule();
     }
 
@@ -162,9 +167,7 @@ impl Sequitur {
     /// When the grammar may get more than [`Self::MAX_SYMBOLS`] symbols; ask [`Self::symbols`]
     /// before.
     pub fn push(&mut self, terminal: u64) {
-        self.assert_room(1);
-        let number = self.numbers.of(terminal);
-        self.receive(number);
+        self.push_all(&[terminal], usize::MAX);
     }
 
     /// Appends terminals one after the other, at least one, until there are no more or the grammar
@@ -186,7 +189,10 @@ impl Sequitur {
                 *number = self.numbers.of(terminal);
             }
             let numbers = &numbers[..chunk.len()];
-            self.bring_near(numbers);
+            // What repeats a rule is followed without the digrams' table.
+            if std::mem::take(&mut self.lookups) * 4 >= numbers.len() {
+                self.bring_near(numbers);
+            }
             for &number in numbers {
                 self.receive(number);
             }

@@ -60,7 +60,9 @@ impl Numbers {
         let mut at = self.home(terminal) & mask;
         // Ends because the table is never full.
         loop {
-            let slot = self.slots[at];
+            debug_assert!(at < self.slots.len());
+            // SAFETY: `at` was masked by the number of slots, a power of two, less one.
+            let slot = *unsafe { self.slots.get_unchecked(at) };
             if slot.terminal == terminal && slot.number != EMPTY {
                 return slot.number;
             }

@@ -32,7 +32,7 @@ impl Sequitur {
     /// The digram that starts at `node`, unless one of its symbols cannot be part of one.
     #[inline]
     pub(super) fn digram(&self, node: u32) -> Option<u64> {
-        let Node { symbol, next, .. } = self.nodes[node as usize];
+        let Node { symbol, next, .. } = *self.node(node);
         if !code::pairs(symbol) {
             return None;
         }
@@ -44,7 +44,7 @@ impl Sequitur {
     #[inline]
     pub(super) fn find_digram(&self, hash: u32, left: Code, right: Code) -> Result<u32, usize> {
         self.digrams.find(hash, |node| {
-            let node = &self.nodes[node as usize];
+            let node = self.node(node);
             node.symbol == left && self.symbol(node.next) == right
         })
     }
@@ -143,7 +143,7 @@ impl Sequitur {
         self.forget(second);
         self.drop_use(self.symbol(node));
         self.drop_use(self.symbol(second));
-        self.nodes[node as usize].symbol = code::RULE | rule;
+        self.node_mut(node).symbol = code::RULE | rule;
         self.rules[rule as usize].uses += 1;
         self.link(node, after);
         self.free(second);

@@ -69,7 +69,7 @@ impl Table {
         let mut at = self.home(hash);
         // Ends because the table is never full.
         loop {
-            let slot = self.slots[at];
+            let slot = *self.slot(at);
             if slot.value == EMPTY {
                 return Err(at);
             }
@@ -83,7 +83,7 @@ impl Table {
     /// The value that a search for this hash looks at first; any value if there is none.
     #[inline]
     pub fn peek(&self, hash: u32) -> u32 {
-        self.slots[self.home(hash)].value
+        self.slot(self.home(hash)).value
     }
 
     /// Puts `value` into a slot that [`Self::find`] gave, or the next empty one if another value was
@@ -92,10 +92,11 @@ impl Table {
     pub fn insert_at(&mut self, mut at: usize, hash: u32, value: u32) {
         debug_assert_ne!(value, EMPTY);
         let mask = self.slots.len() - 1;
-        while self.slots[at].value != EMPTY {
+        at &= mask;
+        while self.slot(at).value != EMPTY {
             at = (at + 1) & mask;
         }
-        self.slots[at] = Slot { hash, value };
+        *self.slot_mut(at) = Slot { hash, value };
         self.len += 1;
         if self.len * 2 > self.slots.len() {
             self.grow();
@@ -107,8 +108,12 @@ impl Table {
     pub fn remove(&mut self, hash: u32, value: u32) -> bool {
         let mask = self.slots.len() - 1;
         let mut hole = self.home(hash);
-        while self.slots[hole].value != value {
-            if self.slots[hole].value == EMPTY {
+        loop {
+            let there = self.slot(hole).value;
+            if there == value {
+                break;
+            }
+            if there == EMPTY {
                 return false;
             }
             hole = (hole + 1) & mask;
@@ -116,18 +121,18 @@ impl Table {
         let mut at = hole;
         loop {
             at = (at + 1) & mask;
-            let slot = self.slots[at];
+            let slot = *self.slot(at);
             if slot.value == EMPTY {
                 break;
             }
             // An entry may move back to the hole unless its home lies behind the hole.
             let home = self.home(slot.hash);
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
-                self.slots[hole] = slot;
+                *self.slot_mut(hole) = slot;
                 hole = at;
             }
         }
-        self.slots[hole] = EMPTY_SLOT;
+        *self.slot_mut(hole) = EMPTY_SLOT;
         self.len -= 1;
         true
     }
@@ -151,6 +156,23 @@ impl Table {
     #[inline]
     fn home(&self, hash: u32) -> usize {
         (hash >> self.shift) as usize
+    }
+
+    /// A slot; unchecked for the reason that stands at [`super::Sequitur`]'s nodes.
+    #[inline(always)]
+    fn slot(&self, at: usize) -> &Slot {
+        debug_assert!(at < self.slots.len());
+        // SAFETY: there are 2^n slots, and `at` is either the upper n bits of a 32-bit hash (`home`)
+        // or was masked by 2^n - 1.
+        unsafe { self.slots.get_unchecked(at) }
+    }
+
+    /// A slot; see [`Self::slot`].
+    #[inline(always)]
+    fn slot_mut(&mut self, at: usize) -> &mut Slot {
+        debug_assert!(at < self.slots.len());
+        // SAFETY: as in `slot`.
+        unsafe { self.slots.get_unchecked_mut(at) }
     }
 }
 

@@ -62,7 +62,7 @@ const MOST_MATCHES: usize = 32;
 
 impl Sequitur {
     /// Takes in the next symbol of the sequence, a terminal.
-    #[inline]
+    #[inline(always)] // into the only loop around it
     pub(super) fn receive(&mut self, terminal: Code) {
         let mut symbol = terminal;
         if self.symbol(self.last()) == code::PENDING {
@@ -146,7 +146,7 @@ impl Sequitur {
             self.rules[rule as usize].uses += 1;
             return Some(rule);
         }
-        self.nodes[next as usize].mark = found.serial;
+        self.node_mut(next).mark = found.serial;
         self.matches[at].last = next;
         None
     }
@@ -155,6 +155,7 @@ impl Sequitur {
     /// The rule, if it is one; the last node is gone then.
     #[inline]
     fn combine(&mut self, last: u32, left: Code, symbol: Code) -> Option<u32> {
+        self.lookups += 1;
         let hash = table::hash(key(left, symbol));
         let known = match self.find_digram(hash, left, symbol) {
             Ok(known) => known,
@@ -197,10 +198,11 @@ impl Sequitur {
     /// Makes the last node stand for the repetition of the digram at `known`.
     fn begin_match(&mut self, last: u32, known: u32, known_right: u32) {
         self.forget_before(last);
-        self.nodes[last as usize].symbol = code::PENDING;
+        self.node_mut(last).symbol = code::PENDING;
         self.serial += 1;
-        self.nodes[known as usize].mark = self.serial;
-        self.nodes[known_right as usize].mark = self.serial;
+        let serial = self.serial;
+        self.node_mut(known).mark = serial;
+        self.node_mut(known_right).mark = serial;
         self.matches.push(Match {
             node: last,
             first: known,
@@ -277,7 +279,7 @@ impl Sequitur {
     /// Whether a node is part of a pending match's run.
     #[inline]
     pub(super) fn is_in_match(&self, node: u32) -> bool {
-        self.is_marked(self.nodes[node as usize].mark)
+        self.is_marked(self.node(node).mark)
     }
 
     /// Whether this is the mark of a pending match.
@@ -366,7 +368,7 @@ impl Sequitur {
             length = length.saturating_add(self.length(self.symbol(at)));
             at = self.next(at);
         }
-        self.nodes[node as usize].symbol = code::RULE | rule;
+        self.node_mut(node).symbol = code::RULE | rule;
         let made = &mut self.rules[rule as usize];
         (made.uses, made.length) = (2, length);
         // A rule's first digrams are new: these only enter them into the table.

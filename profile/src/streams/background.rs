@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use super::HotStreamAnalyzer;
@@ -32,7 +32,8 @@ impl BackgroundAnalyzer {
     /// When the host gives no thread.
     pub fn new(mut analyzer: HotStreamAnalyzer) -> io::Result<Self> {
         let (batches, incoming) = sync_channel::<Vec<u64>>(WAITING);
-        let (back, emptied) = channel();
+        // Room for all that there can be: sending back never waits.
+        let (back, emptied) = sync_channel(WAITING + 4);
         let worker = Builder::new().name("data streams".into()).spawn(move || {
             for mut batch in incoming {
                 analyzer.push_all(&batch);

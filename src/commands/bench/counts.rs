@@ -62,7 +62,7 @@ impl Row {
 
     fn of(&self, mode: Mode) -> f64 {
         match mode {
-            Mode::Grid => self.grid,
+            Mode::Grid | Mode::GridThreads => self.grid,
             Mode::Timed => self.timed,
             Mode::Functional | Mode::Qemu => self.functional,
         }
@@ -166,7 +166,7 @@ fn counted(
 ) -> anyhow::Result<u64> {
     let own: PathBuf = std::env::current_exe().context("this command's own file is not known")?;
     let mode = match mode {
-        Mode::Grid => "grid",
+        Mode::Grid | Mode::GridThreads => "grid",
         Mode::Timed => "timed",
         Mode::Functional | Mode::Qemu => "functional",
     };

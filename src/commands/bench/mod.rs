@@ -18,7 +18,16 @@ use crate::{host, program, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
-const MODES: [Mode; 4] = [Mode::Qemu, Mode::Functional, Mode::Grid, Mode::Timed];
+const MODES: [Mode; 5] = [
+    Mode::Qemu,
+    Mode::Functional,
+    Mode::Grid,
+    Mode::GridThreads,
+    Mode::Timed,
+];
+
+/// Seconds by [`MODES`].
+type Seconds = [Option<f64>; MODES.len()];
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -27,6 +36,8 @@ struct Bench {
     size: &'static str,
     machine: String,
     runs: usize,
+    /// Threads of the grid where it has several.
+    threads: usize,
     isas: Vec<OfIsa>,
 }
 
@@ -40,7 +51,8 @@ struct OfIsa {
     geometric_mean: Means,
 }
 
-/// One program. Speeds are in million instructions of the program a host second, on one thread.
+/// One program. Speeds are in million instructions of the program a host second, on one thread unless
+/// the name says otherwise.
 #[derive(Debug, Serialize)]
 struct Row {
     program: &'static str,
@@ -48,8 +60,8 @@ struct Row {
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
     /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, grid,
-    /// timed.
-    seconds: [Option<f64>; 4],
+    /// grid on several threads, timed.
+    seconds: Seconds,
     #[serde(flatten)]
     means: Means,
 }
@@ -60,9 +72,11 @@ struct Means {
     qemu_mips: Option<f64>,
     functional_mips: Option<f64>,
     grid_mips: Option<f64>,
+    grid_threads_mips: Option<f64>,
     timed_mips: Option<f64>,
     qemu_per_functional: Option<f64>,
     qemu_per_grid: Option<f64>,
+    qemu_per_grid_threads: Option<f64>,
     qemu_per_timed: Option<f64>,
 }
 
@@ -108,6 +122,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         size: size.arg(),
         machine: machine.name,
         runs: args.runs,
+        threads: host::processors(),
         isas: sets
             .iter()
             .map(|set| {
@@ -171,7 +186,7 @@ struct Set {
     isa: Isa,
     qemu: Option<Qemu>,
     /// By [`MODES`].
-    wanted: [bool; 4],
+    wanted: [bool; MODES.len()],
 }
 
 impl Set {
@@ -181,8 +196,12 @@ impl Set {
         } else {
             Qemu::find(isa)?
         };
-        let wanted =
-            MODES.map(|mode| !args.skip.contains(&mode) && (mode != Mode::Qemu || qemu.is_some()));
+        let is_possible = |mode| match mode {
+            Mode::Qemu => qemu.is_some(),
+            Mode::GridThreads => host::processors() > 1,
+            _ => true,
+        };
+        let wanted = MODES.map(|mode| !args.skip.contains(&mode) && is_possible(mode));
         Ok(Set { isa, qemu, wanted })
     }
 }
@@ -210,7 +229,7 @@ fn measure(
     machine: &MachineConfig,
     bar: &indicatif::ProgressBar,
 ) -> anyhow::Result<Row> {
-    let mut best: [Option<f64>; 4] = [None; 4];
+    let mut best: Seconds = [None; MODES.len()];
     let mut instructions = None;
     let mut cycles = None;
     for _ in 0..runs {
@@ -224,7 +243,8 @@ fn measure(
                     instructions = Some(retired);
                     seconds
                 }
-                (Mode::Grid, _) => subject.grid()?,
+                (Mode::Grid, _) => subject.grid(1)?,
+                (Mode::GridThreads, _) => subject.grid(host::processors())?,
                 (Mode::Timed, _) => {
                     let (seconds, retired, took) = subject.timed(machine)?;
                     instructions = Some(retired);
@@ -251,8 +271,8 @@ fn measure(
 }
 
 impl Means {
-    fn of(instructions: u64, seconds: &[Option<f64>; 4]) -> Self {
-        let [qemu, functional, grid, timed] = seconds.map(|s| {
+    fn of(instructions: u64, seconds: &Seconds) -> Self {
+        let [qemu, functional, grid, grid_threads, timed] = seconds.map(|s| {
             s.filter(|s| *s > 0.0)
                 .map(|s| instructions as f64 / s / 1e6)
         });
@@ -261,9 +281,11 @@ impl Means {
             qemu_mips: qemu,
             functional_mips: functional,
             grid_mips: grid,
+            grid_threads_mips: grid_threads,
             timed_mips: timed,
             qemu_per_functional: per(functional),
             qemu_per_grid: per(grid),
+            qemu_per_grid_threads: per(grid_threads),
             qemu_per_timed: per(timed),
         }
     }
@@ -275,14 +297,16 @@ impl Means {
             qemu_mips: mean(|m| m.qemu_mips),
             functional_mips: mean(|m| m.functional_mips),
             grid_mips: mean(|m| m.grid_mips),
+            grid_threads_mips: mean(|m| m.grid_threads_mips),
             timed_mips: mean(|m| m.timed_mips),
             qemu_per_functional: mean(|m| m.qemu_per_functional),
             qemu_per_grid: mean(|m| m.qemu_per_grid),
+            qemu_per_grid_threads: mean(|m| m.qemu_per_grid_threads),
             qemu_per_timed: mean(|m| m.qemu_per_timed),
         }
     }
 
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> [String; 9] {
         let speed = |mips: Option<f64>| mips.map_or("-".to_string(), |mips| format!("{mips:.1}"));
         [
             speed(self.qemu_mips),
@@ -290,6 +314,8 @@ impl Means {
             share(self.qemu_per_functional),
             speed(self.grid_mips),
             share(self.qemu_per_grid),
+            speed(self.grid_threads_mips),
+            share(self.qemu_per_grid_threads),
             speed(self.timed_mips),
             share(self.qemu_per_timed),
         ]
@@ -313,8 +339,9 @@ impl Bench {
         }
         out += &format!(
             "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `grid` is the\n\
-             functional machine with the paper's 20 sampling points of all profile types.\n",
-            self.runs, self.size
+             functional machine with the paper's 20 sampling points of all profile types, `grid, {}` the same on\n\
+             {} threads.\n",
+            self.runs, self.size, self.threads, self.threads
         );
         for of_isa in &self.isas {
             match &of_isa.qemu {
@@ -340,13 +367,21 @@ impl Bench {
         out + &self.side_by_side()
     }
 
+    /// The name of the grid on several threads.
+    fn grid_threads(&self) -> String {
+        format!("grid, {}", self.threads)
+    }
+
     fn table(&self, of_isa: &OfIsa) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("instructions", Align::Right)]);
+        let grid_threads = self.grid_threads();
         for name in [
             "QEMU",
             "functional",
             "of QEMU",
             "grid",
+            "of QEMU",
+            &grid_threads,
             "of QEMU",
             self.machine.as_str(),
             "of QEMU",
@@ -374,7 +409,8 @@ impl Bench {
             return String::new();
         }
         let mut table = Table::new(&[("program", Align::Left)]);
-        for mode in ["functional", "grid", self.machine.as_str()] {
+        let grid_threads = self.grid_threads();
+        for mode in ["functional", "grid", &grid_threads, self.machine.as_str()] {
             for of_isa in &self.isas {
                 table.column(&format!("{mode}, {}", of_isa.isa), Align::Right);
             }
@@ -408,9 +444,10 @@ impl Bench {
 /// The shares of QEMU's speed by mode and instruction set, and each but the first as a multiple of
 /// the first.
 fn compared(means: &[&Means]) -> Vec<String> {
-    let modes: [fn(&Means) -> Option<f64>; 3] = [
+    let modes: [fn(&Means) -> Option<f64>; 4] = [
         |m| m.qemu_per_functional,
         |m| m.qemu_per_grid,
+        |m| m.qemu_per_grid_threads,
         |m| m.qemu_per_timed,
     ];
     let mut cells = Vec::new();
@@ -444,11 +481,14 @@ mod tests {
 
     #[test]
     fn ratios_are_qemus_speed_by_ours() {
-        let means = Means::of(100_000_000, &[Some(0.1), Some(1.0), None, Some(25.0)]);
+        let means = Means::of(
+            100_000_000,
+            &[Some(0.1), Some(1.0), None, Some(2.0), Some(25.0)],
+        );
         assert!((means.functional_mips.expect("measured") - 100.0).abs() < 1e-9);
         assert!((means.qemu_per_functional.expect("measured") - 10.0).abs() < 1e-9);
         assert!((means.qemu_per_timed.expect("measured") - 250.0).abs() < 1e-9);
-        assert_eq!(means.cells()[3..5], ["-".to_string(), "-".to_string()]);
+        assert_eq!(means.cells()[3..7], ["-", "-", "50.0", "1/20.0"]);
     }
     #[test]
     fn instruction_sets_are_compared_by_their_share_of_qemu() {
@@ -459,7 +499,7 @@ mod tests {
         });
         let cells = compared(&[&means[0], &means[1]]);
         let expected = [
-            "-", "-", "-", "1/10.0", "1/10.0", "1.00", "1/4.0", "1/5.0", "0.80",
+            "-", "-", "-", "1/10.0", "1/10.0", "1.00", "-", "-", "-", "1/4.0", "1/5.0", "0.80",
         ];
         assert_eq!(cells, expected);
     }

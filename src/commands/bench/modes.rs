@@ -62,10 +62,11 @@ impl Subject {
     }
 
     /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
-    /// types and the analysis of data streams.
-    pub fn grid(&self) -> anyhow::Result<f64> {
-        let mut probe =
-            GridProbe::with_memory(&SamplePoint::paper_grid(), Some(&StreamConfig::default()))?;
+    /// types and the analysis of data streams, on this many threads.
+    pub fn grid(&self, threads: usize) -> anyhow::Result<f64> {
+        let points = SamplePoint::paper_grid();
+        let probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
+        let mut probe = probe.on_threads(threads);
         let mut machine = Machine::new(self.process()?);
         let start = Instant::now();
         let stop = machine.run(&mut probe, u64::MAX);
@@ -112,7 +113,7 @@ impl Subject {
         let process = self.process()?;
         let stop = match mode {
             Mode::Timed => Core::new(machine, process).run(instructions),
-            Mode::Grid => {
+            Mode::Grid | Mode::GridThreads => {
                 let points = SamplePoint::paper_grid();
                 let mut probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
                 let stop = Machine::new(process).run(&mut probe, instructions);
