@@ -10,7 +10,7 @@ use crate::config::MemDep;
 const INVALID: u32 = u32::MAX;
 
 /// Which older stores a load waits for before it may read.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum MemoryDependence {
     /// All those whose addresses are not known.
     Conservative,
@@ -56,8 +56,24 @@ impl MemoryDependence {
     }
 }
 
+impl MemoryDependence {
+    /// Takes over what another one has learned in a run of so many cycles that began with nothing in
+    /// flight and with what this one knew then.
+    pub fn learn(&mut self, other: &MemoryDependence, cycles: u64) {
+        match (self, other) {
+            (MemoryDependence::StoreSets(mine), MemoryDependence::StoreSets(theirs)) => {
+                mine.learn(theirs, cycles);
+            }
+            (MemoryDependence::StoreWait(mine), MemoryDependence::StoreWait(theirs)) => {
+                mine.learn(theirs, cycles);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The two tables of the store set predictor.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct StoreSets {
     /// Store set of an instruction, by a hash of its address.
     ssit: Vec<u32>,
@@ -110,6 +126,18 @@ impl StoreSets {
         self.ssit[s] = set;
     }
 
+    /// The clock of this one stands still meanwhile: it is nearer to forgetting everything.
+    fn learn(&mut self, other: &StoreSets, cycles: u64) {
+        for (mine, theirs) in self.ssit.iter_mut().zip(&other.ssit) {
+            if *mine == INVALID {
+                *mine = *theirs;
+            }
+        }
+        self.next_set = other.next_set;
+        self.next_clear = self.next_clear.saturating_sub(cycles);
+        self.tick(0);
+    }
+
     /// Forgets everything now and then, so that sets cannot only grow.
     #[inline]
     pub fn tick(&mut self, now: u64) {
@@ -123,7 +151,7 @@ impl StoreSets {
 
 /// The store-wait table of the Alpha 21264 (Kessler, "The Alpha 21264 Microprocessor", 1999): a bit
 /// for each load, by its address.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct StoreWait {
     waits: Box<[bool]>,
     clear_interval: u64,
@@ -141,6 +169,15 @@ impl StoreWait {
     #[inline]
     pub fn load(&self, pc: u64) -> bool {
         self.waits[self.index(pc)]
+    }
+
+    /// See [`StoreSets::learn`].
+    fn learn(&mut self, other: &StoreWait, cycles: u64) {
+        for (mine, theirs) in self.waits.iter_mut().zip(&other.waits) {
+            *mine |= theirs;
+        }
+        self.next_clear = self.next_clear.saturating_sub(cycles);
+        self.tick(0);
     }
 
     /// A load read before a store that it should have waited for.

@@ -2,19 +2,25 @@
 
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::probe::Probe;
-use hps_sim_core::process::Process;
+use hps_sim_core::probe::{NoProbe, Probe};
 
-use super::cpi::Cause;
-use super::fetch::{CodePage, branch_kind};
-use super::{Core, PipelineProbe};
+use super::Core;
+use super::fetch::branch_kind;
+use super::memdep::MemoryDependence;
+use crate::config::MachineConfig;
 use crate::memsys::MemorySystem;
-use crate::predict::BranchUnit;
+use crate::predict::{BranchUnit, Lateness};
 
-/// Keeps the caches, TLBs and predictors of a core warm while a functional machine runs its program.
-pub struct Warming<'a> {
-    memory: &'a mut MemorySystem,
-    branches: &'a mut BranchUnit,
+/// Lines of straight code that are fetched between two transfers, at most. Where there are more,
+/// control has come there by other means than a transfer: a signal, or its end.
+const MAX_STRAIGHT_LINES: u64 = 1024;
+
+/// The caches, TLBs and predictors of a core, as a probe of a functional machine that keeps them warm.
+pub struct Warm {
+    memory: MemorySystem,
+    branches: BranchUnit,
+    /// Not warmed, but learned from cores.
+    memdep: MemoryDependence,
     /// log2 of the bytes in a line of the instruction cache, and of the data cache.
     line_shift: u32,
     data_shift: u32,
@@ -26,12 +32,54 @@ pub struct Warming<'a> {
     data_line: (u64, bool),
 }
 
-impl Warming<'_> {
+/// What a program does to a core that functional warming cannot know, since it comes of time.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    lateness: Option<Lateness>,
+    memdep: MemoryDependence,
+    cycles: u64,
+}
+
+impl Warm {
+    /// The state of a core that a program at `pc` has not used yet.
+    #[must_use]
+    pub fn new(config: &MachineConfig, pc: u64) -> Self {
+        let memory = MemorySystem::new(&config.memory);
+        Warm {
+            from: pc,
+            line: u64::MAX,
+            line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
+            data_shift: memory.data_line_shift(),
+            data_line: (u64::MAX, false),
+            branches: BranchUnit::new(&config.branch),
+            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+            memory,
+        }
+    }
+
+    /// Everything up to `pc`, where the program is, has been executed, and nothing is in flight.
+    pub fn settle(&mut self, pc: u64) {
+        self.fetch_to(pc);
+        self.from = pc;
+        self.branches.settle();
+    }
+
+    /// Takes over what a core has learned that began with this state, or an earlier one.
+    pub fn learn(&mut self, learned: &Learned) {
+        if let Some(lateness) = &learned.lateness {
+            self.branches.learn(lateness);
+        }
+        self.memdep.learn(&learned.memdep, learned.cycles);
+    }
+
     /// Fetches the lines from the first instruction behind the last transfer to `pc`.
     #[inline]
     fn fetch_to(&mut self, pc: u64) {
         let (first, last) = (self.from >> self.line_shift, pc >> self.line_shift);
-        for line in first..=last {
+        if first == last && last == self.line {
+            return;
+        }
+        for line in first.max(last.saturating_sub(MAX_STRAIGHT_LINES))..=last {
             if line != self.line {
                 self.line = line;
                 self.memory.warm_fetch(line << self.line_shift);
@@ -40,7 +88,7 @@ impl Warming<'_> {
     }
 }
 
-impl Probe for Warming<'_> {
+impl Probe for Warm {
     const WANTS_MEMORY: bool = true;
     const WANTS_CONTROL: bool = true;
 
@@ -71,32 +119,30 @@ impl Probe for Warming<'_> {
     }
 }
 
-// An editor's counters would have to go along with the program.
-impl<P: PipelineProbe> Core<NoEditor, P> {
-    /// A probe for a functional machine that runs a program from `pc` on.
-    pub fn warming(&mut self, pc: u64) -> Warming<'_> {
-        Warming {
-            from: pc,
-            line: u64::MAX,
-            line_shift: self.params.line_shift,
-            data_shift: self.memory.data_line_shift(),
-            data_line: (u64::MAX, false),
-            memory: &mut self.memory,
-            branches: &mut self.branches,
+impl Core<NoEditor, NoProbe> {
+    /// A core without a past that runs this one's program, with caches and predictors as `warm` has
+    /// them. `keep_code`: what this one has decoded still holds.
+    #[must_use]
+    pub fn begin_again(self, config: &MachineConfig, warm: &Warm, keep_code: bool) -> Self {
+        let mut core = Core::new(config, self.process);
+        core.memory = warm.memory.clone();
+        core.branches = warm.branches.clone();
+        core.branches.watch();
+        core.memdep = warm.memdep.clone();
+        if keep_code {
+            core.code = self.code;
+            core.code.sync(&core.process.mem, &core.editor);
         }
+        core
     }
 
-    /// Exchanges the program for one in another state, or for another one. What is in flight is
-    /// dropped first ([`Core::drain_to_boundary`]); caches and predictors stay.
-    pub fn exchange(&mut self, process: &mut Process) {
-        self.drain_to_boundary();
-        std::mem::swap(&mut self.process, process);
-        if self.code.sync(&self.process.mem, &self.editor) {
-            self.code_page = CodePage::NONE;
+    /// What it has learned since it began.
+    #[must_use]
+    pub fn learned(&self) -> Learned {
+        Learned {
+            lateness: self.branches.lateness(),
+            memdep: self.memdep.clone(),
+            cycles: self.now,
         }
-        self.link = None;
-        self.resume = self.process.hart.disepc;
-        self.fetch
-            .redirect(self.process.hart.pc, Cause::Frontend, self.now);
     }
 }

@@ -107,7 +107,15 @@ impl History {
         state.path = (state.path << 1) | newest;
         if self.table_count > 0 {
             self.push_long(newest);
+        } else {
+            state.position = state.position.wrapping_add(1);
         }
+    }
+
+    /// Conditional branches on the predicted path since an earlier state, that branch included.
+    #[inline]
+    pub fn since(&self, earlier: &HistoryState) -> u32 {
+        self.state.position.wrapping_sub(earlier.position)
     }
 
     /// An indirect jump or call went there.

@@ -8,6 +8,7 @@
 //! is allocated.
 
 mod counters;
+mod delay;
 mod history;
 mod ras;
 mod simple;
@@ -17,9 +18,10 @@ mod targets;
 pub(crate) mod tests;
 
 use crate::config::{BranchConfig, Predictor};
+use delay::{Delay, Seen};
 use history::{History, HistoryState};
 use ras::{Ras, RasState};
-use simple::{Bimodal, Gshare, Tournament};
+use simple::{Bimodal, Gshare, Tournament, TournamentPrediction};
 use tage::{Tage, TagePrediction};
 use targets::{Btb, TargetCache};
 
@@ -60,10 +62,14 @@ pub struct Checkpoint {
     history: HistoryState,
     ras: RasState,
     tage: TagePrediction,
-    local_history: u16,
+    tournament: TournamentPrediction,
 }
 
 const _: () = assert!(size_of::<Checkpoint>() <= 96);
+
+/// How late branches taught in a core.
+#[derive(Clone, Debug)]
+pub struct Lateness(Seen);
 
 /// The direction predictor in use.
 #[derive(Clone, Debug)]
@@ -230,13 +236,57 @@ impl BranchUnit {
     /// A branch that takes no time: tables and histories as after its prediction and its commit.
     #[inline]
     pub fn warm(&mut self, pc: u64, kind: BranchKind, taken: bool, target: u64, fallthrough: u64) {
-        let mut cp = Checkpoint::default();
-        self.checkpoint(&mut cp);
-        if kind == BranchKind::Conditional {
-            self.predict_direction(pc, &mut cp);
+        if let (BranchKind::Conditional, Direction::Tournament(p)) = (kind, &mut self.direction) {
+            p.warm(pc, self.history.state.global, taken);
+            if taken {
+                self.btb.train(pc, target);
+            }
+        } else {
+            let mut cp = Checkpoint::default();
+            self.checkpoint(&mut cp);
+            if kind == BranchKind::Conditional {
+                self.predict_direction(pc, &mut cp);
+            }
+            self.train(&cp, pc, kind, taken, target);
         }
-        self.train(&cp, pc, kind, taken, target);
         self.advance(kind, taken, target, fallthrough);
+    }
+
+    /// Nothing that was warmed is in flight any more.
+    pub fn settle(&mut self) {
+        if let Some(delay) = self.delay() {
+            delay.settle();
+        }
+    }
+
+    /// From now on it is known how late branches teach.
+    pub fn watch(&mut self) {
+        if let Some(delay) = self.delay() {
+            delay.watch();
+        }
+    }
+
+    /// How late branches have taught since [`watch`](Self::watch), if that matters to the predictor.
+    #[must_use]
+    pub fn lateness(&self) -> Option<Lateness> {
+        match &self.direction {
+            Direction::Tournament(p) => Some(Lateness(p.delay.seen().clone())),
+            _ => None,
+        }
+    }
+
+    /// Takes over how late branches taught elsewhere.
+    pub fn learn(&mut self, lateness: &Lateness) {
+        if let Some(delay) = self.delay() {
+            delay.learn(&lateness.0);
+        }
+    }
+
+    fn delay(&mut self) -> Option<&mut Delay> {
+        match &mut self.direction {
+            Direction::Tournament(p) => Some(&mut p.delay),
+            _ => None,
+        }
     }
 
     #[inline(always)]
@@ -253,9 +303,8 @@ impl BranchUnit {
             Direction::Bimodal(p) => p.predict(pc),
             Direction::Gshare(p) => p.predict(pc, history.global),
             Direction::Tournament(p) => {
-                let prediction = p.predict(pc, history.global);
-                cp.local_history = prediction.local_history;
-                prediction.taken
+                cp.tournament = p.predict(pc, history.global);
+                cp.tournament.taken
             }
             Direction::Tage(p) => {
                 cp.tage = p.predict(pc, history);
@@ -269,7 +318,10 @@ impl BranchUnit {
             Direction::Always(_) => {}
             Direction::Bimodal(p) => p.train(pc, taken),
             Direction::Gshare(p) => p.train(pc, cp.history.global, taken),
-            Direction::Tournament(p) => p.train(pc, cp.history.global, cp.local_history, taken),
+            Direction::Tournament(p) => {
+                let branches = self.history.since(&cp.history);
+                p.train(pc, cp.history.global, cp.tournament, taken, branches);
+            }
             Direction::Tage(p) => p.train(pc, &cp.history, &cp.tage, taken),
         }
     }

@@ -1,6 +1,7 @@
 //! Bimodal, gshare and tournament predictors.
 
 use super::counters::{Counters, pc_index};
+use super::delay::Delay;
 use crate::config::{GshareConfig, TournamentConfig};
 
 /// Two-bit counters by address.
@@ -71,16 +72,20 @@ impl Gshare {
 /// trains them, so they need no repair.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
-    local_histories: Box<[u16]>,
+    /// Longer than what is used of them: see [`Tournament::warm`].
+    local_histories: Box<[u32]>,
     local_index_bits: u32,
-    local_mask: u16,
+    local_history_bits: u32,
+    local_mask: u32,
     local: Counters,
     global: Counters,
     chooser: Counters,
+    /// Of the local histories, which are taught at commit.
+    pub delay: Delay,
 }
 
 /// The parts of a tournament prediction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TournamentPrediction {
     pub taken: bool,
     /// The local history that was used; training needs it again.
@@ -92,16 +97,19 @@ impl Tournament {
         Tournament {
             local_histories: vec![0; config.local_history_entries as usize].into_boxed_slice(),
             local_index_bits: config.local_history_entries.trailing_zeros(),
-            local_mask: ((1_u32 << config.local_history_bits) - 1) as u16,
+            local_history_bits: config.local_history_bits,
+            local_mask: (1 << config.local_history_bits) - 1,
             local: Counters::new(1 << config.local_history_bits, config.local_counter_bits),
             global: Counters::new(config.global_entries as usize, 2),
             chooser: Counters::new(config.chooser_entries as usize, 2),
+            delay: Delay::new(config.local_history_entries as usize),
         }
     }
 
     #[inline]
     pub fn predict(&self, pc: u64, global: u64) -> TournamentPrediction {
-        let local_history = self.local_histories[pc_index(pc, self.local_index_bits)];
+        let known = self.local_histories[pc_index(pc, self.local_index_bits)];
+        let local_history = (known & self.local_mask) as u16;
         let history = global as usize;
         let taken = if self.chooser.taken(history) {
             self.global.taken(history)
@@ -114,7 +122,25 @@ impl Tournament {
         }
     }
 
-    pub fn train(&mut self, pc: u64, global: u64, local_history: u16, taken: bool) {
+    /// `branches`: how many have been predicted since this one was, itself among them.
+    pub fn train(
+        &mut self,
+        pc: u64,
+        global: u64,
+        prediction: TournamentPrediction,
+        taken: bool,
+        branches: u32,
+    ) {
+        let slot = pc_index(pc, self.local_index_bits);
+        if prediction.taken == taken {
+            self.delay.observe(slot, branches);
+        }
+        self.learn(global, prediction.local_history, taken);
+        let known = &mut self.local_histories[slot];
+        *known = (*known << 1) | u32::from(taken);
+    }
+
+    fn learn(&mut self, global: u64, local_history: u16, taken: bool) {
         let history = global as usize;
         let local_taken = self.local.taken(usize::from(local_history));
         let global_taken = self.global.taken(history);
@@ -123,7 +149,24 @@ impl Tournament {
         }
         self.local.train(usize::from(local_history), taken);
         self.global.train(history, taken);
-        let slot = &mut self.local_histories[pc_index(pc, self.local_index_bits)];
-        *slot = ((*slot << 1) | u16::from(taken)) & self.local_mask;
+    }
+
+    /// A branch that takes no time. In a core its local history would lack the outcomes of those
+    /// branches that had been predicted and had not committed, and the counters are taught for
+    /// histories of that kind: so they lack here, as far as it can be known, which.
+    pub fn warm(&mut self, pc: u64, global: u64, taken: bool) {
+        let slot = pc_index(pc, self.local_index_bits);
+        let known = self.local_histories[slot];
+        let lacking = self.delay.lacking(slot).min(32 - self.local_history_bits);
+        let local_history = ((known >> lacking) & self.local_mask) as u16;
+        let history = global as usize;
+        let predicted = if self.chooser.taken(history) {
+            self.global.taken(history)
+        } else {
+            self.local.taken(usize::from(local_history))
+        };
+        self.learn(global, local_history, taken);
+        self.local_histories[slot] = (known << 1) | u32::from(taken);
+        self.delay.pass(slot, predicted == taken);
     }
 }

@@ -10,6 +10,7 @@
 //! and unmapped since, together never exceed twice [`Memory::limit_bytes`].
 
 mod access;
+mod follow;
 mod regions;
 mod view;
 
@@ -134,6 +135,7 @@ pub struct Memory {
     limit_bytes: u64,
     dirty: Vec<u32>,
     code_epoch: u64,
+    layout_epoch: u64,
 }
 
 impl std::fmt::Debug for Memory {
@@ -197,6 +199,7 @@ impl Memory {
             limit_bytes,
             dirty: Vec::new(),
             code_epoch: 0,
+            layout_epoch: 0,
         })
     }
 
@@ -227,6 +230,7 @@ impl Memory {
         copy.retired_pages = self.retired_pages;
         copy.dirty = self.dirty.clone();
         copy.code_epoch = self.code_epoch;
+        copy.layout_epoch = self.layout_epoch;
         Ok(copy)
     }
 
@@ -262,6 +266,7 @@ impl Memory {
         }
         self.regions.insert(range);
         self.mapped_bytes = after;
+        self.layout_epoch += 1;
         if perm.contains(Perm::X) {
             self.code_epoch += 1;
         }
@@ -299,6 +304,7 @@ impl Memory {
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
         self.code_epoch += u64::from(code);
+        self.layout_epoch += 1;
         Ok(())
     }
 
@@ -404,6 +410,7 @@ impl Memory {
             }
         }
         self.code_epoch += u64::from(code);
+        self.layout_epoch += 1;
     }
 
     /// Pages of an unmapped range (or of the unmapped parts of one) whose host page is committed.

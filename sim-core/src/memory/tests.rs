@@ -246,6 +246,32 @@ fn dirty_pages_are_first_writes() {
 }
 
 #[test]
+fn copied_pages_are_those_of_the_source() {
+    let mut source = memory();
+    source.map(0x1000, 0x4000, Perm::RW).unwrap();
+    source.store::<1>(0x1000, 1).unwrap();
+    let mut copy = source.duplicate().unwrap();
+    source.clear_dirty();
+    source.store::<1>(0x2000, 2).unwrap();
+    // What only the copy has written goes, whether the source has ever written there or not.
+    copy.clear_dirty();
+    copy.store::<1>(0x1001, 9).unwrap();
+    copy.store::<1>(0x4000, 9).unwrap();
+    assert_eq!(copy.layout_epoch(), source.layout_epoch());
+    let pages: Vec<u64> = source.dirty_pages().chain(copy.dirty_pages()).collect();
+    copy.copy_pages(&source, &pages);
+    let bytes =
+        |m: &mut Memory| [0x1000, 0x1001, 0x2000, 0x4000].map(|addr| m.load::<1>(addr).unwrap());
+    assert_eq!(bytes(&mut copy), [1, 0, 2, 0]);
+    assert_eq!(bytes(&mut source), [1, 0, 2, 0]);
+    assert_eq!(copy.dirty_pages().count(), 0);
+    copy.store::<1>(0x2000, 3).unwrap();
+    assert_eq!(copy.dirty_pages().collect::<Vec<_>>(), vec![0x2000]);
+    source.protect(0x1000, 0x1000, Perm::R).unwrap();
+    assert_ne!(copy.layout_epoch(), source.layout_epoch());
+}
+
+#[test]
 fn fetch_reads_both_lengths_and_needs_x() {
     let mut m = memory();
     m.map(0x1000, 0x2000, Perm::RW).unwrap();

@@ -1,5 +1,6 @@
 //! A second operating system in the same state, so that a run can go on in two ways.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
@@ -42,10 +43,35 @@ impl Linux {
         if self.writable {
             return Err(DuplicateError::Writable);
         }
-        Ok(Linux {
+        let files = self.files.try_clone(duplicate_file)?;
+        Ok(self.over(files, duplicate_streams(&self.streams)?))
+    }
+
+    /// The same again for a run that nobody is to notice: what it prints goes nowhere, the lab's own
+    /// standard input is at its end, files cannot be changed, and pipes are closed.
+    #[must_use]
+    pub fn shadow(&self) -> Linux {
+        let file = |file: &OpenFile| {
+            let copy = duplicate_file(file).unwrap_or_else(|_| OpenFile {
+                kind: Kind::Null,
+                flags: file.flags,
+                path: file.path.clone(),
+            });
+            Ok::<_, Infallible>(copy)
+        };
+        let files = match self.files.try_clone(file) {
+            Ok(files) => files,
+            Err(never) => match never {},
+        };
+        self.over(files, self.streams.shadow())
+    }
+
+    /// The same over other files and streams, which cannot be changed.
+    fn over(&self, files: Descriptors, streams: Streams) -> Linux {
+        Linux {
             abi: self.abi,
-            files: self.files.try_clone(duplicate_file)?,
-            streams: duplicate_streams(&self.streams)?,
+            files,
+            streams,
             root: self.root.clone(),
             writable: false,
             cwd: self.cwd.clone(),
@@ -66,7 +92,7 @@ impl Linux {
             warnings: self.warnings.clone(),
             warned: self.warned.clone(),
             sink: None,
-        })
+        }
     }
 }
 

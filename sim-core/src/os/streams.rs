@@ -55,6 +55,18 @@ impl Streams {
         }
     }
 
+    /// The same to read from, as far as it is not the host's; what is written goes nowhere.
+    pub(super) fn shadow(&self) -> Streams {
+        let input = match &self.input {
+            Stdin::Inherit => Stdin::Empty,
+            own => own.clone(),
+        };
+        Streams {
+            input_position: self.input_position,
+            ..Streams::new(input, Output::Discard, Output::Discard)
+        }
+    }
+
     pub(super) fn captured(&self, which: Which) -> &[u8] {
         &self.captured[which as usize]
     }

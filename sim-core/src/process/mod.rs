@@ -137,6 +137,42 @@ impl Process {
             counters_before: self.counters_before,
         })
     }
+
+    /// A second process in the same state for a run that nobody is to notice: see
+    /// [`Linux::shadow`].
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub fn shadow(&self) -> Result<Process, MemoryError> {
+        let mut mem = self.mem.duplicate()?;
+        mem.clear_dirty();
+        Ok(Process {
+            hart: self.hart.clone(),
+            mem,
+            os: self.os.shadow(),
+            image: self.image.clone(),
+            counters_before: self.counters_before,
+        })
+    }
+
+    /// Makes this process what [`Process::shadow`] of `source` would be, where it was one before.
+    /// `pages` are the addresses of all pages that have changed in one of the two since; none: copy
+    /// everything.
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub fn follow(&mut self, source: &Process, pages: Option<&[u64]>) -> Result<(), MemoryError> {
+        match pages {
+            Some(pages) if self.mem.layout_epoch() == source.mem.layout_epoch() => {
+                self.mem.copy_pages(&source.mem, pages);
+                self.hart = source.hart.clone();
+                self.os = source.os.shadow();
+                self.counters_before = source.counters_before;
+            }
+            _ => *self = source.shadow()?,
+        }
+        Ok(())
+    }
 }
 
 /// The arguments with the program's name; the host's folders are nobody's business.

@@ -27,6 +27,8 @@ pub struct Order<'a> {
     pub trace: Option<KanataLog>,
     /// Only units of the run are timed.
     pub sampling: Option<SamplingPlan>,
+    /// Threads for that.
+    pub jobs: usize,
 }
 
 /// What a run left behind.
@@ -64,14 +66,14 @@ pub struct Timed {
 /// Runs a process, with an engine in the decode stage if there is one.
 ///
 /// # Errors
-/// A sampling plan that cannot be followed.
+/// A sampling plan that cannot be followed, or no memory for timing units.
 pub fn execute(
     process: Process,
     engine: Option<DiseEngine>,
     order: Order<'_>,
 ) -> anyhow::Result<Ran> {
     if let (Some(config), Some(plan)) = (order.machine, order.sampling) {
-        return sampled(config, process, plan, order.limit);
+        return sampled(config, process, plan, order.limit, order.jobs);
     }
     Ok(match engine {
         None => with_editor(process, NoEditor, order, |_| None),
@@ -86,10 +88,11 @@ fn sampled(
     process: Process,
     plan: SamplingPlan,
     limit: u64,
+    jobs: usize,
 ) -> anyhow::Result<Ran> {
-    let mut run = SampledRun::new(config, process, plan)?;
+    let mut run = SampledRun::new(config, process, plan)?.on_threads(jobs);
     let start = Instant::now();
-    let stop = run.run(limit);
+    let stop = run.run(limit)?;
     let host_seconds = start.elapsed().as_secs_f64();
     let retired = RetiredCounts {
         program: run.instructions(),

@@ -66,6 +66,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
             warm_up: args.sample_warm_up,
             unit: args.sample_unit,
         }),
+        jobs: args.jobs,
     };
     let ran = execute(process, engine, order)?;
 

@@ -1,0 +1,117 @@
+//! Where units are timed: a core with a shadow of the program.
+
+use hps_sim_core::hart::GuestCounters;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::memory::MemoryError;
+use hps_sim_core::process::Process;
+
+use super::SamplingPlan;
+use crate::config::MachineConfig;
+use crate::core::{Core, CpiStack, Learned, Warm};
+
+/// What a unit gave.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// Cycles and commit slots, if the whole unit was timed.
+    pub measured: Option<(u64, CpiStack)>,
+    /// Instructions that ran on the core, warm-up included.
+    pub instructions: u64,
+    /// What only a core can know.
+    pub learned: Learned,
+}
+
+/// A core, and a process that follows the program: equal to it where a unit begins. What happens here
+/// happens nowhere else.
+pub(super) struct Lane {
+    /// Lanes are counted from 0.
+    pub number: usize,
+    /// The unit that it times.
+    pub unit: u64,
+    core: Option<Box<Core>>,
+    /// The shadow's epochs when it was equal to the program.
+    layout_epoch: u64,
+    code_epoch: u64,
+}
+
+/// Where a unit begins.
+pub(super) struct Start<'a> {
+    /// Its number.
+    pub unit: u64,
+    /// The program, and its clocks.
+    pub source: &'a Process,
+    pub clock: GuestCounters,
+    /// Caches and predictors.
+    pub warm: &'a Warm,
+}
+
+impl Lane {
+    /// A lane that follows a program as it is.
+    pub fn new(
+        number: usize,
+        config: &MachineConfig,
+        source: &Process,
+    ) -> Result<Lane, MemoryError> {
+        let shadow = source.shadow()?;
+        Ok(Lane {
+            number,
+            unit: 0,
+            layout_epoch: shadow.mem.layout_epoch(),
+            code_epoch: shadow.mem.code_epoch(),
+            core: Some(Box::new(Core::new(config, shadow))),
+        })
+    }
+
+    /// Makes the lane ready for a unit. `stale` are the addresses of the pages that have changed in the
+    /// program since the last one.
+    pub fn begin(
+        &mut self,
+        config: &MachineConfig,
+        start: &Start<'_>,
+        mut stale: Vec<u64>,
+    ) -> Result<(), MemoryError> {
+        self.unit = start.unit;
+        let Some(mut core) = self.core.take() else {
+            return Ok(());
+        };
+        let mem = &core.process.mem;
+        // A shadow that has mapped something itself may have the same epoch as the program for
+        // another reason.
+        let same_layout = mem.layout_epoch() == self.layout_epoch;
+        let same_code = mem.code_epoch() == self.code_epoch;
+        stale.extend(mem.dirty_pages());
+        stale.sort_unstable();
+        stale.dedup();
+        core.process
+            .follow(start.source, same_layout.then_some(&stale[..]))?;
+        core.process.counters_before = start.clock;
+        self.layout_epoch = start.source.mem.layout_epoch();
+        self.code_epoch = start.source.mem.code_epoch();
+        self.core = Some(Box::new(core.begin_again(config, start.warm, same_code)));
+        Ok(())
+    }
+
+    /// Times the unit. It is measured whole or not at all.
+    pub fn time(&mut self, plan: &SamplingPlan) -> Unit {
+        let Some(core) = &mut self.core else {
+            unreachable!("a lane has its core outside of `begin`")
+        };
+        let mut stop = if plan.warm_up == 0 {
+            Stop::Limit
+        } else {
+            core.run(plan.warm_up)
+        };
+        let mut measured = None;
+        if stop == Stop::Limit {
+            let (cycle, cpi) = (core.stats.cycles, core.cpi);
+            stop = core.run(plan.unit);
+            if stop == Stop::Limit {
+                measured = Some((core.stats.cycles - cycle, core.cpi.since(&cpi)));
+            }
+        }
+        Unit {
+            measured,
+            instructions: core.stats.commit_program_instructions,
+            learned: core.learned(),
+        }
+    }
+}

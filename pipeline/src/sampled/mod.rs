@@ -1,0 +1,331 @@
+//! Sampled timing, after SMARTS (Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003): short units of a
+//! run are timed at a fixed distance, the rest runs functionally and keeps caches and predictors warm.
+//!
+//! Before each unit the core runs for a while unmeasured, until queues and window are as full as they
+//! would be. What comes out is the mean of the units' cycles per instruction, with the confidence
+//! interval of a mean of so many; the exact number needs the whole run timed.
+
+mod crew;
+mod lane;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::thread;
+
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::memory::MemoryError;
+use hps_sim_core::process::Process;
+
+use crate::config::MachineConfig;
+use crate::core::{CpiStack, Warm};
+use crew::{Crew, Shift};
+use lane::{Lane, Start, Unit};
+
+/// Where and how long units are, in instructions of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplingPlan {
+    /// From the beginning of a unit to that of the next.
+    pub period: u64,
+    /// Timed before each unit and not measured.
+    pub warm_up: u64,
+    /// Measured.
+    pub unit: u64,
+}
+
+impl Default for SamplingPlan {
+    /// Units of 1,000 instructions behind 2,000 of warm-up, one in 100,000.
+    fn default() -> Self {
+        SamplingPlan {
+            period: 100_000,
+            warm_up: 2000,
+            unit: 1000,
+        }
+    }
+}
+
+/// A plan that cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplingError {
+    /// Units of nothing.
+    #[error("a unit of 0 instructions measures nothing; give it at least 1")]
+    EmptyUnit,
+    /// Units overlap.
+    #[error(
+        "a period of {period} instructions is too short for a warm-up of {warm_up} and a unit of {unit}; \
+         give it at least {}",
+        warm_up.saturating_add(*unit)
+    )]
+    Overlap {
+        /// The period.
+        period: u64,
+        /// The warm-up.
+        warm_up: u64,
+        /// The unit.
+        unit: u64,
+    },
+    /// The host refuses memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+impl SamplingPlan {
+    /// Whether units fit into their period.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn validate(&self) -> Result<(), SamplingError> {
+        let SamplingPlan {
+            period,
+            warm_up,
+            unit,
+        } = *self;
+        if unit == 0 {
+            return Err(SamplingError::EmptyUnit);
+        }
+        if warm_up.checked_add(unit).is_none_or(|timed| timed > period) {
+            return Err(SamplingError::Overlap {
+                period,
+                warm_up,
+                unit,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// Cycles of each whole unit, in order.
+    pub unit_cycles: Vec<u64>,
+    /// Commit slots of all units together.
+    pub cpi: CpiStack,
+    /// Instructions that ran on the core, warm-up included.
+    pub timed_instructions: u64,
+}
+
+/// How many units a functional pass may be ahead of what units have taught it.
+const LAG: u64 = 8;
+
+/// The first unit that begins with what this one taught: soon for the first ones, since then nothing
+/// is known, later far enough behind for several threads to time units at once.
+fn known_from(unit: u64) -> u64 {
+    unit + 1 + unit.min(LAG - 1)
+}
+
+/// A run with sampled timing. A functional machine runs the whole program and keeps caches and
+/// predictors warm; each unit is timed beside it on a shadow of the program, from the warm state at
+/// its beginning. What happens in a unit changes nothing but what units teach ([`Learned`]), which
+/// comes at fixed places, so that results do not depend on the number of threads.
+///
+/// [`Learned`]: crate::core::Learned
+pub struct SampledRun {
+    plan: SamplingPlan,
+    config: MachineConfig,
+    jobs: usize,
+    functional: Machine,
+    warm: Warm,
+    /// Lanes that time no unit now.
+    free: VecDeque<Lane>,
+    /// For each lane the pages that have changed in the program since its shadow was equal to it.
+    stale: Vec<Vec<u64>>,
+    /// Lanes whose units are being timed.
+    away: usize,
+    /// The next unit to begin; all before it have begun.
+    next: u64,
+    /// Units from here on have not taught yet.
+    untaught: u64,
+    /// Units from here on are not among the samples yet.
+    unpublished: u64,
+    /// Timed units that are still needed.
+    units: BTreeMap<u64, Unit>,
+    samples: Samples,
+}
+
+impl SampledRun {
+    /// A run of `process` from where it is, on one thread.
+    ///
+    /// # Errors
+    /// A plan whose units do not fit.
+    pub fn new(
+        config: &MachineConfig,
+        process: Process,
+        plan: SamplingPlan,
+    ) -> Result<Self, SamplingError> {
+        plan.validate()?;
+        Ok(SampledRun {
+            plan,
+            config: config.clone(),
+            jobs: 1,
+            warm: Warm::new(config, process.hart.pc),
+            functional: Machine::new(process),
+            free: VecDeque::new(),
+            stale: Vec::new(),
+            away: 0,
+            next: 0,
+            untaught: 0,
+            unpublished: 0,
+            units: BTreeMap::new(),
+            samples: Samples::default(),
+        })
+    }
+
+    /// The same on so many threads, of which one runs the program and the others time units; 0: one for
+    /// each processor. For each of them, up to 8, there is a copy of the pages that the program has
+    /// written.
+    #[must_use]
+    pub fn on_threads(self, jobs: usize) -> Self {
+        let processors = || thread::available_parallelism().map_or(1, usize::from);
+        SampledRun {
+            jobs: if jobs == 0 { processors() } else { jobs },
+            ..self
+        }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        &self.functional.process
+    }
+
+    /// The program, and what was measured.
+    #[must_use]
+    pub fn finish(self) -> (Process, Samples) {
+        (self.functional.process, self.samples)
+    }
+
+    /// Instructions of the program so far.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.functional.retired.program
+    }
+
+    /// What was measured so far.
+    #[must_use]
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// Runs until `limit` further instructions of the program have retired, or until it ends.
+    ///
+    /// # Errors
+    /// If the host refuses memory for the shadows.
+    pub fn run(&mut self, limit: u64) -> Result<Stop, SamplingError> {
+        let end = self.instructions().saturating_add(limit);
+        let crew = Crew::new(self.plan);
+        thread::scope(|scope| {
+            let _shift = Shift(&crew);
+            for _ in 1..self.jobs.min(LAG as usize + 1) {
+                scope.spawn(|| crew.work());
+            }
+            let stop = self.run_until(end, &crew);
+            while self.away > 0 {
+                self.collect(&crew, true);
+            }
+            self.publish();
+            stop
+        })
+    }
+
+    fn run_until(&mut self, end: u64, crew: &Crew) -> Result<Stop, SamplingError> {
+        let SamplingPlan { period, .. } = self.plan;
+        // A unit lies at the end of its period, so that the first one is warm as well.
+        let begin = period - self.plan.warm_up - self.plan.unit;
+        loop {
+            let done = self.instructions();
+            if done == end {
+                return Ok(Stop::Limit);
+            }
+            let in_period = done % period;
+            if in_period == begin && self.next == done / period {
+                self.begin_unit(crew)?;
+            }
+            let ahead = if in_period < begin { begin } else { period } - in_period;
+            let stop = self.functional.run(&mut self.warm, ahead.min(end - done));
+            if stop != Stop::Limit {
+                return Ok(stop);
+            }
+        }
+    }
+
+    /// A unit begins here.
+    fn begin_unit(&mut self, crew: &Crew) -> Result<(), SamplingError> {
+        self.teach(crew);
+        let unit = self.next;
+        self.next += 1;
+        let source = &mut self.functional.process;
+        let changed: Vec<u64> = source.mem.dirty_pages().collect();
+        source.mem.clear_dirty();
+        for stale in &mut self.stale {
+            stale.extend_from_slice(&changed);
+        }
+        let mut lane = self.free_lane(crew)?;
+        self.warm.settle(self.functional.process.hart.pc);
+        let clock = self.functional.guest_counters();
+        let stale = std::mem::take(&mut self.stale[lane.number]);
+        let start = Start {
+            unit,
+            source: &self.functional.process,
+            clock,
+            warm: &self.warm,
+        };
+        lane.begin(&self.config, &start, stale)?;
+        self.away += 1;
+        crew.put(lane);
+        Ok(())
+    }
+
+    /// A lane that is free, a new one, or the next that becomes free.
+    fn free_lane(&mut self, crew: &Crew) -> Result<Lane, SamplingError> {
+        self.collect(crew, false);
+        loop {
+            if let Some(lane) = self.free.pop_front() {
+                return Ok(lane);
+            }
+            if self.stale.len() < self.jobs.min(LAG as usize) {
+                let lane = Lane::new(self.stale.len(), &self.config, &self.functional.process)?;
+                self.stale.push(Vec::new());
+                return Ok(lane);
+            }
+            self.collect(crew, true);
+        }
+    }
+
+    /// What the units taught that are known when the next one begins.
+    fn teach(&mut self, crew: &Crew) {
+        while known_from(self.untaught) <= self.next {
+            while !self.units.contains_key(&self.untaught) {
+                self.collect(crew, true);
+            }
+            if let Some(unit) = self.units.get(&self.untaught) {
+                self.warm.learn(&unit.learned);
+            }
+            self.untaught += 1;
+        }
+        self.publish();
+    }
+
+    /// Takes units that have been timed.
+    fn collect(&mut self, crew: &Crew, wait: bool) {
+        for (lane, unit) in crew.take(wait && self.away > 0) {
+            self.away -= 1;
+            self.units.insert(lane.unit, unit);
+            self.free.push_back(lane);
+        }
+    }
+
+    /// Units that the program has passed become samples, in their order.
+    fn publish(&mut self) {
+        let passed = self.instructions() / self.plan.period;
+        while self.unpublished < passed
+            && let Some(unit) = self.units.get(&self.unpublished)
+        {
+            self.samples.timed_instructions += unit.instructions;
+            if let Some((cycles, cpi)) = &unit.measured {
+                self.samples.unit_cycles.push(*cycles);
+                self.samples.cpi.merge(cpi);
+            }
+            self.unpublished += 1;
+        }
+        self.units = self.units.split_off(&self.unpublished.min(self.untaught));
+    }
+}
