@@ -17,6 +17,29 @@ __attribute__((noinline)) void shorter(void) { stay(0.001); }
 int main(void) { for (int i = 0; i < 120; i++) { longer(); shorter(); } return 7; }
 "#;
 
+/// Two threads that call the same functions on other paths.
+const PATHS: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+static void stay(double seconds) { double end = now() + seconds; while (now() < end) { } }
+__attribute__((noinline)) void hot(void) { stay(0.002); }
+__attribute__((noinline)) void left(void) { hot(); stay(0.001); }
+__attribute__((noinline)) void right(void) { hot(); hot(); stay(0.001); }
+static void *work(void *none) { for (int i = 0; i < 60; i++) left(); return none; }
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  pthread_setname_np(other, "other-worker");
+  for (int i = 0; i < 40; i++) { right(); left(); }
+  pthread_join(other, 0);
+  return 0;
+}
+"#;
+
+/// Whether there is a CPU for an observer; where there is none, observing is refused, which
+/// `one_cpu_is_not_enough` tests.
 fn two_cpus() -> bool {
     let two = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
     if !two {
@@ -99,6 +122,117 @@ fn an_instrumented_program_is_observed_and_all_files_are_written() {
     assert!(page > 2, "a page and its pictures");
 }
 
+/// The whole paths of a result's stacks, `/` between functions, with the thread's name in front.
+fn paths(result: &Value) -> Vec<String> {
+    let stacks = &result["stacks"];
+    let contexts = stacks["contexts"].as_array().expect("a list");
+    let threads = result["threads"].as_array().expect("a list");
+    let seen = contexts.iter().filter(|c| c["own"] != 0);
+    let path = |context: &Value| {
+        let place = |c: &Value| c["parent"].as_u64().map(|p| &contexts[p as usize]);
+        let frames = std::iter::successors(Some(context), |c| place(c));
+        let mut names: Vec<&str> = frames
+            .map(|c| {
+                let frame = &stacks["frames"][c["frame"].as_u64().expect("a place") as usize];
+                frame["name"].as_str().expect("a name")
+            })
+            .collect();
+        let thread = threads.iter().find(|t| t["thread"] == context["thread"]);
+        names.push(thread.and_then(|t| t["name"].as_str()).expect("a name"));
+        names.reverse();
+        names.join("/")
+    };
+    seen.map(path).collect()
+}
+
+#[test]
+fn stacks_and_threads_are_told_apart() {
+    if !two_cpus() {
+        return;
+    }
+    let hps = Hps::new();
+    let flags = [
+        "-pthread",
+        "-finstrument-functions",
+        "-finstrument-functions-exclude-function-list=now,stay",
+    ];
+    let program = compiled(&hps, PATHS, &flags);
+    let (result, speedscope, pprof, out) = (
+        hps.path("result.json"),
+        hps.path("speedscope.json"),
+        hps.path("profile.pb"),
+        hps.path("report"),
+    );
+    let run = hps.run(&[
+        "shim",
+        "run",
+        "--stacks",
+        "--preload",
+        "--period",
+        "20us",
+        "--json",
+        &result,
+        "--speedscope",
+        &speedscope,
+        "--pprof",
+        &pprof,
+        "--out",
+        &out,
+        &program,
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let result = json(&result);
+    let stacks = &result["stacks"];
+    let number = |value: &Value| value.as_u64().expect("a number");
+    assert_eq!(stacks["sampled"], result["account"]["sent"]);
+    assert_eq!(
+        number(&stacks["sampled"]),
+        number(&stacks["whole"]) + number(&stacks["torn"])
+    );
+    let known = [
+        "program/main",
+        "program/main/left",
+        "program/main/left/hot",
+        "program/main/right",
+        "program/main/right/hot",
+        "other-worker/work",
+        "other-worker/work/left",
+        "other-worker/work/left/hot",
+    ];
+    let seen = paths(&result);
+    for path in &seen {
+        let whole = !path.contains("(frames not known)") && !path.ends_with("/(nothing)");
+        assert!(!whole || known.contains(&path.as_str()), "{path}: {seen:?}");
+    }
+    for deep in [known[2], known[4], known[7]] {
+        assert!(seen.iter().any(|path| path == deep), "{deep}: {seen:?}");
+    }
+    for part in ["stacks:", "hot", "other-worker ("] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    let profiles = json(&speedscope)["profiles"].clone();
+    let names: Vec<&str> = profiles
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|p| p["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names[0], "whole run, by stack");
+    for thread in ["program (", "other-worker ("] {
+        assert!(
+            names[1..3].iter().any(|n| n.starts_with(thread)),
+            "{names:?}"
+        );
+    }
+    let bytes = std::fs::read(&pprof).expect("a profile");
+    let holds = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+    assert!(holds(b"other-worker (") && holds(b"thread_id"));
+    for picture in ["shim-stacks.svg", "shim-threads.svg"] {
+        let file = std::path::Path::new(&out).join("figures").join(picture);
+        assert!(file.is_file(), "{picture}");
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn patchable_entries_need_no_other_option() {
@@ -134,6 +268,10 @@ fn what_cannot_be_observed_is_said_in_one_message() {
             "4095",
         ),
         (&["shim", "run", "--keep", "x.samples", &untagged], "--ring"),
+        (
+            &["shim", "run", "--tally", "--stacks", &untagged],
+            "--stacks",
+        ),
         (&["shim", "attach", "999999999"], "999999999"),
         (
             &["shim", "analyze", &untagged],

@@ -21,7 +21,7 @@
  * addresses. Once a thread has its slot, its signal handlers may use everything but hps_shim_name.
  * A thread that nobody observes, because all slots are taken, is counted in the region.
  *
- * Layout, version 1, little endian, all offsets in bytes:
+ * Layout, version 2, little endian, all offsets in bytes:
  *
  *        0  header, 4096 bytes
  *     4096  64 slots of 2048 bytes, one for each thread
@@ -56,11 +56,16 @@ long syscall(long number, ...); /* which -std=c11 hides */
 #endif
 
 #define HPS_SHIM_MAGIC UINT64_C(0x314d494853535048) /* "HPSSHIM1" in memory order */
-#define HPS_SHIM_VERSION 1
+#define HPS_SHIM_VERSION 2
 #define HPS_SHIM_HEADER_BYTES 4096
 #define HPS_SHIM_SLOTS 64
 #define HPS_SHIM_SLOT_BYTES 2048
 #define HPS_SHIM_STACK 224
+/* Added to hps_shim_slot.depth for each entry that comes and each that goes: the upper half of the
+ * word counts changes, so that an observer knows whether the stack changed while it was read. */
+#define HPS_SHIM_ENTRY_MORE UINT64_C(0x100000001)
+#define HPS_SHIM_ENTRY_GONE UINT64_C(0x0ffffffff)
+#define HPS_SHIM_DEPTH(word) ((uint64_t)(uint32_t)(word))
 #define HPS_SHIM_COUNTERS 8
 #define HPS_SHIM_NAMES 4096
 #define HPS_SHIM_NAME_BYTES 128
@@ -96,7 +101,8 @@ struct hps_shim_header {
 struct hps_shim_slot {
   /* Line 0: what each function entry and exit writes and the observer reads. */
   uint64_t tag;         /* what the thread is in now */
-  uint64_t depth;       /* entries on the stack; may exceed HPS_SHIM_STACK, then the rest is lost */
+  uint64_t depth;       /* entries on the stack in its lower half, which may exceed HPS_SHIM_STACK,
+                           then the rest is lost; changes of the stack in its upper half */
   uint64_t pad0[14];    /* to 128: lines are fetched in pairs */
   /* Line 2: written once for each thread. */
   uint32_t live;        /* HPS_SHIM_FREE, _LIVE, _ENDED */
@@ -137,8 +143,10 @@ HPS_SHIM_SHARED __thread int hps_shim_taking;
 #define HPS_SHIM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HPS_SHIM_SLOW static __attribute__((noinline, cold, unused, no_instrument_function))
 #define HPS_SHIM_FAST static inline __attribute__((always_inline, unused, no_instrument_function))
-/* Stores to one's own slot stay in program order, so that a signal handler finds it consistent. */
 #define HPS_SHIM_PUT(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
+/* Stores of push and pop are seen in program order, by a signal handler and by an observer. On x86-64
+ * they are the same plain stores. */
+#define HPS_SHIM_NEXT(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 #define HPS_SHIM_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Gives a slot back. */
@@ -239,7 +247,7 @@ HPS_SHIM_SLOW struct hps_shim_slot *hps_shim_take(void) {
       continue;
     HPS_SHIM_PUT(slot->tid, (uint32_t)syscall(SYS_gettid));
     HPS_SHIM_PUT(slot->tag, 0);
-    HPS_SHIM_PUT(slot->depth, 0);
+    HPS_SHIM_PUT(slot->depth, slot->depth + HPS_SHIM_DEPTH(slot->depth) * HPS_SHIM_ENTRY_GONE);
     HPS_SHIM_PUT(slot->generation, slot->generation + 1);
     threads = __atomic_load_n(&header->threads, __ATOMIC_RELAXED);
     while (threads < i + 1 &&
@@ -274,12 +282,12 @@ HPS_SHIM_FAST void hps_shim_tag(uint64_t tag) {
 HPS_SHIM_FAST void hps_shim_push(uint64_t tag) {
   struct hps_shim_slot *slot = hps_shim_thread();
   if (HPS_SHIM_LIKELY(slot != NULL)) {
-    uint64_t depth = slot->depth;
-    HPS_SHIM_PUT(slot->depth, depth + 1);
+    uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
+    HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
     HPS_SHIM_ORDER();
-    if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) HPS_SHIM_PUT(slot->stack[depth], tag);
+    if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) HPS_SHIM_NEXT(slot->stack[depth], tag);
     HPS_SHIM_ORDER();
-    HPS_SHIM_PUT(slot->tag, tag);
+    HPS_SHIM_NEXT(slot->tag, tag);
   }
 }
 
@@ -287,11 +295,11 @@ HPS_SHIM_FAST void hps_shim_push(uint64_t tag) {
  * stack the tag below is not known and is 0. */
 HPS_SHIM_FAST void hps_shim_pop(void) {
   struct hps_shim_slot *slot = hps_shim_thread();
-  if (HPS_SHIM_LIKELY(slot != NULL) && slot->depth > 0) {
-    uint64_t depth = slot->depth - 1;
-    HPS_SHIM_PUT(slot->depth, depth);
+  if (HPS_SHIM_LIKELY(slot != NULL) && HPS_SHIM_DEPTH(slot->depth) > 0) {
+    uint64_t word = slot->depth + HPS_SHIM_ENTRY_GONE, below = HPS_SHIM_DEPTH(word) - 1;
+    HPS_SHIM_NEXT(slot->depth, word);
     HPS_SHIM_ORDER();
-    HPS_SHIM_PUT(slot->tag, depth - 1 < HPS_SHIM_STACK ? slot->stack[depth - 1] : 0);
+    HPS_SHIM_NEXT(slot->tag, below < HPS_SHIM_STACK ? slot->stack[below] : 0);
   }
 }
 

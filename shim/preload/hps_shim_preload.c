@@ -135,7 +135,7 @@ HPS_SHIM_SLOW void deep_put(struct hps_shim_slot *slot, uint64_t depth, uint64_t
   }
   if (deep && at < DEEP_ENTRIES) deep[at] = tag;
   HPS_SHIM_ORDER();
-  HPS_SHIM_PUT(slot->tag, tag);
+  HPS_SHIM_NEXT(slot->tag, tag);
 }
 
 INTERN static uint64_t entry(const struct hps_shim_slot *slot, uint64_t at) {
@@ -146,23 +146,23 @@ INTERN static uint64_t entry(const struct hps_shim_slot *slot, uint64_t at) {
 
 /* Where `function` stands on the stack, from the top; the depth itself if it is not there. */
 HPS_SHIM_SLOW uint64_t find(const struct hps_shim_slot *slot, uint64_t function) {
-  uint64_t at = slot->depth;
+  uint64_t at = HPS_SHIM_DEPTH(slot->depth);
   while (at > 0)
     if (entry(slot, --at) == function) return at;
-  return slot->depth;
+  return HPS_SHIM_DEPTH(slot->depth);
 }
 
 HPS_SHIM_FAST void enter(struct hps_shim_slot *slot, uint64_t function) {
-  uint64_t depth = slot->depth;
-  HPS_SHIM_PUT(slot->depth, depth + 1);
+  uint64_t word = slot->depth, depth = HPS_SHIM_DEPTH(word);
+  HPS_SHIM_NEXT(slot->depth, word + HPS_SHIM_ENTRY_MORE);
   HPS_SHIM_ORDER();
   if (!HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK)) {
     deep_put(slot, depth, function);
     return;
   }
-  HPS_SHIM_PUT(slot->stack[depth], function);
+  HPS_SHIM_NEXT(slot->stack[depth], function);
   HPS_SHIM_ORDER();
-  HPS_SHIM_PUT(slot->tag, function);
+  HPS_SHIM_NEXT(slot->tag, function);
 }
 
 /* A thread's first entry, and every entry of a thread that nobody observes. */
@@ -183,24 +183,29 @@ EXPORT void __cyg_profile_func_enter(void *function, void *call_site) {
 /* Frames were skipped or lie deeper than the slot's stack, or this one was entered before the thread
  * had its slot (in the parent of a fork): then the return address says what the thread is in. */
 HPS_SHIM_SLOW void leave_slowly(struct hps_shim_slot *slot, uint64_t function, uint64_t site) {
-  uint64_t depth = slot->depth;
+  uint64_t depth = HPS_SHIM_DEPTH(slot->depth);
   uint64_t found = find(slot, function);
-  uint64_t tag = found == depth ? site : found > 0 ? entry(slot, found - 1) : 0;
-  HPS_SHIM_PUT(slot->depth, found);
-  HPS_SHIM_ORDER();
-  HPS_SHIM_PUT(slot->tag, tag);
+  if (found == depth) HPS_SHIM_NEXT(slot->tag, site);
+  /* One by one, so that an observer finds a stack that fits the tag at any moment. */
+  while (depth > found) {
+    depth--;
+    HPS_SHIM_NEXT(slot->depth, slot->depth + HPS_SHIM_ENTRY_GONE);
+    HPS_SHIM_ORDER();
+    HPS_SHIM_NEXT(slot->tag, depth > 0 ? entry(slot, depth - 1) : 0);
+  }
 }
 
 EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
   struct hps_shim_slot *slot = hps_shim_self;
-  uint64_t depth;
+  uint64_t word, depth;
   if (!HPS_SHIM_LIKELY(slot != NULL)) return;
-  depth = slot->depth - 1;
+  word = slot->depth + HPS_SHIM_ENTRY_GONE;
+  depth = HPS_SHIM_DEPTH(word);
   /* The top frame is ours; depth 0 wraps, and is not. */
   if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK && slot->stack[depth] == (uint64_t)function)) {
-    HPS_SHIM_PUT(slot->depth, depth);
+    HPS_SHIM_NEXT(slot->depth, word);
     HPS_SHIM_ORDER();
-    HPS_SHIM_PUT(slot->tag, HPS_SHIM_LIKELY(depth > 0) ? slot->stack[depth - 1] : 0);
+    HPS_SHIM_NEXT(slot->tag, HPS_SHIM_LIKELY(depth > 0) ? slot->stack[depth - 1] : 0);
   } else {
     leave_slowly(slot, (uint64_t)function, (uint64_t)call_site);
   }

@@ -4,6 +4,8 @@
 #include <stdint.h>
 
 #define STACK 224
+#define ENTRY_MORE UINT64_C(0x100000001)
+#define ENTRY_GONE UINT64_C(0x0ffffffff)
 
 static struct {
   uint64_t tag, depth, pad[30], stack[STACK];
@@ -21,9 +23,9 @@ void __cyg_profile_func_exit(void *function, void *call_site);
 __attribute__((no_instrument_function)) void __cyg_profile_func_enter(void *function,
                                                                       void *call_site) {
   __typeof__(&only_slot) slot = SLOT;
-  uint64_t depth = slot->depth;
+  uint64_t word = slot->depth, depth = (uint32_t)word;
   (void)call_site;
-  PUT(slot->depth, depth + 1);
+  PUT(slot->depth, word + ENTRY_MORE);
   if (depth < STACK) PUT(slot->stack[depth], (uint64_t)function);
   PUT(slot->tag, (uint64_t)function);
 }
@@ -31,9 +33,9 @@ __attribute__((no_instrument_function)) void __cyg_profile_func_enter(void *func
 __attribute__((no_instrument_function)) void __cyg_profile_func_exit(void *function,
                                                                      void *call_site) {
   __typeof__(&only_slot) slot = SLOT;
-  uint64_t depth = slot->depth - 1;
+  uint64_t word = slot->depth + ENTRY_GONE, depth = (uint32_t)word;
   (void)call_site;
   if (depth < STACK && slot->stack[depth] != (uint64_t)function) return;
-  PUT(slot->depth, depth);
+  PUT(slot->depth, word);
   PUT(slot->tag, depth > 0 && depth <= STACK ? slot->stack[depth - 1] : 0);
 }

@@ -7,6 +7,7 @@ use crate::dte::Dte;
 use crate::rates::{RateCollector, RateResult, RateSpec};
 use crate::sample::{Sample, Sink};
 use crate::tags::TagCounts;
+use crate::threads::{ThreadCounts, ThreadTags};
 use crate::timeline::{Timeline, TimelineResult};
 
 /// Where the samples went: `sent = kept + discarded + dropped`, always.
@@ -44,6 +45,7 @@ pub struct Analyzer {
     tags: TagCounts,
     /// Kept samples by the tag's place in the table.
     kept_at: Box<[u64]>,
+    threads: ThreadCounts,
     /// Cycles per cycle of discarded intervals, and of kept ones.
     cpc: [Distribution; 2],
     period: Distribution,
@@ -75,6 +77,9 @@ pub struct Analysis {
     pub tags_lost: u64,
     /// Kept samples by tag.
     pub kept_tags: Vec<(u64, u64)>,
+    /// All samples by thread and tag, the most first.
+    #[serde(default)]
+    pub threads: Vec<ThreadTags>,
     /// Cycles per cycle before correction.
     pub cpc_before: DistributionResult,
     /// Cycles per cycle of what was kept.
@@ -106,6 +111,7 @@ impl Analyzer {
             kept: 0,
             tags,
             kept_at: vec![0; places].into_boxed_slice(),
+            threads: ThreadCounts::new(places),
             cpc: Default::default(),
             period: Distribution::default(),
             gap: Distribution::default(),
@@ -124,6 +130,7 @@ impl Analyzer {
     #[inline(always)]
     pub fn add(&mut self, sample: &Sample) {
         let place = self.tags.add(sample.tag);
+        self.threads.add(sample.thread, place);
         self.seen += 1;
         if self.seen == 1 {
             self.previous = *sample;
@@ -187,6 +194,7 @@ impl Analyzer {
             tags: self.tags.listing(),
             tags_lost: self.tags.lost(),
             kept_tags: self.tags.listing_of(&self.kept_at),
+            threads: self.threads.result(|place| self.tags.tag_at(place)),
             cpc_before: before.result(),
             cpc_after: after.result(),
             period: self.period.result(),

@@ -152,6 +152,11 @@ pub enum ShimError {
         /// Possible.
         most: usize,
     },
+    /// Stacks without samples.
+    #[error(
+        "stacks are read with samples that have time stamps: take --tally or --stacks, not both"
+    )]
+    StacksInTally,
     /// A period that cannot be meant.
     #[error(
         "`{text}` is no period: `fast`, `pause:N` (N pause instructions), N or Nc (cycles), Nns, Nus, Nms"

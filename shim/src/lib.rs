@@ -9,6 +9,7 @@
 pub mod affinity;
 pub mod analysis;
 pub mod clock;
+pub mod contexts;
 pub mod counters;
 pub mod distribution;
 pub mod dte;
@@ -29,10 +30,14 @@ pub mod results;
 pub mod sample;
 pub mod session;
 pub mod spawn;
+pub mod stack_read;
+pub mod stack_results;
+pub mod stacks;
 pub mod stats;
 pub mod summary;
 pub mod symbols;
 pub mod tags;
+pub mod threads;
 pub mod timeline;
 pub mod watch;
 

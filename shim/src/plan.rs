@@ -38,6 +38,8 @@ pub struct Plan {
     pub events: Vec<Event>,
     /// Room for so many different tags.
     pub tags: usize,
+    /// Read the stack of tags with each sample, with room for so many calling contexts.
+    pub stacks: Option<usize>,
 }
 
 impl Default for Plan {
@@ -48,9 +50,13 @@ impl Default for Plan {
             dte: Dte::default(),
             events: Vec::new(),
             tags: 16_384,
+            stacks: None,
         }
     }
 }
+
+/// Calling contexts that there is room for, unless somebody asks for more: 2 MiB.
+pub const CONTEXTS: usize = 65_536;
 
 /// A counter as results name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +72,17 @@ impl Plan {
     #[must_use]
     pub fn wants_pmu(&self) -> bool {
         self.events.iter().any(Event::needs_pmu)
+    }
+
+    /// Refuses what cannot be had together.
+    ///
+    /// # Errors
+    /// [`ShimError::StacksInTally`].
+    pub fn check(&self) -> Result<(), ShimError> {
+        if self.mode == Mode::Tally && self.stacks.is_some() {
+            return Err(ShimError::StacksInTally);
+        }
+        Ok(())
     }
 
     /// Opens the counters; called on the observer's thread, which some of them are bound to.

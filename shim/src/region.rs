@@ -1,4 +1,4 @@
-//! The region that the observed program and the observer share, version 1.
+//! The region that the observed program and the observer share, version 2.
 //!
 //! It is a memfd sealed against shrinking, so that nothing the program does can take a mapped page
 //! away from the observer. `include/hps_shim.h` says the same layout to C; a test compares the two.
@@ -24,7 +24,7 @@ pub const REGION_NAME: &CStr = c"hps-shim";
 /// "HPSSHIM1", first in memory the H.
 pub const MAGIC: u64 = 0x314d_4948_5353_5048;
 /// The version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the first slot.
 pub const HEADER_BYTES: usize = 4096;
 /// Threads that a region can show.
@@ -33,6 +33,12 @@ pub const SLOTS: usize = 64;
 pub const SLOT_BYTES: usize = 2048;
 /// Entries of a thread's tag stack.
 pub const STACK: usize = 224;
+/// Added to `Slot::depth` with each change of the stack.
+pub const CHANGE: u64 = 1 << 32;
+/// Added to `Slot::depth` by a push.
+pub const ENTRY_MORE: u64 = CHANGE + 1;
+/// Added to `Slot::depth` for each entry that goes.
+pub const ENTRY_GONE: u64 = CHANGE - 1;
 /// Software counters of a thread.
 pub const COUNTERS: usize = 8;
 /// Names for small tags.
@@ -86,7 +92,8 @@ pub struct Header {
 pub struct Slot {
     /// What the thread is in now: 0 nothing, below [`FIRST_ADDRESS`] a small id, else an address.
     pub tag: AtomicU64,
-    /// Entries on the stack; may exceed [`STACK`], then the rest is lost.
+    /// Entries on the stack ([`depth_of`]), which may exceed [`STACK`], then the rest is lost; and how
+    /// many entries came and went so far ([`changes_of`]).
     pub depth: AtomicU64,
     pad0: [u64; 14],
     /// [`FREE`], [`LIVE`] or [`ENDED`].
@@ -100,6 +107,25 @@ pub struct Slot {
     pub counters: [AtomicU64; COUNTERS],
     /// The tags that the thread is in, outermost first.
     pub stack: [AtomicU64; STACK],
+}
+
+/// Entries on the stack, of the word `Slot::depth`.
+#[inline(always)]
+#[must_use]
+pub fn depth_of(word: u64) -> usize {
+    word as u32 as usize
+}
+
+/// Entries that came and went, of the word `Slot::depth`; it wraps.
+#[inline(always)]
+#[must_use]
+pub fn changes_of(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+/// The word `Slot::depth` when all its entries have gone.
+fn emptied(word: u64) -> u64 {
+    word.wrapping_add(ENTRY_GONE.wrapping_mul(depth_of(word) as u64))
 }
 
 /// A small tag's text.
@@ -311,7 +337,10 @@ impl Region {
                 let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
                 slot.tid.store(tid, Ordering::Relaxed);
                 slot.tag.store(0, Ordering::Relaxed);
-                slot.depth.store(0, Ordering::Relaxed);
+                slot.depth.store(
+                    emptied(slot.depth.load(Ordering::Relaxed)),
+                    Ordering::Relaxed,
+                );
                 slot.generation.fetch_add(1, Ordering::Relaxed);
                 layout
                     .header

@@ -13,6 +13,8 @@ use crate::placement::Placement;
 use crate::plan::{CounterInfo, Plan};
 use crate::region::FIRST_ADDRESS;
 use crate::session::Session;
+use crate::stack_results::{Frame, StackResult};
+use crate::threads::ThreadTags;
 
 /// The `format` of a result.
 pub const FORMAT: &str = "hps-shim";
@@ -37,7 +39,46 @@ pub struct TagRow {
     pub share: f64,
 }
 
-mod hexadecimal {
+/// Samples of one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadRow {
+    /// The kernel's id; `None`: all threads beyond the first 64.
+    pub thread: Option<u64>,
+    /// What it is called; `None` if it ended before it could be asked.
+    pub name: Option<String>,
+    /// Samples.
+    pub samples: u64,
+    /// Of the samples of all threads, 0 to 1.
+    pub share: f64,
+    /// Its samples by tag, the most first.
+    pub tags: Vec<ThreadTagRow>,
+}
+
+/// A tag's share of a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTagRow {
+    /// The tag; hexadecimal text.
+    #[serde(with = "hexadecimal")]
+    pub tag: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Of the thread's samples, 0 to 1.
+    pub share: f64,
+}
+
+impl ThreadRow {
+    /// The thread's name and id, or what is known of them.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.thread, &self.name) {
+            (Some(thread), Some(name)) => format!("{name} ({thread})"),
+            (Some(thread), None) => format!("thread {thread}"),
+            (None, _) => "all other threads".to_owned(),
+        }
+    }
+}
+
+pub(crate) mod hexadecimal {
     use serde::{Deserialize, Deserializer, Serializer};
 
     pub fn serialize<S: Serializer>(tag: &u64, s: S) -> Result<S::Ok, S::Error> {
@@ -88,6 +129,12 @@ pub struct ShimResult {
     pub counters: Vec<CounterInfo>,
     /// Samples by tag, the most first.
     pub tags: Vec<TagRow>,
+    /// Samples by thread, the most first; empty in tally mode, which does not ask whose tag it is.
+    #[serde(default)]
+    pub threads: Vec<ThreadRow>,
+    /// Stacks, if they were asked for.
+    #[serde(default)]
+    pub stacks: Option<StackResult>,
     /// Everything else; `null` in tally mode.
     pub analysis: Option<Analysis>,
     /// What should be known to read this.
@@ -104,7 +151,10 @@ impl ShimResult {
         command: Vec<String>,
     ) -> Self {
         let tags = rows(session);
+        let threads = threads(session);
         let notes = notes(session, machine, plan);
+        let stacks = session.watched.stacks.take();
+        let stacks = stacks.map(|found| StackResult::new(&found, |tag| frame(session, tag)));
         let watched = &session.watched;
         Self {
             format: FORMAT.to_owned(),
@@ -124,6 +174,8 @@ impl ShimResult {
             account: watched.account,
             counters: watched.counters.clone(),
             tags,
+            threads,
+            stacks,
             analysis: watched.analysis.clone(),
             notes,
         }
@@ -152,6 +204,41 @@ fn rows(session: &mut Session) -> Vec<TagRow> {
         }
     };
     tags.into_iter().map(row).collect()
+}
+
+fn frame(session: &mut Session, tag: u64) -> Frame {
+    let (name, module, line) = describe(session, tag);
+    Frame {
+        tag,
+        name,
+        module,
+        line,
+    }
+}
+
+fn threads(session: &Session) -> Vec<ThreadRow> {
+    let Some(analysis) = &session.watched.analysis else {
+        return Vec::new();
+    };
+    let all: u64 = analysis.threads.iter().map(|row| row.samples).sum();
+    let row = |row: &ThreadTags| ThreadRow {
+        thread: row.thread,
+        name: row
+            .thread
+            .and_then(|thread| session.threads.get(thread).map(str::to_owned)),
+        samples: row.samples,
+        share: row.samples as f64 / all.max(1) as f64,
+        tags: row
+            .tags
+            .iter()
+            .map(|&(tag, samples)| ThreadTagRow {
+                tag,
+                samples,
+                share: samples as f64 / row.samples.max(1) as f64,
+            })
+            .collect(),
+    };
+    analysis.threads.iter().map(row).collect()
 }
 
 fn describe(session: &mut Session, tag: u64) -> (String, Option<String>, Option<String>) {
@@ -199,6 +286,15 @@ fn notes(session: &Session, machine: &Machine, plan: &Plan) -> Vec<String> {
     }
     if watched.analysis.as_ref().is_some_and(|a| a.tags_lost > 0) {
         notes.push("the table of tags was full: some tags are missing from it".to_owned());
+    }
+    if watched.analysis.is_none() && session.region.used_slots().count() > 1 {
+        notes.push("tallied tags are those of all threads together".to_owned());
+    }
+    if watched.stacks.as_ref().is_some_and(|s| s.lost > 0) {
+        notes.push(
+            "the tree of calling contexts was full: the latest contexts are missing from it"
+                .to_owned(),
+        );
     }
     notes
 }
@@ -301,6 +397,8 @@ pub(crate) mod tests {
             },
             counters: Vec::new(),
             tags: vec![row(0x40_0000, "main", 300), row(3, "phase", 100)],
+            threads: Vec::new(),
+            stacks: None,
             analysis: None,
             notes: Vec::new(),
         }

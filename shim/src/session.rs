@@ -19,6 +19,7 @@ use crate::plan::{Mode, Plan};
 use crate::region::{REGION_VARIABLE, Region};
 use crate::spawn::{Start, Waiting};
 use crate::symbols::{ProcessMaps, Symbolizer};
+use crate::threads::ThreadNames;
 use crate::watch::{Task, Watch, Watched};
 
 /// What to observe and how.
@@ -48,6 +49,8 @@ pub struct Session {
     pub region: Arc<Region>,
     /// Names for addresses.
     pub symbols: Symbolizer,
+    /// Names of threads.
+    pub threads: ThreadNames,
 }
 
 /// Interrupts from the terminal go to the program; the observer lives on and reports.
@@ -89,6 +92,7 @@ impl Request {
     /// What cannot be had before the program runs (it then never does), [`ShimError::NotStarted`],
     /// [`ShimError::NoTags`] and [`ShimError::EndedAtOnce`] if there was nothing to sample.
     pub fn run(&self, machine: &Machine, mut start: Start) -> Result<Session, ShimError> {
+        self.plan.check()?;
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
         let keep = self.keeper()?;
         let region = Arc::new(Region::create()?);
@@ -116,7 +120,8 @@ impl Request {
         };
         let began = Instant::now();
         let mut child = waiting.go()?;
-        let symbols = follow(&mut child, &region)?;
+        let mut names = Names::default();
+        names.follow(&mut child, &region)?;
         let wall = began.elapsed();
         let watched = watch.stop();
         let status = child
@@ -129,7 +134,8 @@ impl Request {
             placement,
             watched: watched?,
             region,
-            symbols,
+            symbols: names.symbols,
+            threads: names.threads,
         };
         session.checked(&name)
     }
@@ -144,6 +150,7 @@ impl Request {
         pid: u32,
         limit: Duration,
     ) -> Result<Session, ShimError> {
+        self.plan.check()?;
         let region = Arc::new(Region::of_process(pid)?);
         let placement = place(machine, &self.wish, self.plan.wants_pmu())?;
         let keep = self.keeper()?;
@@ -157,12 +164,10 @@ impl Request {
             keep,
         })?;
         let began = Instant::now();
-        let mut symbols = Symbolizer::default();
+        let mut names = Names::default();
         let mut ended = false;
         while !ended && !watch.ended() && began.elapsed() < limit {
-            if let Ok(maps) = ProcessMaps::of_process(pid) {
-                symbols.update(&maps);
-            }
+            names.update(&region, pid);
             let left = limit.saturating_sub(began.elapsed());
             ended = wait_for(&fd, left.min(Duration::from_millis(200)))?;
         }
@@ -173,7 +178,8 @@ impl Request {
             placement,
             watched: watch.stop()?,
             region,
-            symbols,
+            symbols: names.symbols,
+            threads: names.threads,
         };
         session.checked(&format!("process {pid}"))
     }
@@ -224,23 +230,47 @@ fn wait_for(fd: &OwnedFd, time: Duration) -> Result<bool, ShimError> {
     }
 }
 
-/// Follows a child to its end, reading its map of memory while it has one.
-fn follow(child: &mut Child, region: &Region) -> Result<Symbolizer, ShimError> {
-    let pid = child.id();
-    let fd = pidfd(pid)?;
-    let mut symbols = Symbolizer::default();
-    let mut pause = Duration::from_millis(1);
-    loop {
+/// What has to be read while the program lives.
+#[derive(Default)]
+struct Names {
+    symbols: Symbolizer,
+    threads: ThreadNames,
+}
+
+impl Names {
+    fn update(&mut self, region: &Region, pid: u32) {
         let mapped = region.layout().header.pid.load(Ordering::Relaxed);
         let of = if mapped == 0 { pid } else { mapped };
         if let Ok(maps) = ProcessMaps::of_process(of) {
-            symbols.update(&maps);
+            self.symbols.update(&maps);
         }
-        if wait_for(&fd, pause)? {
-            return Ok(symbols);
+        self.threads.update(region, of);
+    }
+
+    /// Follows a child to its end.
+    fn follow(&mut self, child: &mut Child, region: &Region) -> Result<(), ShimError> {
+        const LONGEST: Duration = Duration::from_millis(250);
+        // Looking for new threads costs a few loads, so that is done more often.
+        const LOOK: Duration = Duration::from_millis(20);
+        let pid = child.id();
+        let fd = pidfd(pid)?;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            self.update(region, pid);
+            let mut left = pause;
+            while !left.is_zero() {
+                let step = left.min(LOOK);
+                if wait_for(&fd, step)? {
+                    return Ok(());
+                }
+                left -= step;
+                if !self.threads.are_complete(region) {
+                    break;
+                }
+            }
+            // Often at first, for programs that end soon; then seldom, for those that do not.
+            pause = (pause * 2).min(LONGEST);
         }
-        // Often at first, for programs that end soon; then seldom, for those that do not.
-        pause = (pause * 2).min(Duration::from_millis(250));
     }
 }
 

@@ -125,6 +125,8 @@ pub fn summary(result: &ShimResult, top: usize) -> String {
         let _ = writeln!(out, "counter {} read by {}", counter.name, counter.path);
     }
     tags(&mut out, result, top);
+    threads(&mut out, result, top);
+    stacks(&mut out, result, top);
     for note in &result.notes {
         let _ = writeln!(out, "note: {note}");
     }
@@ -155,6 +157,73 @@ fn tags(out: &mut String, result: &ShimResult, top: usize) {
     }
 }
 
+/// Threads and the tags that each was in most, if there is more than one.
+fn threads(out: &mut String, result: &ShimResult, top: usize) {
+    if result.threads.len() < 2 {
+        return;
+    }
+    let _ = writeln!(out, "\n{:>7} {:>14}  thread: its tags", "share", "samples");
+    for row in result.threads.iter().take(top) {
+        let most = row.tags.iter().take(3).map(|tag| {
+            let name = result.name(tag.tag);
+            format!("{name} {:.1}%", tag.share * 100.0)
+        });
+        let most: Vec<String> = most.collect();
+        let _ = writeln!(
+            out,
+            "{:>6.2}% {:>14}  {}: {}{}",
+            row.share * 100.0,
+            grouped(row.samples),
+            row.label(),
+            most.join(", "),
+            if row.tags.len() > 3 { ", …" } else { "" }
+        );
+    }
+    if result.threads.len() > top {
+        let _ = writeln!(out, "{:>24}{} more", "", result.threads.len() - top);
+    }
+}
+
+/// What became of the stacks, and functions by their total share.
+fn stacks(out: &mut String, result: &ShimResult, top: usize) {
+    let Some(stacks) = &result.stacks else {
+        return;
+    };
+    let _ = writeln!(
+        out,
+        "\nstacks: {} = {} whole + {} changed while they were read ({:.1}%); {} calling contexts",
+        grouped(stacks.sampled),
+        grouped(stacks.whole),
+        grouped(stacks.torn),
+        percent(stacks.torn, stacks.sampled),
+        grouped(stacks.contexts.iter().filter(|c| c.own > 0).count() as u64),
+    );
+    for (count, what) in [
+        (
+            stacks.deeper,
+            "deeper than a slot shows: the frames between are not known",
+        ),
+        (stacks.lost, "without room in the tree: not counted below"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(out, "stacks: {} {what}", grouped(count));
+        }
+    }
+    let _ = writeln!(out, "{:>7} {:>7}  function", "total", "own");
+    for row in stacks.functions.iter().take(top) {
+        let _ = writeln!(
+            out,
+            "{:>6.2}% {:>6.2}%  {}",
+            row.total_share * 100.0,
+            row.own_share * 100.0,
+            stacks.frames[row.frame].name
+        );
+    }
+    if stacks.functions.len() > top {
+        let _ = writeln!(out, "{:>17}{} more", "", stacks.functions.len() - top);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,5 +235,20 @@ mod tests {
         assert_eq!(short(0.5), "0.500");
         assert_eq!(short(1234.5), "1234");
         assert_eq!(short(1e12), "1.00e12");
+    }
+
+    #[test]
+    fn threads_and_stacks_are_summed_up() {
+        let text = summary(&crate::export::tests::stacked(), 2);
+        for line in [
+            "stacks: 102 = 97 whole + 5 changed while they were read (4.9%); 5 calling contexts",
+            "stacks: 2 without room in the tree: not counted below",
+            " 85.00%  20.00%  f\n 70.00%  70.00%  g\n                 2 more",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        let text = summary(&crate::export::tests::threaded(), 5);
+        let line = " 65.00%             65  first (7): main 0.0%, phase 0.0%\n";
+        assert!(text.contains(line), "{text}");
     }
 }

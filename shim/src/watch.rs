@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::affinity;
 use crate::analysis::{Account, Analysis, Analyzer, Depth};
 use crate::clock::Tsc;
+use crate::counters::Counter;
 use crate::error::ShimError;
 use crate::keep::Keeper;
 use crate::machine::Machine;
@@ -17,7 +18,8 @@ use crate::placement::Placement;
 use crate::plan::{CounterInfo, Mode, Plan};
 use crate::rates::RateSpec;
 use crate::region::Region;
-use crate::sample::Sample;
+use crate::sample::{Sample, Sink};
+use crate::stacks::{Stacks, WithStacks};
 use crate::tags::TagCounts;
 
 /// What an observer brought home.
@@ -31,6 +33,8 @@ pub struct Watched {
     pub tags: Vec<(u64, u64)>,
     /// The analysis; `None` in tally mode.
     pub analysis: Option<Analysis>,
+    /// The stacks, if they were asked for.
+    pub stacks: Option<Stacks>,
     /// What was counted and how it was read.
     pub counters: Vec<CounterInfo>,
 }
@@ -130,21 +134,18 @@ impl Task {
             let rates = RateSpec::of_counters(&names);
             Analyzer::new(self.plan.dte, depth, names.len(), rates, self.plan.tags)
         };
-        let region = Arc::clone(&self.region);
-        let pace = self.plan.pace;
-        let clock = &mut Tsc;
         match self.plan.mode {
             Mode::Tally => {
                 let mut tags = TagCounts::new(self.plan.tags);
                 let _ = ready.send(());
-                let observed = tally(&region, pace, &mut tags, stop);
+                let observed = tally(&self.region, self.plan.pace, &mut tags, stop);
                 Ok(Watched::tallied(observed, &tags))
             }
             Mode::Inline(depth) => {
                 let mut sink = analyzer(depth);
                 let _ = ready.send(());
-                let observed = observe(Some(&region), &mut counters, pace, clock, &mut sink, stop)?;
-                Ok(Watched::analysed(observed, sink.result(), infos))
+                let seen = self.sample(&mut counters, &mut sink, stop)?;
+                Ok(Watched::analysed(seen, sink.result(), infos))
             }
             Mode::Ring { capacity } => {
                 let (mut producer, consumer) = rtrb::RingBuffer::new(capacity.max(2));
@@ -157,22 +158,32 @@ impl Task {
                     consume(consumer, sink, keep)
                 });
                 let _ = ready.send(());
-                let observed = observe(
-                    Some(&region),
-                    &mut counters,
-                    pace,
-                    clock,
-                    &mut producer,
-                    stop,
-                );
+                let seen = self.sample(&mut counters, &mut producer, stop);
                 // The consumer ends when it has read what was left.
                 drop(producer);
                 let analysis = behind
                     .join()
                     .unwrap_or_else(|_| Err(ShimError::system("analysing", unknown())))?;
-                Ok(Watched::analysed(observed?, analysis, infos))
+                Ok(Watched::analysed(seen?, analysis, infos))
             }
         }
+    }
+
+    /// Samples with time stamps, and stacks if they were asked for, into a sink.
+    fn sample(
+        &self,
+        counters: &mut [Counter],
+        sink: &mut impl Sink,
+        stop: &AtomicBool,
+    ) -> Result<(Observed, Option<Stacks>), ShimError> {
+        let (region, pace) = (&*self.region, self.plan.pace);
+        let Some(room) = self.plan.stacks else {
+            let observed = observe(Some(region), counters, pace, &mut Tsc, sink, stop)?;
+            return Ok((observed, None));
+        };
+        let mut sink = WithStacks::new(region, sink, room);
+        let observed = observe(Some(region), counters, pace, &mut Tsc, &mut sink, stop)?;
+        Ok((observed, Some(sink.finish())))
     }
 
     /// CPUs of neither the observer nor the program, or else all but the observer's.
@@ -238,11 +249,16 @@ impl Watched {
             },
             tags: tags.listing(),
             analysis: None,
+            stacks: None,
             counters: Vec::new(),
         }
     }
 
-    fn analysed(observed: Observed, analysis: Analysis, counters: Vec<CounterInfo>) -> Self {
+    fn analysed(
+        (observed, stacks): (Observed, Option<Stacks>),
+        analysis: Analysis,
+        counters: Vec<CounterInfo>,
+    ) -> Self {
         Self {
             observed,
             account: Account {
@@ -253,6 +269,7 @@ impl Watched {
             },
             tags: analysis.tags.clone(),
             analysis: Some(analysis),
+            stacks,
             counters,
         }
     }

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use hps_shim::preload::{self, CALLS_VARIABLE, Variant};
-use hps_shim::region::{ENDED, LIVE, REGION_VARIABLE, Region, STACK};
+use hps_shim::region::{ENDED, LIVE, REGION_VARIABLE, Region, STACK, depth_of};
 use hps_shim::symbols::{ProcessMaps, Symbolizer};
 
 fn compile(source: &str, out: &Path, flags: &[&str]) -> PathBuf {
@@ -83,7 +83,7 @@ impl Stops {
     fn state(&mut self, slot: usize) -> (String, Vec<String>) {
         let slot = &self.region.layout().slots[slot];
         let tag = slot.tag.load(Ordering::Relaxed);
-        let depth = slot.depth.load(Ordering::Relaxed) as usize;
+        let depth = depth_of(slot.depth.load(Ordering::Relaxed));
         let stack: Vec<u64> = slot.stack[..depth.min(STACK)]
             .iter()
             .map(|entry| entry.load(Ordering::Relaxed))
@@ -125,7 +125,7 @@ fn each_entry_and_exit_writes_its_tag() {
     for (depth, tag) in [(402, "deeper"), (102, "deeper"), (2, "deeper")] {
         stops.reach();
         let slot = &stops.region.layout().slots[0];
-        assert_eq!(slot.depth.load(Ordering::Relaxed), depth);
+        assert_eq!(depth_of(slot.depth.load(Ordering::Relaxed)), depth);
         let (seen, stack) = stops.state(0);
         assert_eq!((seen.as_str(), stack[0].as_str()), (tag, "main"));
         assert!(stack[1..].iter().all(|f| f == "deeper"));
@@ -158,7 +158,7 @@ fn each_entry_and_exit_writes_its_tag() {
     assert_eq!(
         (
             main.live.load(Ordering::Relaxed),
-            main.depth.load(Ordering::Relaxed)
+            depth_of(main.depth.load(Ordering::Relaxed))
         ),
         (ENDED, 0)
     );

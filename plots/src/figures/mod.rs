@@ -11,6 +11,7 @@ mod shim_chart;
 mod shim_data;
 mod shim_measured;
 mod shim_observed;
+mod shim_stacks;
 mod spread;
 mod stack;
 mod studies;

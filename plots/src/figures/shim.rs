@@ -157,6 +157,18 @@ mod tests {
         })
     }
 
+    /// The same with two threads and their stacks.
+    fn stacked() -> Value {
+        let mut value = observation();
+        value["stacks"] = super::super::shim_stacks::tests::stacks();
+        let tags = json!([{ "tag": "0x7", "samples": 30, "share": 0.5 }]);
+        value["threads"] = json!([
+            { "thread": 7, "name": "first", "samples": 75, "share": 0.75, "tags": tags },
+            { "thread": null, "name": null, "samples": 25, "share": 0.25, "tags": tags },
+        ]);
+        value
+    }
+
     fn measurement(kind: &str) -> Value {
         let about =
             |mean: f64| json!({ "mean": mean, "half_width": 1.0, "median": mean, "runs": 5 });
@@ -202,6 +214,12 @@ mod tests {
                 "shim-timeline"
             ]
         );
+        let names_of_all = names(&stacked());
+        assert_eq!(
+            names_of_all[..3],
+            ["shim-tags", "shim-threads", "shim-stacks"]
+        );
+        assert_eq!(names_of_all.len(), 7);
         assert_eq!(names(&measurement("overhead")), ["shim-overhead"]);
         assert_eq!(
             names(&measurement("dte")),

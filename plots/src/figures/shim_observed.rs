@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::shim::ShimFigure;
 use super::shim_chart::{Curve, CurveChart, CurvePanel, Look, ShareChart, curves, shares};
 use super::shim_data::{Points, distribution, list, number, text, xs};
-use super::stacked_bars;
+use super::{shim_stacks, stacked_bars};
 use crate::PlotError;
 use crate::axis::Axis;
 
@@ -14,6 +14,13 @@ const TAGS: usize = 15;
 /// All pictures of a result of `hps shim run` or `attach`.
 pub(super) fn observed(result: &Value) -> Result<Vec<ShimFigure>, PlotError> {
     let mut all = vec![tags(result)?];
+    if list(result, "threads").len() > 1 {
+        all.push(threads(result)?);
+    }
+    if number(&result["stacks"], "sampled") > number(&result["stacks"], "lost") {
+        let title = format!("Who calls whom in {}", program(result));
+        all.push(shim_stacks::icicle(result, &title, &sampling(result))?);
+    }
     let analysis = &result["analysis"];
     if analysis.is_null() {
         return Ok(all);
@@ -72,6 +79,42 @@ fn tags(result: &Value) -> Result<ShimFigure, PlotError> {
     let title = format!("Where {} was", program(result));
     let figure = stacked_bars(&title, &sampling(result), "Samples, %", &bars)?;
     Ok(ShimFigure::new("shim-tags", figure))
+}
+
+/// Bars of threads, their parts tags.
+fn threads(result: &Value) -> Result<ShimFigure, PlotError> {
+    // The tags with the most samples in all threads have parts of their own.
+    const PARTS: usize = 8;
+    let named: Vec<(&str, &str)> = list(result, "tags")
+        .iter()
+        .take(PARTS)
+        .map(|row| (text(row, "tag"), text(row, "name")))
+        .collect();
+    let bar = |row: &Value| {
+        let mut parts: Vec<(String, f64)> = Vec::new();
+        let mut others = 100.0 * number(row, "share");
+        for &(tag, name) in &named {
+            let of = list(row, "tags").iter().find(|t| text(t, "tag") == tag);
+            let points = of.map_or(0.0, |t| 100.0 * number(t, "share") * number(row, "share"));
+            others -= points;
+            parts.push((name.to_owned(), points));
+        }
+        parts.push(("all other tags".to_owned(), others.max(0.0)));
+        (thread_label(row), parts)
+    };
+    let bars: Vec<_> = list(result, "threads").iter().take(TAGS).map(bar).collect();
+    let title = format!("Threads of {}", program(result));
+    let figure = stacked_bars(&title, &sampling(result), "Samples, %", &bars)?;
+    Ok(ShimFigure::new("shim-threads", figure))
+}
+
+/// What a thread is called in pictures.
+pub(super) fn thread_label(row: &Value) -> String {
+    match (row["thread"].as_u64(), text(row, "name")) {
+        (Some(thread), "") => format!("thread {thread}"),
+        (Some(thread), name) => format!("{name} ({thread})"),
+        (None, _) => "all other threads".to_owned(),
+    }
 }
 
 /// A panel of distributions, the horizontal axis logarithmic.

@@ -25,6 +25,8 @@ fn the_c_header_says_the_same() {
         ("HPS_SHIM_SLOTS", SLOTS as u64),
         ("HPS_SHIM_SLOT_BYTES", SLOT_BYTES as u64),
         ("HPS_SHIM_STACK", STACK as u64),
+        ("HPS_SHIM_ENTRY_MORE", ENTRY_MORE),
+        ("HPS_SHIM_ENTRY_GONE", ENTRY_GONE),
         ("HPS_SHIM_COUNTERS", COUNTERS as u64),
         ("HPS_SHIM_NAMES", NAMES as u64),
         ("HPS_SHIM_NAME_TEXT_BYTES", NAME_TEXT_BYTES as u64),

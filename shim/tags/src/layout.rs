@@ -1,15 +1,19 @@
-//! The shared region as a writer sees it, version 1: the structures of `hps_shim.h`.
+//! The shared region as a writer sees it, version 2: the structures of `hps_shim.h`.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// "HPSSHIM1" in memory order.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HPSSHIM1");
 /// The version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Threads that a region can show.
 pub const SLOTS: usize = 64;
 /// Entries of a thread's stack of tags.
 pub const STACK: usize = 224;
+/// Added to [`Slot::depth`] by a push: an entry, and a change in the upper half.
+pub const ENTRY_MORE: u64 = (1 << 32) + 1;
+/// Added to [`Slot::depth`] for each entry that goes.
+pub const ENTRY_GONE: u64 = (1 << 32) - 1;
 /// Counters of a thread.
 pub const COUNTERS: usize = 8;
 /// Rows of the table of names.
@@ -54,6 +58,7 @@ pub struct Header {
 #[repr(C, align(128))]
 pub struct Slot {
     pub tag: AtomicU64,
+    /// Entries in the lower half, changes in the upper.
     pub depth: AtomicU64,
     pad0: [u64; 14],
     pub live: AtomicU32,

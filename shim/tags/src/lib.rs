@@ -28,8 +28,8 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::Duration;
 
 use layout::{
-    COUNTERS, ENDED, LIVE, NAME_EMPTY, NAME_READY, NAME_TEXT_BYTES, NAME_WRITING, NAMES, STACK,
-    Slot,
+    COUNTERS, ENDED, ENTRY_GONE, ENTRY_MORE, LIVE, NAME_EMPTY, NAME_READY, NAME_TEXT_BYTES,
+    NAME_WRITING, NAMES, STACK, Slot,
 };
 
 thread_local! {
@@ -56,15 +56,17 @@ pub fn tag(tag: u64) {
 #[inline]
 pub fn push(tag: u64) {
     if let Some(slot) = own() {
-        let depth = slot.depth.load(Ordering::Relaxed);
-        // In this order, so that a signal handler finds and leaves the stack consistent.
-        slot.depth.store(depth.wrapping_add(1), Ordering::Relaxed);
+        let word = slot.depth.load(Ordering::Relaxed);
+        // In this order, so that a signal handler finds and leaves the stack consistent, and an
+        // observer knows what it read; on x86-64 these are plain stores.
+        slot.depth
+            .store(word.wrapping_add(ENTRY_MORE), Ordering::Release);
         compiler_fence(Ordering::SeqCst);
-        if let Some(entry) = slot.stack.get(depth as usize) {
-            entry.store(tag, Ordering::Relaxed);
+        if let Some(entry) = slot.stack.get(word as u32 as usize) {
+            entry.store(tag, Ordering::Release);
         }
         compiler_fence(Ordering::SeqCst);
-        slot.tag.store(tag, Ordering::Relaxed);
+        slot.tag.store(tag, Ordering::Release);
     }
 }
 
@@ -73,19 +75,20 @@ pub fn push(tag: u64) {
 #[inline]
 pub fn pop() {
     if let Some(slot) = own() {
-        let depth = slot.depth.load(Ordering::Relaxed);
-        let Some(depth) = depth.checked_sub(1) else {
+        let word = slot.depth.load(Ordering::Relaxed);
+        let Some(depth) = (word as u32).checked_sub(1) else {
             return;
         };
-        slot.depth.store(depth, Ordering::Relaxed);
+        slot.depth
+            .store(word.wrapping_add(ENTRY_GONE), Ordering::Release);
         compiler_fence(Ordering::SeqCst);
         let below = depth
             .checked_sub(1)
-            .filter(|&below| below < STACK as u64)
+            .filter(|&below| below < STACK as u32)
             .map_or(0, |below| {
                 slot.stack[below as usize].load(Ordering::Relaxed)
             });
-        slot.tag.store(below, Ordering::Relaxed);
+        slot.tag.store(below, Ordering::Release);
     }
 }
 
@@ -222,7 +225,9 @@ fn take() -> Option<&'static Slot> {
         let tid = unsafe { libc::gettid() };
         slot.tid.store(tid.cast_unsigned(), Ordering::Relaxed);
         slot.tag.store(0, Ordering::Relaxed);
-        slot.depth.store(0, Ordering::Relaxed);
+        let word = slot.depth.load(Ordering::Relaxed);
+        let gone = ENTRY_GONE.wrapping_mul(u64::from(word as u32));
+        slot.depth.store(word.wrapping_add(gone), Ordering::Relaxed);
         slot.generation.fetch_add(1, Ordering::Relaxed);
         region
             .header

@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::atomic::Ordering;
 
 use hps_shim::region::{
-    ENDED, FIRST_ADDRESS, Header, LIVE, Layout, MAGIC, Name, REGION_VARIABLE, Region, Slot, VERSION,
+    ENDED, ENTRY_GONE, ENTRY_MORE, FIRST_ADDRESS, Header, LIVE, Layout, MAGIC, Name,
+    REGION_VARIABLE, Region, Slot, VERSION, changes_of, depth_of,
 };
 
 fn folder(name: &str) -> PathBuf {
@@ -80,6 +81,8 @@ fn offsets_of_the_c_header_are_those_of_the_reader() {
         MAGIC as usize,
         VERSION as usize,
         FIRST_ADDRESS as usize,
+        ENTRY_MORE as usize,
+        ENTRY_GONE as usize,
         LIVE as usize,
         ENDED as usize,
     ];
@@ -103,7 +106,10 @@ fn check(region: &Region, who: &str) {
     assert_ne!(main.tid.load(Ordering::Relaxed), 0, "{who}");
     assert_eq!(at(&main.generation), 1, "{who}");
     // alpha, 0x12345678, 100 to 103.
-    assert_eq!(at(&main.depth), 6, "{who}");
+    assert_eq!(depth_of(at(&main.depth)), 6, "{who}");
+    // 302 entries came and 296 went: each is a change. C++ and Rust tried a scope or two beside.
+    let changes = changes_of(at(&main.depth));
+    assert!([598, 600, 602].contains(&changes), "{who}: {changes}");
     assert_eq!(at(&main.tag), 103, "{who}");
     let stack: Vec<u64> = main.stack[..6].iter().map(at).collect();
     assert_eq!(stack, [1, 0x1234_5678, 100, 101, 102, 103], "{who}");
@@ -115,7 +121,11 @@ fn check(region: &Region, who: &str) {
     let other = &layout.slots[1];
     assert_eq!(at(&other.generation), 2, "{who}");
     assert_eq!(at(&other.counters[0]), 5, "{who}: counters only grow");
-    assert_eq!((at(&other.depth), at(&other.tag)), (1, 77), "{who}");
+    assert_eq!(
+        (depth_of(at(&other.depth)), at(&other.tag)),
+        (1, 77),
+        "{who}"
+    );
     assert_ne!(
         other.tid.load(Ordering::Relaxed),
         main.tid.load(Ordering::Relaxed),

@@ -87,6 +87,9 @@ pub struct SampleArgs {
     /// Keep raw samples in this file (needs --ring)
     #[arg(long, value_name = "FILE", requires = "ring")]
     pub keep: Option<PathBuf>,
+    /// Read the stack of tags with each sample: shares of functions with all that they call
+    #[arg(long, conflicts_with = "tally")]
+    pub stacks: bool,
     /// Keep samples whose cycles per cycle are within this many per cent of 1
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub tolerance: f64,

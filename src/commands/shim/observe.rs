@@ -8,7 +8,7 @@ use hps_shim::analysis::{Analyzer, Depth};
 use hps_shim::dte::Dte;
 use hps_shim::keep::read_samples;
 use hps_shim::machine::Machine;
-use hps_shim::plan::{Mode, Plan};
+use hps_shim::plan::{CONTEXTS, Mode, Plan};
 use hps_shim::preload::{self, Variant};
 use hps_shim::rates::RateSpec;
 use hps_shim::results::ShimResult;
@@ -39,6 +39,7 @@ fn request(args: &SampleArgs) -> anyhow::Result<Request> {
                 tolerance_ppm: tolerance_ppm(args.tolerance)?,
             },
             events: args.events.clone(),
+            stacks: args.stacks.then_some(CONTEXTS),
             ..Plan::default()
         },
         wish: wish(&args.place),
