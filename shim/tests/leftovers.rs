@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use hps_shim::affinity;
 use hps_shim::machine::Machine;
 use hps_shim::plan::Plan;
 use hps_shim::session::Request;
 use hps_shim::spawn::Start;
+use hps_shim::{ShimError, affinity};
 
 fn descriptors() -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
@@ -51,9 +51,13 @@ fn affinity_descriptors_and_threads_are_as_before_also_after_a_crash() {
             command: ["sh", "-c", text].map(OsString::from).to_vec(),
             ..Start::default()
         };
+        // A shell writes no tags, but counters are there: where they are, there are samples.
         match request.run(&machine, start) {
             Ok(session) => assert!(session.watched.account.balances()),
-            Err(error) => eprintln!("{text}: {error}"),
+            Err(error) => assert!(
+                matches!(error, ShimError::NoTags { .. }) || text.starts_with("exit"),
+                "{text}: {error}"
+            ),
         }
         assert_eq!(state(), before, "{text}");
     }

@@ -1,9 +1,10 @@
 //! Whole observations of real processes. The observed program is this test binary itself, started
 //! again with a variable that says what to play.
 
+mod played;
+
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,89 +13,21 @@ use hps_shim::keep::read_samples;
 use hps_shim::machine::Machine;
 use hps_shim::pace::Pace;
 use hps_shim::placement::Wish;
-use hps_shim::plan::{Mode, Plan};
+use hps_shim::plan::{CONTEXTS, Mode, Plan};
 use hps_shim::region::{REGION_VARIABLE, Region};
-use hps_shim::sample::Sample;
 use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
-use hps_shim::{ShimError, affinity, clock};
+use hps_shim::stack_read::MISSING;
+use hps_shim::{ShimError, affinity};
+use played::{BOTH, LEFT, REPORT, RIGHT, ROLE, ROUND, stay_of};
 
-const ROLE: &str = "HPS_SHIM_TEST_ROLE";
-const REPORT: &str = "HPS_SHIM_TEST_REPORT";
+/// Rounds that nobody disturbed, until which runs are repeated.
+const ENOUGH: usize = 60;
 
-/// Cycles of one stay in each tag; the shares are these over their sum.
-const STAYS: [(u64, u64); 4] = [(1, 50_000), (2, 30_000), (3, 15_000), (4, 5_000)];
-
-fn region() -> Region {
-    Region::open(&PathBuf::from(std::env::var_os(REGION_VARIABLE).unwrap())).unwrap()
-}
-
-/// Stays in each tag for its time, round after round, and reports how long it really was in each.
-fn calibrated(milliseconds: u64) {
-    let region = region();
-    let slot = region.take_slot().unwrap();
-    for (tag, name) in [(1, "half"), (2, "third"), (3, "some"), (4, "little")] {
-        region.set_name(tag, name);
-    }
-    let began = Instant::now();
-    // All time, and time of stays in which nobody took the CPU away.
-    let (mut spent, mut clean) = ([0_u64; 5], [0_u64; 5]);
-    let mut from = clock::now();
-    while began.elapsed() < Duration::from_millis(milliseconds) {
-        for (tag, stay) in STAYS {
-            slot.set(tag);
-            let until = from + stay;
-            let mut now = clock::now();
-            while now < until {
-                now = clock::now();
-            }
-            slot.counters[0].fetch_add(1, Ordering::Relaxed);
-            spent[tag as usize] += now - from;
-            if now - from < 2 * stay {
-                clean[tag as usize] += now - from;
-            }
-            from = now;
-        }
-    }
-    slot.live.store(2, Ordering::Relaxed);
-    let text: Vec<String> = spent.iter().chain(&clean).map(u64::to_string).collect();
-    std::fs::write(std::env::var_os(REPORT).unwrap(), text.join(" ")).unwrap();
-}
-
-/// What the started copy does; nothing in an ordinary run of the tests.
+/// The started copy's; nothing in an ordinary run of the tests.
 #[test]
 fn observed_program() {
-    match std::env::var(ROLE).as_deref() {
-        Ok("calibrated") => calibrated(400),
-        Ok("crash") => {
-            let region = region();
-            region.take_slot().unwrap().set(7);
-            std::thread::sleep(Duration::from_millis(60));
-            std::process::abort();
-        }
-        Ok("vandal") => {
-            let region = region();
-            let slot = region.take_slot().unwrap();
-            slot.set(9);
-            std::thread::sleep(Duration::from_millis(20));
-            let refused = rustix::fs::ftruncate(&region, 0).is_err();
-            let slot_stays = region.layout().slots[0].tag.load(Ordering::Relaxed) == 9;
-            drop(region);
-            std::thread::sleep(Duration::from_millis(20));
-            std::process::exit(if refused && slot_stays { 0 } else { 3 });
-        }
-        Ok("blink") => drop(
-            region()
-                .take_slot()
-                .map(|slot| slot.live.store(2, Ordering::Relaxed)),
-        ),
-        Ok("linger") => {
-            let region = region();
-            region.take_slot().unwrap().set(5);
-            std::thread::sleep(Duration::from_secs(20));
-        }
-        _ => {}
-    }
+    played::role();
 }
 
 fn play(role: &str, report: &std::path::Path) -> Start {
@@ -112,11 +45,18 @@ fn play(role: &str, report: &std::path::Path) -> Start {
     }
 }
 
-/// A machine with two CPUs, or none and a word about it: then there is nothing to test here.
+/// A machine with two CPUs; none if there is but one, where all that can be tested is that observing
+/// is refused.
 fn two_cpus() -> Option<Machine> {
     let machine = Machine::find().unwrap();
     if machine.allowed.len() < 2 {
-        eprintln!("only one CPU may be used: not tested");
+        let start = play("blink", "/nowhere".as_ref());
+        let refused = request(Mode::Tally, Pace::Fast).run(&machine, start).err();
+        assert!(
+            matches!(refused, Some(ShimError::OneCpu { .. })),
+            "{refused:?}"
+        );
+        eprintln!("only one CPU may be used: observing is refused, which is all that is tested");
         return None;
     }
     Some(machine)
@@ -136,19 +76,19 @@ fn request(mode: Mode, pace: Pace) -> Request {
 /// One observation at a time: they would take each other's CPU.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn observed(mode: Mode, pace: Pace, role: &str) -> Option<(Result<Session, ShimError>, String)> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn observed(request: &Request, role: &str) -> Option<(Result<Session, ShimError>, String)> {
     let machine = two_cpus()?;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
-    let session = request(mode, pace).run(&machine, play(role, &report));
+    let session = request.run(&machine, play(role, &report));
     Some((session, std::fs::read_to_string(report).unwrap_or_default()))
 }
 
 /// As [`observed`], again if the observer did not get its CPU before the program had ended.
-fn sampled(mode: Mode, pace: Pace, role: &str) -> Option<(Session, String)> {
+fn sampled(request: &Request, role: &str) -> Option<(Session, String)> {
     for _ in 0..20 {
-        match observed(mode, pace, role)? {
+        match observed(request, role)? {
             (Ok(session), report) => return Some((session, report)),
             (Err(ShimError::EndedAtOnce { .. }), _) => {}
             (Err(error), _) => panic!("{error}"),
@@ -157,132 +97,212 @@ fn sampled(mode: Mode, pace: Pace, role: &str) -> Option<(Session, String)> {
     panic!("{role}: not one sample in 20 runs");
 }
 
-/// Largest difference between a tag's share of samples and its share of time, in points.
-fn worst_difference(samples: &[u64; 5], time: &[u64]) -> f64 {
+/// Largest difference between a stay's share of samples and its share of time, in points.
+fn worst_difference(samples: &[u64; 4], time: &[u64; 4]) -> f64 {
     let (all, whole) = (samples.iter().sum::<u64>(), time.iter().sum::<u64>());
-    (1..5)
-        .map(|tag| {
-            let share = samples[tag] as f64 / all.max(1) as f64;
-            100.0 * (share - time[tag] as f64 / whole as f64).abs()
-        })
-        .fold(0.0, f64::max)
+    let points = samples.iter().zip(time).map(|(&samples, &time)| {
+        let share = samples as f64 / all.max(1) as f64;
+        100.0 * (share - time as f64 / whole.max(1) as f64).abs()
+    });
+    points.fold(0.0, f64::max)
 }
 
-fn numbers(report: &str) -> Vec<u64> {
-    report
-        .split(' ')
-        .map(|word| word.parse().unwrap())
-        .collect()
+/// How long the program was in each stay, by round.
+fn reported(report: &str) -> Vec<[u64; 4]> {
+    let round = |line: &str| {
+        let times: Vec<u64> = line.split(' ').map(|word| word.parse().unwrap()).collect();
+        times.try_into().unwrap()
+    };
+    report.lines().map(round).collect()
 }
 
-/// A busy host takes the CPU away from both sides at different times. So runs are added up until one
-/// of them, or all together, are within 2 points; if the observer never had its CPU, nothing can be
-/// said, and the test says that.
-fn recovered(mode: Mode, pace: Pace) {
-    let (mut all_samples, mut all_time) = ([0; 5], vec![0; 5]);
-    let (mut seen, mut quiet) = (Vec::new(), false);
-    for _ in 0..12 {
-        let Some((session, report)) = sampled(mode, pace, "calibrated") else {
+/// Samples and time of the rounds in which the program was not held up, and the observer took at least
+/// half as many samples as in the median of these rounds.
+fn undisturbed(samples: &BTreeMap<u64, [u64; 4]>, time: &[[u64; 4]]) -> Vec<([u64; 4], [u64; 4])> {
+    let quick = time.iter().enumerate().filter(|(_, time)| {
+        let whole: u64 = time.iter().sum();
+        whole < ROUND + ROUND / 10
+    });
+    let both = quick.filter_map(|(round, time)| Some((*samples.get(&(round as u64))?, *time)));
+    let both: Vec<_> = both.collect();
+    let mut counts: Vec<u64> = both
+        .iter()
+        .map(|(samples, _)| samples.iter().sum())
+        .collect();
+    counts.sort_unstable();
+    let Some(&median) = counts.get(counts.len() / 2) else {
+        return Vec::new();
+    };
+    let usual = |(samples, _): &([u64; 4], [u64; 4])| {
+        let count: u64 = samples.iter().sum();
+        count * 2 >= median
+    };
+    both.into_iter().filter(usual).collect()
+}
+
+/// Runs until there are enough rounds that nobody disturbed, on a busy host too: a round is short
+/// beside the time that a scheduler gives. Their shares must be right at once; `samples_of` says what
+/// was seen in each round.
+fn recovered(
+    request: &Request,
+    role: &str,
+    samples_of: impl Fn(&Session) -> BTreeMap<u64, [u64; 4]>,
+) {
+    let (mut samples, mut time, mut rounds) = ([0; 4], [0; 4], 0);
+    let mut runs = Vec::new();
+    while rounds < ENOUGH {
+        assert!(
+            runs.len() < 60,
+            "only {rounds} rounds without a disturbance in {} runs: the host gave the observer its CPU \
+             for these shares of the time: {runs:?}",
+            runs.len()
+        );
+        let Some((session, report)) = sampled(request, role) else {
             return;
         };
         let watched = &session.watched;
         assert!(watched.account.balances(), "{:?}", watched.account);
         assert_eq!(session.region.name(2).as_deref(), Some("third"));
-        let mut samples = [0; 5];
-        for &(tag, count) in watched.tags.iter().filter(|t| (1..5).contains(&t.0)) {
-            samples[tag as usize] += count;
-            all_samples[tag as usize] += count;
+        for (seen, spent) in undisturbed(&samples_of(&session), &reported(&report)) {
+            rounds += 1;
+            samples
+                .iter_mut()
+                .zip(seen)
+                .for_each(|(all, one)| *all += one);
+            time.iter_mut()
+                .zip(spent)
+                .for_each(|(all, one)| *all += one);
         }
-        let time = &numbers(&report)[..5];
-        all_time.iter_mut().zip(time).for_each(|(a, t)| *a += t);
-        let one = worst_difference(&samples, time);
-        let together = worst_difference(&all_samples, &all_time);
-        if one <= 2.0 || together <= 2.0 {
-            return;
+        runs.push(watched.observed.running_share());
+    }
+    let worst = worst_difference(&samples, &time);
+    eprintln!(
+        "{role}: {rounds} rounds in {} runs, {worst:.2} points",
+        runs.len()
+    );
+    assert!(
+        worst <= 2.0,
+        "{samples:?} samples of {time:?} cycles: {worst:.2} points"
+    );
+}
+
+/// Samples by round and stay, of tags alone.
+fn by_round(tags: &[(u64, u64)]) -> BTreeMap<u64, [u64; 4]> {
+    let mut rounds = BTreeMap::<u64, [u64; 4]>::new();
+    for &(tag, count) in tags {
+        if let Some((round, stay @ 1..=4)) = stay_of(tag) {
+            rounds.entry(round).or_default()[stay as usize - 1] += count;
         }
-        quiet |= watched.observed.running_share() > 0.97;
-        seen.push((one, together));
     }
-    if quiet {
-        panic!("shares differ by so many points, alone and added up: {seen:?}");
-    }
-    eprintln!("others had the observer's CPU all the time: not judged {seen:?}");
+    rounds
 }
 
 #[test]
 fn known_shares_are_recovered_by_tallying() {
-    recovered(Mode::Tally, Pace::Fast);
+    let request = request(Mode::Tally, Pace::Fast);
+    recovered(&request, "calibrated", |session| {
+        by_round(&session.watched.tags)
+    });
 }
 
 #[test]
 fn known_shares_are_recovered_with_time_stamps() {
-    recovered(Mode::Inline(Depth::Full), Pace::Cycles(2_000));
+    let request = request(Mode::Inline(Depth::Full), Pace::Cycles(2_000));
+    recovered(&request, "calibrated", |session| {
+        by_round(&session.watched.tags)
+    });
 }
 
-/// Samples of stays that were not interrupted, by tag: a longer stay than the program makes is one in
-/// which it did not run, and a hole is one of the observer.
-fn clean_samples(samples: &[Sample]) -> [u64; 5] {
-    let mut counts = [0; 5];
-    let mut from = 0;
-    for to in 1..=samples.len() {
-        let goes_on = to < samples.len()
-            && samples[to].tag == samples[from].tag
-            && samples[to].start - samples[to - 1].start < 20_000;
-        if goes_on {
-            continue;
+/// One function called by two others: its samples are told apart, and no stack is seen that never was.
+#[test]
+fn known_paths_are_recovered_from_stacks() {
+    let mut request = request(Mode::Inline(Depth::Full), Pace::Cycles(2_000));
+    request.plan.stacks = Some(CONTEXTS);
+    recovered(&request, "paths", |session| {
+        let stacks = session.watched.stacks.as_ref().expect("asked for");
+        let contexts = &stacks.contexts;
+        assert_eq!(stacks.sampled, session.watched.observed.sent);
+        assert_eq!(stacks.sampled, stacks.whole + stacks.torn);
+        assert_eq!((stacks.lost, stacks.deeper), (0, 0));
+        let in_tree: u64 = contexts.iter().map(|context| context.samples).sum();
+        assert_eq!(in_tree, stacks.sampled);
+        // Stays are long beside a read.
+        assert!(stacks.torn * 20 < stacks.sampled, "{} torn", stacks.torn);
+        let mut rounds = BTreeMap::<u64, [u64; 4]>::new();
+        for context in contexts.iter().filter(|context| context.samples > 0) {
+            let frames = std::iter::successors(Some(context), |c| Some(&contexts[c.parent?]));
+            let mut path: Vec<u64> = frames.map(|c| c.tag).collect();
+            path.reverse();
+            // The thread, the round, and what it called.
+            let stay = match path[1..] {
+                [_, LEFT, BOTH] => 1,
+                [_, RIGHT, BOTH] => 2,
+                [_, RIGHT] => 3,
+                [round] if round > 0 => 4,
+                // Before the first round, and on the way to another stay.
+                [0] | [_, LEFT] | [.., MISSING, _] => continue,
+                _ => panic!("{path:?} was never a stack"),
+            };
+            let Some((round, 0)) = stay_of(path[1]) else {
+                panic!("{path:?} begins with no round");
+            };
+            rounds.entry(round).or_default()[stay - 1] += context.samples;
         }
-        let length = samples[to - 1].start - samples[from].start;
-        let stay = STAYS.iter().find(|(tag, _)| *tag == samples[from].tag);
-        if let Some(&(tag, stay)) = stay
-            && length < 2 * stay
-        {
-            counts[tag as usize] += (to - from) as u64;
+        rounds
+    });
+}
+
+/// Threads are told apart and called by their names. On a busy host the observer may have its CPU only
+/// before the threads have their tags; then they are run again.
+#[test]
+fn threads_have_their_own_shares_and_names() {
+    let request = request(Mode::Inline(Depth::Tags), Pace::Cycles(2_000));
+    for _ in 0..20 {
+        let Some((session, _)) = sampled(&request, "threads") else {
+            return;
+        };
+        let analysis = session.watched.analysis.as_ref().expect("not tallied");
+        let threads = &analysis.threads;
+        let all: u64 = threads.iter().map(|thread| thread.samples).sum();
+        assert_eq!(all, session.watched.observed.sent);
+        let mut seen = Vec::new();
+        for thread in threads {
+            let name = session.threads.get(thread.thread.expect("few threads"));
+            let tags = thread.tags.iter().map(|t| t.0).filter(|tag| *tag != 0);
+            seen.extend(tags.map(|tag| (name.expect("it lived long enough"), tag)));
         }
-        from = to;
+        seen.sort_unstable();
+        let expected = [("first-worker", 11), ("second-worker", 12)];
+        assert!(seen.iter().all(|pair| expected.contains(pair)), "{seen:?}");
+        if seen == expected {
+            return;
+        }
     }
-    counts
+    panic!("in 20 runs never both threads were seen in their tags");
 }
 
-/// Raw samples tell interrupted stays from others, so this holds on a busy host too.
 #[test]
 fn known_shares_are_recovered_from_raw_samples_through_a_ring() {
-    let Some(machine) = two_cpus() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (report, kept) = (folder.path().join("report"), folder.path().join("samples"));
+    let kept = folder.path().join("samples");
     let request = Request {
         keep: Some(kept.clone()),
         ..request(Mode::Ring { capacity: 1 << 20 }, Pace::Cycles(1_500))
     };
-    let (mut counts, mut time) = ([0; 5], vec![0; 5]);
-    for _ in 0..8 {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = request.run(&machine, play("calibrated", &report));
-        drop(alone);
-        let session = match session {
-            Ok(session) => session,
-            Err(ShimError::EndedAtOnce { .. }) => continue,
-            Err(error) => panic!("{error}"),
-        };
+    recovered(&request, "calibrated", |session| {
         let account = session.watched.account;
         let (counters, samples) = read_samples(&kept).unwrap();
         assert_eq!(counters, 0);
-        assert!(account.balances());
         assert_eq!(samples.len() as u64, account.kept + account.discarded);
-        let here = clean_samples(&samples);
-        counts.iter_mut().zip(here).for_each(|(a, c)| *a += c);
-        let clean = &numbers(&std::fs::read_to_string(&report).unwrap())[5..];
-        time.iter_mut().zip(clean).for_each(|(a, t)| *a += t);
-        if worst_difference(&counts, &time) <= 2.0 {
-            return;
-        }
-    }
-    panic!("{counts:?} samples of {time:?} cycles");
+        let tags: Vec<(u64, u64)> = samples.iter().map(|sample| (sample.tag, 1)).collect();
+        by_round(&tags)
+    });
 }
 
 #[test]
 fn a_ring_without_room_drops_and_says_so() {
     let tiny = Mode::Ring { capacity: 2 };
-    let Some((session, _)) = sampled(tiny, Pace::Fast, "calibrated") else {
+    let Some((session, _)) = sampled(&request(tiny, Pace::Fast), "calibrated") else {
         return;
     };
     let account = session.watched.account;
@@ -293,7 +313,8 @@ fn a_ring_without_room_drops_and_says_so() {
 fn a_crash_is_reported_and_nothing_is_left_behind() {
     let before = (affinity::allowed().unwrap(), threads());
     for _ in 0..3 {
-        let Some((session, _)) = sampled(Mode::Inline(Depth::Full), Pace::Fast, "crash") else {
+        let Some((session, _)) = sampled(&request(Mode::Inline(Depth::Full), Pace::Fast), "crash")
+        else {
             return;
         };
         assert_eq!(session.code, 128 + 6);
@@ -322,7 +343,8 @@ fn threads() -> usize {
 
 #[test]
 fn a_region_that_its_program_tries_to_take_away_stays() {
-    let Some((session, _)) = sampled(Mode::Inline(Depth::Full), Pace::Fast, "vandal") else {
+    let Some((session, _)) = sampled(&request(Mode::Inline(Depth::Full), Pace::Fast), "vandal")
+    else {
         return;
     };
     assert_eq!(session.code, 0, "truncating a sealed region must fail");
@@ -332,6 +354,7 @@ fn a_region_that_its_program_tries_to_take_away_stays() {
 #[test]
 fn programs_that_cannot_be_observed_are_refused_in_words() {
     let Some(machine) = two_cpus() else { return };
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = |words: &[&str]| Start {
         command: words.iter().map(OsString::from).collect(),
         ..Start::default()
@@ -343,6 +366,15 @@ fn programs_that_cannot_be_observed_are_refused_in_words() {
     };
     assert!(matches!(run(&["/no/such"]), ShimError::NotStarted { .. }));
     assert!(matches!(run(&["true"]), ShimError::NoTags { .. }));
+    let stacks = Request {
+        plan: Plan {
+            stacks: Some(CONTEXTS),
+            ..request.plan.clone()
+        },
+        ..Request::default()
+    };
+    let error = stacks.run(&machine, start(&["true"])).err();
+    assert!(matches!(error, Some(ShimError::StacksInTally)), "{error:?}");
     let one = Request {
         wish: Wish {
             observer: Some(4096),
@@ -352,7 +384,15 @@ fn programs_that_cannot_be_observed_are_refused_in_words() {
     };
     let error = one.run(&machine, start(&["true"])).err().unwrap();
     assert!(matches!(error, ShimError::CpuNotAllowed { .. }), "{error}");
-    let Some((blink, _)) = observed(Mode::Tally, Pace::Sleep(500_000_000), "blink") else {
+    drop(alone);
+    let seldom = Request {
+        plan: Plan {
+            pace: Pace::Sleep(500_000_000),
+            ..request.plan.clone()
+        },
+        ..Request::default()
+    };
+    let Some((blink, _)) = observed(&seldom, "blink") else {
         return;
     };
     // It may be caught all the same; if not, the message says why.
@@ -364,6 +404,7 @@ fn programs_that_cannot_be_observed_are_refused_in_words() {
 #[test]
 fn a_running_process_is_attached_to_and_left_running() {
     let Some(machine) = two_cpus() else { return };
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let region = Region::create().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut start = play("linger", &folder.path().join("report"));
