@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
-# (the oracle), the cross compilers for RISC-V and Alpha, valgrind (which counts instructions), what
+# (the oracle), the cross compilers for RISC-V, Alpha and aarch64, valgrind (which counts instructions), what
 # the builds of real programs call, and the sources of the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -11,6 +11,7 @@ command -v riscv64-linux-gnu-gcc >/dev/null || packages+=(gcc-riscv64-linux-gnu 
 command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
 command -v alpha-linux-gnu-gcc >/dev/null || packages+=(gcc-alpha-linux-gnu libc6.1-dev-alpha-cross)
 command -v alpha-linux-gnu-g++ >/dev/null || packages+=(g++-alpha-linux-gnu)
+command -v aarch64-linux-gnu-gcc >/dev/null || packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 command -v bison >/dev/null || packages+=(bison)
 command -v make >/dev/null || packages+=(make)
 command -v xz >/dev/null || packages+=(xz-utils)
@@ -27,10 +28,15 @@ if ((${#packages[@]})); then
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
 fi
 
+# SHIM's crates are checked for aarch64 too.
+target=aarch64-unknown-linux-gnu
+[ -d "$(rustc --print target-libdir --target $target)" ] || rustup target add $target
+
 # Side by side: the programs' builds leave processors idle.
 scripts/real-programs.sh &
 programs=$!
 cargo test --workspace --locked --no-run "$@" || { kill $programs; exit 1; }
 wait $programs
+scripts/check-aarch64.sh
 
 cargo test --workspace --locked "$@"
