@@ -57,7 +57,7 @@ pub enum Command {
 }
 
 /// Instruction sets by their names.
-fn isa() -> impl TypedValueParser<Value = Isa> {
+pub(crate) fn isa() -> impl TypedValueParser<Value = Isa> {
     PossibleValuesParser::new(Isa::ALL.map(Isa::name))
         .try_map(|name| Isa::from_name(&name).ok_or("not an instruction set"))
 }

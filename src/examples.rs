@@ -163,15 +163,17 @@ Examples:
 
 /// Examples of `hps validate`.
 pub const VALIDATE: &str = "\
-Builds a program of the project with the host's compiler (-finstrument-functions) and, where a RISC-V
-compiler is installed, for RISC-V without inlining as well; runs the one under SHIM's observer and
-the other in the simulator. Exit code 1: the two printed different things.
+Builds a program of the project with the host's compiler (-finstrument-functions) and, where a cross
+compiler is installed, for RISC-V or Alpha without inlining as well; runs the one under SHIM's observer
+and the other in the simulator. Exit code 1: the two printed different things.
 
 Examples:
   hps validate
       All programs: one table, and a line for each that says what agrees and what does not.
   hps validate bwt --runs 30 --top 40 --json bwt.json
       One program, function by function.
+  hps validate bwt --isa alpha
+      The same with the Alpha form in the simulator.
   hps validate --native ./bzip2 --riscv ./bzip2-riscv --root data -- -c -9 input
       A pair of your own; `data` is the folder in which the one starts, and the root of the other.
 ";

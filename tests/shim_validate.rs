@@ -89,6 +89,32 @@ fn calls_agree_exactly_with_the_simulation() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
+fn calls_agree_exactly_with_the_simulation_of_the_alpha_form() {
+    let (document, code) = validate(&["lz", "ray", "--isa", "alpha", "--runs", "0"]);
+    assert_eq!(code, 0);
+    for program in document["programs"].as_array().expect("programs") {
+        let name = program["program"].as_str().expect("a name");
+        assert_eq!(
+            (&program["isa"], &program["origin"]),
+            (&"alpha".into(), &"rebuilt".into())
+        );
+        assert_eq!(program["same_output"], true, "{name}");
+        let calls = &program["calls"];
+        assert!(calls["native"].as_u64().expect("calls") > 10_000, "{name}");
+        for function in differences(program) {
+            assert!(
+                ["memset", "memcpy"].contains(&function),
+                "{name}: {function} of {calls}"
+            );
+        }
+        // The pipeline ran both forms, and hooks take time.
+        let cycles = |of: &str| program[of].as_u64().expect("cycles");
+        assert!(cycles("instrumented_cycles") > cycles("cycles"), "{name}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
 fn committed_images_are_called_less_where_they_inline() {
     let (document, code) = validate(&["lz", "--image", "--runs", "0", "--no-timing"]);
     assert_eq!(code, 0);

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::{GuestArgs, Size};
+use hps_sim_core::image::Isa;
+
+use crate::cli::{GuestArgs, Size, isa};
 use crate::examples;
 
 /// `hps validate`.
@@ -12,23 +14,31 @@ use crate::examples;
 #[command(after_long_help = examples::VALIDATE)]
 pub struct ValidateArgs {
     /// An executable of this host, compiled with -finstrument-functions and linked dynamically
-    #[arg(long, value_name = "FILE", requires = "riscv")]
+    #[arg(long, value_name = "FILE", requires = "simulated")]
     pub native: Option<PathBuf>,
-    /// The same program as a static RISC-V executable
-    #[arg(long, value_name = "FILE", requires = "native")]
-    pub riscv: Option<String>,
-    /// The RISC-V executable instrumented as well and linked with shim/preload/hps_shim_stand_in.c, so
-    /// that the hooks take their time on both sides
-    #[arg(long, value_name = "FILE", requires = "native")]
-    pub riscv_instrumented: Option<String>,
+    /// The same program as a static RISC-V or Alpha executable
+    #[arg(long, value_name = "FILE", requires = "native", visible_aliases = ["riscv", "alpha"])]
+    pub simulated: Option<String>,
+    /// That executable instrumented as well and linked with shim/preload/hps_shim_stand_in.c, so that the
+    /// hooks take their time on both sides
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "native",
+        visible_aliases = ["riscv-instrumented", "alpha-instrumented"]
+    )]
+    pub simulated_instrumented: Option<String>,
+    /// Instruction set of the simulated form of the programs that come with the project
+    #[arg(long, value_name = "ISA", value_parser = isa(), default_value = "riscv64", conflicts_with = "native")]
+    pub isa: Isa,
     /// What the program of the pair reads from standard input, in both forms
     #[arg(long, value_name = "FILE", requires = "native")]
     pub stdin: Option<PathBuf>,
     /// Input size of the programs that come with the project
     #[arg(long, value_enum, default_value_t = Size::Small)]
     pub size: Size,
-    /// Simulate the images that come with the project instead of rebuilding the programs for RISC-V
-    /// without inlining (without a RISC-V compiler this is the default)
+    /// Simulate the images that come with the project instead of rebuilding the programs for the
+    /// simulated instruction set without inlining (without a cross compiler this is the default)
     #[arg(long)]
     pub image: bool,
     /// Native runs under the observer; 0: count calls only

@@ -1,12 +1,12 @@
 //! Builds a program of the project twice from the same sources: natively and instrumented, and for
-//! RISC-V with the same inlining, so that every call of the one is a call of the other.
+//! RISC-V or Alpha with the same inlining, so that every call of the one is a call of the other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{Isa, ProgramImage};
 use sha2::{Digest, Sha256};
 
 use super::sources;
@@ -54,9 +54,6 @@ const STAND_IN: &str = include_str!("../../../shim/preload/hps_shim_stand_in.c")
 /// would call functions of its own library instead.
 const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
 
-const RISCV_CC: &str = "riscv64-linux-gnu-gcc";
-const RISCV_CXX: &str = "riscv64-linux-gnu-g++";
-
 /// The runtime ends a process with the bare system call. Natively it ends through the C library, so
 /// that the tag library can say that the thread is over.
 const NATIVE_END: &str = "\
@@ -82,8 +79,8 @@ struct Target<'a> {
     beside: Option<(&'a str, &'a [&'a str])>,
 }
 
-/// A program for RISC-V, as it is and instrumented.
-pub struct RiscvBuild {
+/// A program for the simulator, as it is and instrumented.
+pub struct SimulatedBuild {
     /// Without hooks.
     pub plain: Arc<ProgramImage>,
     /// With the same hooks as natively, which write tags that nobody reads.
@@ -115,7 +112,7 @@ impl Compilers {
         ensure!(
             cfg!(target_arch = "x86_64"),
             "the programs that come with the project have a native form for x86-64 only; give a pair \
-             of your own with --native and --riscv"
+             of your own with --native and --simulated"
         );
         self.build(
             name,
@@ -147,24 +144,36 @@ impl Compilers {
         )
     }
 
-    /// The RISC-V executables with the same inlining, if the host has a cross compiler.
-    pub fn riscv(&self, name: &str) -> anyhow::Result<Option<RiscvBuild>> {
-        if host::find(&[RISCV_CC]).is_none() || host::find(&[RISCV_CXX]).is_none() {
+    /// The simulated executables with the same inlining, if the host has a cross compiler.
+    pub fn simulated(&self, name: &str, isa: Isa) -> anyhow::Result<Option<SimulatedBuild>> {
+        let cc = host::cross_compiler_name(isa);
+        let cxx = cc.replace("-gcc", "-g++");
+        if host::find(&[&cc]).is_none() || host::find(&[&cxx]).is_none() {
             return Ok(None);
         }
-        Ok(Some(RiscvBuild {
-            plain: self.riscv_image(name, false)?,
-            instrumented: self.riscv_image(name, true)?,
+        let image = |instrumented| self.image(name, isa, (&cc, &cxx), instrumented);
+        Ok(Some(SimulatedBuild {
+            plain: image(false)?,
+            instrumented: image(true)?,
         }))
     }
 
-    fn riscv_image(&self, name: &str, instrumented: bool) -> anyhow::Result<Arc<ProgramImage>> {
-        let march = if BITMANIP.contains(&name) {
-            "-march=rv64gc_zba_zbb_zbs"
-        } else {
-            "-march=rv64gc"
+    fn image(
+        &self,
+        name: &str,
+        isa: Isa,
+        (cc, cxx): (&str, &str),
+        instrumented: bool,
+    ) -> anyhow::Result<Arc<ProgramImage>> {
+        // As `workloads/build.sh` has them.
+        let (mut compile, pages) = match (isa, BITMANIP.contains(&name)) {
+            (Isa::Riscv64, true) => (vec!["-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"], "4096"),
+            (Isa::Riscv64, false) => (vec!["-march=rv64gc", "-mabi=lp64d"], "4096"),
+            (Isa::Alpha, true) => (vec!["-mcpu=ev67", "-mieee"], "8192"),
+            (Isa::Alpha, false) => (vec!["-mcpu=ev6", "-mieee"], "8192"),
         };
-        let mut compile = vec![march, "-mabi=lp64d", "-fno-pic"];
+        let pages = format!("-Wl,-z,max-page-size={pages}");
+        compile.push("-fno-pic");
         if instrumented {
             compile.push("-finstrument-functions");
         }
@@ -172,9 +181,9 @@ impl Compilers {
         let made = self.build(
             name,
             &Target {
-                isa: "riscv64",
-                cc: RISCV_CC,
-                cxx: RISCV_CXX,
+                isa: isa.name(),
+                cc,
+                cxx,
                 compile: &compile,
                 link: &[
                     "-static",
@@ -182,6 +191,7 @@ impl Compilers {
                     "-no-pie",
                     "-Wl,--gc-sections",
                     "-Wl,-z,noexecstack",
+                    &pages,
                 ],
                 libraries: &["-lgcc"],
                 beside: instrumented.then_some((STAND_IN, hooks)),
@@ -258,7 +268,7 @@ fn link(
         } else if path.ends_with("string.c") {
             let flags = [C, &["-fno-tree-loop-distribute-patterns"]].concat();
             compile(target.cc, &flags, path)?;
-        } else if path.ends_with(".c") || *path == format!("runtime/{}/crt0.S", target.isa) {
+        } else if path.ends_with(".c") || path.starts_with(&format!("runtime/{}/", target.isa)) {
             compile(target.cc, C, path)?;
         }
     }

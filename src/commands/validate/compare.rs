@@ -18,7 +18,7 @@ pub struct Pipeline {
     pub instrumented: Option<Timed>,
 }
 
-/// Where the RISC-V executable comes from, which decides how exactly calls can agree.
+/// Where the simulated executable comes from, which decides how exactly calls can agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -105,7 +105,9 @@ pub struct FunctionRow {
 pub struct Comparison {
     /// The program.
     pub program: String,
-    /// Where its RISC-V executable comes from.
+    /// Instruction set of the simulated form.
+    pub isa: &'static str,
+    /// Where its simulated executable comes from.
     pub origin: Origin,
     /// Whether both printed the same.
     pub same_output: bool,

@@ -18,7 +18,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
 use hps_profile::overlap_without_cut;
 use hps_shim::pace::Pace;
-use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::ProcessConfig;
 use hps_workloads::Workload;
@@ -36,7 +36,7 @@ struct Subject {
     name: String,
     native: NativeProgram,
     image: Arc<ProgramImage>,
-    /// The same program for RISC-V with hooks.
+    /// The same program for the simulator with hooks.
     instrumented: Option<Arc<ProgramImage>>,
     config: ProcessConfig,
     origin: Origin,
@@ -89,7 +89,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
         out += &report::all(&comparisons);
     }
     if let Some(first) = comparisons.first() {
-        out += &format!("\n{}", report::explanation(first.origin));
+        out += &format!("\n{}", report::explanation(first.origin, first.isa));
     }
     text::print(&out)?;
     if let Some(path) = &args.json {
@@ -124,7 +124,7 @@ fn workloads(names: &[String]) -> anyhow::Result<Vec<&'static Workload>> {
                 let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
                 format!(
                     "{name}: no program that comes with the project ({}); give a pair of your own with \
-                     --native and --riscv",
+                     --native and --simulated",
                     known.join(", ")
                 )
             })
@@ -144,12 +144,12 @@ fn workload_pair(
     let rebuilt = if args.image {
         None
     } else {
-        compilers.riscv(workload.name)?
+        compilers.simulated(workload.name, args.isa)?
     };
     let (image, instrumented, origin) = match rebuilt {
         Some(built) => (built.plain, Some(built.instrumented), Origin::Rebuilt),
         None => (
-            program::load(workload.name, Some(Isa::Riscv64))?,
+            program::load_workload(workload, args.isa)?,
             None,
             Origin::Image,
         ),
@@ -172,9 +172,10 @@ fn workload_pair(
 }
 
 fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
-    let (Some(executable), Some(riscv)) = (&args.native, &args.riscv) else {
+    let (Some(executable), Some(simulated)) = (&args.native, &args.simulated) else {
         bail!(
-            "--native and --riscv belong together: the same program for this host and for RISC-V"
+            "--native and --simulated belong together: the same program for this host and for RISC-V or \
+             Alpha"
         );
     };
     ensure!(
@@ -182,8 +183,8 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
         "{}: there is no such executable",
         executable.display()
     );
-    let image = program::load(riscv, Some(Isa::Riscv64))?;
-    let mut config = program::process_config(&args.guest, riscv, &args.args)?;
+    let image = program::load(simulated, None)?;
+    let mut config = program::process_config(&args.guest, simulated, &args.args)?;
     config.stdout = Output::Capture;
     config.stdin = match &args.stdin {
         None => Stdin::Empty,
@@ -204,12 +205,12 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
             folder: args.guest.root.clone(),
             stdin: args.stdin.clone(),
         },
-        image,
         instrumented: args
-            .riscv_instrumented
+            .simulated_instrumented
             .as_deref()
-            .map(|file| program::load(file, Some(Isa::Riscv64)))
+            .map(|file| program::load(file, Some(image.isa)))
             .transpose()?,
+        image,
         config,
         origin: Origin::User,
         expected: None,
@@ -260,6 +261,7 @@ fn compared(subject: &Subject, settings: &Settings) -> anyhow::Result<Comparison
     let counted = times.as_ref().and_then(|t| t.counted.as_ref().ok());
     Ok(Comparison {
         program: subject.name.clone(),
+        isa: subject.image.isa.name(),
         origin: subject.origin,
         same_output,
         calls: call_comparison,

@@ -146,24 +146,26 @@ pub fn all(comparisons: &[Comparison]) -> String {
 }
 
 /// What the numbers mean, and what cannot agree.
-pub fn explanation(origin: Origin) -> String {
+pub fn explanation(origin: Origin, isa: &str) -> String {
     let calls = match origin {
         Origin::Rebuilt => {
             "Calls: entries counted natively and calls counted in the simulation, by function. Both \
              executables were built from the same sources without inlining, clones and tail calls, so \
              every difference is an error of one side, or a call that one compiler inserts (copies of \
              structures)."
+                .to_owned()
         }
-        Origin::Image => {
+        Origin::Image => format!(
             "Calls: entries counted natively and calls counted in the simulation, by function. The \
              committed image has inlined functions and the native executable has not (install Debian's \
-             gcc-riscv64-linux-gnu and g++-riscv64-linux-gnu to have the programs rebuilt without): \
-             there the simulation sees fewer."
-        }
+             gcc-{isa}-linux-gnu and g++-{isa}-linux-gnu to have the programs rebuilt without): there \
+             the simulation sees fewer."
+        ),
         Origin::User => {
             "Calls: entries counted natively and calls counted in the simulation, by function. They are \
              equal where both executables inline the same (the flags in scripts/real-programs.sh see to \
              that) and the program does the same, which may depend on addresses (seeds of hash tables)."
+                .to_owned()
         }
     };
     let time = "Time: shares of the tags that the observer saw, medians over the runs, compared with \
@@ -179,7 +181,7 @@ pub fn explanation(origin: Origin) -> String {
         has no kernel; the observer's reads take the tag's cache line away, which slows the next entry; \
         and whatever else runs on the host takes its time from whichever function it interrupts.";
     let mut text = String::new();
-    for part in [calls, time, cannot] {
+    for part in [calls.as_str(), time, cannot] {
         text += &wrapped(part, WIDTH, 0);
         text.push('\n');
     }
