@@ -256,7 +256,7 @@ fn tags_beside_the_stack_come_last() {
     assert_eq!(read(), [0]);
     slot.set(7);
     assert_eq!(read(), [7]);
-    slot.depth.store(2 | 5 * CHANGE, Ordering::Relaxed);
+    slot.depth.store(5 * CHANGE + 2, Ordering::Relaxed);
     slot.stack[0].store(70, Ordering::Relaxed);
     slot.stack[1].store(71, Ordering::Relaxed);
     slot.set(71);
@@ -266,7 +266,7 @@ fn tags_beside_the_stack_come_last() {
     // A push under way, or a tag that was set back to the caller's: the same.
     slot.set(70);
     assert_eq!(read(), [70]);
-    slot.depth.store(1 | 6 * CHANGE, Ordering::Relaxed);
+    slot.depth.store(6 * CHANGE + 1, Ordering::Relaxed);
     slot.set(0);
     assert_eq!(read(), [0]);
 }
