@@ -16,10 +16,11 @@ use super::{Core, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
+        let complete = self.now - self.params.complete_to_commit.min(self.now);
         while self.committed_in_cycle < self.params.commit_width {
             let Some(head) = self.rob.head() else { break };
             // Not complete yet: an unknown cycle, which is the last of all, is none either.
-            if head.complete_cycle > self.now - self.params.complete_to_commit.min(self.now) {
+            if head.complete_cycle > complete {
                 break;
             }
             let is_program = head.has(flag::PROGRAM);
@@ -57,6 +58,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
+    #[inline(always)]
     fn retire(&mut self) {
         let slot = self.rob.slot_of(self.rob.head);
         let u = self.rob.at(slot);

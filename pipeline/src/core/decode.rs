@@ -30,10 +30,19 @@ pub(super) struct Expansion {
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn decode(&mut self) {
         let now = self.now;
+        let room = self.params.decode_buffer - self.front.decoded_len();
+        if !E::ENABLED && !E::RELAYOUT && !P::WANTS_STAGES {
+            // Nothing stalls decode, and it changes nothing: a run of instructions passes at once.
+            let most = self.params.decode_width.min(room);
+            let wait = self.params.fetch_to_decode as u32;
+            let count = self.front.decode_ripe(now as u32, wait, most);
+            self.progressed |= count > 0;
+            self.stats.decode_instructions += count as u64;
+            return;
+        }
         if now < self.decode_stall_until {
             return;
         }
-        let room = self.params.decode_buffer - self.front.decoded_len();
         for _ in 0..self.params.decode_width.min(room) {
             if E::ENABLED {
                 if self.decode_waits_for != 0 {

@@ -493,7 +493,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         u.pending = pending;
         u.ready_cycle = ready;
         if pending == 0 {
-            self.scheduler.schedule(self.now, ready, slot);
+            if ready == self.now + 1 {
+                // Issue has been in this cycle.
+                self.scheduler.ready_next(slot);
+            } else {
+                self.scheduler.schedule(self.now, ready, slot);
+            }
         }
     }
 }

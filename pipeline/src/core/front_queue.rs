@@ -5,7 +5,7 @@
 //! instructions in does that boundary become a gap.
 
 use super::ring::Ring;
-use super::uop::{Front, NO_CHECKPOINT};
+use super::uop::{Front, NO_CHECKPOINT, flag};
 
 /// Room that is made at once where instructions are put in.
 const GAP: usize = 8;
@@ -89,6 +89,28 @@ impl FrontQueue {
         self.decoded_end = at.wrapping_add(1);
         self.fetched_begin = self.fetched_begin.wrapping_add(1);
         self.ring.at_mut(at)
+    }
+
+    /// Decodes, in cycle `now`, up to `most` of the program's instructions that were fetched at least
+    /// `wait` cycles ago. Returns how many. Nothing has ever been put in: there is no gap.
+    #[inline(always)]
+    pub fn decode_ripe(&mut self, now: u32, wait: u32, most: usize) -> usize {
+        debug_assert_eq!(self.decoded_end, self.fetched_begin);
+        let begin = self.fetched_begin;
+        let end = begin.wrapping_add(most.min(self.fetched_len()));
+        let mut at = begin;
+        while at != end {
+            let f = self.ring.at_mut(at);
+            if now.wrapping_sub(f.cycle) < wait {
+                break;
+            }
+            f.cycle = now;
+            f.flags |= flag::PROGRAM as u8;
+            at = at.wrapping_add(1);
+        }
+        self.decoded_end = at;
+        self.fetched_begin = at;
+        at.wrapping_sub(begin)
     }
 
     /// Takes the oldest fetched instruction out: a sequence comes in its place.

@@ -273,7 +273,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// One cycle, and the idle ones behind it.
-    #[inline]
+    #[inline(always)]
     fn cycle(&mut self, end: u64) -> Option<Stop> {
         if self.paused {
             // The last run ended in the middle of a cycle, behind a commit; it goes on here.

@@ -172,8 +172,24 @@ impl Level1 {
         ((addr >> self.line_shift) + 1) << self.line_shift
     }
 
+    /// A hit of the newest line of its set while no line is on its way, which most accesses are: the
+    /// cycle in which the data are there. None: not known yet, and nothing has changed.
+    #[inline(always)]
+    fn quick_hit(&mut self, now: u64, delay: u64, addr: u64, write: bool) -> Option<u64> {
+        let line = addr >> self.line_shift;
+        if !self.mshrs.is_quiet(now) || !self.tags.use_newest(line, write) {
+            return None;
+        }
+        if write {
+            self.stats.write_access_events += 1;
+        } else {
+            self.stats.read_access_events += 1;
+        }
+        Some(now + delay + self.hit_cycles)
+    }
+
     /// The access itself, `delay` cycles after `now` for its translation.
-    #[inline]
+    #[inline(never)]
     fn access(
         &mut self,
         lower: &mut Lower,
@@ -311,6 +327,9 @@ impl MemorySystem {
             Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
+        if let Some(ready_cycle) = self.l1i.quick_hit(now, delay, addr, false) {
+            return hit(ready_cycle, tlb_miss);
+        }
         result(
             self.l1i.access(&mut self.lower, now, delay, addr, false),
             tlb_miss,
@@ -378,12 +397,15 @@ impl MemorySystem {
         self.data_in_line(now, addr, write)
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_in_line(&mut self, now: u64, addr: u64, write: bool) -> AccessResult {
         let (delay, tlb_miss) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
             Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
+        if let Some(ready_cycle) = self.l1d.quick_hit(now, delay, addr, write) {
+            return hit(ready_cycle, tlb_miss);
+        }
         result(
             self.l1d.access(&mut self.lower, now, delay, addr, write),
             tlb_miss,
@@ -476,6 +498,15 @@ impl MemorySystem {
             memory_bus: self.lower.memory_bus.stats,
         }
     }
+}
+
+#[inline(always)]
+fn hit(ready_cycle: u64, tlb_miss: bool) -> AccessResult {
+    AccessResult::Done(Access {
+        ready_cycle,
+        level: Level::L1,
+        tlb_miss,
+    })
 }
 
 #[inline]

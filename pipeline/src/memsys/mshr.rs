@@ -33,10 +33,16 @@ impl Mshrs {
         }
     }
 
+    /// Whether no line is on its way.
+    #[inline(always)]
+    pub fn is_quiet(&self, now: u64) -> bool {
+        now >= self.quiet_from
+    }
+
     /// The register of a line that is on its way.
     #[inline]
     pub fn find(&self, now: u64, line: u64) -> Option<InFlight> {
-        if now >= self.quiet_from {
+        if self.is_quiet(now) {
             return None;
         }
         self.find_busy(now, line)

@@ -63,21 +63,30 @@ impl Tags {
         self.way_of(line).is_some()
     }
 
+    /// Uses a line if it is the newest of its set, with LRU. False if not: nothing has changed.
+    #[inline(always)]
+    pub fn use_newest(&mut self, line: u64, write: bool) -> bool {
+        let wanted = (line << LINE_SHIFT) | VALID;
+        let at = self.set_of(line) * self.ways;
+        let slot = &mut self.slots[at];
+        let newest = self.replacement == Replacement::Lru && *slot & !DIRTY == wanted;
+        if newest && write {
+            *slot |= DIRTY;
+        }
+        newest
+    }
+
     /// Uses a line. False if it is not there.
     #[inline]
     pub fn access(&mut self, line: u64, write: bool) -> bool {
-        let wanted = (line << LINE_SHIFT) | VALID;
-        let first = self.set_of(line) * self.ways;
-        let dirty = if write { DIRTY } else { 0 };
-        // The newest of the set: nothing to reorder.
-        if self.replacement == Replacement::Lru && self.slots[first] & !DIRTY == wanted {
-            self.slots[first] |= dirty;
+        if self.use_newest(line, write) {
             return true;
         }
         let Some(way) = self.way_of(line) else {
             return false;
         };
-        self.slots[first + way] |= dirty;
+        let first = self.set_of(line) * self.ways;
+        self.slots[first + way] |= if write { DIRTY } else { 0 };
         self.touch(self.set_of(line), way);
         true
     }
