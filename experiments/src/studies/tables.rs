@@ -231,12 +231,20 @@ mod tests {
                         need.setting,
                         need.profile
                     );
-                    // A few misses may hide behind what the program waits for anyway.
+                    // A few misses may hide behind what the program waits for anyway: at most 11 in
+                    // the whole run where Alpha's patterns lack a quarter of their entries or less.
                     let costs = overhead(x) > overhead(need.value);
+                    let hidden = program.image.isa == Isa::Alpha
+                        && misses.value <= 1.1
+                        && overhead(x) == overhead(need.value);
                     assert!(
-                        costs || need.setting == "ct_entries",
-                        "{} at {x}",
-                        need.setting
+                        costs || hidden || need.setting == "ct_entries",
+                        "{} {:?} at {x}: {} and {}, {} misses",
+                        need.setting,
+                        need.profile,
+                        overhead(x),
+                        overhead(need.value),
+                        misses.value
                     );
                 }
             }

@@ -19,6 +19,8 @@ const FRESH: u8 = 1 << 7;
 #[derive(Clone, Debug)]
 pub(super) struct Delay {
     seen: Seen,
+    /// Whether anybody wants to know: exact runs do not.
+    watching: bool,
     /// Which of its times a slot takes next.
     cursor: Box<[u8]>,
     /// Branches in flight.
@@ -49,6 +51,7 @@ impl Delay {
                 next: vec![0; slots].into_boxed_slice(),
                 mean: AT_FIRST * WEIGHT,
             },
+            watching: false,
             cursor: vec![0; slots].into_boxed_slice(),
             in_flight: vec![0; slots].into_boxed_slice(),
             queue: vec![(0, 0); IN_FLIGHT].into_boxed_slice(),
@@ -59,8 +62,12 @@ impl Delay {
 
     /// A branch that was predicted right has committed in a core, when `branches` had been predicted
     /// since it was, itself among them. (What was predicted wrong commits soon after it is resolved.)
+    /// Nothing is noted before [`watch`](Self::watch).
     #[inline]
     pub fn observe(&mut self, slot: usize, branches: u32) {
+        if !self.watching {
+            return;
+        }
         let branches = branches.min(LONGEST);
         let seen = &mut self.seen;
         seen.mean = seen.mean - seen.mean / WEIGHT + branches;
@@ -72,6 +79,7 @@ impl Delay {
 
     /// From now on it is known what is observed.
     pub fn watch(&mut self) {
+        self.watching = true;
         self.seen.next.iter_mut().for_each(|next| *next &= !FRESH);
     }
 
@@ -149,6 +157,7 @@ mod tests {
     use super::*;
 
     fn observe(delay: &mut Delay, slot: usize, branches: u32) {
+        delay.watching = true;
         for _ in 0..KEPT {
             delay.observe(slot, branches);
         }
