@@ -237,12 +237,14 @@ fn known_paths_are_recovered_from_stacks() {
             path.reverse();
             // The thread, the round, and what it called.
             let stay = match path[1..] {
+                // On the way from one stay to another: what was between is not known.
+                [.., MISSING, _] => continue,
                 [_, LEFT, BOTH] => 1,
                 [_, RIGHT, BOTH] => 2,
                 [_, RIGHT] => 3,
                 [round] if round > 0 => 4,
-                // Before the first round, and on the way to another stay.
-                [0] | [_, LEFT] | [.., MISSING, _] => continue,
+                // Before the first round, and between two stays.
+                [0] | [_, LEFT] => continue,
                 _ => panic!("{path:?} was never a stack"),
             };
             let Some((round, 0)) = stay_of(path[1]) else {
