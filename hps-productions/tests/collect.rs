@@ -1,8 +1,6 @@
 //! What the DISE engine collects equals, count for count, what one functional pass computes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::isa::Isa;

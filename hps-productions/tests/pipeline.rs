@@ -1,8 +1,6 @@
 //! Schemes on the pipeline: the profiles of the functional machine, and what they cost.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;

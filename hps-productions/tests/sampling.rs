@@ -1,8 +1,6 @@
 //! When the framework samples: the corrected productions, the printed ones, and a change on the way.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_productions::files::{
     self, FIGURE4_PREAMBLE, FIGURE4_PRINTED, FRAMEWORK, HOT_METHOD, ProductionFile,

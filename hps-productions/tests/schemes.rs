@@ -1,9 +1,7 @@
 //! Plain DISE samples what HPS samples; profiles that are collected together are those collected alone;
 //! the randomized period is the one that its description computes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine};
 use hps_productions::random::{FixedSchedule, RandomGaps, RandomSchedule, ScheduleProbe};
 use hps_productions::{Collector, CollectorOptions, PointProfiles, SamplePoint, Scheme};

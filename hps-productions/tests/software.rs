@@ -1,10 +1,8 @@
 //! Software bursty tracing: the program does the same, and the profiles are HPS's where the events are.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::*;
+use crate::common::*;
 use hps_productions::{
     AddressCounts, Checks, CollectedProfile, Collector, CollectorOptions, GridProbe, PointProfiles,
     SamplePoint, SoftwareCollector, SoftwareEditor, SoftwareError, SoftwareOptions,

@@ -1,8 +1,6 @@
 //! Software bursty tracing in the pipeline: the same as in the functional machine, and not for free.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_pipeline::config::{MachineConfig, Predictor};
 use hps_pipeline::core::Core;
 use hps_productions::{

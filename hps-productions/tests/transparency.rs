@@ -1,8 +1,6 @@
 //! Collecting changes nothing in the program: not its output, registers or memory.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions};
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, CollectorError, CollectorOptions, SamplePoint, Scheme};

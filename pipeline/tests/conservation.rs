@@ -1,12 +1,10 @@
 //! What must add up, and what must not change a cycle: on real programs and on random ones.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::compare::Stream;
-use common::preset;
-use common::random::{self, Mix};
+use crate::common::compare::Stream;
+use crate::common::preset;
+use crate::common::random::{self, Mix};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{AtCommit, Cause, Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
 use hps_pipeline::kanata::KanataLog;

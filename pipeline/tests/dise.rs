@@ -1,11 +1,9 @@
 //! DISE in the pipeline: what productions insert, restarts in the middle of a sequence, handlers,
 //! and the pipeline log that shows them.
 
-mod common;
-
-use common::compare::{ALL_REGISTERS, Outcome, PROGRAM_REGISTERS, Stream, counts};
-use common::random::{self, Mix};
-use common::{Program, machine, repeat};
+use crate::common::compare::{ALL_REGISTERS, Outcome, PROGRAM_REGISTERS, Stream, counts};
+use crate::common::random::{self, Mix};
+use crate::common::{Program, machine, repeat};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
 use hps_pipeline::config::{self, MachineConfig, MemDep, Predictor, Scheduling, StoreSetsConfig};
 use hps_pipeline::core::{Core, CoreStats};
@@ -321,7 +319,7 @@ fn an_expansion_costs_its_stall() {
         };
         let set = set("L: T.OPCLASS == load => { T.INSN }");
         let engine = install(&set, &dise, &mut process);
-        let run = common::Run::with_editor(&m, &program, process, engine);
+        let run = crate::common::Run::with_editor(&m, &program, process, engine);
         let loads = &run.last_iteration("main")[48..96];
         assert!(run.stats.dise_expansion_events >= 4 * 96);
         for i in 0..48 - 4 {
@@ -480,7 +478,7 @@ const COUNTS_ONLY: &str = "
 fn counting_costs_no_cycle_on_any_machine() {
     let set = set(COUNTS_ONLY);
     for name in MachineConfig::presets() {
-        let m = common::preset(name);
+        let m = crate::common::preset(name);
         for seed in 6000..6004 {
             let program = random::program(seed, Mix::default());
             let mut plain = Core::new(&m, program.process());

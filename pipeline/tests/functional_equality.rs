@@ -1,11 +1,9 @@
 //! The pipeline computes what the functional machine computes: on random programs, for every
 //! preset, predictor and memory dependence policy; and its state is precise when something faults.
 
-mod common;
-
-use common::compare::{Outcome, PROGRAM_REGISTERS};
-use common::random::{self, Mix};
-use common::{Program, machine, preset};
+use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
+use crate::common::random::{self, Mix};
+use crate::common::{Program, machine, preset};
 use hps_pipeline::config::{
     BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, Predictor, RasRepair,
     StoreSetsConfig, StoreWaitConfig, TageConfig, TournamentConfig,
@@ -307,7 +305,7 @@ fn signal_handlers_of_the_program_run_in_both_machines() {
     let program = Program::new(SIGNALS, 4096);
     let expected = Outcome::plain(program.process(), LIMIT);
     assert_eq!(expected.hart.r[19], 0, "rt_sigaction succeeds");
-    let page = &expected.pages[&common::assemble::DATA];
+    let page = &expected.pages[&crate::common::assemble::DATA];
     assert_eq!(page[32], 7, "the handler ran once in four of 30 iterations");
     for (i, config) in machines().iter().enumerate().step_by(7) {
         check(&program, config, &expected, &format!("machine {i}"));

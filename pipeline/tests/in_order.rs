@@ -1,11 +1,9 @@
 //! The in-order core: what issues together, what waits for what, and what it counts.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::random::{self, Mix};
-use common::{Program, Run, issues, machine, preset, repeat, steps};
+use crate::common::random::{self, Mix};
+use crate::common::{Program, Run, issues, machine, preset, repeat, steps};
 use hps_pipeline::config::{InOrderConfig, MachineConfig, Predictor, Scheduling, Slotting};
 use hps_pipeline::core::{Cause, Core, IssueStall, Pipe, StageRecord};
 use hps_pipeline::kanata::KanataLog;

@@ -1,13 +1,11 @@
 //! Code that an editor lays out anew: both machines fetch it from where it lies, and the program sees
 //! its own addresses.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::compare::{Outcome, PROGRAM_REGISTERS};
-use common::random::{self, Mix};
-use common::{Program, machine, preset};
+use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
+use crate::common::random::{self, Mix};
+use crate::common::{Program, machine, preset};
 use hps_pipeline::config::Predictor;
 use hps_sim_core::editor::{DecodeEditor, LaidOut, laid};
 use hps_sim_core::inst::{Inst, Op, OpClass};

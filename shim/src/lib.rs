@@ -8,6 +8,7 @@
 
 pub mod affinity;
 pub mod analysis;
+pub mod change;
 pub mod clock;
 pub mod contexts;
 pub mod counters;

@@ -3,11 +3,13 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
+use crate::change::cycles_per_change;
 use crate::distribution::DistributionResult;
 use crate::error::ShimError;
 use crate::machine::Machine;
@@ -80,6 +82,9 @@ pub struct OverheadResult {
     pub alone_cycles: Estimate,
     /// Cycles from tag to tag of the built-in program; `null` for others.
     pub tag_cycles: Option<Estimate>,
+    /// Cycles from one new tag of the built-in program to the next, as [`cycles_per_change`] sees them.
+    #[serde(default)]
+    pub change_cycles: Option<Estimate>,
     /// How far runs alone differ from the ones alone before them, in percent: the noise.
     pub noise_percent: Estimate,
     /// The periods in the order asked for.
@@ -298,12 +303,26 @@ impl Overhead {
             }
             Observed::Program(_) => None,
         };
+        let change_cycles = self.change_cycles(placement)?;
         let points = columns.into_iter().zip(&self.paces);
         Ok(OverheadResult {
             alone_cycles: Estimate::of(&alone),
             tag_cycles,
+            change_cycles,
             noise_percent: Estimate::of(&noise),
             points: points.map(|(column, pace)| column.point(*pace)).collect(),
         })
+    }
+    /// Only the built-in program can be run for as long as it takes.
+    fn change_cycles(&self, placement: &Placement) -> Result<Option<Estimate>, ShimError> {
+        let Observed::Loop { steps, .. } = self.observed else {
+            return Ok(None);
+        };
+        let seen = cycles_per_change(placement, |slot, over| {
+            while !over.load(Ordering::Relaxed) {
+                work(slot, steps, 100_000);
+            }
+        })?;
+        Ok(Some(seen).filter(|seen| seen.runs > 0))
     }
 }

@@ -2,8 +2,8 @@
 
 use hps_pipeline::config::{Predictor, RasRepair};
 
+use super::{PRESETS, every_preset, steady, warm_loop};
 use crate::common::{Program, Run, machine, preset, repeat};
-use crate::{PRESETS, every_preset, steady, warm_loop};
 
 /// Cycles of a loop of `n` iterations around a body.
 fn cycles(m: &hps_pipeline::config::MachineConfig, lead: &str, body: &str, n: u64) -> u64 {

@@ -2,8 +2,8 @@
 
 use hps_pipeline::config::{MachineConfig, UnitConfig};
 
+use super::{PRESETS, every_preset, pool, steady, warm_loop, width};
 use crate::common::{Run, issues, repeat, steps};
-use crate::{PRESETS, every_preset, pool, steady, warm_loop, width};
 
 type UnitOf = fn(&MachineConfig) -> &UnitConfig;
 

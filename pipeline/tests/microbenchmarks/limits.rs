@@ -2,10 +2,10 @@
 
 use hps_pipeline::config::{MachineConfig, MemDep, StoreSetsConfig, StoreWaitConfig};
 
-use crate::common::{Run, issues, repeat, steps};
-use crate::{
+use super::{
     PRESETS, dispatch_to_commit, l1_cycles, memory_cycles, pool, steady, warm_loop, width,
 };
+use crate::common::{Run, issues, repeat, steps};
 
 fn cycles(value: u32) -> u64 {
     u64::from(value)

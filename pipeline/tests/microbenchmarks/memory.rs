@@ -3,12 +3,12 @@
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Cause;
 
-use crate::common::assemble::DATA;
-use crate::common::{Program, Run, issues, repeat, steps};
-use crate::{
+use super::{
     PRESETS, every_preset, l1_beats, l1_cycles, l2_cycles, l3_cycles, memory_beats, memory_cycles,
     pool, steady, warm_loop, width,
 };
+use crate::common::assemble::DATA;
+use crate::common::{Program, Run, issues, repeat, steps};
 
 /// A ring of pointers at these offsets, chased.
 fn chase(offsets: &[u64], times: u64) -> Program {
@@ -165,7 +165,7 @@ fn loads_that_hit_are_bound_by_units_and_ports() {
             let rate = width(&m).min(units).min(u64::from(ports)) as usize;
             // At most as many loads are between dispatch and commit as the load queue holds.
             let queue = u64::from(m.window.load_queue_entries);
-            if queue < rate as u64 * (crate::dispatch_to_commit(&m, l1_cycles(&m)) + 1) {
+            if queue < rate as u64 * (super::dispatch_to_commit(&m, l1_cycles(&m)) + 1) {
                 continue;
             }
             for i in 0..48 - rate {

@@ -4,9 +4,9 @@
 use hps_pipeline::core::StageRecord;
 use hps_sim_core::inst::OpClass;
 
+use super::{l1_cycles, steady, warm_loop};
 use crate::common::random::{self, Mix};
 use crate::common::{Run, issues, preset, repeat, steps};
-use crate::{l1_cycles, steady, warm_loop};
 
 fn is_float(r: &StageRecord) -> bool {
     matches!(

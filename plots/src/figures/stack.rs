@@ -106,8 +106,9 @@ fn draw_bars(
             // A thin gap keeps neighbours apart where their colours are close.
             let gap = if to - from > 6.0 { 2.0 } else { 0.0 };
             canvas.rect((from, upper), (to - gap, lower), color);
+            // The only part is the sum, which stands at the bar's end.
             let text = format!("{value:.2}");
-            if text_width(&text, style::TICK * 0.9, false) + 10.0 < to - from {
+            if names.len() > 1 && text_width(&text, style::TICK * 0.9, false) + 10.0 < to - from {
                 let set = Type::new(style::TICK * 0.9)
                     .color(style::text_on(color))
                     .centered();

@@ -81,8 +81,15 @@ pub fn overhead(args: &OverheadArgs, stamped: bool) -> anyhow::Result<u8> {
     let tag = result.tag_cycles.as_ref().map_or(String::new(), |tag| {
         format!("a tag every {:.1} cycles; ", tag.median)
     });
+    let change = result.change_cycles.map_or(String::new(), |seen| {
+        format!(
+            "a reader that does nothing else sees a new tag every {:.0} cycles: a shorter period reads \
+             some tags twice\n",
+            seen.median
+        )
+    });
     let text = format!(
-        "{placement}; {tag}noise of runs alone {} % (95% of the mean), {} rounds\n{}",
+        "{placement}; {tag}noise of runs alone {} % (95% of the mean), {} rounds\n{change}{}",
         interval(&result.noise_percent, 2),
         args.rounds,
         table.render()

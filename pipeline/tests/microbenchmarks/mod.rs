@@ -2,16 +2,13 @@
 //! machines. An expected value is a formula of configuration keys, and start-up cancels: what is
 //! compared is the distance between two instructions of a warm loop, or between two run lengths.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod control;
 mod latency;
 mod limits;
 mod memory;
 mod queues;
 
-use common::{Program, machine};
+use crate::common::{Program, machine};
 use hps_pipeline::config::{MachineConfig, Predictor};
 
 /// A loop of `times` iterations around a body; the label `main` begins an iteration. The loop's
