@@ -5,7 +5,7 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::Hps;
+use support::{Hps, Run};
 
 /// A program whose time is in two functions, three to one; it ends after about half a second.
 const SHARES: &str = r#"
@@ -66,6 +66,30 @@ fn json(path: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// What a session writes.
+struct Files {
+    result: String,
+    speedscope: String,
+    pprof: String,
+    out: String,
+}
+
+/// A session that writes all it can.
+fn observed(hps: &Hps, options: &[&str], program: &str) -> (Run, Files) {
+    let files = Files {
+        result: hps.path("result.json"),
+        speedscope: hps.path("speedscope.json"),
+        pprof: hps.path("profile.pb"),
+        out: hps.path("report"),
+    };
+    let mut args = vec!["shim", "run", "--preload", "--period", "20us"];
+    args.extend(["--json", &files.result, "--speedscope", &files.speedscope]);
+    args.extend(["--pprof", &files.pprof, "--out", &files.out]);
+    args.extend(options);
+    args.push(program);
+    (hps.run(&args), files)
+}
+
 #[test]
 fn an_instrumented_program_is_observed_and_all_files_are_written() {
     if !two_cpus() {
@@ -78,47 +102,26 @@ fn an_instrumented_program_is_observed_and_all_files_are_written() {
         "-finstrument-functions-exclude-function-list=now,stay",
     ];
     let program = compiled(&hps, SHARES, &flags);
-    let (result, speedscope, pprof, out) = (
-        hps.path("result.json"),
-        hps.path("speedscope.json"),
-        hps.path("profile.pb"),
-        hps.path("report"),
-    );
-    let run = hps.run(&[
-        "shim",
-        "run",
-        "--preload",
-        "--period",
-        "20us",
-        "--json",
-        &result,
-        "--speedscope",
-        &speedscope,
-        "--pprof",
-        &pprof,
-        "--out",
-        &out,
-        &program,
-    ]);
+    let (run, files) = observed(&hps, &[], &program);
     assert_eq!(run.code, 7, "{}", run.stderr);
     for part in ["longer", "shorter", "sent", "kept"] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
-    let account = &json(&result)["account"];
+    let account = &json(&files.result)["account"];
     let number = |name: &str| account[name].as_u64().expect(name);
     assert_eq!(
         number("sent"),
         number("kept") + number("discarded") + number("dropped"),
         "{account}"
     );
-    let profile = json(&speedscope);
+    let profile = json(&files.speedscope);
     assert!(
         profile["shared"]["frames"]
             .as_array()
             .is_some_and(|f| !f.is_empty())
     );
-    assert!(std::fs::metadata(&pprof).expect("a profile").len() > 100);
-    let page = std::fs::read_dir(&out).expect("a folder").count();
+    assert!(std::fs::metadata(&files.pprof).expect("a profile").len() > 100);
+    let page = std::fs::read_dir(&files.out).expect("a folder").count();
     assert!(page > 2, "a page and its pictures");
 }
 
@@ -157,31 +160,9 @@ fn stacks_and_threads_are_told_apart() {
         "-finstrument-functions-exclude-function-list=now,stay",
     ];
     let program = compiled(&hps, PATHS, &flags);
-    let (result, speedscope, pprof, out) = (
-        hps.path("result.json"),
-        hps.path("speedscope.json"),
-        hps.path("profile.pb"),
-        hps.path("report"),
-    );
-    let run = hps.run(&[
-        "shim",
-        "run",
-        "--stacks",
-        "--preload",
-        "--period",
-        "20us",
-        "--json",
-        &result,
-        "--speedscope",
-        &speedscope,
-        "--pprof",
-        &pprof,
-        "--out",
-        &out,
-        &program,
-    ]);
+    let (run, files) = observed(&hps, &["--stacks"], &program);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let result = json(&result);
+    let result = json(&files.result);
     let stacks = &result["stacks"];
     let number = |value: &Value| value.as_u64().expect("a number");
     assert_eq!(stacks["sampled"], result["account"]["sent"]);
@@ -210,7 +191,7 @@ fn stacks_and_threads_are_told_apart() {
     for part in ["stacks:", "hot", "other-worker ("] {
         assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
     }
-    let profiles = json(&speedscope)["profiles"].clone();
+    let profiles = json(&files.speedscope)["profiles"].clone();
     let names: Vec<&str> = profiles
         .as_array()
         .expect("a list")
@@ -224,11 +205,13 @@ fn stacks_and_threads_are_told_apart() {
             "{names:?}"
         );
     }
-    let bytes = std::fs::read(&pprof).expect("a profile");
+    let bytes = std::fs::read(&files.pprof).expect("a profile");
     let holds = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
     assert!(holds(b"other-worker (") && holds(b"thread_id"));
     for picture in ["shim-stacks.svg", "shim-threads.svg"] {
-        let file = std::path::Path::new(&out).join("figures").join(picture);
+        let file = std::path::Path::new(&files.out)
+            .join("figures")
+            .join(picture);
         assert!(file.is_file(), "{picture}");
     }
 }
