@@ -139,9 +139,9 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
     let informed = with.inserted.iter().filter(|&&n| n > 0).count() as u64;
     if inserted > 0 && informed < 2 {
         return Err(format!(
-            "of {} units, one in {}, {informed} met something of the {inserted} instructions that DISE put in: their \
-             cost cannot be told. Give a smaller period (--sample-period, or `sample: (period: ...)` in a definition), \
-             or time the whole run (without --sample)",
+            "fewer than two of {} units, one in {}, met anything that DISE put in: its cost cannot be told. Give a \
+             smaller period (--sample-period, or `sample: (period: ...)` in a definition), or time the whole run \
+             (without --sample)",
             units.len(),
             with.plan.period
         ));
@@ -323,7 +323,7 @@ mod tests {
         let [without, with] = [400, 401].map(|cycles| units(&[cycles; 9]));
         let why = timing(&without, &with).expect_err("33 instructions, none of them in a unit");
         assert!(
-            why.contains("of 9 units, one in 50000, 0 met something of the 33"),
+            why.starts_with("fewer than two of 9 units, one in 50000, met anything"),
             "{why}"
         );
     }
