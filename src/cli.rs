@@ -254,6 +254,20 @@ pub struct SweepArgs {
     /// Machine (may be repeated)
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Vec<String>,
+    /// Time only short units of each run, and tell overheads with their 95% confidence interval; in
+    /// between the program runs functionally, with its profile collected, and keeps caches and
+    /// predictors warm. The interval speaks of sampling alone
+    #[arg(long, conflicts_with = "no_timing")]
+    pub sample: bool,
+    /// Instructions from one timed unit to the next [default: the definition's, or 100000]
+    #[arg(long, value_name = "N", requires = "sample")]
+    pub sample_period: Option<u64>,
+    /// Instructions of a timed unit [default: the definition's, or 1000]
+    #[arg(long, value_name = "N", requires = "sample")]
+    pub sample_unit: Option<u64>,
+    /// Instructions that are timed before each unit and not measured [default: the definition's, or 2000]
+    #[arg(long, value_name = "N", requires = "sample")]
+    pub sample_warm_up: Option<u64>,
     /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by
     /// their functional passes
     #[arg(long, default_value_t = 0)]

@@ -66,6 +66,8 @@ Examples:
       Two programs, the whole grid timed.
   hps sweep --isa riscv64 --isa alpha --out both
       The paper's grid on both instruction sets, with a table that puts them side by side.
+  hps sweep --size large --all-timed --sample --out sampled
+      The large inputs, the whole grid timed, by units of the runs: overheads with their interval.
   hps sweep --print-spec > mine.ron; hps sweep mine.ron
       A definition to change.
 ";

@@ -135,3 +135,143 @@ fn the_guests_clocks_go_on() {
     assert_eq!(functional.run_to_end(), Stop::Exit(0));
     assert_eq!(run.instructions(), functional.retired.program);
 }
+
+/// Calls, loops and branches that a random number decides, for half a million instructions: nothing in
+/// it keeps step with units or bursts.
+const RANDOM_CALLS: &str = "
+    addi s0, sp, -256
+    lui s2, 10
+    lui s4, 104032
+    addi s4, s4, 13
+    round:
+    mul s3, s3, s4
+    addi s3, s3, 1013
+    srli t0, s3, 33
+    andi t1, t0, 7
+    inner:
+    addi t1, t1, -1
+    bgtz t1, inner
+    andi t0, t0, 24
+    bnez t0, rest
+    jal ra, store
+    rest:
+    jal ra, load
+    addi s2, s2, -1
+    bgtz s2, round
+    addi a0, zero, 0
+    addi a7, zero, 93
+    ecall
+    store:
+    andi t1, s3, 120
+    add t1, t1, s0
+    sd s2, 8(t1)
+    ret
+    load:
+    ld t1, 0(s0)
+    ret
+";
+
+/// The only row of a sweep's results.
+fn row(hps: &guest::support::Hps, folder: &str) -> hps_experiments::Row {
+    let file = format!("{}/results.jsonl", hps.path(folder));
+    let text = std::fs::read_to_string(file).expect("results");
+    serde_json::from_str(text.trim()).expect("one row")
+}
+
+#[test]
+fn a_sampled_sweep_tells_overheads_with_their_interval() {
+    let hps = guest::support::Hps::new();
+    std::fs::write(
+        hps.path("calls"),
+        guest::elf(&guest::assembly(RANDOM_CALLS)),
+    )
+    .expect("a program");
+    let definition = hps.path("sweep.ron");
+    let text = "(own_programs: [(path: \"calls\")], profiles: [method], bursts: [10], one_in: [100], timing: All)";
+    std::fs::write(&definition, text).expect("a definition");
+
+    let exact = hps
+        .run(&["sweep", &definition, "--out", "exact"])
+        .expect_code(0);
+    assert!(
+        !exact.contains('±') && !exact.contains("timing sampled"),
+        "{exact}"
+    );
+    let wanted = row(&hps, "exact");
+    assert_eq!(wanted.sampled(), None);
+    let wanted = wanted.timing.expect("timed");
+
+    let plan = [
+        "--sample",
+        "--sample-period",
+        "3000",
+        "--sample-warm-up",
+        "500",
+    ];
+    let order = [&["sweep", &definition, "--out", "sampled"], &plan[..]].concat();
+    let shown = hps.run(&order).expect_code(0);
+    let estimate = row(&hps, "sampled");
+    let sampled = *estimate.sampled().expect("by units");
+    let timing = estimate.timing.expect("timed");
+    assert_eq!(
+        (sampled.plan.period, sampled.plan.warm_up, sampled.plan.unit),
+        (3000, 500, 1000)
+    );
+    assert_eq!(sampled.units, timing.instructions / 3000);
+    let counts = |t: &hps_experiments::TimingResult| {
+        (
+            t.instructions,
+            t.inserted_instructions,
+            t.handler_instructions,
+        )
+    };
+    assert_eq!(counts(&timing), counts(&wanted));
+    assert_eq!(estimate.accuracy, row(&hps, "exact").accuracy);
+    assert!(
+        (timing.overhead - wanted.overhead).abs() <= sampled.half_width
+            && sampled.half_width < 0.5 * wanted.overhead,
+        "{timing:?}, {wanted:?}"
+    );
+
+    let half = format!(
+        "{:.3} ± {:.3}",
+        100.0 * timing.overhead,
+        100.0 * sampled.half_width
+    );
+    let how = format!("timing sampled: {} units a run", sampled.units);
+    let html = std::fs::read_to_string(hps.path("sampled/report.html")).expect("a report");
+    for (text, what) in [(&shown, "terminal"), (&html, "report")] {
+        assert!(text.contains(&half), "{what}: {half}: {text}");
+    }
+    assert!(shown.contains(&how), "{how}: {shown}");
+    assert!(html.contains("on average"), "pictures say so");
+    let rows = std::fs::read_to_string(hps.path("sampled/results.csv")).expect("CSV");
+    assert!(
+        rows.contains(&format!(",{},{},", sampled.half_width, sampled.units)),
+        "{rows}"
+    );
+
+    // Only the definition differs: nothing is left to do for the sampled rows, nor do they stand for exact
+    // ones.
+    let again = hps.run(&order).expect_code(0);
+    assert_eq!(again, shown);
+    let short = [&[
+        "sweep",
+        &definition,
+        "--out",
+        "short",
+        "--sample",
+        "--sample-period",
+        "900000",
+    ][..]]
+    .concat();
+    let run = hps.run(&short);
+    let text = format!("{}{}", String::from_utf8_lossy(&run.stdout), run.stderr);
+    assert!(run.code == 1 && text.contains("a smaller period"), "{text}");
+    let overlap = hps.run(&["sweep", &definition, "--sample", "--sample-unit", "99999"]);
+    assert!(
+        overlap.code != 0 && overlap.stderr.contains("sample: a period of 100000"),
+        "{}",
+        overlap.stderr
+    );
+}

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hps_pipeline::config::{ConfigError, MachineConfig};
+use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::image::{Isa, LoadError, ProgramImage};
@@ -120,6 +121,8 @@ pub struct Plan {
     pub streams: StreamConfig,
     /// Data references are needed.
     pub wants_memory: bool,
+    /// How timing is sampled, if it is.
+    pub sampling: Option<SamplingPlan>,
 }
 
 impl Program {
@@ -186,6 +189,7 @@ impl Plan {
             points: Vec::new(),
             streams: StreamConfig::default(),
             wants_memory: spec.profiles.contains(&ProfileKind::DataStream),
+            sampling: spec.sample,
         };
         plan.points = plan.enumerate(spec);
         Ok(plan)
@@ -224,7 +228,7 @@ impl Plan {
     ) -> String {
         let p = &self.programs[program];
         // Accuracy does not depend on the machine; a timed point does.
-        let description = serde_json::json!({
+        let mut description = serde_json::json!({
             "version": VERSION,
             "program": p.determined_by(),
             "profile": profile,
@@ -234,6 +238,9 @@ impl Plan {
             "timed": timed,
             "streams": self.streams,
         });
+        if let (true, Some(sampling)) = (timed, self.sampling) {
+            description["sampling"] = serde_json::json!(sampling);
+        }
         hexadecimal(&Sha256::digest(description.to_string().as_bytes())[..16])
     }
 }

@@ -1,5 +1,6 @@
 //! One point of a sweep as it is stored: one JSON object a line.
 
+use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use serde::{Deserialize, Serialize};
 
@@ -24,14 +25,31 @@ pub struct AccuracyResult {
     pub population: u64,
 }
 
+/// How an overhead was estimated from timed units.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// Where units were.
+    pub plan: SamplingPlan,
+    /// Units measured, in the run with the collector and in the one without.
+    pub units: u64,
+    /// Units in which DISE put in anything. What bursts cost is known from these alone; where they are
+    /// few, the interval says little.
+    pub units_with_insertions: u64,
+    /// Half the width of the 95% confidence interval around the overhead, in the same unit. It speaks
+    /// of sampling alone, not of what functional warming leaves out.
+    pub half_width: f64,
+}
+
 /// What the sampled run cost on the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingResult {
-    /// Cycles of the program without DISE.
+    /// Cycles of the program without DISE; with sampled timing an estimate: the mean of the units times
+    /// the instructions.
     pub baseline_cycles: u64,
-    /// Cycles with the profile collected.
+    /// Cycles with the profile collected; with sampled timing `baseline_cycles` with the overhead.
     pub cycles: u64,
-    /// `cycles / baseline_cycles - 1`.
+    /// `cycles / baseline_cycles - 1`; with sampled timing estimated from pairs of units, and from the
+    /// instructions that were put in, which are exact.
     pub overhead: f64,
     /// Instructions of the program.
     pub instructions: u64,
@@ -39,6 +57,9 @@ pub struct TimingResult {
     pub inserted_instructions: u64,
     /// Instructions of handlers.
     pub handler_instructions: u64,
+    /// How timing was sampled; none: every cycle was simulated. The instructions are exact in both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
 }
 
 /// One point: a program, a profile, a burst, a frequency, a machine.
@@ -74,4 +95,12 @@ pub struct Row {
     pub timing: Option<TimingResult>,
     /// Why the point failed, if it did.
     pub failure: Option<String>,
+}
+
+impl Row {
+    /// How the point's timing was sampled, if it was timed and that was so.
+    #[must_use]
+    pub fn sampled(&self) -> Option<&Sampled> {
+        self.timing.as_ref()?.sampled.as_ref()
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
 use hps_sim_core::machine::Machine;
@@ -10,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::plan::{Plan, Point, Program, VERSION};
 use crate::row::{AccuracyResult, Row, TimingResult};
+use crate::sampled::{self, UnitBaseline};
 use crate::store::{Store, StoreError};
 use crate::timed::{self, Baseline, Family, check_end, guarded, start};
 
@@ -129,7 +132,7 @@ fn run_program(
             observer.done(&format!("{}: functional pass", program.title()));
             pass
         },
-        || baselines(plan, program, points, observer),
+        || Baselines::new(plan, program, points, observer),
     );
     let failed_write = Mutex::new(None);
     let put = |point: &Point, timing: Option<Result<TimingResult, String>>| {
@@ -160,25 +163,11 @@ fn run_program(
     others.par_iter().for_each(|point| put(point, None));
     match &pass {
         Err(_) => timed.iter().for_each(|point| put(point, None)),
-        Ok(pass) => families(plan, timed).par_iter().for_each(|points| {
-            let cannot_write = failed_write.lock().is_ok_and(|error| error.is_some());
-            if cannot_write {
-                return;
-            }
-            let baseline = match &baselines[points[0].machine] {
-                Ok(baseline) => *baseline,
-                Err(why) => {
-                    let failed = |point: &&Point| put(point, Some(Err(why.clone())));
-                    return points.iter().for_each(failed);
-                }
-            };
-            let family = Family {
-                plan,
-                baseline,
-                instructions: pass.instructions,
-            };
-            family.run(points, &|point, timing| put(point, Some(timing)));
-        }),
+        Ok(pass) => {
+            let may_go_on = || !failed_write.lock().is_ok_and(|error| error.is_some());
+            let done = |point: &Point, timing| put(point, Some(timing));
+            baselines.time(plan, timed, pass.instructions, &may_go_on, &done);
+        }
     }
     failed_write
         .into_inner()
@@ -196,12 +185,78 @@ fn families<'a>(plan: &Plan, mut points: Vec<&'a Point>) -> Vec<Vec<&'a Point>> 
         .collect()
 }
 
-fn baselines(
+/// The program without DISE on each machine.
+enum Baselines {
+    Exact(Vec<Baseline>),
+    Sampled(SamplingPlan, Vec<UnitBaseline>),
+}
+
+impl Baselines {
+    fn new(plan: &Plan, program: &Program, points: &[&Point], observer: &dyn Observer) -> Self {
+        let of = |machine: &MachineConfig| timed::baseline(program, machine);
+        match plan.sampling {
+            None => Baselines::Exact(on_machines(plan, program, points, observer, of)),
+            Some(sampling) => {
+                let of = |machine: &MachineConfig| sampled::baseline(program, machine, sampling);
+                let units = on_machines(plan, program, points, observer, of);
+                Baselines::Sampled(sampling, units)
+            }
+        }
+    }
+
+    /// Times points of one program, and tells `done` of each, from several threads.
+    fn time(
+        &self,
+        plan: &Plan,
+        points: Vec<&Point>,
+        instructions: u64,
+        may_go_on: &(dyn Fn() -> bool + Sync),
+        done: &(dyn Fn(&Point, Result<TimingResult, String>) + Sync),
+    ) {
+        match self {
+            Baselines::Exact(baselines) => {
+                families(plan, points).par_iter().for_each(|points| {
+                    if !may_go_on() {
+                        return;
+                    }
+                    match &baselines[points[0].machine] {
+                        Ok(baseline) => Family {
+                            plan,
+                            baseline: *baseline,
+                            instructions,
+                        }
+                        .run(points, done),
+                        Err(why) => points
+                            .iter()
+                            .for_each(|point| done(point, Err(why.clone()))),
+                    }
+                });
+            }
+            // One piece a point: each is a whole run.
+            Baselines::Sampled(sampling, baselines) => {
+                points.par_iter().with_max_len(1).for_each(|&point| {
+                    if !may_go_on() {
+                        return;
+                    }
+                    let timing = match &baselines[point.machine] {
+                        Ok(units) => sampled::point(plan, *sampling, point, units, instructions),
+                        Err(why) => Err(why.clone()),
+                    };
+                    done(point, timing);
+                });
+            }
+        }
+    }
+}
+
+/// A baseline on each machine that times a point.
+fn on_machines<B: Send>(
     plan: &Plan,
     program: &Program,
     points: &[&Point],
     observer: &dyn Observer,
-) -> Vec<Baseline> {
+    baseline: impl Fn(&MachineConfig) -> Result<B, String> + Sync,
+) -> Vec<Result<B, String>> {
     plan.machines
         .par_iter()
         .enumerate()
@@ -209,7 +264,7 @@ fn baselines(
             if !points.iter().any(|p| p.timed && p.machine == m) {
                 return Err("not timed".to_string());
             }
-            let baseline = timed::baseline(program, machine);
+            let baseline = baseline(machine);
             observer.done(&format!(
                 "{}: baseline on {}",
                 program.title(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
 
@@ -75,6 +76,8 @@ pub struct SweepSpec {
     pub machines: Vec<String>,
     /// What is timed.
     pub timing: Timing,
+    /// Timing by units of the runs instead of whole ones; none: every cycle is simulated.
+    pub sample: Option<SamplingPlan>,
 }
 
 impl Default for SweepSpec {
@@ -89,6 +92,7 @@ impl Default for SweepSpec {
             one_in: vec![100, 500, 1000, 5000, 10000],
             machines: vec!["hps-4wide".to_string()],
             timing: Timing::PaperPoints,
+            sample: None,
         }
     }
 }
@@ -98,7 +102,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, timing"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, timing, sample"
     )]
     Syntax {
         /// File.
@@ -187,6 +191,9 @@ impl SweepSpec {
                 "burst * (n - 1) must stay below 2^32, the range of a DISE counter",
             );
         }
+        if let Some(Err(error)) = self.sample.map(|plan| plan.validate()) {
+            return bad("sample", &error.to_string());
+        }
         if self.bursts.len() * self.one_in.len() > 64 {
             return bad(
                 "bursts",
@@ -259,6 +266,18 @@ mod tests {
     }
 
     #[test]
+    fn a_sampling_plan_has_defaults_of_its_own() {
+        let spec = SweepSpec::from_ron("(sample: (period: 20000))", "x.ron").expect("valid");
+        let wanted = SamplingPlan {
+            period: 20_000,
+            ..SamplingPlan::default()
+        };
+        assert_eq!(spec.sample, Some(wanted));
+        let text = ron::to_string(&spec).expect("written");
+        assert_eq!(SweepSpec::from_ron(&text, "x.ron").expect("read"), spec);
+    }
+
+    #[test]
     fn errors_name_the_place() {
         let e = SweepSpec::from_ron("(\n  burts: [1],\n)", "x.ron").expect_err("unknown key");
         assert!(e.to_string().starts_with("x.ron:2:"), "{e}");
@@ -267,6 +286,9 @@ mod tests {
         let twice = "(isas: [\"alpha\", \"alpha\"])";
         let e = SweepSpec::from_ron(twice, "x.ron").expect_err("twice the same");
         assert!(e.to_string().contains("isas"), "{e}");
+        let short = "(sample: (period: 2999))";
+        let e = SweepSpec::from_ron(short, "x.ron").expect_err("units overlap");
+        assert!(e.to_string().contains("sample: a period of 2999"), "{e}");
         let e = SweepSpec::from_ron("(bursts: [0])", "x.ron").expect_err("zero burst");
         assert!(e.to_string().contains("bursts"), "{e}");
     }

@@ -146,6 +146,7 @@ impl Family<'_> {
             instructions: s.commit_program_instructions,
             inserted_instructions: s.commit_inserted_instructions,
             handler_instructions: s.commit_handler_instructions,
+            sampled: None,
         })
     }
 }
@@ -202,7 +203,8 @@ impl Run {
     }
 }
 
-fn collector(plan: &Plan, point: &Point) -> Result<Collector, String> {
+/// The collector of a point's run.
+pub fn collector(plan: &Plan, point: &Point) -> Result<Collector, String> {
     let options = CollectorOptions {
         dise: dise_config(&plan.machines[point.machine]),
         // Accuracy comes from the functional pass, which agrees count for count.

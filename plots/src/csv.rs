@@ -4,7 +4,7 @@ use hps_experiments::Row;
 
 use crate::PlotError;
 
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 32] = [
     "id",
     "version",
     "program",
@@ -31,10 +31,18 @@ const COLUMNS: [&str; 26] = [
     "handler_instructions",
     "status",
     "failure",
+    "overhead_half_width",
+    "sampled_units",
+    "sampled_units_with_insertions",
+    "sampling_period",
+    "sampling_warm_up",
+    "sampling_unit",
 ];
 
 /// All rows as CSV with a header line (RFC 4180). Accuracies and overhead are fractions, not
-/// percent; what a point lacks is an empty field; `status` is `ok` or `failed`.
+/// percent; what a point lacks is an empty field; `status` is `ok` or `failed`. The columns about sampled
+/// timing are empty where every cycle was simulated; elsewhere cycles are estimates, and the overhead's
+/// 95% confidence interval reaches `overhead_half_width` to both sides.
 ///
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
@@ -52,6 +60,7 @@ pub fn to_csv(rows: &[Row]) -> Result<String, PlotError> {
 fn record(row: &Row) -> [String; COLUMNS.len()] {
     let a = row.accuracy.as_ref();
     let t = row.timing.as_ref();
+    let s = row.sampled();
     let real = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
     let count = |v: Option<u64>| v.map(|v| v.to_string()).unwrap_or_default();
     [
@@ -86,5 +95,11 @@ fn record(row: &Row) -> [String; COLUMNS.len()] {
         }
         .to_string(),
         row.failure.clone().unwrap_or_default(),
+        real(s.map(|s| s.half_width)),
+        count(s.map(|s| s.units)),
+        count(s.map(|s| s.units_with_insertions)),
+        count(s.map(|s| s.plan.period)),
+        count(s.map(|s| s.plan.warm_up)),
+        count(s.map(|s| s.plan.unit)),
     ]
 }

@@ -1,8 +1,12 @@
 //! Rows grouped into comparable sets, and the means the paper shows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
-use hps_experiments::{ProfileKind, Row, paper_burst};
+use hps_experiments::{ProfileKind, Row, Sampled, TimingResult, paper_burst};
+
+/// Units with insertions below which an interval is not to be trusted.
+const FEW_UNITS: u64 = 10;
 
 /// A number that a row may hold, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,11 @@ impl Metric {
     }
 }
 
+/// Half the width of the 95% interval around a row's overhead in percent, if timing was sampled.
+pub(crate) fn half_width(row: &Row) -> Option<f64> {
+    row.sampled().map(|s| 100.0 * s.half_width)
+}
+
 /// A mean over programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mean {
@@ -34,6 +43,8 @@ pub(crate) struct Mean {
     pub value: f64,
     /// Programs that had a value.
     pub programs: usize,
+    /// Half the width of its 95% interval, if timing was sampled. It says nothing about other programs.
+    pub half_width: Option<f64>,
 }
 
 /// How values of several programs lie.
@@ -155,6 +166,45 @@ impl<'a> DataSet<'a> {
         )
     }
 
+    /// How timing was sampled, in a sentence; none: every cycle was simulated.
+    pub(crate) fn sampling(&self) -> Option<String> {
+        let rows = || self.rows.iter().filter(|row| row.sampled().is_some());
+        let sampled: Vec<&Sampled> = rows().filter_map(|row| row.sampled()).collect();
+        let plan = sampled.first()?.plan;
+        let units = || sampled.iter().map(|s| s.units);
+        let units = match (units().min()?, units().max()?) {
+            (fewest, most) if fewest == most => most.to_string(),
+            (fewest, most) => format!("{fewest} to {most}"),
+        };
+        let mut text = format!(
+            "timing sampled: {units} units a run, each of {} instructions behind {} of warm-up, one in {}; ± is half of \
+             the 95% confidence interval, which speaks of sampling alone; cycles are estimates",
+            plan.unit, plan.warm_up, plan.period
+        );
+        if sampled.iter().any(|s| s.plan != plan) {
+            text.push_str("; there are rows of other plans");
+        }
+        let hardly_met = |row: &&&Row| {
+            let inserted = |t: &TimingResult| t.inserted_instructions + t.handler_instructions > 0;
+            row.timing.as_ref().is_some_and(inserted)
+                && row
+                    .sampled()
+                    .is_some_and(|s| s.units_with_insertions < FEW_UNITS)
+        };
+        match rows().filter(hardly_met).count() {
+            0 => {}
+            few => {
+                let _ = write!(
+                    text,
+                    "; {few} of {} points met insertions in fewer than {FEW_UNITS} units: there the interval says \
+                     little, and a smaller period is needed",
+                    sampled.len()
+                );
+            }
+        }
+        Some(text)
+    }
+
     /// The kinds of profile present, in the paper's order.
     pub(crate) fn kinds(&self) -> Vec<KindData<'a>> {
         ProfileKind::ALL
@@ -199,7 +249,9 @@ impl<'a> KindData<'a> {
             let known = points
                 .entry((program, row.burst, row.one_in))
                 .or_insert(*row);
-            if row.failure.is_none() {
+            // A point that was timed both ways is shown with its exact number.
+            let is_exact = |row: &Row| row.failure.is_none() && row.sampled().is_none();
+            if row.failure.is_none() && (!is_exact(known) || is_exact(row)) {
                 *known = *row;
             }
         }
@@ -241,9 +293,17 @@ impl<'a> KindData<'a> {
         let values: Vec<f64> = (0..self.programs.len())
             .filter_map(|p| self.value(metric, p, burst, one_in))
             .collect();
+        let rows = (0..self.programs.len()).filter_map(|p| self.row(p, burst, one_in));
+        // The programs' errors are independent.
+        let squares = rows.filter_map(half_width).map(|h| h * h);
+        let squares = squares.reduce(|sum, square| sum + square);
+        let count = values.len() as f64;
         (!values.is_empty()).then(|| Mean {
-            value: values.iter().sum::<f64>() / values.len() as f64,
+            value: values.iter().sum::<f64>() / count,
             programs: values.len(),
+            half_width: squares
+                .filter(|_| metric == Metric::Overhead)
+                .map(|sum| sum.sqrt() / count),
         })
     }
 

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use hps_experiments::Row;
 
 use crate::axis::frequency;
-use crate::dataset::{DataSet, KindData, Metric};
+use crate::dataset::{DataSet, KindData, Metric, half_width};
 use crate::figures::SweepFigure;
 use crate::isas::comparisons;
-use crate::table::{SummaryLine, failures, percent, place, summary_lines};
+use crate::table::{SummaryLine, failures, percent, percent_within, place, summary_lines};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("report.css");
@@ -166,6 +166,11 @@ impl Page {
                 "Overhead %",
             ];
             self.table("", &head, &rows);
+            if let Some(how) = section.set.sampling() {
+                let capital = how[..1].to_uppercase();
+                let text = format!("{capital}{}", &how[1..]);
+                self.add(format!("<p class=\"note\">{}.</p>\n", escape(&text)));
+            }
         }
         self.add("</section>\n");
     }
@@ -438,7 +443,7 @@ fn summary_cells(line: &SummaryLine) -> Vec<Cell> {
         Cell::Number(format!("{} of {}", line.programs.0, line.programs.1)),
         Cell::Number(percent(line.renormalized, 2)),
         Cell::Number(percent(line.capped, 2)),
-        Cell::Number(percent(line.overhead, 3)),
+        Cell::Number(percent_within(line.overhead, line.half_width)),
     ]
 }
 
@@ -456,7 +461,10 @@ fn sentence(lines: &[SummaryLine]) -> String {
     };
     let point = |line: &SummaryLine| {
         let cost = match line.overhead {
-            Some(o) => format!("at an overhead of {o:.3}%"),
+            Some(o) => match line.half_width {
+                Some(h) => format!("at an overhead of {o:.3} ± {h:.3}%"),
+                None => format!("at an overhead of {o:.3}%"),
+            },
             None => "(not timed)".to_string(),
         };
         format!(
@@ -505,7 +513,15 @@ fn point_cells(data: &KindData<'_>, program: usize) -> Vec<Vec<Cell>> {
             let (a, t) = (row.accuracy, row.timing);
             let state = match (&row.failure, t) {
                 (Some(reason), _) => format!("failed: {reason}"),
-                (None, Some(_)) => "timed".to_string(),
+                (None, Some(t)) => t.sampled.map_or_else(
+                    || "timed".to_string(),
+                    |s| {
+                        format!(
+                            "{} units, {} with insertions",
+                            s.units, s.units_with_insertions
+                        )
+                    },
+                ),
                 (None, None) => "accuracy only".to_string(),
             };
             rows.push(vec![
@@ -518,7 +534,7 @@ fn point_cells(data: &KindData<'_>, program: usize) -> Vec<Vec<Cell>> {
                 count(a.map(|a| a.members_sampled)),
                 count(a.map(|a| a.samples)),
                 count(a.map(|a| a.population)),
-                Cell::Number(percent(Metric::Overhead.of(row), 3)),
+                Cell::Number(percent_within(Metric::Overhead.of(row), half_width(row))),
                 count(t.map(|t| t.cycles)),
                 count(t.map(|t| t.inserted_instructions)),
                 count(t.map(|t| t.handler_instructions)),

@@ -18,6 +18,8 @@ pub(crate) struct SummaryLine {
     pub renormalized: Option<f64>,
     pub capped: Option<f64>,
     pub overhead: Option<f64>,
+    /// Half the width of its 95% interval, if timing was sampled.
+    pub half_width: Option<f64>,
 }
 
 /// The lines of one kind, at the burst of the paper's Figure 8 (or the nearest one there is).
@@ -37,6 +39,7 @@ pub(crate) fn summary_lines(data: &KindData<'_>) -> Vec<SummaryLine> {
             renormalized: value(Metric::Renormalized),
             capped: value(Metric::Capped),
             overhead: value(Metric::Overhead),
+            half_width: mean(Metric::Overhead).and_then(|m| m.half_width),
         }
     };
     data.frequencies.iter().map(line).collect()
@@ -45,6 +48,13 @@ pub(crate) fn summary_lines(data: &KindData<'_>) -> Vec<SummaryLine> {
 /// A percentage with the given decimals, or a dash.
 pub(crate) fn percent(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_string(), |v| format!("{v:.decimals$}"))
+}
+
+/// The same with half of its confidence interval, if it has one.
+pub(crate) fn percent_within(value: Option<f64>, half_width: Option<f64>) -> String {
+    let around = half_width.filter(|_| value.is_some());
+    let around = around.map_or_else(String::new, |h| format!(" ± {h:.3}"));
+    percent(value, 3) + &around
 }
 
 /// Where a row lies: `hot method of NAME (input) at burst 1, 1/100`.
@@ -76,7 +86,7 @@ pub(crate) fn failures<'a>(set: &DataSet<'a>) -> Vec<(&'a str, Vec<&'a Row>)> {
 
 /// The summary as text: for each machine and version one table with aligned columns and no lines,
 /// then the points that failed. Accuracies are means over programs in percent, overhead is the
-/// cycles added in percent. Says so if there are no rows.
+/// cycles added in percent, with half of their 95% interval where timing was sampled. Says so if there are no rows.
 #[must_use]
 pub fn summary_table(rows: &[Row]) -> String {
     if rows.is_empty() {
@@ -89,6 +99,9 @@ pub fn summary_table(rows: &[Row]) -> String {
         }
         let _ = writeln!(text, "{}", one_line(&set.origin()));
         text.push_str(&align(&cells(set)));
+        if let Some(how) = set.sampling() {
+            let _ = writeln!(text, "{how}");
+        }
         write_failures(&mut text, set);
     }
     text
@@ -114,7 +127,7 @@ fn cells(set: &DataSet<'_>) -> Vec<Vec<String>> {
                 format!("{}/{}", line.programs.0, line.programs.1),
                 percent(line.renormalized, 2),
                 percent(line.capped, 2),
-                percent(line.overhead, 3),
+                percent_within(line.overhead, line.half_width),
             ]
         }));
     }

@@ -97,6 +97,12 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     if !args.machine.is_empty() {
         spec.machines.clone_from(&args.machine);
     }
+    if args.sample {
+        let plan = spec.sample.get_or_insert_default();
+        plan.period = args.sample_period.unwrap_or(plan.period);
+        plan.unit = args.sample_unit.unwrap_or(plan.unit);
+        plan.warm_up = args.sample_warm_up.unwrap_or(plan.warm_up);
+    }
     spec.check(&name)?;
     Ok((spec, folder))
 }
@@ -186,6 +192,16 @@ fn command_line(args: &SweepArgs) -> String {
     }
     if args.no_timing {
         words.push("--no-timing".to_string());
+    }
+    if args.sample {
+        words.push("--sample".to_string());
+    }
+    for (option, value) in [
+        ("period", args.sample_period),
+        ("unit", args.sample_unit),
+        ("warm-up", args.sample_warm_up),
+    ] {
+        words.extend(value.map(|n| format!("--sample-{option} {n}")));
     }
     words.join(" ")
 }

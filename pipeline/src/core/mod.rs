@@ -38,6 +38,7 @@ pub use in_order::IssueStall;
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use slotting::Pipe;
 pub use stats::CoreStats;
+pub(crate) use warming::WarmEdited;
 pub use warming::{Learned, Warm};
 
 use hps_sim_core::code::{CodeCache, HandlerLink};

@@ -1,8 +1,11 @@
 //! Functional warming: what a program does to caches and predictors, without time.
 
-use hps_sim_core::editor::NoEditor;
+use std::marker::PhantomData;
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::probe::{NoProbe, Probe, Retired};
 
 use super::Core;
 use super::fetch::branch_kind;
@@ -86,6 +89,21 @@ impl Warm {
             }
         }
     }
+
+    /// An instruction of a handler, which is fetched from guest memory in between: the program goes
+    /// on where it was.
+    #[inline]
+    fn handler(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        let line = pc >> self.line_shift;
+        if line != self.line {
+            self.line = line;
+            self.memory.warm_fetch(line << self.line_shift);
+        }
+        if let Some(kind) = branch_kind(inst.class) {
+            let fallthrough = pc.wrapping_add(u64::from(inst.len));
+            self.branches.warm(pc, kind, taken, target, fallthrough);
+        }
+    }
 }
 
 impl Probe for Warm {
@@ -119,12 +137,62 @@ impl Probe for Warm {
     }
 }
 
-impl Core<NoEditor, NoProbe> {
-    /// A core without a past that runs this one's program, with caches and predictors as `warm` has
-    /// them. `keep_code`: what this one has decoded still holds.
+/// [`Warm`] as the probe of a machine with an editor: what the editor puts in uses caches and
+/// predictors as well. As long as it puts nothing in, this warms as [`Warm`] alone does.
+pub(crate) struct WarmEdited<'a, E> {
+    warm: &'a mut Warm,
+    editor: PhantomData<E>,
+}
+
+impl<'a, E> WarmEdited<'a, E> {
+    pub fn new(warm: &'a mut Warm) -> Self {
+        WarmEdited {
+            warm,
+            editor: PhantomData,
+        }
+    }
+}
+
+impl<E: DecodeEditor> Probe for WarmEdited<'_, E> {
+    const WANTS_RETIRED: bool = true;
+
+    #[inline]
+    fn retired(&mut self, event: &Retired<'_>) {
+        let Retired {
+            pc,
+            inst,
+            target,
+            taken,
+            ..
+        } = *event;
+        if inst.class.is_memory() {
+            self.warm.memory(pc, inst, event.addr);
+        }
+        if event.is_program || E::RELAYOUT {
+            // Of a new layout everything is fetched where it lies, in turn.
+            if inst.class.is_control() {
+                self.warm.control(pc, inst, target, taken);
+            }
+        } else if event.disepc == DisePc::NONE {
+            self.warm.handler(pc, inst, target, taken);
+        }
+        // The rest of a sequence comes from the engine, which predicts nothing.
+    }
+}
+
+impl<E: DecodeEditor> Core<E, NoProbe> {
+    /// A core without a past that runs this one's program under `editor`, with caches and predictors
+    /// as `warm` has them. `keep_code`: what this one has decoded still holds; its editor had the same
+    /// tables.
     #[must_use]
-    pub fn begin_again(self, config: &MachineConfig, warm: &Warm, keep_code: bool) -> Self {
-        let mut core = Core::new(config, self.process);
+    pub fn begin_again(
+        self,
+        config: &MachineConfig,
+        editor: E,
+        warm: &Warm,
+        keep_code: bool,
+    ) -> Self {
+        let mut core = Core::with(config, self.process, editor, NoProbe);
         core.memory = warm.memory.clone();
         core.branches = warm.branches.clone();
         core.branches.watch();

@@ -5,48 +5,53 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use hps_sim_core::editor::DecodeEditor;
+
 use super::SamplingPlan;
 use super::lane::{Lane, Unit};
 
 /// A timed unit, or the panic that timing it ended in.
 type Outcome = Result<Unit, Box<dyn Any + Send>>;
 
-#[derive(Default)]
-struct Desk {
-    waiting: VecDeque<Lane>,
-    done: Vec<(Lane, Outcome)>,
+struct Desk<E: DecodeEditor> {
+    waiting: VecDeque<Lane<E>>,
+    done: Vec<(Lane<E>, Outcome)>,
     closed: bool,
 }
 
 /// Units to be timed and timed ones.
-pub(super) struct Crew {
+pub(super) struct Crew<E: DecodeEditor> {
     plan: SamplingPlan,
-    desk: Mutex<Desk>,
+    desk: Mutex<Desk<E>>,
     changed: Condvar,
 }
 
-impl Crew {
+impl<E: DecodeEditor + Clone> Crew<E> {
     pub fn new(plan: SamplingPlan) -> Self {
         Crew {
             plan,
-            desk: Mutex::default(),
+            desk: Mutex::new(Desk {
+                waiting: VecDeque::new(),
+                done: Vec::new(),
+                closed: false,
+            }),
             changed: Condvar::new(),
         }
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn desk(&self) -> MutexGuard<'_, Desk<E>> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands a lane that is ready to whoever is free.
-    pub fn put(&self, lane: Lane) {
+    pub fn put(&self, lane: Lane<E>) {
         self.desk().waiting.push_back(lane);
         self.changed.notify_all();
     }
 
     /// The units timed since the last call, and their lanes. Waits for one if asked to, and times one
     /// itself rather than wait for others.
-    pub fn take(&self, wait: bool) -> Vec<(Lane, Unit)> {
+    pub fn take(&self, wait: bool) -> Vec<(Lane<E>, Unit)> {
         let mut desk = self.desk();
         while wait && desk.done.is_empty() {
             if let Some(lane) = desk.waiting.pop_front() {
@@ -92,7 +97,7 @@ impl Crew {
         }
     }
 
-    fn time(&self, mut lane: Lane) -> (Lane, Outcome) {
+    fn time(&self, mut lane: Lane<E>) -> (Lane<E>, Outcome) {
         // A panic is a defect of the lab; it goes on in the thread that asked for the run.
         let outcome = catch_unwind(AssertUnwindSafe(|| lane.time(&self.plan)));
         (lane, outcome)
@@ -100,9 +105,9 @@ impl Crew {
 }
 
 /// Closes the crew when it is dropped, also by a panic: nobody is to wait for ever.
-pub(super) struct Shift<'a>(pub &'a Crew);
+pub(super) struct Shift<'a, E: DecodeEditor + Clone>(pub &'a Crew<E>);
 
-impl Drop for Shift<'_> {
+impl<E: DecodeEditor + Clone> Drop for Shift<'_, E> {
     fn drop(&mut self) {
         self.0.desk().closed = true;
         self.0.changed.notify_all();

@@ -1,63 +1,82 @@
 //! Where units are timed: a core with a shadow of the program.
 
+use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::MemoryError;
+use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::SamplingPlan;
 use crate::config::MachineConfig;
-use crate::core::{Core, CpiStack, Learned, Warm};
+use crate::core::{Core, CoreStats, CpiStack, Learned, Warm};
 
 /// What a unit gave.
 #[derive(Clone, Debug)]
 pub(super) struct Unit {
-    /// Cycles and commit slots, if the whole unit was timed.
-    pub measured: Option<(u64, CpiStack)>,
+    /// What was measured, if the whole unit was timed.
+    pub measured: Option<Measured>,
     /// Instructions that ran on the core, warm-up included.
     pub instructions: u64,
     /// What only a core can know.
     pub learned: Learned,
 }
 
+/// What was measured in a unit.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    pub cycles: u64,
+    /// Instructions that the editor put in.
+    pub inserted: u64,
+    pub cpi: CpiStack,
+}
+
 /// A core, and a process that follows the program: equal to it where a unit begins. What happens here
 /// happens nowhere else.
-pub(super) struct Lane {
+pub(super) struct Lane<E: DecodeEditor> {
     /// Lanes are counted from 0.
     pub number: usize,
     /// The unit that it times.
     pub unit: u64,
-    core: Option<Box<Core>>,
+    core: Option<Box<Core<E>>>,
     /// The shadow's epochs when it was equal to the program.
     layout_epoch: u64,
     code_epoch: u64,
 }
 
 /// Where a unit begins.
-pub(super) struct Start<'a> {
+pub(super) struct Start<'a, E> {
     /// Its number.
     pub unit: u64,
     /// The program, and its clocks.
     pub source: &'a Process,
     pub clock: GuestCounters,
+    /// The editor as the program left it.
+    pub editor: &'a E,
     /// Caches and predictors.
     pub warm: &'a Warm,
 }
 
-impl Lane {
+impl<E: DecodeEditor + Clone> Lane<E> {
     /// A lane that follows a program as it is.
     pub fn new(
         number: usize,
         config: &MachineConfig,
         source: &Process,
-    ) -> Result<Lane, MemoryError> {
+        editor: &E,
+    ) -> Result<Lane<E>, MemoryError> {
         let shadow = source.shadow()?;
         Ok(Lane {
             number,
             unit: 0,
             layout_epoch: shadow.mem.layout_epoch(),
             code_epoch: shadow.mem.code_epoch(),
-            core: Some(Box::new(Core::new(config, shadow))),
+            core: Some(Box::new(Core::with(
+                config,
+                shadow,
+                editor.clone(),
+                NoProbe,
+            ))),
         })
     }
 
@@ -66,7 +85,7 @@ impl Lane {
     pub fn begin(
         &mut self,
         config: &MachineConfig,
-        start: &Start<'_>,
+        start: &Start<'_, E>,
         mut stale: Vec<u64>,
     ) -> Result<(), MemoryError> {
         self.unit = start.unit;
@@ -86,7 +105,10 @@ impl Lane {
         core.process.counters_before = start.clock;
         self.layout_epoch = start.source.mem.layout_epoch();
         self.code_epoch = start.source.mem.code_epoch();
-        self.core = Some(Box::new(core.begin_again(config, start.warm, same_code)));
+        let editor = start.editor.clone();
+        self.core = Some(Box::new(
+            core.begin_again(config, editor, start.warm, same_code),
+        ));
         Ok(())
     }
 
@@ -102,10 +124,17 @@ impl Lane {
         };
         let mut measured = None;
         if stop == Stop::Limit {
-            let (cycle, cpi) = (core.stats.cycles, core.cpi);
+            let (before, cpi) = (core.stats, core.cpi);
             stop = core.run(plan.unit);
             if stop == Stop::Limit {
-                measured = Some((core.stats.cycles - cycle, core.cpi.since(&cpi)));
+                let inserted = |stats: &CoreStats| {
+                    stats.commit_inserted_instructions + stats.commit_handler_instructions
+                };
+                measured = Some(Measured {
+                    cycles: core.stats.cycles - before.cycles,
+                    inserted: inserted(&core.stats) - inserted(&before),
+                    cpi: core.cpi.since(&cpi),
+                });
             }
         }
         Unit {

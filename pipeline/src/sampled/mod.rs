@@ -11,17 +11,20 @@ mod lane;
 use std::collections::{BTreeMap, VecDeque};
 use std::thread;
 
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
 use hps_sim_core::memory::MemoryError;
 use hps_sim_core::process::Process;
+use serde::{Deserialize, Serialize};
 
 use crate::config::MachineConfig;
-use crate::core::{CpiStack, Warm};
+use crate::core::{CpiStack, Warm, WarmEdited};
 use crew::{Crew, Shift};
 use lane::{Lane, Start, Unit};
 
 /// Where and how long units are, in instructions of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SamplingPlan {
     /// From the beginning of a unit to that of the next.
     pub period: u64,
@@ -97,6 +100,9 @@ impl SamplingPlan {
 pub struct Samples {
     /// Cycles of each whole unit, in order.
     pub unit_cycles: Vec<u64>,
+    /// Instructions of sequences and handlers that committed in each whole unit; zeros without an
+    /// editor.
+    pub unit_inserted: Vec<u64>,
     /// Commit slots of all units together.
     pub cpi: CpiStack,
     /// Instructions that ran on the core, warm-up included.
@@ -117,15 +123,19 @@ fn known_from(unit: u64) -> u64 {
 /// its beginning. What happens in a unit changes nothing but what units teach ([`Learned`]), which
 /// comes at fixed places, so that results do not depend on the number of threads.
 ///
+/// An editor edits the whole program: the functional machine's collects what that of an exact run would.
+/// Each unit begins between two instructions of the program with a clone of it, which must share nothing
+/// with it, such as a consumer of what it drains.
+///
 /// [`Learned`]: crate::core::Learned
-pub struct SampledRun {
+pub struct SampledRun<E: DecodeEditor = NoEditor> {
     plan: SamplingPlan,
     config: MachineConfig,
     jobs: usize,
-    functional: Machine,
+    functional: Machine<E>,
     warm: Warm,
     /// Lanes that time no unit now.
-    free: VecDeque<Lane>,
+    free: VecDeque<Lane<E>>,
     /// For each lane the pages that have changed in the program since its shadow was equal to it.
     stale: Vec<Vec<u64>>,
     /// Lanes whose units are being timed.
@@ -151,13 +161,28 @@ impl SampledRun {
         process: Process,
         plan: SamplingPlan,
     ) -> Result<Self, SamplingError> {
+        SampledRun::with_editor(config, process, NoEditor, plan)
+    }
+}
+
+impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
+    /// The same with an editor in the decode stage.
+    ///
+    /// # Errors
+    /// A plan whose units do not fit.
+    pub fn with_editor(
+        config: &MachineConfig,
+        process: Process,
+        editor: E,
+        plan: SamplingPlan,
+    ) -> Result<Self, SamplingError> {
         plan.validate()?;
         Ok(SampledRun {
             plan,
             config: config.clone(),
             jobs: 1,
             warm: Warm::new(config, process.hart.pc),
-            functional: Machine::new(process),
+            functional: Machine::with_editor(process, editor),
             free: VecDeque::new(),
             stale: Vec::new(),
             away: 0,
@@ -199,6 +224,12 @@ impl SampledRun {
         self.functional.retired.program
     }
 
+    /// Instructions so far, by origin: exact, as in a run that is timed whole.
+    #[must_use]
+    pub fn retired(&self) -> RetiredCounts {
+        self.functional.retired
+    }
+
     /// What was measured so far.
     #[must_use]
     pub fn samples(&self) -> &Samples {
@@ -226,13 +257,14 @@ impl SampledRun {
         })
     }
 
-    fn run_until(&mut self, end: u64, crew: &Crew) -> Result<Stop, SamplingError> {
+    fn run_until(&mut self, end: u64, crew: &Crew<E>) -> Result<Stop, SamplingError> {
         let SamplingPlan { period, .. } = self.plan;
         // A unit lies at the end of its period, so that the first one is warm as well.
         let begin = period - self.plan.warm_up - self.plan.unit;
         loop {
             let done = self.instructions();
-            if done == end {
+            // A sequence that holds its trigger twice may go beyond.
+            if done >= end {
                 return Ok(Stop::Limit);
             }
             let in_period = done % period;
@@ -240,15 +272,25 @@ impl SampledRun {
                 self.begin_unit(crew)?;
             }
             let ahead = if in_period < begin { begin } else { period } - in_period;
-            let stop = self.functional.run(&mut self.warm, ahead.min(end - done));
+            let stop = self.go_on(ahead.min(end - done));
             if stop != Stop::Limit {
                 return Ok(stop);
             }
         }
     }
 
+    /// Runs the program functionally.
+    fn go_on(&mut self, instructions: u64) -> Stop {
+        if E::ENABLED || E::RELAYOUT {
+            let mut warm = WarmEdited::<E>::new(&mut self.warm);
+            self.functional.run(&mut warm, instructions)
+        } else {
+            self.functional.run(&mut self.warm, instructions)
+        }
+    }
+
     /// A unit begins here.
-    fn begin_unit(&mut self, crew: &Crew) -> Result<(), SamplingError> {
+    fn begin_unit(&mut self, crew: &Crew<E>) -> Result<(), SamplingError> {
         self.teach(crew);
         let unit = self.next;
         self.next += 1;
@@ -266,6 +308,7 @@ impl SampledRun {
             unit,
             source: &self.functional.process,
             clock,
+            editor: &self.functional.editor,
             warm: &self.warm,
         };
         lane.begin(&self.config, &start, stale)?;
@@ -275,14 +318,17 @@ impl SampledRun {
     }
 
     /// A lane that is free, a new one, or the next that becomes free.
-    fn free_lane(&mut self, crew: &Crew) -> Result<Lane, SamplingError> {
+    fn free_lane(&mut self, crew: &Crew<E>) -> Result<Lane<E>, SamplingError> {
         self.collect(crew, false);
         loop {
             if let Some(lane) = self.free.pop_front() {
                 return Ok(lane);
             }
             if self.stale.len() < self.jobs.min(LAG as usize) {
-                let lane = Lane::new(self.stale.len(), &self.config, &self.functional.process)?;
+                let Machine {
+                    process, editor, ..
+                } = &self.functional;
+                let lane = Lane::new(self.stale.len(), &self.config, process, editor)?;
                 self.stale.push(Vec::new());
                 return Ok(lane);
             }
@@ -291,7 +337,7 @@ impl SampledRun {
     }
 
     /// What the units taught that are known when the next one begins.
-    fn teach(&mut self, crew: &Crew) {
+    fn teach(&mut self, crew: &Crew<E>) {
         while known_from(self.untaught) <= self.next {
             while !self.units.contains_key(&self.untaught) {
                 self.collect(crew, true);
@@ -305,7 +351,7 @@ impl SampledRun {
     }
 
     /// Takes units that have been timed.
-    fn collect(&mut self, crew: &Crew, wait: bool) {
+    fn collect(&mut self, crew: &Crew<E>, wait: bool) {
         for (lane, unit) in crew.take(wait && self.away > 0) {
             self.away -= 1;
             self.units.insert(lane.unit, unit);
@@ -320,9 +366,10 @@ impl SampledRun {
             && let Some(unit) = self.units.get(&self.unpublished)
         {
             self.samples.timed_instructions += unit.instructions;
-            if let Some((cycles, cpi)) = &unit.measured {
-                self.samples.unit_cycles.push(*cycles);
-                self.samples.cpi.merge(cpi);
+            if let Some(measured) = &unit.measured {
+                self.samples.unit_cycles.push(measured.cycles);
+                self.samples.unit_inserted.push(measured.inserted);
+                self.samples.cpi.merge(&measured.cpi);
             }
             self.unpublished += 1;
         }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::bars::{BarChart, BarPanel, Whiskers, grouped_bars, grouped_bars_with};
+use super::bars::{BarChart, BarPanel, Whiskers, grouped_bars_with};
 use super::heatmap::{HeatMap, heat_map};
 use super::lines::{LineChart, Panel, Series, lines};
 use super::scatter::{Curve, Scatter, scatter};
 use super::spread::{SpreadCurve, SpreadPoint, spread};
 use crate::PlotError;
 use crate::axis::{Axis, frequency};
-use crate::dataset::{DataSet, KindData, Metric, Spread};
+use crate::dataset::{DataSet, KindData, Metric, Spread, half_width};
 use crate::figure::Figure;
 use crate::style;
 
@@ -108,7 +108,31 @@ impl About<'_> {
             None => self.data.programs.len().to_string(),
         };
         let noun = if count == "1" { "program" } else { "programs" };
-        format!("mean of {count} {noun} · {}", self.set.origin())
+        let how = match metric {
+            Metric::Overhead => self.within(None),
+            _ => String::new(),
+        };
+        format!("mean of {count} {noun} · {}{how}", self.set.origin())
+    }
+
+    /// How far from the shown overheads the exact ones may be, for a caption: of one program, or of the
+    /// means. Empty if every cycle was simulated.
+    fn within(&self, program: Option<usize>) -> String {
+        let data = self.data;
+        let half_width = |burst, f| match program {
+            Some(p) => half_width(data.row(p, burst, f)?),
+            None => data.mean(Metric::Overhead, burst, f)?.half_width,
+        };
+        let grid = data
+            .bursts
+            .iter()
+            .flat_map(|&b| data.frequencies.iter().map(move |&f| (b, f)));
+        let all: Vec<f64> = grid.filter_map(|(b, f)| half_width(b, f)).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        format!(" · timing sampled, overhead ±{mean:.3} on average")
     }
 
     fn burst_name(burst: u64) -> String {
@@ -199,7 +223,7 @@ impl About<'_> {
                 self.data.names[program],
                 self.data.kind.title()
             ),
-            subtitle: self.set.origin(),
+            subtitle: format!("{}{}", self.set.origin(), self.within(Some(program))),
             panels,
         })
         .map(Some)
@@ -444,13 +468,24 @@ impl About<'_> {
         let data = self.data;
         let burst = data.shown_burst();
         let mut rows = Vec::new();
+        let mut whiskers = Whiskers::new();
         for (metric, name) in [
             (Metric::Renormalized, "Accuracy"),
             (Metric::Overhead, "Overhead"),
         ] {
             let value = |p: usize, f: u64| data.value(metric, p, burst, f);
+            let range = |p: usize, f: u64| {
+                let half =
+                    half_width(data.row(p, burst, f)?).filter(|_| metric == Metric::Overhead);
+                let value = value(p, f)?;
+                half.map(|half| (value - half, value + half))
+            };
             let all: Vec<f64> = (0..data.programs.len())
-                .flat_map(|p| data.frequencies.iter().filter_map(move |&f| value(p, f)))
+                .flat_map(|p| data.frequencies.iter().map(move |&f| (p, f)))
+                .flat_map(|(p, f)| match range(p, f) {
+                    Some((low, high)) => vec![low, high],
+                    None => value(p, f).into_iter().collect(),
+                })
                 .collect();
             if all.is_empty() {
                 continue;
@@ -471,6 +506,12 @@ impl About<'_> {
                         .collect(),
                     y: y.clone(),
                 };
+                for (group, &p) in chunk.iter().enumerate() {
+                    for (bar, &f) in data.frequencies.iter().enumerate() {
+                        let place = [rows.len(), 0, group, bar];
+                        whiskers.extend(range(p, f).map(|range| (place, range)));
+                    }
+                }
                 rows.push((500.0, vec![panel]));
             }
         }
@@ -484,15 +525,15 @@ impl About<'_> {
         } else {
             "programs"
         };
-        grouped_bars(&BarChart {
+        let chart = BarChart {
             title: self.title(&format!("each program at burst {burst}")),
             subtitle: format!("{} {noun} · {}", data.programs.len(), self.set.origin()),
             bars: bars
                 .map(|(i, &f)| (frequency(f), style::ordered(i, count)))
                 .collect(),
             rows,
-        })
-        .map(Some)
+        };
+        grouped_bars_with(&chart, "95% interval of sampled timing", &whiskers).map(Some)
     }
 }
 

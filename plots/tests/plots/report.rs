@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Timed, failed, grid, grid_of, row};
+use crate::support::{Timed, failed, grid, grid_of, row, sampled};
 use hps_experiments::{ProfileKind, Row};
 use hps_plots::{
     PlotError, ReportFiles, ReportInfo, isa_table, summary_table, to_csv, write_report,
@@ -484,4 +484,78 @@ fn instruction_sets_stand_side_by_side() {
     }
     let (_, html) = report(folder.path(), &rows[..5]);
     assert!(!html.contains("id=\"isas\""));
+}
+
+#[test]
+fn sampled_timing_is_said_wherever_its_numbers_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let exact = grid_of(ProfileKind::Method, &["alpha", "beta"], Timed::PaperPoints);
+    assert!(!summary_table(&exact).contains('±'));
+    let rows: Vec<Row> = exact
+        .iter()
+        .map(|row| match (row.timing, row.one_in) {
+            (None, _) => row.clone(),
+            (_, 10_000) => sampled(row.clone(), 120, 3, 0.0006),
+            _ => sampled(row.clone(), 80, 40, 0.0003),
+        })
+        .collect();
+    let table = summary_table(&rows);
+    // Of two programs, each uncertain by 0.03.
+    let within = |half: f64| format!(" ± {:.3}", half * 2f64.sqrt() / 2.0);
+    assert!(
+        table.contains(&within(0.03)) && table.contains(&within(0.06)),
+        "{table}"
+    );
+    for part in [
+        "timing sampled: 80 to 120 units a run, each of 1000 instructions behind 2000 of warm-up, one in 100000",
+        "2 of 10 points met insertions in fewer than 10 units",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let (_, html) = report(dir.path(), &rows);
+    for part in [
+        "± 0.030",
+        "Timing sampled: 80",
+        "120 units, 3 with insertions",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    let said = |name: &str, part: &str| {
+        texts(&svg(dir.path(), name))
+            .iter()
+            .any(|t| t.contains(part))
+    };
+    assert!(said("method-programs", "95% interval of sampled timing"));
+    assert!(said(
+        "method-overhead-frequency",
+        "timing sampled, overhead ±"
+    ));
+    assert!(said("method-program-alpha", "timing sampled, overhead ±"));
+    assert!(!said("method-accuracy-frequency", "sampled,"));
+
+    let csv = to_csv(&rows).unwrap();
+    let head = csv.lines().next().unwrap();
+    assert!(
+        head.ends_with("sampling_period,sampling_warm_up,sampling_unit"),
+        "{head}"
+    );
+    let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!(ends(",0.0003,80,40,100000,2000,1000"), 8);
+    assert_eq!(ends(",ok,,,,,,,"), 30, "not timed");
+
+    // Beside exact rows of the same points, those are shown, in any order.
+    for both in [
+        [&exact[..], &rows[..]].concat(),
+        [&rows[..], &exact[..]].concat(),
+    ] {
+        let lines = |rows: &[Row]| -> Vec<String> {
+            let numbers = summary_table(rows);
+            numbers
+                .lines()
+                .filter(|l| l.starts_with("hot"))
+                .map(str::to_string)
+                .collect()
+        };
+        assert_eq!(lines(&both), lines(&exact));
+    }
 }

@@ -1,6 +1,6 @@
 //! Rows made by a formula, for tests only: nothing here was measured.
 
-use hps_experiments::{AccuracyResult, ProfileKind, Row, TimingResult};
+use hps_experiments::{AccuracyResult, ProfileKind, Row, Sampled, SamplingPlan, TimingResult};
 
 /// Which points have a timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,9 +99,23 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
             instructions: 12_000_000,
             inserted_instructions: population / one_in,
             handler_instructions: population / one_in * 30,
+            sampled: None,
         }),
         failure: None,
     }
+}
+
+/// The same point with its timing sampled: this many units, a few of them with insertions.
+pub fn sampled(mut row: Row, units: u64, units_with_insertions: u64, half_width: f64) -> Row {
+    let timing = row.timing.as_mut().expect("a timed row");
+    timing.sampled = Some(Sampled {
+        plan: SamplingPlan::default(),
+        units,
+        units_with_insertions,
+        half_width,
+    });
+    row.id += "-sampled";
+    row
 }
 
 /// The same point, failed.
