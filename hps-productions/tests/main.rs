@@ -5,6 +5,7 @@
 mod collect;
 mod common;
 mod pipeline;
+mod sampled;
 mod sampling;
 mod schemes;
 mod software;

@@ -1,8 +1,6 @@
 //! Sampled timing under an editor: units begin with a collector at work, and change nothing of it.
 
-mod common;
-
-use common::{assert_equal, grid, workload};
+use crate::common::{assert_equal, grid, workload};
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
