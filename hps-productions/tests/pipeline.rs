@@ -112,6 +112,46 @@ fn only_hps_has_no_basic_overhead() {
     }
 }
 
+/// What a wrong path reads where handlers keep their data is not there, as it is not without handlers.
+#[test]
+fn wrong_paths_see_no_memory_of_handlers() {
+    for isa in Isa::ALL {
+        // The branch is taken, which is not known before the products are; the load never commits.
+        let text = match isa {
+            Isa::Riscv64 => {
+                "addi t0, zero, 1\nslli t0, t0, 33\naddi t1, zero, 3\nmul t1, t1, t1\nmul t1, t1, t1\n\
+                 mul t1, t1, t1\nmul t1, t1, t1\nbnez t1, over\nld t2, 24(t0)\nsd t2, 32(t0)\nover:\n"
+            }
+            Isa::Alpha => {
+                "lda t0, 1\nsll t0, 33, t0\nlda t1, 3\nmulq t1, t1, t1\nmulq t1, t1, t1\n\
+                 mulq t1, t1, t1\nmulq t1, t1, t1\nbne t1, over\nldq t2, 24(t0)\nstq t2, 32(t0)\nover:\n"
+            }
+        };
+        let process = || assembly(isa, &format!("{text}{}", exit(isa, 7)));
+        let mut alone = Core::new(&machine(), process());
+        assert_eq!(alone.run(u64::MAX), Stop::Exit(7));
+        // Something was fetched behind the branch.
+        assert!(alone.stats.squash_instructions > 0);
+        let never = SamplePoint::new(1, 1 << 30).unwrap();
+        let of = Collector::of(Scheme::Hps, &KINDS, never, &options()).unwrap();
+        let mut beside = core(&of, process());
+        assert_eq!(beside.run(u64::MAX), Stop::Exit(7));
+        assert_eq!(beside.stats.cycles, alone.stats.cycles);
+        assert_eq!(beside.memory_stats(), alone.memory_stats());
+        // Nor has the functional machine anything there for the program.
+        let own = assembly(
+            isa,
+            &text
+                .replace("bnez t1, over", "")
+                .replace("bne t1, over", ""),
+        );
+        let mut process = own;
+        let engine = of.install(&mut process).unwrap();
+        let stop = Machine::with_editor(process, engine).run(&mut NoProbe, 100);
+        assert!(matches!(stop, Stop::Fault(_)), "{stop:?}");
+    }
+}
+
 /// Why there is no scheme for exhaustive profiles: the framework of HPS costs nothing at their point.
 #[test]
 fn exhaustive_hps_costs_what_unconditional_productions_cost() {

@@ -16,7 +16,9 @@
 //! it computes from its program counter; [`transfer`] is where the two meet.
 
 use crate::hart::Hart;
-use crate::inst::{Inst, reg};
+use crate::inst::{Inst, OpClass, reg};
+use crate::process::layout;
+use crate::trap::TrapCause;
 
 /// What the editor decided for one dynamic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -36,6 +38,23 @@ pub struct Replacement {
     pub is_trigger: bool,
     /// It is the last one of its sequence.
     pub is_last: bool,
+}
+
+/// What an access by an instruction of the program itself ends in, if it goes where handlers and their
+/// data lie: for the program nothing is mapped there. Without this a wrong path that happens to go there
+/// would find a line, and a handler that never runs would cost time.
+#[inline]
+#[must_use]
+pub fn refused(inst: &Inst, base: u64) -> Option<TrapCause> {
+    let addr = inst.data_address(base);
+    if !inst.class.is_memory() || !layout::is_for_handlers(addr) {
+        return None;
+    }
+    Some(if inst.class == OpClass::Load {
+        TrapCause::LoadFault { addr }
+    } else {
+        TrapCause::StoreFault { addr }
+    })
 }
 
 /// Whose an instruction of a new layout is, as bits of a mask; 0: the program's.

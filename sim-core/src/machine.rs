@@ -217,6 +217,12 @@ impl<E: DecodeEditor> Machine<E> {
                 let n = self.retired.program + if in_handler { 0 } else { done };
                 hart.counters = functional_counters(n).plus(self.process.counters_before);
             }
+            if E::ENABLED
+                && !in_handler
+                && let Some(cause) = editor::refused(&inst, hart.r[inst.rs1 as usize])
+            {
+                break Event::Special(pc, inst, Outcome::Trap(cause));
+            }
             let next = pc.wrapping_add(u64::from(inst.len));
             let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
                 Outcome::Next => (next, false),
@@ -283,7 +289,10 @@ impl<E: DecodeEditor> Machine<E> {
             let here = DisePc::new(production, index);
             let hart = &mut self.process.hart;
             let addr = r.inst.data_address(hart.r[r.inst.rs1 as usize]);
-            let outcome = exec::execute(hart, &mut self.process.mem, &r.inst, pc);
+            let outcome = match editor::refused(&r.inst, hart.r[usize::from(r.inst.rs1)]) {
+                Some(cause) if r.is_trigger => Outcome::Trap(cause),
+                _ => exec::execute(hart, &mut self.process.mem, &r.inst, pc),
+            };
             let (target, taken) = match outcome {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) => (target, true),

@@ -211,6 +211,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if d.inst.class == OpClass::Csr {
             self.process.hart.counters = self.guest_counters();
         }
+        if E::ENABLED
+            && d.has(flag::PROGRAM)
+            && let base = self.process.hart.r[d.inst.rs1 as usize]
+            && let Some(cause) = editor::refused(&d.inst, base)
+        {
+            return self.trapped(slot, cause);
+        }
         let mut bus = SpeculativeBus {
             mem: &mut self.process.mem,
             stores: &mut self.stores,

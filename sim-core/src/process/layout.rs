@@ -39,6 +39,13 @@ pub const STACK_BYTES: u64 = 8 << 20;
 /// Arguments and environment may take this much of the stack, as under Linux.
 pub const MAX_ARGUMENT_BYTES: u64 = STACK_BYTES / 4;
 
+/// Handlers and their data may lie here.
+#[inline]
+#[must_use]
+pub const fn is_for_handlers(addr: u64) -> bool {
+    addr.wrapping_sub(HANDLER_BASE) < HANDLER_END - HANDLER_BASE
+}
+
 /// The guest itself may map, unmap and protect this range.
 #[must_use]
 pub const fn is_guest_range(addr: u64, len: u64) -> bool {
