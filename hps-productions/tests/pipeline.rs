@@ -139,13 +139,12 @@ fn wrong_paths_see_no_memory_of_handlers() {
         assert_eq!(beside.stats.cycles, alone.stats.cycles);
         assert_eq!(beside.memory_stats(), alone.memory_stats());
         // Nor has the functional machine anything there for the program.
-        let own = assembly(
+        let mut process = assembly(
             isa,
             &text
                 .replace("bnez t1, over", "")
                 .replace("bne t1, over", ""),
         );
-        let mut process = own;
         let engine = of.install(&mut process).unwrap();
         let stop = Machine::with_editor(process, engine).run(&mut NoProbe, 100);
         assert!(matches!(stop, Stop::Fault(_)), "{stop:?}");

@@ -313,6 +313,7 @@ impl Overhead {
             points: points.map(|(column, pace)| column.point(*pace)).collect(),
         })
     }
+
     /// Only the built-in program can be run for as long as it takes.
     fn change_cycles(&self, placement: &Placement) -> Result<Option<Estimate>, ShimError> {
         let Observed::Loop { steps, .. } = self.observed else {

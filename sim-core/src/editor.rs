@@ -40,13 +40,12 @@ pub struct Replacement {
     pub is_last: bool,
 }
 
-/// What an access by an instruction of the program itself ends in, if it goes where handlers and their
+/// What an access to `addr` by an instruction of the program itself ends in, if it goes where handlers and their
 /// data lie: for the program nothing is mapped there. Without this a wrong path that happens to go there
 /// would find a line, and a handler that never runs would cost time.
 #[inline]
 #[must_use]
-pub fn refused(inst: &Inst, base: u64) -> Option<TrapCause> {
-    let addr = inst.data_address(base);
+pub fn refused(inst: &Inst, addr: u64) -> Option<TrapCause> {
     if !inst.class.is_memory() || !layout::is_for_handlers(addr) {
         return None;
     }

@@ -219,7 +219,9 @@ impl<E: DecodeEditor> Machine<E> {
             }
             if E::ENABLED
                 && !in_handler
-                && let Some(cause) = editor::refused(&inst, hart.r[inst.rs1 as usize])
+                && inst.class.is_memory()
+                && let addr = inst.data_address(hart.r[inst.rs1 as usize])
+                && let Some(cause) = editor::refused(&inst, addr)
             {
                 break Event::Special(pc, inst, Outcome::Trap(cause));
             }
@@ -289,7 +291,7 @@ impl<E: DecodeEditor> Machine<E> {
             let here = DisePc::new(production, index);
             let hart = &mut self.process.hart;
             let addr = r.inst.data_address(hart.r[r.inst.rs1 as usize]);
-            let outcome = match editor::refused(&r.inst, hart.r[usize::from(r.inst.rs1)]) {
+            let outcome = match editor::refused(&r.inst, addr) {
                 Some(cause) if r.is_trigger => Outcome::Trap(cause),
                 _ => exec::execute(hart, &mut self.process.mem, &r.inst, pc),
             };

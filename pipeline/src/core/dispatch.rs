@@ -213,8 +213,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if E::ENABLED
             && d.has(flag::PROGRAM)
-            && let base = self.process.hart.r[d.inst.rs1 as usize]
-            && let Some(cause) = editor::refused(&d.inst, base)
+            && let Some(cause) = editor::refused(&d.inst, self.rob.at(slot).addr)
         {
             return self.trapped(slot, cause);
         }
