@@ -4,7 +4,7 @@
 mod guest;
 
 use guest::{assembled, captured, in_parallel, machine, mostly_riscv, outcome, title, workload};
-use hps_experiments::Interval;
+use hps_experiments::cycles_per_instruction;
 use hps_pipeline::core::Core;
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::image::Isa;
@@ -53,7 +53,7 @@ fn programs_run_as_ever_and_the_ipc_is_near() {
         // A unit begins and ends in the middle of a cycle.
         assert!(slots.abs_diff(4 * cycles) <= 8 * units, "{name}");
 
-        let cpi = Interval::of_mean(samples.unit_cycles.iter().map(|&c| c as f64 / 1000.0));
+        let cpi = cycles_per_instruction(&PLAN, samples, instructions);
         let wanted = exact.stats.cycles as f64 / instructions as f64;
         let error = cpi.mean / wanted - 1.0;
         assert!(error.abs() < 0.06, "{name}: {error}");

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// Values that a regression wants for each number that it rests on.
+const PER_NUMBER: usize = 10;
+
 /// A timed unit with and without a collector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedUnit {
@@ -34,6 +37,53 @@ impl Interval {
             t.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt()
         });
         Interval { mean, half_width }
+    }
+
+    /// Of the mean of `values`, independent ones out of a whole, beside each of which `known` numbers stand whose
+    /// means over the whole are `means`: the regression estimate (Cochran, Sampling Techniques, chapter 7). What the
+    /// numbers explain of the values is no uncertainty. With fewer than 10 values for each number it is
+    /// [`of_mean`](Self::of_mean): a regression on few values flatters itself.
+    #[must_use]
+    pub fn of_regression<const K: usize>(
+        values: &[f64],
+        known: &[[f64; K]],
+        means: [f64; K],
+    ) -> Interval {
+        let count = values.len() as f64;
+        if values.len() < PER_NUMBER * K || values.len() != known.len() {
+            return Interval::of_mean(values.iter().copied());
+        }
+        let mean = values.iter().sum::<f64>() / count;
+        let centre: [f64; K] =
+            std::array::from_fn(|i| known.iter().map(|x| x[i]).sum::<f64>() / count);
+        let apart = |x: &[f64; K]| -> [f64; K] { std::array::from_fn(|i| x[i] - centre[i]) };
+        let mut squares = [[0.0; K]; K];
+        let mut products = [0.0; K];
+        for (value, x) in values.iter().zip(known) {
+            let x = apart(x);
+            for i in 0..K {
+                products[i] += x[i] * (value - mean);
+                for j in 0..K {
+                    squares[i][j] += x[i] * x[j];
+                }
+            }
+        }
+        let ahead = apart(&means);
+        let (slopes, used) = solve(squares, products);
+        let (leverages, _) = solve(squares, ahead);
+        let dot = |a: &[f64; K], b: &[f64; K]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let residuals = values
+            .iter()
+            .zip(known)
+            .map(|(value, x)| value - mean - dot(&slopes, &apart(x)));
+        let freedom = count - 1.0 - used as f64;
+        let variance = residuals.map(|r| r * r).sum::<f64>() / freedom;
+        let spread = (variance * (1.0 / count + dot(&leverages, &ahead))).sqrt();
+        Interval {
+            mean: mean + dot(&slopes, &ahead),
+            half_width: StudentsT::new(0.0, 1.0, freedom)
+                .map_or(f64::INFINITY, |t| t.inverse_cdf(0.975) * spread),
+        }
     }
 
     /// Of `Σcost / Σbase` over a whole of which `units` are a part and whose mean `extra` is known: the
@@ -79,6 +129,38 @@ impl Interval {
     }
 }
 
+/// Solves the normal equations of a regression by elimination, and says for how many numbers: one that follows from
+/// those before it, or never changes, gets the slope 0.
+fn solve<const K: usize>(mut squares: [[f64; K]; K], mut products: [f64; K]) -> ([f64; K], usize) {
+    const FOLLOWS: f64 = 1e-9;
+    let whole: [f64; K] = std::array::from_fn(|i| squares[i][i]);
+    let mut used = [false; K];
+    for i in 0..K {
+        used[i] = squares[i][i] > FOLLOWS * whole[i];
+        if !used[i] {
+            continue;
+        }
+        for j in (0..K).filter(|&j| j != i) {
+            let factor = squares[j][i] / squares[i][i];
+            for k in 0..K {
+                squares[j][k] -= factor * squares[i][k];
+            }
+            products[j] -= factor * products[i];
+        }
+    }
+    let slope = |i: usize| {
+        if used[i] {
+            products[i] / squares[i][i]
+        } else {
+            0.0
+        }
+    };
+    (
+        std::array::from_fn(slope),
+        used.iter().filter(|&&used| used).count(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +196,63 @@ mod tests {
         let interval = Interval::of_overhead(&units, 2.5);
         assert!((interval.mean - 3.0 * 2.5 / 100.0).abs() < 1e-12);
         assert!(interval.half_width < 1e-9, "{interval:?}");
+    }
+
+    #[test]
+    fn what_is_known_of_the_whole_is_no_uncertainty() {
+        // value = 2 + 3a - b, of units whose a and b are not those of the whole. The third number never changes, the
+        // fourth follows from the first.
+        let known: Vec<[f64; 4]> = (0..60)
+            .map(|i| {
+                let (a, b) = (f64::from(i % 7), f64::from(i * i % 11));
+                [a, b, 5.0, 2.0 * a + 1.0]
+            })
+            .collect();
+        let values: Vec<f64> = known.iter().map(|x| 2.0 + 3.0 * x[0] - x[1]).collect();
+        let interval = Interval::of_regression(&values, &known, [10.0, 1.0, 5.0, 21.0]);
+        assert!((interval.mean - 31.0).abs() < 1e-9, "{interval:?}");
+        assert!(interval.half_width < 1e-6, "{interval:?}");
+    }
+
+    #[test]
+    fn numbers_that_say_nothing_leave_the_mean() {
+        let values: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 50)).collect();
+        let known = vec![[4.0]; 50];
+        let regression = Interval::of_regression(&values, &known, [4.0]);
+        let mean = Interval::of_mean(values.iter().copied());
+        assert_eq!(regression, mean);
+        // Too few for a regression.
+        let few = Interval::of_regression(&values[..9], &known[..9], [4.0]);
+        assert_eq!(few, Interval::of_mean(values[..9].iter().copied()));
+    }
+
+    /// Noise that is the same in every run (SplitMix64), in -1..1.
+    fn noise(seed: u64) -> f64 {
+        let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    #[test]
+    fn intervals_of_regressions_hold_the_mean_as_often_as_they_say() {
+        // 400 samples of 100 from a whole whose value is 4x + noise, x in -1..1, so that both means are 0.
+        let mut held = 0;
+        let (mut wide, mut narrow) = (0.0, 0.0);
+        for sample in 0..400_u64 {
+            let x = |i: u64| noise(sample * 1000 + 2 * i);
+            let known: Vec<[f64; 1]> = (0..100).map(|i| [x(i)]).collect();
+            let values: Vec<f64> = (0..100)
+                .map(|i| 4.0 * x(i) + noise(sample * 1000 + 2 * i + 1))
+                .collect();
+            let regression = Interval::of_regression(&values, &known, [0.0]);
+            held += u32::from(regression.contains(0.0));
+            narrow += regression.half_width;
+            wide += Interval::of_mean(values.iter().copied()).half_width;
+        }
+        // 95% of 400 is 380, with a standard deviation of 4.4.
+        assert!((365..=395).contains(&held), "{held} of 400");
+        assert!(narrow * 3.5 < wide, "{narrow} and {wide}");
     }
 
     #[test]

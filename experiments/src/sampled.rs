@@ -7,7 +7,8 @@
 //! whole run is known exactly, from the functional machine, so that the cost is taken by regression on it.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::sampled::{SampledRun, SamplingPlan};
+use hps_pipeline::core::WARM_EVENTS;
+use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
 use hps_productions::Collector;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::RetiredCounts;
@@ -18,12 +19,33 @@ use crate::plan::{Plan, Point, Program};
 use crate::row::{Sampled, TimingResult};
 use crate::timed::{check_end, collector, guarded, start};
 
+/// Cycles an instruction of a whole run of so many instructions, by sampled timing. How often branches are
+/// mispredicted and caches miss is known for the whole run from functional warming, and makes most of what units
+/// differ in: so this is their regression on it, with what is left as its uncertainty.
+#[must_use]
+pub fn cycles_per_instruction(
+    plan: &SamplingPlan,
+    samples: &Samples,
+    instructions: u64,
+) -> Interval {
+    let rates = |events: &[u64; WARM_EVENTS], instructions: u64| {
+        events.map(|count| count as f64 / instructions as f64)
+    };
+    let cycles = samples.unit_cycles.iter();
+    let cycles: Vec<f64> = cycles.map(|&c| c as f64 / plan.unit as f64).collect();
+    let known = samples.unit_events.iter();
+    let known: Vec<_> = known.map(|events| rates(events, plan.unit)).collect();
+    Interval::of_regression(&cycles, &known, rates(&samples.events, instructions))
+}
+
 /// What sampled timing of a whole run gave.
 #[derive(Clone, Debug)]
 pub struct Units {
     plan: SamplingPlan,
     /// Cycles of each unit.
     cycles: Vec<u64>,
+    /// Cycles an instruction, estimated.
+    cpi: Interval,
     /// Instructions that DISE put into each.
     inserted: Vec<u64>,
     /// Of the whole run, exactly.
@@ -95,6 +117,7 @@ impl Units {
         let (process, samples) = run.finish();
         let units = Units {
             plan,
+            cpi: cycles_per_instruction(&plan, &samples, retired.program),
             cycles: samples.unit_cycles,
             inserted: samples.unit_inserted,
             retired,
@@ -111,9 +134,7 @@ impl Units {
 
     /// Cycles of the whole run, estimated.
     fn estimate(&self) -> f64 {
-        let sampled = self.cycles.len() as f64 * self.plan.unit as f64;
-        let cycles: u64 = self.cycles.iter().sum();
-        cycles as f64 * (self.retired.program as f64 / sampled)
+        self.cpi.mean * self.retired.program as f64
     }
 }
 
@@ -267,6 +288,7 @@ mod tests {
         Units {
             plan: PLAN,
             cycles: cycles.to_vec(),
+            cpi: Interval::of_mean(cycles.iter().map(|&c| c as f64 / PLAN.unit as f64)),
             inserted: vec![0; cycles.len()],
             retired: RetiredCounts {
                 program,

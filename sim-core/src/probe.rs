@@ -5,7 +5,7 @@
 //! change the machine.
 
 use crate::ids::DisePc;
-use crate::inst::Inst;
+use crate::inst::{Inst, OpClass};
 
 /// One retired instruction.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,15 @@ pub trait Probe {
     #[inline]
     fn retired(&mut self, event: &Retired<'_>) {
         let _ = event;
+    }
+
+    /// What [`Probe::memory`] would do for a reference of this class, if that takes no more than a
+    /// few instructions and no call: true if it is done, false if [`Probe::memory`] has to be asked.
+    /// Fast machines ask here first, since a call costs them the saving of registers.
+    #[inline(always)]
+    fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
+        let _ = (class, addr);
+        false
     }
 
     /// A load, store or atomic of the program and its effective address, in order.
@@ -109,6 +118,10 @@ impl<P: Probe> Probe for &mut P {
     #[inline]
     fn retired(&mut self, event: &Retired<'_>) {
         (**self).retired(event);
+    }
+    #[inline(always)]
+    fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
+        (**self).memory_quickly(class, addr)
     }
     #[inline]
     fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {

@@ -39,7 +39,7 @@ pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use slotting::Pipe;
 pub use stats::CoreStats;
 pub(crate) use warming::WarmEdited;
-pub use warming::{Learned, Warm};
+pub use warming::{Learned, WARM_EVENTS, Warm, WarmEvents};
 
 use hps_sim_core::code::{CodeCache, HandlerLink};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -192,13 +192,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// A core with a decode-stage editor and a probe.
     #[must_use]
     pub fn with(config: &MachineConfig, process: Process, editor: E, probe: P) -> Self {
+        let code = CodeCache::new(process.image.isa);
+        Core::with_code(config, process, editor, probe, code)
+    }
+
+    /// The same with code decoded before, if it still holds.
+    fn with_code(
+        config: &MachineConfig,
+        process: Process,
+        editor: E,
+        probe: P,
+        mut code: CodeCache,
+    ) -> Self {
         let params = Params::new(config, editor.extra_decode_stages());
         let rob = Rob::new(params.rob_entries as usize);
         let slots = rob.slots();
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
         let fetch = FetchState::at(process.hart.pc);
         let branches = BranchUnit::new(&config.branch);
-        let mut code = CodeCache::new(process.image.isa);
         code.sync(&process.mem, &editor);
         Core {
             editor,

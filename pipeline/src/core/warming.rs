@@ -18,21 +18,26 @@ use crate::predict::{BranchUnit, Lateness};
 /// control has come there by other means than a transfer: a signal, or its end.
 const MAX_STRAIGHT_LINES: u64 = 1024;
 
+/// How many kinds of [`WarmEvents`] there are.
+pub const WARM_EVENTS: usize = 5;
+
+/// Events that functional warming has met, which time depends on: mispredicted branches, misses of the
+/// instruction cache, of the data cache, of the level 2 cache, and of the TLB for data. In a core they are about as many.
+pub type WarmEvents = [u64; WARM_EVENTS];
+
 /// The caches, TLBs and predictors of a core, as a probe of a functional machine that keeps them warm.
 pub struct Warm {
     memory: MemorySystem,
     branches: BranchUnit,
+    mispredicts: u64,
     /// Not warmed, but learned from cores.
     memdep: MemoryDependence,
-    /// log2 of the bytes in a line of the instruction cache, and of the data cache.
+    /// log2 of the bytes in a line of the instruction cache.
     line_shift: u32,
-    data_shift: u32,
     /// The first instruction behind the last transfer.
     from: u64,
     /// The line that was fetched last.
     line: u64,
-    /// The line that was accessed last, and whether it was written.
-    data_line: (u64, bool),
 }
 
 /// What a program does to a core that functional warming cannot know, since it comes of time.
@@ -52,12 +57,18 @@ impl Warm {
             from: pc,
             line: u64::MAX,
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
-            data_shift: memory.data_line_shift(),
-            data_line: (u64::MAX, false),
             branches: BranchUnit::new(&config.branch),
+            mispredicts: 0,
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
             memory,
         }
+    }
+
+    /// Events since the program began.
+    #[must_use]
+    pub fn events(&self) -> WarmEvents {
+        let [l1i, l1d, l2, dtlb] = self.memory.warmed();
+        [self.mispredicts, l1i, l1d, l2, dtlb]
     }
 
     /// Everything up to `pc`, where the program is, has been executed, and nothing is in flight.
@@ -76,12 +87,16 @@ impl Warm {
     }
 
     /// Fetches the lines from the first instruction behind the last transfer to `pc`.
-    #[inline]
+    #[inline(always)]
     fn fetch_to(&mut self, pc: u64) {
         let (first, last) = (self.from >> self.line_shift, pc >> self.line_shift);
-        if first == last && last == self.line {
-            return;
+        if first != last || last != self.line {
+            self.fetch_lines(first, last);
         }
+    }
+
+    #[inline(never)]
+    fn fetch_lines(&mut self, first: u64, last: u64) {
         for line in first.max(last.saturating_sub(MAX_STRAIGHT_LINES))..=last {
             if line != self.line {
                 self.line = line;
@@ -99,10 +114,20 @@ impl Warm {
             self.line = line;
             self.memory.warm_fetch(line << self.line_shift);
         }
-        if let Some(kind) = branch_kind(inst.class) {
+        self.branch(pc, inst, target, taken);
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        let right = if inst.class == OpClass::Branch {
+            self.branches.warm_conditional(pc, taken, target)
+        } else if let Some(kind) = branch_kind(inst.class) {
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
-            self.branches.warm(pc, kind, taken, target, fallthrough);
-        }
+            self.branches.warm_transfer(pc, kind, target, fallthrough)
+        } else {
+            true
+        };
+        self.mispredicts += u64::from(!right);
     }
 }
 
@@ -110,30 +135,21 @@ impl Probe for Warm {
     const WANTS_MEMORY: bool = true;
     const WANTS_CONTROL: bool = true;
 
-    #[inline]
-    fn memory(&mut self, _pc: u64, inst: &Inst, addr: u64) {
-        let is_load = inst.class == OpClass::Load;
-        let line = addr >> self.data_shift;
-        if line == self.data_line.0 && (is_load || self.data_line.1) {
-            return;
-        }
-        self.data_line = (line, !is_load);
-        // Of the few accesses that cross a line only the first one is warmed.
-        if is_load {
-            self.memory.warm_load(addr, 1);
-        } else {
-            self.memory.warm_store(addr, 1);
-        }
+    #[inline(always)]
+    fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
+        self.memory.warm_newest(addr, class != OpClass::Load)
     }
 
     #[inline]
+    fn memory(&mut self, _pc: u64, inst: &Inst, addr: u64) {
+        self.memory.warm_data(addr, inst.class != OpClass::Load);
+    }
+
+    #[inline(never)]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         self.fetch_to(pc);
-        if let Some(kind) = branch_kind(inst.class) {
-            let fallthrough = pc.wrapping_add(u64::from(inst.len));
-            self.branches.warm(pc, kind, taken, target, fallthrough);
-        }
         self.from = target;
+        self.branch(pc, inst, target, taken);
     }
 }
 
@@ -192,15 +208,16 @@ impl<E: DecodeEditor> Core<E, NoProbe> {
         warm: &Warm,
         keep_code: bool,
     ) -> Self {
-        let mut core = Core::with(config, self.process, editor, NoProbe);
+        // The cache of decoded code is kept in any case: it is too large to be made for each unit.
+        let mut code = self.code;
+        if !keep_code {
+            code.clear();
+        }
+        let mut core = Core::with_code(config, self.process, editor, NoProbe, code);
         core.memory = warm.memory.clone();
         core.branches = warm.branches.clone();
         core.branches.watch();
         core.memdep = warm.memdep.clone();
-        if keep_code {
-            core.code = self.code;
-            core.code.sync(&core.process.mem, &core.editor);
-        }
         core
     }
 

@@ -66,6 +66,8 @@ pub(super) struct Lower {
     pub l1_l2_bus: Bus,
     pub memory_bus: Bus,
     pub stats: CacheStats,
+    /// Misses of accesses that took no time.
+    pub warmed: u64,
 }
 
 /// Sets of a cache.
@@ -97,6 +99,7 @@ impl Lower {
                 config.memory_bus.cycles_per_beat,
             ),
             stats: CacheStats::default(),
+            warmed: 0,
         }
     }
 
@@ -268,6 +271,7 @@ impl Lower {
         } else if !self.tags.access(line, write)
             && let Some(way) = self.tags.choose(line, |_| false)
         {
+            self.warmed += 1;
             if let Some(l3) = &mut self.l3 {
                 l3.warm(line, false);
             }

@@ -127,6 +127,8 @@ struct Level1 {
     port_cycle: u64,
     ports_taken: u32,
     stats: CacheStats,
+    /// Misses of accesses that took no time.
+    warmed: u64,
 }
 
 impl Level1 {
@@ -144,6 +146,7 @@ impl Level1 {
             port_cycle: u64::MAX,
             ports_taken: 0,
             stats: CacheStats::default(),
+            warmed: 0,
         }
     }
 
@@ -277,11 +280,19 @@ impl Level1 {
         }
     }
 
+    /// An access that takes no time.
+    #[inline]
     fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
-        if self.tags.access(line, write) {
-            return;
+        if !self.tags.access(line, write) {
+            self.warm_miss(lower, addr, write);
         }
+    }
+
+    #[inline(never)]
+    fn warm_miss(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+        let line = addr >> self.line_shift;
+        self.warmed += 1;
         lower.warm(addr, false);
         if let Some(way) = self.tags.choose(line, |_| false)
             && let Some(victim) = self.tags.fill(line, way, write)
@@ -449,35 +460,46 @@ impl MemorySystem {
     }
 
     /// A fetch that takes no time and counts nothing: functional warming.
+    #[inline]
     pub fn warm_fetch(&mut self, addr: u64) {
+        if self.itlb.is_newest(addr) && self.l1i.tags.is_newest(addr >> self.l1i.line_shift) {
+            return;
+        }
         self.itlb.warm(addr, &mut self.l2_tlb);
         self.l1i.warm(&mut self.lower, addr, false);
     }
 
-    /// A load that takes no time and counts nothing: functional warming.
-    pub fn warm_load(&mut self, addr: u64, size: u8) {
-        self.warm_data(addr, size, false);
-    }
-
-    /// A store that takes no time and counts nothing: functional warming.
-    pub fn warm_store(&mut self, addr: u64, size: u8) {
-        self.warm_data(addr, size, true);
-    }
-
-    fn warm_data(&mut self, addr: u64, size: u8, write: bool) {
+    /// An access to data that takes no time and counts nothing: functional warming. Of those that
+    /// cross a line only the first one is warmed.
+    pub fn warm_data(&mut self, addr: u64, write: bool) {
+        self.dtlb.warm(addr, &mut self.l2_tlb);
         if write && self.lower.write_buffer.is_some() {
-            self.dtlb.warm(addr, &mut self.l2_tlb);
             self.l1d.tags.access(addr >> self.l1d.line_shift, false);
             self.lower.warm(addr, true);
-            return;
+        } else {
+            self.l1d.warm(&mut self.lower, addr, write);
         }
-        self.dtlb.warm(addr, &mut self.l2_tlb);
-        self.l1d.warm(&mut self.lower, addr, write);
-        if self.l1d.crosses(addr, size) {
-            let next = self.l1d.next_line(addr);
-            self.dtlb.warm(next, &mut self.l2_tlb);
-            self.l1d.warm(&mut self.lower, next, write);
-        }
+    }
+
+    /// [`warm_data`](Self::warm_data) of a page and a line that are the newest of their sets, of
+    /// which only the line may change; false if they are not: then nothing has.
+    #[inline(always)]
+    pub fn warm_newest(&mut self, addr: u64, write: bool) -> bool {
+        self.dtlb.is_newest(addr)
+            && !(write && self.lower.write_buffer.is_some())
+            && (self.l1d.tags).use_newest(addr >> self.l1d.line_shift, write)
+    }
+
+    /// Misses of accesses that took no time: of the instruction cache, the data cache, the level 2 cache and
+    /// the TLB for data.
+    #[must_use]
+    pub fn warmed(&self) -> [u64; 4] {
+        [
+            self.l1i.warmed,
+            self.l1d.warmed,
+            self.lower.warmed,
+            self.dtlb.warmed,
+        ]
     }
 
     /// Everything counted so far.

@@ -63,6 +63,13 @@ impl Tags {
         self.way_of(line).is_some()
     }
 
+    /// Whether a line is the newest of its set, with LRU.
+    #[inline(always)]
+    pub fn is_newest(&self, line: u64) -> bool {
+        let slot = self.slots[self.set_of(line) * self.ways];
+        self.replacement == Replacement::Lru && slot & !DIRTY == (line << LINE_SHIFT) | VALID
+    }
+
     /// Uses a line if it is the newest of its set, with LRU. False if not: nothing has changed.
     #[inline(always)]
     pub fn use_newest(&mut self, line: u64, write: bool) -> bool {

@@ -56,6 +56,8 @@ pub(super) struct Tlb {
     /// No walk is under way from this cycle on.
     quiet_from: u64,
     pub stats: TlbStats,
+    /// Misses of accesses that took no time.
+    pub warmed: u64,
 }
 
 fn tags(entries: u32, ways: u32) -> Tags {
@@ -80,6 +82,7 @@ impl Tlb {
             walks: [(0, 0); MAX_WALKS],
             quiet_from: 0,
             stats: TlbStats::default(),
+            warmed: 0,
         }
     }
 
@@ -145,10 +148,18 @@ impl Tlb {
         }
     }
 
+    /// Whether a page is the newest of its set, so that using it changes nothing.
+    #[inline(always)]
+    pub fn is_newest(&self, addr: u64) -> bool {
+        self.tags.is_newest(addr >> self.page_shift)
+    }
+
     /// Brings a page in without time or events.
+    #[inline]
     pub fn warm(&mut self, addr: u64, next: &mut L2Tlb) {
         let page = addr >> self.page_shift;
         if page != self.last_page && !hit_or_bring(&mut self.tags, page) {
+            self.warmed += 1;
             next.access(page);
         }
         self.last_page = page;

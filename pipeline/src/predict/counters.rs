@@ -22,16 +22,15 @@ impl Counters {
         self.values[index & (self.values.len() - 1)] > self.max / 2
     }
 
-    /// One step towards the outcome.
+    /// One step towards the outcome. Whether it said taken before.
     #[inline]
-    pub fn train(&mut self, index: usize, taken: bool) {
+    pub fn train(&mut self, index: usize, taken: bool) -> bool {
         let index = index & (self.values.len() - 1);
         let value = &mut self.values[index];
-        *value = if taken {
-            (*value + 1).min(self.max)
-        } else {
-            value.saturating_sub(1)
-        };
+        let before = *value;
+        // Without a branch: outcomes are what is hard to predict, on the host too.
+        *value = before + u8::from(taken & (before < self.max)) - u8::from(!taken & (before > 0));
+        before > self.max / 2
     }
 }
 

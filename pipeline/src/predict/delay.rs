@@ -26,7 +26,7 @@ pub(super) struct Delay {
     /// Branches in flight.
     in_flight: Box<[u8]>,
     /// Slots of the branches in flight and when they commit, the oldest first.
-    queue: Box<[(u16, u32)]>,
+    queue: Box<[(u16, u32); IN_FLIGHT]>,
     head: u32,
     tail: u32,
 }
@@ -54,7 +54,7 @@ impl Delay {
             watching: false,
             cursor: vec![0; slots].into_boxed_slice(),
             in_flight: vec![0; slots].into_boxed_slice(),
-            queue: vec![(0, 0); IN_FLIGHT].into_boxed_slice(),
+            queue: Box::new([(0, 0); IN_FLIGHT]),
             head: 0,
             tail: 0,
         }

@@ -214,42 +214,72 @@ impl BranchUnit {
     /// Teaches the outcome of a branch at its commit: in program order, right path only. `target`
     /// is the address of the next instruction.
     pub fn train(&mut self, cp: &Checkpoint, pc: u64, kind: BranchKind, taken: bool, target: u64) {
-        match kind {
-            BranchKind::Conditional => self.train_direction(cp, pc, taken),
-            BranchKind::IndirectJump | BranchKind::IndirectCall => {
-                if let Some(cache) = &mut self.indirect {
-                    cache.train(pc, cp.history.path, target);
-                }
-            }
-            BranchKind::Return if !self.ras.exists() => {
-                if let Some(cache) = &mut self.indirect {
-                    cache.train(pc, cp.history.path, target);
-                }
-            }
-            BranchKind::Jump | BranchKind::Call | BranchKind::Return => {}
+        if kind == BranchKind::Conditional {
+            self.train_direction(cp, pc, taken);
+        }
+        self.train_target(pc, kind, taken, target, cp.history.path);
+    }
+
+    /// `path`: the history of targets before the branch.
+    #[inline]
+    fn train_target(&mut self, pc: u64, kind: BranchKind, taken: bool, target: u64, path: u32) {
+        let indirect = match kind {
+            BranchKind::IndirectJump | BranchKind::IndirectCall => true,
+            BranchKind::Return => !self.ras.exists(),
+            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => false,
+        };
+        if indirect && let Some(cache) = &mut self.indirect {
+            cache.train(pc, path, target);
         }
         if taken {
             self.btb.train(pc, target);
         }
     }
 
-    /// A branch that takes no time: tables and histories as after its prediction and its commit.
+    /// A conditional branch that takes no time: tables and histories as after its prediction and its
+    /// commit. Whether it would have been predicted right.
     #[inline]
-    pub fn warm(&mut self, pc: u64, kind: BranchKind, taken: bool, target: u64, fallthrough: u64) {
-        if let (BranchKind::Conditional, Direction::Tournament(p)) = (kind, &mut self.direction) {
-            p.warm(pc, self.history.state.global, taken);
-            if taken {
-                self.btb.train(pc, target);
-            }
+    pub fn warm_conditional(&mut self, pc: u64, taken: bool, target: u64) -> bool {
+        let right = if let Direction::Tournament(p) = &mut self.direction {
+            p.warm(pc, self.history.state.global, taken)
         } else {
-            let mut cp = Checkpoint::default();
-            self.checkpoint(&mut cp);
-            if kind == BranchKind::Conditional {
-                self.predict_direction(pc, &mut cp);
-            }
-            self.train(&cp, pc, kind, taken, target);
+            self.warm_direction(pc, taken)
+        };
+        if taken {
+            self.btb.train(pc, target);
         }
-        self.advance(kind, taken, target, fallthrough);
+        self.history.push_direction(taken);
+        right
+    }
+
+    /// A predictor that learns at once what it has predicted.
+    #[inline(never)]
+    fn warm_direction(&mut self, pc: u64, taken: bool) -> bool {
+        let mut cp = Checkpoint::default();
+        self.checkpoint(&mut cp);
+        let predicted = self.predict_direction(pc, &mut cp);
+        self.train_direction(&cp, pc, taken);
+        predicted == taken
+    }
+
+    /// The same of any other branch, which is always taken.
+    pub fn warm_transfer(
+        &mut self,
+        pc: u64,
+        kind: BranchKind,
+        target: u64,
+        fallthrough: u64,
+    ) -> bool {
+        let predicted = match kind {
+            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => target,
+            BranchKind::Return if self.ras.exists() => self.ras.peek(),
+            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
+                self.predict_target(pc).unwrap_or(0)
+            }
+        };
+        self.train_target(pc, kind, true, target, self.history.state.path);
+        self.advance(kind, true, target, fallthrough);
+        predicted == target
     }
 
     /// Nothing that was warmed is in flight any more.
@@ -329,6 +359,11 @@ impl BranchUnit {
     #[inline]
     fn predict_indirect(&self, pc: u64) -> Option<u64> {
         self.indirect.as_ref()?.lookup(pc, self.history.state.path)
+    }
+
+    /// Of an indirect branch that is no return from the stack.
+    fn predict_target(&self, pc: u64) -> Option<u64> {
+        self.predict_indirect(pc).or_else(|| self.btb.lookup(pc))
     }
 
     /// Moves histories and return address stack past a branch.

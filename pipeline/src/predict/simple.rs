@@ -135,38 +135,37 @@ impl Tournament {
         if prediction.taken == taken {
             self.delay.observe(slot, branches);
         }
-        self.learn(global, prediction.local_history, taken);
+        let _ = self.learn(global, prediction.local_history, taken);
         let known = &mut self.local_histories[slot];
         *known = (*known << 1) | u32::from(taken);
     }
 
-    fn learn(&mut self, global: u64, local_history: u16, taken: bool) {
+    /// Teaches the counters. What they would have predicted.
+    #[inline(always)]
+    fn learn(&mut self, global: u64, local_history: u16, taken: bool) -> bool {
         let history = global as usize;
-        let local_taken = self.local.taken(usize::from(local_history));
-        let global_taken = self.global.taken(history);
+        let by_global = self.chooser.taken(history);
+        let local_taken = self.local.train(usize::from(local_history), taken);
+        let global_taken = self.global.train(history, taken);
         if local_taken != global_taken {
             self.chooser.train(history, global_taken == taken);
         }
-        self.local.train(usize::from(local_history), taken);
-        self.global.train(history, taken);
+        if by_global { global_taken } else { local_taken }
     }
 
     /// A branch that takes no time. In a core its local history would lack the outcomes of those
     /// branches that had been predicted and had not committed, and the counters are taught for
-    /// histories of that kind: so they lack here, as far as it can be known, which.
-    pub fn warm(&mut self, pc: u64, global: u64, taken: bool) {
+    /// histories of that kind: so they lack here, as far as it can be known, which. Whether it is
+    /// predicted right.
+    #[inline]
+    pub fn warm(&mut self, pc: u64, global: u64, taken: bool) -> bool {
         let slot = pc_index(pc, self.local_index_bits);
         let known = self.local_histories[slot];
         let lacking = self.delay.lacking(slot).min(32 - self.local_history_bits);
         let local_history = ((known >> lacking) & self.local_mask) as u16;
-        let history = global as usize;
-        let predicted = if self.chooser.taken(history) {
-            self.global.taken(history)
-        } else {
-            self.local.taken(usize::from(local_history))
-        };
-        self.learn(global, local_history, taken);
+        let predicted = self.learn(global, local_history, taken);
         self.local_histories[slot] = (known << 1) | u32::from(taken);
         self.delay.pass(slot, predicted == taken);
+        predicted == taken
     }
 }

@@ -9,14 +9,19 @@ const VALID: u32 = 1 << 31;
 /// wrong path leaves no trace.
 #[derive(Clone, Debug)]
 pub(super) struct Btb {
-    tags: Box<[u32]>,
-    targets: Box<[u64]>,
-    ages: Box<[u8]>,
+    /// The ways of a set lie in order of use, the newest first.
+    entries: Box<[Entry]>,
     ways: usize,
     set_bits: u32,
     tag_mask: u32,
     /// There is none: it learns nothing, and so knows nothing.
     absent: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    target: u64,
+    tag: u32,
 }
 
 impl Btb {
@@ -28,9 +33,7 @@ impl Btb {
             (config.entries as usize, config.ways as usize)
         };
         Btb {
-            tags: vec![0; entries].into_boxed_slice(),
-            targets: vec![0; entries].into_boxed_slice(),
-            ages: (0..entries).map(|at| (at % ways) as u8).collect(),
+            entries: vec![Entry::default(); entries].into_boxed_slice(),
             ways,
             set_bits: (entries / ways).trailing_zeros(),
             tag_mask: (1 << config.tag_bits) - 1,
@@ -55,41 +58,34 @@ impl Btb {
     #[inline]
     pub fn lookup(&self, pc: u64) -> Option<u64> {
         let (first, tag) = self.place(pc);
-        let way = self.tags[first..first + self.ways]
-            .iter()
-            .position(|known| *known == tag)?;
-        Some(self.targets[first + way])
+        let set = &self.entries[first..first + self.ways];
+        let entry = set.iter().find(|entry| entry.tag == tag)?;
+        Some(entry.target)
     }
 
     /// The branch at `pc` went to `target`.
+    #[inline]
     pub fn train(&mut self, pc: u64, target: u64) {
         if self.absent {
             return;
         }
         let (first, tag) = self.place(pc);
-        let set = first..first + self.ways;
-        let known = self.tags[set.clone()].iter().position(|k| *k == tag);
-        if let Some(way) = known
-            && self.ages[first + way] == 0
-        {
-            // The newest of its set already.
-            self.targets[first + way] = target;
-            return;
+        let newest = &mut self.entries[first];
+        if newest.tag == tag {
+            newest.target = target;
+        } else {
+            self.bring_forward(first, Entry { target, tag });
         }
-        let oldest = |ages: &[u8]| {
-            ages.iter()
-                .position(|age| usize::from(*age) == self.ways - 1)
-        };
-        let way = known
-            .or_else(|| oldest(&self.ages[set.clone()]))
-            .unwrap_or(0);
-        self.tags[first + way] = tag;
-        self.targets[first + way] = target;
-        let age = self.ages[first + way];
-        for other in &mut self.ages[set] {
-            *other += u8::from(*other < age);
-        }
-        self.ages[first + way] = 0;
+    }
+
+    /// The entry becomes the newest of the set at `first`, in place of what it was or of the oldest.
+    #[inline(never)]
+    fn bring_forward(&mut self, first: usize, entry: Entry) {
+        let set = &mut self.entries[first..first + self.ways];
+        let known = set.iter().position(|known| known.tag == entry.tag);
+        let way = known.unwrap_or(set.len() - 1);
+        set.copy_within(..way, 1);
+        set[0] = entry;
     }
 }
 

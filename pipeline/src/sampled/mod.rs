@@ -18,7 +18,7 @@ use hps_sim_core::process::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::config::MachineConfig;
-use crate::core::{CpiStack, Warm, WarmEdited};
+use crate::core::{CpiStack, WARM_EVENTS, Warm, WarmEdited, WarmEvents};
 use crew::{Crew, Shift};
 use lane::{Lane, Start, Unit};
 
@@ -103,6 +103,11 @@ pub struct Samples {
     /// Instructions of sequences and handlers that committed in each whole unit; zeros without an
     /// editor.
     pub unit_inserted: Vec<u64>,
+    /// What functional warming met in the instructions of each whole unit: an estimate of the mean cycles
+    /// may rest on it, since it is known for the whole run.
+    pub unit_events: Vec<WarmEvents>,
+    /// The same of the whole run, so far.
+    pub events: WarmEvents,
     /// Commit slots of all units together.
     pub cpi: CpiStack,
     /// Instructions that ran on the core, warm-up included.
@@ -146,6 +151,11 @@ pub struct SampledRun<E: DecodeEditor = NoEditor> {
     untaught: u64,
     /// Units from here on are not among the samples yet.
     unpublished: u64,
+    /// The events up to where the last unit was measured from, and how many have been noted.
+    before_unit: WarmEvents,
+    noted: u64,
+    /// The events of units that are not among the samples yet, in order.
+    passed: VecDeque<WarmEvents>,
     /// Timed units that are still needed.
     units: BTreeMap<u64, Unit>,
     samples: Samples,
@@ -189,6 +199,9 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             next: 0,
             untaught: 0,
             unpublished: 0,
+            before_unit: [0; WARM_EVENTS],
+            noted: 0,
+            passed: VecDeque::new(),
             units: BTreeMap::new(),
             samples: Samples::default(),
         })
@@ -260,7 +273,8 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
     fn run_until(&mut self, end: u64, crew: &Crew<E>) -> Result<Stop, SamplingError> {
         let SamplingPlan { period, .. } = self.plan;
         // A unit lies at the end of its period, so that the first one is warm as well.
-        let begin = period - self.plan.warm_up - self.plan.unit;
+        let measured = period - self.plan.unit;
+        let begin = measured - self.plan.warm_up;
         loop {
             let done = self.instructions();
             // A sequence that holds its trigger twice may go beyond.
@@ -271,11 +285,28 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             if in_period == begin && self.next == done / period {
                 self.begin_unit(crew)?;
             }
-            let ahead = if in_period < begin { begin } else { period } - in_period;
+            if in_period >= measured && self.noted == done / period {
+                self.before_unit = self.warm.events();
+                self.noted += 1;
+            }
+            let places = [begin, measured, period];
+            let ahead = places.into_iter().find(|&place| place > in_period);
+            let ahead = ahead.unwrap_or(period) - in_period;
             let stop = self.go_on(ahead.min(end - done));
+            self.note_events();
             if stop != Stop::Limit {
                 return Ok(stop);
             }
+        }
+    }
+
+    /// Behind a unit: what warming met in it.
+    fn note_events(&mut self) {
+        let units = self.instructions() / self.plan.period;
+        if units > self.unpublished + self.passed.len() as u64 {
+            let events = self.warm.events();
+            let met = std::array::from_fn(|i| events[i] - self.before_unit[i]);
+            self.passed.push_back(met);
         }
     }
 
@@ -366,13 +397,16 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             && let Some(unit) = self.units.get(&self.unpublished)
         {
             self.samples.timed_instructions += unit.instructions;
+            let events = self.passed.pop_front().unwrap_or_default();
             if let Some(measured) = &unit.measured {
+                self.samples.unit_events.push(events);
                 self.samples.unit_cycles.push(measured.cycles);
                 self.samples.unit_inserted.push(measured.inserted);
                 self.samples.cpi.merge(&measured.cpi);
             }
             self.unpublished += 1;
         }
+        self.samples.events = self.warm.events();
         self.units = self.units.split_off(&self.unpublished.min(self.untaught));
     }
 }

@@ -159,9 +159,11 @@ unsafe fn straight<'a, P: Probe>(
         context.stop(at);
         return fuel;
     }
-    if reports {
-        // SAFETY: the caller promises handlers for the type of the probe.
-        unsafe { context.probe::<P>() }.memory(op.pc(), &op.inst, addr);
+    // SAFETY: the caller promises handlers for the type of the probe.
+    if reports && !unsafe { context.probe::<P>() }.memory_quickly(class, addr) {
+        context.addr = addr;
+        // SAFETY: the caller's promise is the one that is asked for.
+        return unsafe { report::<P>(at, hart, view.bytes, context, pages, fuel) };
     }
     // SAFETY: only the last micro-operation of a block has none behind it, and that one is an
     // exit or can only stop.
@@ -174,6 +176,19 @@ handlers! {
     pub(super) fn go<>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation, which names its own handler.
         unsafe { ((*at).handler)(at, hart, bytes, context, pages, fuel) }
+    }
+
+    /// Tells the probe of the reference at `at`, which has been made, and goes on behind it. (In the handler
+    /// itself the registers that the call needs saved would make references slow that need none.)
+    #[inline(never)]
+    fn report<P: Probe>(at, hart, bytes, context, pages, fuel) {
+        let addr = context.addr;
+        // SAFETY: the caller promises a live micro-operation, and handlers for the type of the probe.
+        unsafe {
+            let op = &*at;
+            context.probe::<P>().memory(op.pc(), &op.inst, addr);
+            go(at.add(1), hart, bytes, context, pages, fuel)
+        }
     }
 
     /// Leaves the block through the link at `at`.

@@ -45,7 +45,7 @@ use crate::probe::Probe;
 /// The most guest instructions in a block.
 pub(crate) const MAX_BLOCK: u64 = 32;
 /// The most instructions executed in one go: it bounds the stack of a build without tail calls to
-/// `FUEL + MAX_BLOCK` frames of handlers, a few hundred kilobytes.
+/// twice `FUEL + MAX_BLOCK` frames of handlers, a few hundred kilobytes.
 pub(crate) const FUEL: u64 = 1024;
 /// Beyond this many micro-operations (32 MiB) all blocks are thrown away and made anew as they are
 /// needed. Blocks overlap, so that a program of any size could otherwise fill many times its own.
@@ -70,6 +70,8 @@ const NO_TARGET: Target = Target {
 pub(crate) struct Context {
     /// Where execution stopped: the micro-operation that would be next.
     at: *const MicroOp,
+    /// The effective address of the last reference that the probe did not take quickly.
+    addr: u64,
     /// The probe of the run in progress; its type is that for which the handlers were made.
     probe: *mut (),
     targets: [Target; TARGETS],
@@ -145,6 +147,7 @@ impl Threaded {
         Threaded {
             context: Box::new(Context {
                 at: std::ptr::null(),
+                addr: 0,
                 probe: std::ptr::null_mut(),
                 targets: [NO_TARGET; TARGETS],
             }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
-use hps_experiments::Interval;
+use hps_experiments::{Interval, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -85,7 +85,8 @@ pub struct SamplingDocument {
     pub units: u64,
     /// Instructions that ran on the core, warm-up included.
     pub timed_instructions: u64,
-    /// Cycles an instruction: mean of the units, and half of its 95% confidence interval.
+    /// Cycles an instruction, from the units and from what functional warming met in the whole run, and
+    /// half of the 95% confidence interval.
     pub cpi: Interval,
     /// Ends of the 95% confidence interval of the instructions a cycle.
     pub ipc_from: f64,
@@ -98,8 +99,7 @@ pub struct SamplingDocument {
 impl SamplingDocument {
     /// None if no unit was measured.
     fn new(plan: &SamplingPlan, samples: &Samples, instructions: u64) -> Option<Self> {
-        let unit = plan.unit as f64;
-        let cpi = Interval::of_mean(samples.unit_cycles.iter().map(|&c| c as f64 / unit));
+        let cpi = cycles_per_instruction(plan, samples, instructions);
         (!samples.unit_cycles.is_empty()).then_some(SamplingDocument {
             period_instructions: plan.period,
             warm_up_instructions: plan.warm_up,
