@@ -118,7 +118,7 @@ pub struct RunArgs {
     pub trace_cycles: String,
     /// With --machine: time only short units of the run and tell the IPC with its 95% confidence
     /// interval; in between the program runs functionally and keeps caches and predictors warm. The
-    /// interval speaks of sampling alone: what is not kept warm was seen to cost about 1%
+    /// interval allows for what that cannot keep warm as well
     #[arg(long, requires = "machine", conflicts_with_all = ["productions", "trace", "by_function"])]
     pub sample: bool,
     /// Instructions from one timed unit to the next
@@ -259,13 +259,13 @@ pub struct SweepArgs {
     /// predictors warm. The interval speaks of sampling alone
     #[arg(long, conflicts_with = "no_timing")]
     pub sample: bool,
-    /// Instructions from one timed unit to the next [default: the definition's, or 100000]
+    /// Instructions from one timed unit to the next [default: the definition's, or 200000]
     #[arg(long, value_name = "N", requires = "sample")]
     pub sample_period: Option<u64>,
     /// Instructions of a timed unit [default: the definition's, or 1000]
     #[arg(long, value_name = "N", requires = "sample")]
     pub sample_unit: Option<u64>,
-    /// Instructions that are timed before each unit and not measured [default: the definition's, or 2000]
+    /// Instructions that are timed before each unit and not measured [default: the definition's, or 1000]
     #[arg(long, value_name = "N", requires = "sample")]
     pub sample_warm_up: Option<u64>,
     /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by

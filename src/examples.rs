@@ -27,7 +27,7 @@ Examples:
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --sample --stats bwt large
-      Only one unit in 100,000 instructions is timed: the IPC with its 95% confidence interval.
+      Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
       Where the cycles go, by function.
   hps run --machine tiny-2wide --trace p.kanata --trace-cycles 10000..12000 chess small

@@ -35,7 +35,7 @@ pub use plan::{Expected, Plan, PlanError, Point, Program, VERSION, load_programs
 pub use reproduce::{FIGURES, Outcome, ReproduceError, Reproduction, chapters};
 pub use row::{AccuracyResult, Row, Sampled, TimingResult};
 pub use runner::{Observer, run};
-pub use sampled::cycles_per_instruction;
+pub use sampled::{SampledCpi, WARMING_ERROR, cycles_per_instruction};
 pub use spec::{InputSize, OwnProgram, SpecError, SweepSpec, Timing, paper_burst};
 pub use store::{Record, Records, Store, StoreError};
 pub use truth::{Difference, Truth, difference};

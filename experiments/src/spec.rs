@@ -286,9 +286,9 @@ mod tests {
         let twice = "(isas: [\"alpha\", \"alpha\"])";
         let e = SweepSpec::from_ron(twice, "x.ron").expect_err("twice the same");
         assert!(e.to_string().contains("isas"), "{e}");
-        let short = "(sample: (period: 2999))";
+        let short = "(sample: (period: 1999))";
         let e = SweepSpec::from_ron(short, "x.ron").expect_err("units overlap");
-        assert!(e.to_string().contains("sample: a period of 2999"), "{e}");
+        assert!(e.to_string().contains("sample: a period of 1999"), "{e}");
         let e = SweepSpec::from_ron("(bursts: [0])", "x.ron").expect_err("zero burst");
         assert!(e.to_string().contains("bursts"), "{e}");
     }

@@ -76,7 +76,7 @@ fn without_critical_word_first_an_access_ends_with_its_line() {
 #[test]
 fn a_level_2_hit() {
     let mut memory = warm_tlbs(&config());
-    memory.warm_load(0x40, 8);
+    memory.warm_data(0x40, false);
     assert_eq!(done(memory.fetch(1000, 0x40)), (1013, Level::L2));
     assert_eq!(
         done(memory.fetch(1013, 0x40)),
@@ -134,7 +134,7 @@ fn one_request_begins_in_a_cycle_at_each_port_of_level_2() {
 #[test]
 fn ports_of_level_1_are_per_cycle() {
     let mut memory = warm_tlbs(&config());
-    memory.warm_load(0, 8);
+    memory.warm_data(0, false);
     assert_eq!(done(memory.load(1000, 0, 8)), (1002, Level::L1));
     assert_eq!(done(memory.store(1000, 8, 8)), (1002, Level::L1));
     assert_eq!(refused(memory.load(1000, 16, 8)), 1001);
@@ -284,7 +284,8 @@ fn too_many_walks_are_refused() {
 #[test]
 fn an_access_to_two_lines_is_two_accesses() {
     let mut memory = warm_tlbs(&config());
-    memory.warm_load(0x3c, 8);
+    memory.warm_data(0x3c, false);
+    memory.warm_data(0x40, false);
     assert_eq!(done(memory.load(1000, 0x3c, 8)), (1003, Level::L1));
     assert_eq!(memory.stats().l1d.read_access_events, 2);
     assert_eq!(done(memory.load(1000, 0x38, 8)), (1002, Level::L1));
@@ -552,8 +553,22 @@ fn warming_leaves_what_timed_accesses_leave() {
     let config = small(Replacement::Lru);
     let (mut timed, mut warmed) = (MemorySystem::new(&config), MemorySystem::new(&config));
     let mut random = Random::new(23);
+    // Of an access that crosses a line only the first line is warmed.
+    let address = |random: &mut Random| random_address(random) & !7;
+    let mut quick = 0;
+    let mut warm = |memory: &mut MemorySystem, addr, write| {
+        if memory.warm_newest(addr, write) {
+            quick += 1;
+        } else {
+            memory.warm_data(addr, write);
+        }
+    };
+    let mut addr = 0;
     for step in 0..5000_u64 {
-        let addr = random_address(&mut random);
+        // Now and then the same line again, which is its set's newest.
+        if random.below(3) > 0 {
+            addr = address(&mut random);
+        }
         match random.below(3) {
             0 => {
                 let _ = timed.fetch(step * 1000, addr);
@@ -561,17 +576,27 @@ fn warming_leaves_what_timed_accesses_leave() {
             }
             1 => {
                 let _ = timed.load(step * 1000, addr, 8);
-                warmed.warm_load(addr, 8);
+                warm(&mut warmed, addr, false);
             }
             _ => {
                 let _ = timed.store(step * 1000, addr, 8);
-                warmed.warm_store(addr, 8);
+                warm(&mut warmed, addr, true);
             }
         }
     }
     assert_eq!(warmed.stats(), MemoryStats::default());
+    assert!((500..2500).contains(&quick), "{quick} quick accesses");
+    let missed = |s: &CacheStats| s.read_miss_events + s.write_miss_events;
+    let stats = timed.stats();
+    let misses = [
+        missed(&stats.l1i),
+        missed(&stats.l1d),
+        stats.l2.read_miss_events,
+        stats.dtlb.miss_events,
+    ];
+    assert_eq!(warmed.warmed(), misses);
     for step in 6000..8000_u64 {
-        let addr = random_address(&mut random);
+        let addr = address(&mut random);
         let (a, b) = (
             timed.load(step * 1000, addr, 8),
             warmed.load(step * 1000, addr, 8),

@@ -35,11 +35,11 @@ pub struct SamplingPlan {
 }
 
 impl Default for SamplingPlan {
-    /// Units of 1,000 instructions behind 2,000 of warm-up, one in 100,000.
+    /// Units of 1,000 instructions behind 1,000 of warm-up, one in 200,000.
     fn default() -> Self {
         SamplingPlan {
-            period: 100_000,
-            warm_up: 2000,
+            period: 200_000,
+            warm_up: 1000,
             unit: 1000,
         }
     }

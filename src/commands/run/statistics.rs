@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
-use hps_experiments::{Interval, cycles_per_instruction};
+use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -88,6 +88,8 @@ pub struct SamplingDocument {
     /// Cycles an instruction, from the units and from what functional warming met in the whole run, and
     /// half of the 95% confidence interval.
     pub cpi: Interval,
+    /// Half of the interval without what it allows for functional warming.
+    pub sampling_half_width: f64,
     /// Ends of the 95% confidence interval of the instructions a cycle.
     pub ipc_from: f64,
     /// See `ipc_from`.
@@ -99,7 +101,10 @@ pub struct SamplingDocument {
 impl SamplingDocument {
     /// None if no unit was measured.
     fn new(plan: &SamplingPlan, samples: &Samples, instructions: u64) -> Option<Self> {
-        let cpi = cycles_per_instruction(plan, samples, instructions);
+        let SampledCpi {
+            cpi,
+            sampling_half_width,
+        } = cycles_per_instruction(plan, samples, instructions);
         (!samples.unit_cycles.is_empty()).then_some(SamplingDocument {
             period_instructions: plan.period,
             warm_up_instructions: plan.warm_up,
@@ -107,6 +112,7 @@ impl SamplingDocument {
             units: samples.unit_cycles.len() as u64,
             timed_instructions: samples.timed_instructions,
             cpi,
+            sampling_half_width,
             ipc_from: 1.0 / (cpi.mean + cpi.half_width),
             ipc_to: 1.0 / (cpi.mean - cpi.half_width).max(0.0),
             estimated_cycles: cpi.mean * instructions as f64,

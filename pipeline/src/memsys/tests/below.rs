@@ -353,10 +353,10 @@ fn warming_leaves_what_timed_accesses_leave_in_three_levels() {
         let addr = random_address(&mut random) & !7;
         if random.below(3) == 0 {
             done(timed.store(step * 1000, addr, 8));
-            warmed.warm_store(addr, 8);
+            warmed.warm_data(addr, true);
         } else {
             done(timed.load(step * 1000, addr, 8));
-            warmed.warm_load(addr, 8);
+            warmed.warm_data(addr, false);
         }
     }
     assert_eq!(warmed.stats(), MemoryStats::default());
