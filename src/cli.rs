@@ -512,4 +512,6 @@ pub enum Mode {
     GridThreads,
     /// The pipeline
     Timed,
+    /// The pipeline for one short unit in many instructions, as `hps run --sample` by default
+    Sampled,
 }

@@ -181,6 +181,11 @@ impl<const MEMORY: bool> Probe for GridProbe<MEMORY> {
         }
     }
 
+    #[inline(always)]
+    fn memory_quickly(&mut self, _class: OpClass, addr: u64) -> bool {
+        self.references.push_quickly(addr)
+    }
+
     #[inline]
     fn memory(&mut self, _pc: u64, _inst: &Inst, addr: u64) {
         self.references.push(addr);

@@ -15,7 +15,9 @@ const BATCH: usize = 1 << 12;
 /// sampling was switched on and off.
 #[derive(Debug)]
 pub struct References {
-    batch: Vec<u64>,
+    /// The first `taken` of them are references, never all.
+    batch: Box<[u64; BATCH]>,
+    taken: usize,
     total: u64,
     exhaustive: StreamRecorder,
     /// The analysis of the exhaustive trace, if it has a thread of its own.
@@ -71,7 +73,8 @@ impl References {
             })
         };
         Ok(References {
-            batch: Vec::with_capacity(BATCH),
+            batch: Box::new([0; BATCH]),
+            taken: 0,
             total: 0,
             exhaustive: StreamRecorder::new(streams)?,
             background: None,
@@ -128,10 +131,22 @@ impl References {
     /// Takes a reference in.
     #[inline]
     pub fn push(&mut self, address: u64) {
-        self.batch.push(address);
-        if self.batch.len() >= BATCH {
+        if !self.push_quickly(address) {
+            self.batch[self.taken] = address;
+            self.taken += 1;
             self.flush();
         }
+    }
+
+    /// Takes a reference in if that fills no batch. Says whether it did.
+    #[inline(always)]
+    pub fn push_quickly(&mut self, address: u64) -> bool {
+        let room = self.taken < BATCH - 1;
+        if room {
+            self.batch[self.taken] = address;
+            self.taken += 1;
+        }
+        room
     }
 
     /// The sampling of these points has just been switched on or off.
@@ -139,9 +154,9 @@ impl References {
         while changed != 0 {
             let point = &mut self.points[changed.trailing_zeros() as usize];
             match point.start.take() {
-                None => point.start = Some(self.batch.len()),
+                None => point.start = Some(self.taken),
                 Some(start) => {
-                    point.take(&self.batch[start..], &mut self.workers);
+                    point.take(&self.batch[start..self.taken], &mut self.workers);
                     point.ended = true;
                 }
             }
@@ -177,18 +192,19 @@ impl References {
 
     #[inline(never)]
     fn flush(&mut self) {
-        self.total += self.batch.len() as u64;
-        self.exhaustive.push_all(&self.batch);
+        let batch = &self.batch[..self.taken];
+        self.total += batch.len() as u64;
+        self.exhaustive.push_all(batch);
         if let Some(background) = &mut self.background {
-            background.push_all(&self.batch);
+            background.push_all(batch);
         }
         for point in &mut self.points {
             if let Some(start) = &mut point.start {
                 let start = std::mem::take(start);
-                point.take(&self.batch[start..], &mut self.workers);
+                point.take(&batch[start..], &mut self.workers);
             }
         }
-        self.batch.clear();
+        self.taken = 0;
     }
 }
 

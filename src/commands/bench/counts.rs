@@ -23,10 +23,12 @@ use crate::{host, program, progress};
 const TOLERANCE: f64 = 0.05;
 
 /// The modes that are counted, with the lengths of their two runs in instructions of the program.
-const MODES: [(Mode, [u64; 2]); 3] = [
+const MODES: [(Mode, [u64; 2]); 4] = [
     (Mode::Functional, [1_000_000, 3_000_000]),
     (Mode::Grid, [500_000, 1_000_000]),
     (Mode::Timed, [200_000, 500_000]),
+    // Two units and five, with those that a run makes once in both.
+    (Mode::Sampled, [400_000, 1_000_000]),
 ];
 
 /// What was counted.
@@ -48,6 +50,7 @@ struct Row {
     functional: f64,
     grid: f64,
     timed: f64,
+    sampled: f64,
 }
 
 fn default_isa() -> String {
@@ -64,6 +67,7 @@ impl Row {
         match mode {
             Mode::Grid | Mode::GridThreads => self.grid,
             Mode::Timed => self.timed,
+            Mode::Sampled => self.sampled,
             Mode::Functional | Mode::Qemu => self.functional,
         }
     }
@@ -99,13 +103,14 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
                 *value = count(&valgrind, args, (workload, isa), mode, lengths)?;
                 bar.inc(1);
             }
-            let [functional, grid, timed] = values;
+            let [functional, grid, timed, sampled] = values;
             Ok(Row {
                 program: workload.name.to_string(),
                 isa: isa.name().to_string(),
                 functional,
                 grid,
                 timed,
+                sampled,
             })
         })
         .collect();
@@ -168,6 +173,7 @@ fn counted(
     let mode = match mode {
         Mode::Grid | Mode::GridThreads => "grid",
         Mode::Timed => "timed",
+        Mode::Sampled => "sampled",
         Mode::Functional | Mode::Qemu => "functional",
     };
     let output = Command::new(valgrind)
@@ -242,7 +248,7 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
 impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
-        for name in ["functional", "grid", self.machine.as_str()] {
+        for name in ["functional", "grid", self.machine.as_str(), "sampled"] {
             table.column(name, Align::Right);
             if recorded.is_some() {
                 table.column("record", Align::Right);
@@ -282,6 +288,7 @@ mod tests {
                 functional: 20.0,
                 grid: 100.0,
                 timed,
+                sampled: 150.0,
             }],
         }
     }

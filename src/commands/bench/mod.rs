@@ -6,6 +6,7 @@ mod modes;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use hps_experiments::Interval;
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
@@ -18,12 +19,13 @@ use crate::{host, program, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
-const MODES: [Mode; 5] = [
+const MODES: [Mode; 6] = [
     Mode::Qemu,
     Mode::Functional,
     Mode::Grid,
     Mode::GridThreads,
     Mode::Timed,
+    Mode::Sampled,
 ];
 
 /// Seconds by [`MODES`].
@@ -59,8 +61,10 @@ struct Row {
     instructions: u64,
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
+    /// Cycles an instruction on the machine by sampled timing, if there was any.
+    sampled_cpi: Option<Interval>,
     /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, grid,
-    /// grid on several threads, timed.
+    /// grid on several threads, timed, sampled.
     seconds: Seconds,
     #[serde(flatten)]
     means: Means,
@@ -74,10 +78,12 @@ struct Means {
     grid_mips: Option<f64>,
     grid_threads_mips: Option<f64>,
     timed_mips: Option<f64>,
+    sampled_mips: Option<f64>,
     qemu_per_functional: Option<f64>,
     qemu_per_grid: Option<f64>,
     qemu_per_grid_threads: Option<f64>,
     qemu_per_timed: Option<f64>,
+    sampled_per_timed: Option<f64>,
 }
 
 /// Runs the command; the result is the exit code.
@@ -232,6 +238,7 @@ fn measure(
     let mut best: Seconds = [None; MODES.len()];
     let mut instructions = None;
     let mut cycles = None;
+    let mut sampled_cpi = None;
     for _ in 0..runs {
         let wanted = MODES.into_iter().zip(set.wanted).enumerate();
         for (at, (mode, _)) in wanted.filter(|(_, (_, wanted))| *wanted) {
@@ -251,6 +258,12 @@ fn measure(
                     cycles = Some(took);
                     seconds
                 }
+                (Mode::Sampled, _) => {
+                    let (seconds, retired, cpi) = subject.sampled(machine)?;
+                    instructions = Some(retired);
+                    sampled_cpi = Some(cpi);
+                    seconds
+                }
             };
             best[at] = Some(best[at].map_or(seconds, |fastest| fastest.min(seconds)));
             bar.inc(1);
@@ -265,6 +278,7 @@ fn measure(
         program: subject.workload.name,
         instructions,
         cycles,
+        sampled_cpi,
         seconds: best,
         means: Means::of(instructions, &best),
     })
@@ -272,7 +286,7 @@ fn measure(
 
 impl Means {
     fn of(instructions: u64, seconds: &Seconds) -> Self {
-        let [qemu, functional, grid, grid_threads, timed] = seconds.map(|s| {
+        let [qemu, functional, grid, grid_threads, timed, sampled] = seconds.map(|s| {
             s.filter(|s| *s > 0.0)
                 .map(|s| instructions as f64 / s / 1e6)
         });
@@ -283,10 +297,12 @@ impl Means {
             grid_mips: grid,
             grid_threads_mips: grid_threads,
             timed_mips: timed,
+            sampled_mips: sampled,
             qemu_per_functional: per(functional),
             qemu_per_grid: per(grid),
             qemu_per_grid_threads: per(grid_threads),
             qemu_per_timed: per(timed),
+            sampled_per_timed: sampled.zip(timed).map(|(s, t)| s / t),
         }
     }
 
@@ -299,10 +315,12 @@ impl Means {
             grid_mips: mean(|m| m.grid_mips),
             grid_threads_mips: mean(|m| m.grid_threads_mips),
             timed_mips: mean(|m| m.timed_mips),
+            sampled_mips: mean(|m| m.sampled_mips),
             qemu_per_functional: mean(|m| m.qemu_per_functional),
             qemu_per_grid: mean(|m| m.qemu_per_grid),
             qemu_per_grid_threads: mean(|m| m.qemu_per_grid_threads),
             qemu_per_timed: mean(|m| m.qemu_per_timed),
+            sampled_per_timed: mean(|m| m.sampled_per_timed),
         }
     }
 
@@ -364,7 +382,59 @@ impl Bench {
                 }
             }
         }
+        for of_isa in &self.isas {
+            out += &self.sampled(of_isa);
+        }
         out + &self.side_by_side()
+    }
+
+    /// Sampled timing beside exact, if there was any.
+    fn sampled(&self, of_isa: &OfIsa) -> String {
+        if of_isa.programs.iter().all(|row| row.sampled_cpi.is_none()) {
+            return String::new();
+        }
+        let mut table = Table::new(&[("program", Align::Left)]);
+        for name in [
+            "sampled",
+            "times exact",
+            "IPC",
+            "sampled",
+            "error, %",
+            "interval, %",
+        ] {
+            table.column(name, Align::Right);
+        }
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
+        let speeds = |means: &Means| {
+            [
+                or_dash(means.sampled_mips.map(|mips| format!("{mips:.1}"))),
+                or_dash(means.sampled_per_timed.map(|times| format!("{times:.1}"))),
+            ]
+        };
+        for row in &of_isa.programs {
+            let exact = row
+                .cycles
+                .map(|cycles| row.instructions as f64 / cycles as f64);
+            let sampled = row.sampled_cpi.map(|cpi| 1.0 / cpi.mean);
+            let error = sampled.zip(exact).map(|(s, e)| 100.0 * (s / e - 1.0));
+            let half_width = row.sampled_cpi.map(|cpi| 100.0 * cpi.half_width / cpi.mean);
+            let cells = [
+                or_dash(exact.map(|ipc| format!("{ipc:.4}"))),
+                or_dash(sampled.map(|ipc| format!("{ipc:.4}"))),
+                or_dash(error.map(|error| format!("{error:+.2}"))),
+                or_dash(half_width.map(|half| format!("± {half:.2}"))),
+            ];
+            let start = [row.program.to_string()].into_iter();
+            table.row(start.chain(speeds(&row.means)).chain(cells));
+        }
+        let start = ["geometric mean".to_string()].into_iter();
+        let rest = std::iter::repeat_n(String::new(), 4);
+        table.row(start.chain(speeds(&of_isa.geometric_mean)).chain(rest));
+        format!(
+            "\n{}: sampled timing beside exact, million instructions a second and IPC; the interval is that of 95%\n{}",
+            of_isa.isa,
+            table.render()
+        )
     }
 
     /// The name of the grid on several threads.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use hps_experiments::{Interval, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Core;
+use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
 use hps_sim_core::image::{Isa, ProgramImage};
@@ -103,6 +105,20 @@ impl Subject {
         ))
     }
 
+    /// Seconds with sampled timing, instructions, and the cycles of one of them, estimated.
+    pub fn sampled(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, Interval)> {
+        let plan = SamplingPlan::default();
+        let mut run = SampledRun::new(machine, self.process()?, plan)?;
+        let start = Instant::now();
+        let stop = run.run(u64::MAX)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let instructions = run.instructions();
+        let (process, samples) = run.finish();
+        expect(self.workload, self.size, stop, process.os.captured_stdout())?;
+        let cpi = cycles_per_instruction(&plan, &samples, instructions).cpi;
+        Ok((seconds, instructions, cpi))
+    }
+
     /// The first instructions of the program in a mode.
     pub fn prefix(
         &self,
@@ -113,6 +129,9 @@ impl Subject {
         let process = self.process()?;
         let stop = match mode {
             Mode::Timed => Core::new(machine, process).run(instructions),
+            Mode::Sampled => {
+                SampledRun::new(machine, process, SamplingPlan::default())?.run(instructions)?
+            }
             Mode::Grid | Mode::GridThreads => {
                 let points = SamplePoint::paper_grid();
                 let mut probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
