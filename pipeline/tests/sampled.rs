@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Warm;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{Machine, Stop};
@@ -10,6 +11,8 @@ use hps_sim_core::os::Output;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
 use hps_workloads::Size;
+
+use crate::common::assemble::{DATA, Program};
 
 const PLAN: SamplingPlan = SamplingPlan {
     period: 10_000,
@@ -109,4 +112,44 @@ fn units_that_print_and_map_change_nothing_outside() {
         String::from_utf8_lossy(rest.process.os.captured_stdout()),
         workload.expected_small
     );
+}
+
+#[test]
+fn loads_of_wrong_paths_warm_the_data_cache() {
+    // An untaught predictor says not taken. What would follow loads a pointer, and from where it points.
+    let astray = "
+        lui s0, 4096
+        addi t1, zero, 1
+        bne t1, zero, over
+        ld t2, 0x400(s0)
+        ld t3, 0(t2)
+        sd t3, 0x600(s0)
+        ld t3, 1(zero)
+        ld t3, 0x700(s0)
+    over:
+        addi a0, zero, 7
+        addi a7, zero, 93
+        ecall";
+    let machine = MachineConfig::preset("hps-4wide").expect("a preset");
+    let warmed = |text: &str, limit: u64| {
+        let program = Program::new(text, 4096).with_words([(0x400, DATA + 0x800)]);
+        let process = program.process();
+        let (isa, pc) = (process.image.isa, process.hart.pc);
+        let mut warm = Warm::new(&machine, isa, pc);
+        let mut functional = Machine::new(process);
+        let stop = functional.run(&mut warm, limit);
+        (warm.events(), stop, functional.process.hart.r[7])
+    };
+    let (events, stop, t2) = warmed(astray, u64::MAX);
+    // Both lines, and not what lies behind a load that faults.
+    let [mispredicted, l1i, l1d, l2, dtlb] = events;
+    assert_eq!((mispredicted, l1i, l1d, l2, dtlb), (1, 1, 2, 3, 1));
+    // It has not happened.
+    assert_eq!((stop, t2), (Stop::Exit(7), 0));
+    // A short run takes the plain loop.
+    assert_eq!(warmed(astray, 5).0[2], 2);
+    let right = astray
+        .replace("bne", "beq")
+        .replace("ld t3, 1(zero)", "ld t3, 0(t2)");
+    assert_eq!(warmed(&right, u64::MAX).0[0], 0);
 }

@@ -17,6 +17,7 @@ use crate::hart::GuestCounters;
 use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass, reg};
 use crate::isa::Isa;
+use crate::memory::{ReadOnly, View};
 use crate::os::{self, SyscallResult};
 use crate::probe::{NoProbe, Probe, Retired};
 use crate::process::Process;
@@ -253,6 +254,10 @@ impl<E: DecodeEditor> Machine<E> {
                     target,
                     taken,
                 );
+                if P::WANTS_WRONG_PATHS && probe.is_astray() {
+                    let View { bytes, pages } = mem.view();
+                    probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
+                }
             }
             let crossed = (pc ^ target) >> PAGE_SHIFT != 0;
             pc = target;

@@ -4,8 +4,10 @@
 //! constant, so that what a probe does not ask for costs nothing, and a probe has no way to
 //! change the machine.
 
+use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass};
+use crate::memory::ReadOnly;
 
 /// One retired instruction.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,8 @@ pub trait Probe {
     const WANTS_MEMORY: bool = false;
     /// [`Probe::control`] wants the program's control transfers.
     const WANTS_CONTROL: bool = false;
+    /// [`Probe::wrong_path`] wants to look around behind some of the program's conditional branches.
+    const WANTS_WRONG_PATHS: bool = false;
 
     /// Every retired instruction, in order.
     #[inline]
@@ -63,6 +67,19 @@ pub trait Probe {
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         let _ = (pc, inst, target, taken);
+    }
+
+    /// Whether [`Probe::wrong_path`] is to be called behind the conditional branch that
+    /// [`Probe::control`] was told of last.
+    #[inline]
+    fn is_astray(&self) -> bool {
+        false
+    }
+
+    /// Registers and memory behind a conditional branch, to follow where it did not go. Of memory there
+    /// is what aligned loads from readable pages give; stores to it are accepted and forgotten.
+    fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
+        let _ = (hart, memory);
     }
 }
 
@@ -111,6 +128,7 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
 
 impl<P: Probe> Probe for &mut P {
     const ENABLED: bool = P::ENABLED;
+    const WANTS_WRONG_PATHS: bool = P::WANTS_WRONG_PATHS;
     const WANTS_RETIRED: bool = P::WANTS_RETIRED;
     const WANTS_MEMORY: bool = P::WANTS_MEMORY;
     const WANTS_CONTROL: bool = P::WANTS_CONTROL;
@@ -130,5 +148,12 @@ impl<P: Probe> Probe for &mut P {
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         (**self).control(pc, inst, target, taken);
+    }
+    #[inline]
+    fn is_astray(&self) -> bool {
+        (**self).is_astray()
+    }
+    fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
+        (**self).wrong_path(hart, memory);
     }
 }

@@ -2,9 +2,14 @@
 
 use std::marker::PhantomData;
 
+use hps_sim_core::bus::Bus;
 use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::image::Isa;
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::memory::ReadOnly;
 use hps_sim_core::probe::{NoProbe, Probe, Retired};
 
 use super::Core;
@@ -18,6 +23,16 @@ use crate::predict::{BranchUnit, Lateness};
 /// control has come there by other means than a transfer: a signal, or its end.
 const MAX_STRAIGHT_LINES: u64 = 1024;
 
+/// Instructions of a wrong path that are followed, at most: about as many as are dispatched before a
+/// mispredicted branch is resolved.
+const WRONG_PATH: usize = 20;
+/// Registers that instructions of programs use.
+const REGISTERS: usize = 96;
+/// Entries of the table of decoded instructions of wrong paths, a power of two.
+const DECODED: usize = 4096;
+/// No instruction lies there.
+const NOWHERE: u64 = u64::MAX;
+
 /// How many kinds of [`WarmEvents`] there are.
 pub const WARM_EVENTS: usize = 5;
 
@@ -25,11 +40,48 @@ pub const WARM_EVENTS: usize = 5;
 /// instruction cache, of the data cache, of the level 2 cache, and of the TLB for data. In a core they are about as many.
 pub type WarmEvents = [u64; WARM_EVENTS];
 
+/// How often a wrong path that has brought no line into the data cache is tried again: half as often each
+/// time, since most never do.
+#[derive(Clone, Copy, Default)]
+struct Patience {
+    /// So many times it is left out.
+    skip: u8,
+    /// So many times it was, the last time.
+    skipped: u8,
+}
+
+impl Patience {
+    const MOST: u8 = 15;
+
+    fn is_over(&mut self) -> bool {
+        let skips = self.skip > 0;
+        self.skip -= u8::from(skips);
+        skips
+    }
+
+    fn learn(&mut self, fruitful: bool) {
+        self.skipped = if fruitful {
+            0
+        } else {
+            (2 * self.skipped + 1).min(Patience::MOST)
+        };
+        self.skip = self.skipped;
+    }
+}
+
 /// The caches, TLBs and predictors of a core, as a probe of a functional machine that keeps them warm.
 pub struct Warm {
     memory: MemorySystem,
     branches: BranchUnit,
     mispredicts: u64,
+    /// Where the last branch would have been predicted to go, if it was a conditional one and went elsewhere.
+    astray: u64,
+    isa: Isa,
+    /// Instructions of wrong paths with their addresses, and registers there.
+    decoded: Box<[(u64, Inst); DECODED]>,
+    /// By where wrong paths begin: which are tried again.
+    patience: Box<[Patience; DECODED]>,
+    scratch: Box<Hart>,
     /// Not warmed, but learned from cores.
     memdep: MemoryDependence,
     /// log2 of the bytes in a line of the instruction cache.
@@ -51,7 +103,7 @@ pub struct Learned {
 impl Warm {
     /// The state of a core that a program at `pc` has not used yet.
     #[must_use]
-    pub fn new(config: &MachineConfig, pc: u64) -> Self {
+    pub fn new(config: &MachineConfig, isa: Isa, pc: u64) -> Self {
         let memory = MemorySystem::new(&config.memory);
         Warm {
             from: pc,
@@ -59,6 +111,11 @@ impl Warm {
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             branches: BranchUnit::new(&config.branch),
             mispredicts: 0,
+            astray: NOWHERE,
+            isa,
+            decoded: Box::new([(NOWHERE, Inst::illegal(0)); DECODED]),
+            patience: Box::new([Patience::default(); DECODED]),
+            scratch: Box::default(),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
             memory,
         }
@@ -120,7 +177,13 @@ impl Warm {
     #[inline(always)]
     fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         let right = if inst.class == OpClass::Branch {
-            self.branches.warm_conditional(pc, taken, target)
+            let right = self.branches.warm_conditional(pc, taken, target);
+            self.astray = match (right, taken) {
+                (true, _) => NOWHERE,
+                (false, true) => pc.wrapping_add(u64::from(inst.len)),
+                (false, false) => inst.direct_target(pc),
+            };
+            right
         } else if let Some(kind) = branch_kind(inst.class) {
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
             self.branches.warm_transfer(pc, kind, target, fallthrough)
@@ -131,9 +194,73 @@ impl Warm {
     }
 }
 
+impl Warm {
+    /// The instruction at `pc`, if one can be read there.
+    fn decoded(&mut self, pc: u64, memory: &mut ReadOnly<'_>) -> Option<Inst> {
+        let entry = &mut self.decoded[(pc >> 1) as usize % DECODED];
+        if entry.0 != pc {
+            let word = match self.isa {
+                Isa::Alpha => memory.load::<4>(pc).ok()?,
+                Isa::Riscv64 => {
+                    let low = memory.load::<2>(pc).ok()?;
+                    let is_long = low & 3 == 3;
+                    low | if is_long {
+                        memory.load::<2>(pc + 2).ok()? << 16
+                    } else {
+                        0
+                    }
+                }
+            };
+            *entry = (pc, self.isa.decode(word as u32));
+        }
+        Some(entry.1)
+    }
+
+    /// Follows a wrong path from `pc` on.
+    fn follow(&mut self, mut pc: u64, hart: &Hart, memory: &mut ReadOnly<'_>) {
+        self.scratch.r[..REGISTERS].copy_from_slice(&hart.r[..REGISTERS]);
+        self.scratch.fcsr = hart.fcsr;
+        for _ in 0..WRONG_PATH {
+            let Some(inst) = self.decoded(pc, memory) else {
+                return;
+            };
+            let addr = inst.data_address(self.scratch.r[inst.rs1 as usize]);
+            pc = match exec::execute(&mut self.scratch, memory, &inst, pc) {
+                Outcome::Next => pc.wrapping_add(u64::from(inst.len)),
+                Outcome::Taken(target) => target,
+                _ => return,
+            };
+            // Stores never get as far as the cache.
+            if inst.class == OpClass::Load && !self.memory.warm_newest(addr, false) {
+                self.memory.warm_data(addr, false);
+            }
+        }
+    }
+}
+
 impl Probe for Warm {
     const WANTS_MEMORY: bool = true;
     const WANTS_CONTROL: bool = true;
+    const WANTS_WRONG_PATHS: bool = true;
+
+    #[inline(always)]
+    fn is_astray(&self) -> bool {
+        self.astray != NOWHERE
+    }
+
+    /// What loads of the wrong path bring into the data cache, and with it into those below and the TLB.
+    #[inline(never)]
+    fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
+        let from = std::mem::replace(&mut self.astray, NOWHERE);
+        let begin = (from >> 1) as usize % DECODED;
+        if self.patience[begin].is_over() {
+            return;
+        }
+        let misses = self.memory.warmed();
+        self.follow(from, hart, memory);
+        let fruitful = self.memory.warmed() != misses;
+        self.patience[begin].learn(fruitful);
+    }
 
     #[inline(always)]
     fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
@@ -229,5 +356,23 @@ impl<E: DecodeEditor> Core<E, NoProbe> {
             memdep: self.memdep.clone(),
             cycles: self.now,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Patience;
+
+    #[test]
+    fn what_brings_nothing_is_tried_half_as_often_each_time() {
+        let mut patience = Patience::default();
+        let mut left_out_before = |fruitful| {
+            let left_out = (0..).take_while(|_| patience.is_over()).count();
+            patience.learn(fruitful);
+            left_out
+        };
+        let seen = [false; 7].map(&mut left_out_before);
+        assert_eq!(seen, [0, 1, 3, 7, 15, 15, 15]);
+        assert_eq!([true, false].map(&mut left_out_before), [15, 0]);
     }
 }

@@ -191,7 +191,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             plan,
             config: config.clone(),
             jobs: 1,
-            warm: Warm::new(config, process.hart.pc),
+            warm: Warm::new(config, process.image.isa, process.hart.pc),
             functional: Machine::with_editor(process, editor),
             free: VecDeque::new(),
             stale: Vec::new(),

@@ -36,22 +36,27 @@ const REFUSED: MemFault = MemFault {
     unmapped: false,
 };
 
+#[inline(always)]
+fn load<const N: usize>(bytes: &Bytes, pages: &Pages, addr: u64) -> Result<u64, MemFault> {
+    let (unit, page) = unit::<N>(addr);
+    if page < PAGE_COUNT
+        && pages[page] & bits::R != 0
+        && let Some(bytes) = bytes.as_chunks::<N>().0.get(unit)
+    {
+        let mut value = [0; 8];
+        value[..N].copy_from_slice(bytes);
+        Ok(u64::from_le_bytes(value))
+    } else {
+        Err(REFUSED)
+    }
+}
+
 impl Bus for View<'_> {
     const ONLY_ALIGNED: bool = true;
 
     #[inline(always)]
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
-        let (unit, page) = unit::<N>(addr);
-        if page < PAGE_COUNT
-            && self.pages[page] & bits::R != 0
-            && let Some(bytes) = self.bytes.as_chunks::<N>().0.get(unit)
-        {
-            let mut value = [0; 8];
-            value[..N].copy_from_slice(bytes);
-            Ok(u64::from_le_bytes(value))
-        } else {
-            Err(REFUSED)
-        }
+        load::<N>(self.bytes, self.pages, addr)
     }
 
     #[inline(always)]
@@ -66,6 +71,27 @@ impl Bus for View<'_> {
         } else {
             Err(REFUSED)
         }
+    }
+}
+
+/// Guest memory to look at, as far as a [`View`] would answer loads. Stores are accepted and
+/// forgotten.
+pub struct ReadOnly<'a> {
+    pub(crate) bytes: &'a Bytes,
+    pub(crate) pages: &'a Pages,
+}
+
+impl Bus for ReadOnly<'_> {
+    const ONLY_ALIGNED: bool = true;
+
+    #[inline]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        load::<N>(self.bytes, self.pages, addr)
+    }
+
+    #[inline]
+    fn store<const N: usize>(&mut self, _addr: u64, _value: u64) -> Result<(), MemFault> {
+        Ok(())
     }
 }
 

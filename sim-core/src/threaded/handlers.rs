@@ -13,7 +13,7 @@ use crate::alpha::exec as alpha;
 use crate::exec::Outcome;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, OpClass, reg};
-use crate::memory::{Bytes, Pages, View};
+use crate::memory::{Bytes, Pages, ReadOnly, View};
 use crate::probe::Probe;
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
@@ -268,7 +268,11 @@ handlers! {
             let next = pc.wrapping_add(u64::from(op.inst.len));
             let target = if taken { op.inst.direct_target(pc) } else { next };
             // SAFETY: the caller promises handlers for the type of the probe.
-            unsafe { context.probe::<P>() }.control(pc, &op.inst, target, taken);
+            let probe = unsafe { context.probe::<P>() };
+            probe.control(pc, &op.inst, target, taken);
+            if P::WANTS_WRONG_PATHS && probe.is_astray() {
+                probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
+            }
         }
         // SAFETY: the translator puts a link and at least one more micro-operation behind it.
         unsafe {
