@@ -142,8 +142,9 @@ fn solve<const K: usize>(mut squares: [[f64; K]; K], mut products: [f64; K]) -> 
         }
         for j in (0..K).filter(|&j| j != i) {
             let factor = squares[j][i] / squares[i][i];
-            for k in 0..K {
-                squares[j][k] -= factor * squares[i][k];
+            let row = squares[i];
+            for (value, of_row) in squares[j].iter_mut().zip(row) {
+                *value -= factor * of_row;
             }
             products[j] -= factor * products[i];
         }
