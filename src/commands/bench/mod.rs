@@ -553,11 +553,12 @@ mod tests {
     fn ratios_are_qemus_speed_by_ours() {
         let means = Means::of(
             100_000_000,
-            &[Some(0.1), Some(1.0), None, Some(2.0), Some(25.0)],
+            &[Some(0.1), Some(1.0), None, Some(2.0), Some(25.0), Some(2.5)],
         );
         assert!((means.functional_mips.expect("measured") - 100.0).abs() < 1e-9);
         assert!((means.qemu_per_functional.expect("measured") - 10.0).abs() < 1e-9);
         assert!((means.qemu_per_timed.expect("measured") - 250.0).abs() < 1e-9);
+        assert!((means.sampled_per_timed.expect("measured") - 10.0).abs() < 1e-9);
         assert_eq!(means.cells()[3..7], ["-", "-", "50.0", "1/20.0"]);
     }
     #[test]
