@@ -336,6 +336,10 @@ impl<E: DecodeEditor> Machine<E> {
             }
             if P::ENABLED {
                 report(probe, pc, here, &r.inst, r.is_trigger, addr, target, taken);
+                if P::WANTS_WRONG_PATHS && probe.is_astray() {
+                    let View { bytes, pages } = self.process.mem.view();
+                    probe.wrong_path(&self.process.hart, &mut ReadOnly { bytes, pages });
+                }
             }
             if taken {
                 self.process.hart.pc = target;

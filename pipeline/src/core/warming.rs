@@ -298,6 +298,16 @@ impl<'a, E> WarmEdited<'a, E> {
 
 impl<E: DecodeEditor> Probe for WarmEdited<'_, E> {
     const WANTS_RETIRED: bool = true;
+    const WANTS_WRONG_PATHS: bool = true;
+
+    #[inline]
+    fn is_astray(&self) -> bool {
+        self.warm.is_astray()
+    }
+
+    fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
+        self.warm.wrong_path(hart, memory);
+    }
 
     #[inline]
     fn retired(&mut self, event: &Retired<'_>) {

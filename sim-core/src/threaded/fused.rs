@@ -5,7 +5,7 @@
 //! memory, where the guest's registers are.
 
 use super::alpha::LITERAL;
-use super::handlers::{go, leave};
+use super::handlers::{go, leave, report_branch};
 use super::{Context, Handler, MicroOp};
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, reg};
@@ -109,10 +109,7 @@ unsafe fn pair<P: Probe, C: Computation, const IF_ZERO: bool>(
         // SAFETY: the translator puts the branch behind it, and the caller promises handlers for the
         // type of the probe.
         let (branch, probe) = unsafe { (&*at.add(1), context.probe::<P>()) };
-        let pc = branch.pc();
-        let next = pc.wrapping_add(u64::from(branch.inst.len));
-        let target = branch.inst.direct_target(pc);
-        probe.control(pc, &branch.inst, if taken { target } else { next }, taken);
+        report_branch(probe, branch, taken, hart, bytes, pages);
     }
     // SAFETY: the translator puts the branch, its link and at least one more micro-operation behind it.
     unsafe {

@@ -129,6 +129,29 @@ impl<P: Probe> Handlers<P> {
     }
 }
 
+/// Tells a probe of a conditional branch that has been executed.
+#[inline(always)]
+pub(super) fn report_branch<P: Probe>(
+    probe: &mut P,
+    branch: &MicroOp,
+    taken: bool,
+    hart: &Hart,
+    bytes: &Bytes,
+    pages: &Pages,
+) {
+    let pc = branch.pc();
+    let next = pc.wrapping_add(u64::from(branch.inst.len));
+    let target = if taken {
+        branch.inst.direct_target(pc)
+    } else {
+        next
+    };
+    probe.control(pc, &branch.inst, target, taken);
+    if P::WANTS_WRONG_PATHS && probe.is_astray() {
+        probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
+    }
+}
+
 /// Executes an operation that goes on with the next instruction, or leaves it undone and stops.
 ///
 /// # Safety
@@ -264,15 +287,9 @@ handlers! {
         let op = unsafe { &*at };
         let taken = C::holds(hart, &op.inst);
         if P::WANTS_CONTROL {
-            let pc = op.pc();
-            let next = pc.wrapping_add(u64::from(op.inst.len));
-            let target = if taken { op.inst.direct_target(pc) } else { next };
             // SAFETY: the caller promises handlers for the type of the probe.
             let probe = unsafe { context.probe::<P>() };
-            probe.control(pc, &op.inst, target, taken);
-            if P::WANTS_WRONG_PATHS && probe.is_astray() {
-                probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
-            }
+            report_branch(probe, op, taken, hart, bytes, pages);
         }
         // SAFETY: the translator puts a link and at least one more micro-operation behind it.
         unsafe {
