@@ -42,7 +42,8 @@ impl Interval {
     /// Of the mean of `values`, independent ones out of a whole, beside each of which `known` numbers stand whose
     /// means over the whole are `means`: the regression estimate (Cochran, Sampling Techniques, chapter 7). What the
     /// numbers explain of the values is no uncertainty. With fewer than 10 values for each number it is
-    /// [`of_mean`](Self::of_mean): a regression on few values flatters itself.
+    /// [`of_mean`](Self::of_mean), since a regression on few values flatters itself; also where that is the narrower one:
+    /// the means then lie too far from where the values are.
     #[must_use]
     pub fn of_regression<const K: usize>(
         values: &[f64],
@@ -50,8 +51,9 @@ impl Interval {
         means: [f64; K],
     ) -> Interval {
         let count = values.len() as f64;
+        let plain = Interval::of_mean(values.iter().copied());
         if values.len() < PER_NUMBER * K || values.len() != known.len() {
-            return Interval::of_mean(values.iter().copied());
+            return plain;
         }
         let mean = values.iter().sum::<f64>() / count;
         let centre: [f64; K] =
@@ -79,10 +81,14 @@ impl Interval {
         let freedom = count - 1.0 - used as f64;
         let variance = residuals.map(|r| r * r).sum::<f64>() / freedom;
         let spread = (variance * (1.0 / count + dot(&leverages, &ahead))).sqrt();
+        let half_width = StudentsT::new(0.0, 1.0, freedom)
+            .map_or(f64::INFINITY, |t| t.inverse_cdf(0.975) * spread);
+        if half_width > plain.half_width {
+            return plain;
+        }
         Interval {
             mean: mean + dot(&slopes, &ahead),
-            half_width: StudentsT::new(0.0, 1.0, freedom)
-                .map_or(f64::INFINITY, |t| t.inverse_cdf(0.975) * spread),
+            half_width,
         }
     }
 
@@ -222,8 +228,15 @@ mod tests {
         let regression = Interval::of_regression(&values, &known, [4.0]);
         let mean = Interval::of_mean(values.iter().copied());
         assert_eq!(regression, mean);
+        // Too far away for one, from values that nearly follow from it.
+        let known: Vec<[f64; 1]> = values
+            .iter()
+            .map(|v| [v + 3.0 * noise(*v as u64)])
+            .collect();
+        let far = Interval::of_regression(&values, &known, [1e4]);
+        assert_eq!(far, mean);
         // Too few for a regression.
-        let few = Interval::of_regression(&values[..9], &known[..9], [4.0]);
+        let few = Interval::of_regression(&values[..9], &known[..9], [25.0]);
         assert_eq!(few, Interval::of_mean(values[..9].iter().copied()));
     }
 
