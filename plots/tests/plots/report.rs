@@ -507,7 +507,7 @@ fn sampled_timing_is_said_wherever_its_numbers_are() {
         "{table}"
     );
     for part in [
-        "timing sampled: 80 to 120 units a run, each of 1000 instructions behind 2000 of warm-up, one in 100000",
+        "timing sampled: 80 to 120 units a run, each of 1000 instructions behind 1000 of warm-up, one in 200000",
         "2 of 10 points met insertions in fewer than 10 units",
     ] {
         assert!(table.contains(part), "{part}: {table}");
@@ -540,7 +540,7 @@ fn sampled_timing_is_said_wherever_its_numbers_are() {
         "{head}"
     );
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
-    assert_eq!(ends(",0.0003,80,40,100000,2000,1000"), 8);
+    assert_eq!(ends(",0.0003,80,40,200000,1000,1000"), 8);
     assert_eq!(ends(",ok,,,,,,,"), 30, "not timed");
 
     // Beside exact rows of the same points, those are shown, in any order.
