@@ -453,12 +453,6 @@ impl MemorySystem {
         self.l1i.tags.clear();
     }
 
-    /// log2 of the bytes in a line of the data cache.
-    #[must_use]
-    pub fn data_line_shift(&self) -> u32 {
-        self.l1d.line_shift
-    }
-
     /// A fetch that takes no time and counts nothing: functional warming.
     #[inline]
     pub fn warm_fetch(&mut self, addr: u64) {
