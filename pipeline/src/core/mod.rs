@@ -12,6 +12,7 @@ mod commit;
 mod cpi;
 mod decode;
 mod dispatch;
+mod driven;
 mod duplicate;
 mod events;
 mod fetch;
@@ -34,6 +35,7 @@ mod uop;
 mod warming;
 
 pub use cpi::{Cause, CpiStack};
+pub use driven::{DrivenCore, NotDriven};
 pub use in_order::IssueStall;
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use slotting::Pipe;

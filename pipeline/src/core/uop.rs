@@ -67,6 +67,9 @@ pub mod kind {
     /// Floating-point arithmetic.
     pub const FLOAT: u8 = 1 << 4;
 
+    /// A control transfer, which the branch unit predicts.
+    pub const TRANSFERS: u8 = 1 << 5;
+
     /// The kinds for which dispatch asks more than whether there is room in the window.
     pub const fn limited(fp_queue: bool) -> u8 {
         LOADS | STORES | SERIALIZES | if fp_queue { FLOAT } else { 0 }
@@ -90,7 +93,7 @@ pub mod kind {
                 | OpClass::FpSqrt
                 | OpClass::FpCvt => FLOAT,
                 OpClass::Illegal | OpClass::DiseReturn => TURNS_FETCH,
-                class if class.is_control() => TURNS_FETCH,
+                class if class.is_control() => TURNS_FETCH | TRANSFERS,
                 _ => 0,
             };
             i += 1;

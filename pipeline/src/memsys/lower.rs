@@ -68,6 +68,8 @@ pub(super) struct Lower {
     pub stats: CacheStats,
     /// Misses of accesses that took no time.
     pub warmed: u64,
+    /// No later access lies before this cycle, whatever the cycles of earlier ones.
+    pub horizon: u64,
 }
 
 /// Sets of a cache.
@@ -100,7 +102,14 @@ impl Lower {
             ),
             stats: CacheStats::default(),
             warmed: 0,
+            horizon: u64::MAX,
         }
+    }
+
+    /// What ended before this cycle matters to no access any more.
+    #[inline]
+    fn past(&self, now: u64) -> u64 {
+        now.min(self.horizon)
     }
 
     /// Brings a line of `bytes` at `addr` to a level 1 cache that knows in cycle `known` that it
@@ -114,27 +123,30 @@ impl Lower {
         let (port, start) = self.first_port(arrival);
         let (sent_from, whole_from, level);
         if self.tags.holds(line) {
-            self.ports[port].book(now, start, 1);
+            let past = self.past(now);
+            self.ports[port].book(past, start, 1);
             self.tags.access(line, false);
             let looked_up = start + self.hit_cycles;
             (sent_from, level) = match self.mshrs.find(now, line) {
                 None => (looked_up, Level::L2),
                 Some(primary) => {
                     self.stats.read_merge_events += 1;
-                    (looked_up.max(primary.end), primary.level)
+                    (looked_up.max(primary.end_for(now)), primary.level)
                 }
             };
             whole_from = sent_from;
         } else {
             let (first, end, from) = self.bring(now, start, line)?;
-            self.ports[port].book(now, start, 1);
+            let past = self.past(now);
+            self.ports[port].book(past, start, 1);
             self.stats.read_miss_events += 1;
             let early = self.critical_word_first;
             sent_from = if early { first } else { end };
             (whole_from, level) = (end, from);
         }
         self.stats.read_access_events += 1;
-        let (first, last) = self.l1_l2_bus.transfer(now, sent_from, bytes);
+        let past = self.past(now);
+        let (first, last) = self.l1_l2_bus.transfer(past, sent_from, bytes);
         let end = last.max(whole_from);
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
@@ -162,15 +174,22 @@ impl Lower {
         };
         let bytes = 1 << self.line_shift;
         let known = start + self.hit_cycles;
+        let past = self.past(now);
         let (memory_bus, memory_cycles) = (&mut self.memory_bus, self.memory_cycles);
         let (first, end, level) = match &mut self.l3 {
-            Some(l3) => l3.read(now, known, line, memory_bus, memory_cycles),
+            Some(l3) => l3.read(past, known, line, memory_bus, memory_cycles),
             None => {
-                let (first, end) = memory_bus.transfer(now, known + memory_cycles, bytes);
+                let (first, end) = memory_bus.transfer(past, known + memory_cycles, bytes);
                 (first, end, Level::Memory)
             }
         };
-        self.mshrs.take(slot, InFlight { line, end, level });
+        let in_flight = InFlight {
+            line,
+            start: InFlight::started(now),
+            end,
+            level,
+        };
+        self.mshrs.take(slot, in_flight);
         self.stats.fill_events += 1;
         if let Some(victim) = self.tags.fill(line, way, false)
             && victim.dirty
@@ -183,10 +202,11 @@ impl Lower {
 
     /// Hands `bytes` of a changed line of the level 2 cache's size on.
     fn write_below(&mut self, now: u64, from: u64, line: u64, bytes: u64) {
+        let past = self.past(now);
         match &mut self.l3 {
-            Some(l3) => l3.write(now, from, line, bytes, &mut self.memory_bus),
+            Some(l3) => l3.write(past, from, line, bytes, &mut self.memory_bus),
             None => {
-                self.memory_bus.transfer(now, from, bytes);
+                self.memory_bus.transfer(past, from, bytes);
             }
         }
     }
@@ -203,7 +223,8 @@ impl Lower {
 
     /// Takes a changed line of `bytes` from a level 1 cache, not before cycle `from`.
     pub fn write_back(&mut self, now: u64, from: u64, addr: u64, bytes: u64) {
-        let (_, end) = self.l1_l2_bus.transfer(now, from, bytes);
+        let past = self.past(now);
+        let (_, end) = self.l1_l2_bus.transfer(past, from, bytes);
         self.stats.write_access_events += 1;
         if !self.tags.access(addr >> self.line_shift, true) {
             self.stats.write_miss_events += 1;
@@ -251,10 +272,11 @@ impl Lower {
             written = written.max(self.bring(now, start, line)?.1);
             self.stats.write_miss_events += 1;
         }
-        self.ports[port].book(now, start, 1);
+        let past = self.past(now);
+        self.ports[port].book(past, start, 1);
         self.tags.access(line, true);
         self.stats.write_access_events += 1;
-        let (_, arrived) = self.l1_l2_bus.transfer(now, from, bytes);
+        let (_, arrived) = self.l1_l2_bus.transfer(past, from, bytes);
         Ok(written.max(arrived))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Nothing is simulated cycle by cycle: an access is told at once when its data are there, and
 //! takes what it needs (MSHRs, ports, bus cycles) for the time it needs them. Calls come in order
-//! of time (`now` never falls). Contents of guest memory are not held here; addresses are guest
+//! of time (`now` never falls), or, from the instruction-driven core, nearly so
+//! ([`MemorySystem::pass`]). Contents of guest memory are not held here; addresses are guest
 //! addresses, and are their own translations.
 //!
 //! # Organization
@@ -208,7 +209,7 @@ impl Level1 {
                 None => (known, Level::L1),
                 Some(primary) => {
                     self.count_merge(write);
-                    (known.max(primary.end), primary.level)
+                    (known.max(primary.end_for(now)), primary.level)
                 }
             }
         } else {
@@ -251,6 +252,7 @@ impl Level1 {
         let fill = lower.read(now, known, line << self.line_shift, bytes)?;
         let in_flight = InFlight {
             line,
+            start: InFlight::started(now),
             end: fill.end,
             level: fill.level,
         };
@@ -353,6 +355,31 @@ impl MemorySystem {
         self.data(now, addr, size, false)
     }
 
+    /// A load that has a port already, in a cycle that may lie before those of earlier calls.
+    #[inline]
+    pub(crate) fn load_on_port(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        self.data_on_port(now, addr, size, false)
+    }
+
+    /// A store that has a port already, likewise, to a cache that writes back.
+    #[inline]
+    pub(crate) fn store_on_port(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
+        debug_assert!(self.lower.write_buffer.is_none());
+        self.data_on_port(now, addr, size, true)
+    }
+
+    /// From now on no access lies before this cycle. Without it, none lies before the last one.
+    #[inline]
+    pub(crate) fn pass(&mut self, cycle: u64) {
+        self.lower.horizon = cycle;
+    }
+
+    /// An access to data found no port.
+    #[inline]
+    pub(crate) fn count_busy_port(&mut self) {
+        self.l1d.stats.port_busy_events += 1;
+    }
+
     /// Stores `size` bytes: after commit, in program order.
     #[inline]
     pub fn store(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
@@ -402,6 +429,11 @@ impl MemorySystem {
         if !self.l1d.take_port(now) {
             return AccessResult::Retry { at_cycle: now + 1 };
         }
+        self.data_on_port(now, addr, size, write)
+    }
+
+    #[inline(always)]
+    fn data_on_port(&mut self, now: u64, addr: u64, size: u8, write: bool) -> AccessResult {
         if self.l1d.crosses(addr, size) {
             return self.data_in_two_lines(now, addr, write);
         }

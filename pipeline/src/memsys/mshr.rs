@@ -1,21 +1,46 @@
 //! Miss status holding registers: lines on their way.
+//!
+//! Accesses may come a little out of order of time (see [`super`]), so a register also knows since when
+//! its line is on its way: before that it is free to an access that comes later but lies earlier.
 
 use super::Level;
+
+/// Places for each register: what is taken for later does not keep an earlier access out.
+const PLACES: usize = 4;
 
 /// A line on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InFlight {
     pub line: u64,
+    /// Cycle of the access that asked for it.
+    pub start: u64,
     /// Cycle in which the whole line is there.
     pub end: u64,
     /// Where it comes from.
     pub level: Level,
 }
 
+impl InFlight {
+    /// The start of a fill for an access at `now`. A cycle early, since the second half of an access
+    /// to two lines begins in the cycle after its own.
+    #[inline]
+    pub fn started(now: u64) -> u64 {
+        now.saturating_sub(1)
+    }
+
+    /// Cycle in which the whole line is there for an access at `now`. One that lies before the access
+    /// that asked for the line would have asked itself, and had it so much earlier.
+    #[inline]
+    pub fn end_for(&self, now: u64) -> u64 {
+        self.end - self.start.saturating_sub(now)
+    }
+}
+
 /// The registers of one cache.
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
     slots: Box<[InFlight]>,
+    count: usize,
     /// No line is on its way from this cycle on.
     quiet_from: u64,
 }
@@ -24,11 +49,13 @@ impl Mshrs {
     pub fn new(count: u32) -> Self {
         let empty = InFlight {
             line: 0,
+            start: 0,
             end: 0,
             level: Level::L1,
         };
         Mshrs {
-            slots: vec![empty; count as usize].into_boxed_slice(),
+            slots: vec![empty; count as usize * PLACES].into_boxed_slice(),
+            count: count as usize,
             quiet_from: 0,
         }
     }
@@ -53,18 +80,25 @@ impl Mshrs {
         slot.copied()
     }
 
+    fn busy(&self, now: u64) -> impl Iterator<Item = &InFlight> {
+        let taken = move |slot: &&InFlight| slot.start <= now && slot.end > now;
+        self.slots.iter().filter(taken)
+    }
+
     /// A free register, or the cycle in which one becomes free.
     pub fn free(&self, now: u64) -> Result<usize, u64> {
-        match self.slots.iter().position(|slot| slot.end <= now) {
-            Some(slot) => Ok(slot),
-            None => Err(self.next_end(now)),
+        if self.busy(now).count() >= self.count {
+            return Err(self.next_end(now));
         }
+        // The one that has been free for longest.
+        let ends = self.slots.iter().map(|slot| slot.end).enumerate();
+        Ok(ends.min_by_key(|slot| slot.1).map_or(0, |slot| slot.0))
     }
 
     /// The cycle, after `now`, in which the next line is there.
     pub fn next_end(&self, now: u64) -> u64 {
-        let ends = self.slots.iter().map(|slot| slot.end);
-        ends.filter(|end| *end > now).min().unwrap_or(now + 1)
+        let ends = self.busy(now).map(|slot| slot.end);
+        ends.min().unwrap_or(now + 1)
     }
 
     /// Takes a free register.

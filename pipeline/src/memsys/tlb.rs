@@ -111,7 +111,9 @@ impl Tlb {
                 };
             }
             let walk = self.walks.iter().find(|w| w.0 == page && w.1 > now);
-            let delay = walk.map_or(0, |(_, end)| end - now);
+            // An access that lies before the walk would have begun it.
+            let most = self.miss_cycles.max(next.hit_cycles);
+            let delay = walk.map_or(0, |(_, end)| (end - now).min(most));
             self.stats.merge_events += u64::from(delay > 0);
             return Translation::After {
                 delay,

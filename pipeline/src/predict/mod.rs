@@ -320,7 +320,7 @@ impl BranchUnit {
     }
 
     #[inline(always)]
-    fn checkpoint(&self, cp: &mut Checkpoint) {
+    pub(crate) fn checkpoint(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;
         cp.ras = self.ras.checkpoint();
     }

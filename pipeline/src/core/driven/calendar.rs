@@ -1,0 +1,388 @@
+//! Which issue slots, units and cache ports are taken in which cycle.
+//!
+//! Instructions come in program order and take the first cycle in which what they need is free. Since a
+//! younger one never comes before an older one, that is what selection of the oldest ready instruction
+//! gives, cycle by cycle, for everything that is taken for one cycle.
+
+use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+
+use super::super::uop::kind;
+use crate::config::UnitTable;
+
+/// A cycle: lanes of a byte that count up to [`FULL`], from what the capacity leaves below it.
+type Lanes = u64;
+
+/// A lane in which nothing is free.
+const FULL: Lanes = 0x80;
+/// Issue slots.
+const ISSUE: u32 = 0;
+/// Ports of the data cache.
+const PORTS: u32 = 1;
+/// The first pool.
+const POOLS: u32 = 2;
+/// Pools that fit. Those whose units are held need no lane.
+const MOST_POOLS: usize = (Lanes::BITS / 8 - POOLS) as usize;
+
+const fn lane(at: u32) -> Lanes {
+    1 << (8 * at)
+}
+
+/// What an instruction of a class takes.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// The lanes that must not be full.
+    full: Lanes,
+    /// One in each of its lanes.
+    one: Lanes,
+    interval_cycles: u32,
+    /// Of a class that takes a station of the queue for floating point: 1.
+    fp: u8,
+    pool: u8,
+    /// One of the pool's classes keeps a unit for more than a cycle.
+    is_held: bool,
+}
+
+/// Something taken on a wrong path, that a squash may have to give back.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    cycle: u64,
+    /// Zero: a slot used in vain.
+    one: Lanes,
+    fp: u8,
+    /// The pool and unit of a unit that is held.
+    unit: Option<(u8, u8)>,
+}
+
+/// Cycles for which a unit is held, in order.
+type Held = Vec<(u64, u64)>;
+
+/// How many instructions left their stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Of all of them.
+    pub all: u32,
+    /// Of the queue for floating point.
+    pub fp: u32,
+}
+
+/// The calendar.
+#[derive(Clone)]
+pub struct Calendar {
+    cycles: Box<[Lanes]>,
+    /// How many instructions leave the queue for floating point in each cycle, if there is one.
+    fp_leave: Box<[u8]>,
+    mask: u64,
+    fresh: Lanes,
+    /// The last cycle of which nothing will be taken any more.
+    passed: u64,
+    uses: [Use; OpClass::COUNT],
+    /// The units of each pool that are held.
+    held: Vec<Vec<Held>>,
+    wrong_path: Vec<Taken>,
+    /// Cycles beyond the ring: what is taken there is not limited, but leaves its station.
+    far: Vec<(u64, Left)>,
+    /// Cycles of slots used by loads that went back to their stations.
+    in_vain: Vec<u64>,
+}
+
+impl Calendar {
+    /// An empty calendar. `None`: the machine has more pools than a word has lanes.
+    pub fn new(table: &UnitTable, widths: Widths) -> Option<Self> {
+        let pools = table.pool_units();
+        let is_held = |pool: usize| {
+            ALL_CLASSES.iter().any(|class| {
+                let timing = table.timing(*class);
+                usize::from(timing.pool) == pool && timing.interval_cycles > 1
+            })
+        };
+        let counted: Vec<usize> = (0..pools.len()).filter(|pool| !is_held(*pool)).collect();
+        if counted.len() > MOST_POOLS || widths.largest(pools) >= 0x80 {
+            return None;
+        }
+        let mut fresh = (FULL - widths.issue as Lanes) << (8 * ISSUE)
+            | (FULL - Lanes::from(widths.ports)) << (8 * PORTS);
+        for (at, pool) in (POOLS..).zip(&counted) {
+            fresh |= (FULL - Lanes::from(pools[*pool])) << (8 * at);
+        }
+        let uses = ALL_CLASSES.map(|class| {
+            let timing = table.timing(class);
+            let pool = usize::from(timing.pool);
+            let mut one = lane(ISSUE);
+            if let Some(at) = counted.iter().position(|counted| *counted == pool) {
+                one |= lane(POOLS + at as u32);
+            }
+            Use {
+                full: one * FULL,
+                one,
+                interval_cycles: timing.interval_cycles,
+                fp: u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0),
+                pool: timing.pool,
+                is_held: is_held(pool),
+            }
+        });
+        let cycles = (widths.window_cycles as usize).next_power_of_two();
+        Some(Calendar {
+            cycles: vec![fresh; cycles].into_boxed_slice(),
+            fp_leave: vec![0; if widths.fp_queue { cycles } else { 0 }].into_boxed_slice(),
+            mask: cycles as u64 - 1,
+            fresh,
+            passed: 0,
+            uses,
+            held: pools
+                .iter()
+                .map(|units| vec![Held::new(); *units as usize])
+                .collect(),
+            wrong_path: Vec::new(),
+            far: Vec::new(),
+            in_vain: Vec::new(),
+        })
+    }
+
+    #[inline(always)]
+    fn at(&mut self, cycle: u64) -> &mut Lanes {
+        debug_assert!(cycle > self.passed && cycle - self.passed <= self.mask);
+        // SAFETY: `mask` is the number of cycles minus one, a power of two minus one, and neither changes.
+        unsafe { self.cycles.get_unchecked_mut((cycle & self.mask) as usize) }
+    }
+
+    /// Cycles so far ahead are not in the ring; half of it is left for the search.
+    #[inline(always)]
+    fn is_far(&self, cycle: u64) -> bool {
+        cycle - self.passed > self.mask / 2
+    }
+
+    /// Takes what an instruction of this class needs, in the first cycle from `from` on in which it is
+    /// free. `WRONG_PATH`: a squash may give it back.
+    #[inline(always)]
+    pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
+        let u = &self.uses[class as usize];
+        let (full, one, fp) = (u.full, u.one, u.fp);
+        if u.is_held | self.is_far(from) | (fp != 0) {
+            return self.take_seldom::<WRONG_PATH>(from, class, latency);
+        }
+        let mut cycle = from;
+        loop {
+            let lanes = self.at(cycle);
+            if *lanes & full == 0 {
+                *lanes += one;
+                break;
+            }
+            cycle += 1;
+        }
+        if WRONG_PATH {
+            self.remember(cycle, one, 0, None);
+        }
+        cycle
+    }
+
+    #[inline(never)]
+    fn take_seldom<const WRONG_PATH: bool>(
+        &mut self,
+        from: u64,
+        class: OpClass,
+        latency: u64,
+    ) -> u64 {
+        let u = self.uses[class as usize];
+        if self.is_far(from) {
+            let left = Left {
+                all: 1,
+                fp: u32::from(u.fp),
+            };
+            self.far.push((from, left));
+            if WRONG_PATH {
+                self.remember(from, u.one, u.fp, None);
+            }
+            return from;
+        }
+        let (cycle, unit) = if u.is_held {
+            let (cycle, unit) = self.hold(from, u, latency);
+            (cycle, Some((u.pool, unit)))
+        } else {
+            let mut cycle = from;
+            while *self.at(cycle) & u.full != 0 {
+                cycle += 1;
+            }
+            (cycle, None)
+        };
+        *self.at(cycle) += u.one;
+        if u.fp != 0 {
+            self.fp_leave[(cycle & self.mask) as usize] += 1;
+        }
+        if WRONG_PATH {
+            self.remember(cycle, u.one, u.fp, unit);
+        }
+        cycle
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, cycle: u64, one: Lanes, fp: u8, unit: Option<(u8, u8)>) {
+        self.wrong_path.push(Taken {
+            cycle,
+            one,
+            fp,
+            unit,
+        });
+    }
+
+    /// The first gap of a unit from `from` on in a cycle in which an instruction may issue: the cycle and
+    /// the unit, which is held from then on.
+    fn hold(&mut self, mut from: u64, u: Use, latency: u64) -> (u64, u8) {
+        // What is faster than its class holds the unit no longer than that.
+        let cycles = u64::from(u.interval_cycles).min(latency).max(1);
+        let passed = self.passed;
+        loop {
+            let units = &mut self.held[usize::from(u.pool)];
+            let starts = units.iter_mut();
+            let starts = starts.map(|held| first_gap(held, passed, from, cycles));
+            let (unit, start) = starts
+                .enumerate()
+                .min_by_key(|(_, start)| *start)
+                .unwrap_or((0, from));
+            if *self.at(start) & u.full != 0 {
+                from = start + 1;
+                continue;
+            }
+            let held = &mut self.held[usize::from(u.pool)][unit];
+            let place = held.partition_point(|h| h.0 < start);
+            held.insert(place, (start, start + cycles));
+            return (start, unit as u8);
+        }
+    }
+
+    /// A load goes back to its station, from which it has not left after all.
+    #[cold]
+    pub fn in_vain<const WRONG_PATH: bool>(&mut self, cycle: u64) {
+        self.in_vain.push(cycle);
+        if WRONG_PATH {
+            self.remember(cycle, 0, 0, None);
+        }
+    }
+
+    /// Takes a port of the data cache. False if all are taken in this cycle.
+    #[inline(always)]
+    pub fn take_port<const WRONG_PATH: bool>(&mut self, cycle: u64) -> bool {
+        if self.is_far(cycle) | (cycle <= self.passed) {
+            return true;
+        }
+        let lanes = self.at(cycle);
+        if *lanes & (lane(PORTS) * FULL) != 0 {
+            return false;
+        }
+        *lanes += lane(PORTS);
+        if WRONG_PATH {
+            self.remember(cycle, lane(PORTS), 0, None);
+        }
+        true
+    }
+
+    /// Nothing is taken in this cycle and before any more: how many instructions left their stations
+    /// since the last call.
+    #[inline(always)]
+    pub fn pass(&mut self, cycle: u64) -> Option<Left> {
+        (cycle > self.passed).then(|| self.pass_to(cycle))
+    }
+
+    #[inline(never)]
+    fn pass_to(&mut self, cycle: u64) -> Left {
+        let mut left = Left::default();
+        let fresh = self.fresh;
+        while self.passed < cycle {
+            let next = self.passed + 1;
+            let was = std::mem::replace(self.at(next), fresh);
+            left.all += u32::from(was as u8 - fresh as u8);
+            if let Some(fp) = self.fp_leave.get_mut((next & self.mask) as usize) {
+                left.fp += u32::from(std::mem::take(fp));
+            }
+            self.passed = next;
+        }
+        if !self.in_vain.is_empty() {
+            let before = self.in_vain.len();
+            self.in_vain.retain(|at| *at > cycle);
+            left.all -= (before - self.in_vain.len()) as u32;
+        }
+        if !self.far.is_empty() {
+            self.pass_far(&mut left);
+        }
+        left
+    }
+
+    #[cold]
+    fn pass_far(&mut self, left: &mut Left) {
+        let passed = self.passed;
+        self.far.retain(|(cycle, one)| {
+            let stays = *cycle > passed;
+            if !stays {
+                left.all += one.all;
+                left.fp += one.fp;
+            }
+            stays
+        });
+    }
+
+    /// What has been taken on wrong paths up to here.
+    pub fn mark(&self) -> usize {
+        self.wrong_path.len()
+    }
+
+    /// Gives back what was taken behind a mark for `cycle` and later.
+    pub fn squash(&mut self, mark: usize, cycle: u64) {
+        while self.wrong_path.len() > mark {
+            let Some(taken) = self.wrong_path.pop() else {
+                return;
+            };
+            if taken.cycle < cycle || taken.cycle <= self.passed {
+                continue;
+            }
+            if taken.one == 0 {
+                if let Some(at) = self.in_vain.iter().position(|at| *at == taken.cycle) {
+                    self.in_vain.swap_remove(at);
+                }
+                continue;
+            }
+            if let Some(far) = self.far.iter().position(|far| far.0 == taken.cycle) {
+                self.far.swap_remove(far);
+                continue;
+            }
+            *self.at(taken.cycle) -= taken.one;
+            if taken.fp != 0 {
+                self.fp_leave[(taken.cycle & self.mask) as usize] -= 1;
+            }
+            if let Some((pool, unit)) = taken.unit {
+                self.held[usize::from(pool)][usize::from(unit)].retain(|h| h.0 != taken.cycle);
+            }
+        }
+    }
+}
+
+/// The first cycle from `from` on from which a unit is free for `cycles` cycles.
+fn first_gap(held: &mut Held, passed: u64, from: u64, cycles: u64) -> u64 {
+    held.retain(|h| h.1 > passed);
+    let mut start = from;
+    for &(taken, free) in held.iter() {
+        if start + cycles <= taken {
+            break;
+        }
+        start = start.max(free);
+    }
+    start
+}
+
+/// Capacities of a cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Widths {
+    /// Instructions that may issue.
+    pub issue: usize,
+    /// Ports of the data cache.
+    pub ports: u32,
+    /// There is a queue for floating point.
+    pub fp_queue: bool,
+    /// Cycles for which the calendar keeps an account ahead of dispatch, at least.
+    pub window_cycles: u64,
+}
+
+impl Widths {
+    fn largest(&self, pools: &[u32]) -> u32 {
+        let most = pools.iter().copied().max().unwrap_or(0);
+        most.max(self.issue as u32).max(self.ports)
+    }
+}

@@ -1,0 +1,199 @@
+//! Commit, and the account of every slot: the same owners as in the cycle-driven core, found for a
+//! stretch of cycles at a time.
+
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::machine::report;
+
+use super::super::cpi::Cause;
+use super::{DrivenCore, Passing, PipelineProbe};
+
+/// How far commit has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Commits {
+    /// Cycle of the last commit.
+    pub cycle: u64,
+    /// Slots that are used in it.
+    pub used: u64,
+}
+
+/// What becomes of an instruction behind dispatch.
+#[derive(Clone, Copy)]
+pub struct Done {
+    pub issue: u64,
+    pub complete: u64,
+    /// Of a load: what served it.
+    pub level: Cause,
+}
+
+/// What a probe sees of a commit.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    pub addr: u64,
+    pub next_pc: u64,
+    pub taken: bool,
+}
+
+impl Seen {
+    /// Of an instruction that goes straight on.
+    #[inline(always)]
+    pub fn straight(i: &Passing) -> Seen {
+        Seen {
+            addr: 0,
+            next_pc: i.next,
+            taken: false,
+        }
+    }
+}
+
+impl<P: PipelineProbe> DrivenCore<P> {
+    /// Commits the instruction that was dispatched last. Returns the cycle.
+    #[inline(always)]
+    pub(super) fn commit(&mut self, passing: &Passing, done: Done, seen: Seen) -> u64 {
+        let cycle = self.next_commit(done.complete);
+        if cycle > self.commits.cycle {
+            self.account_lost_slots(passing, done, cycle);
+            self.commits.used = 1;
+            self.commits.cycle = cycle;
+        } else {
+            self.commits.used += 1;
+        }
+        self.stamps[super::at(self.position, 1)].commit = cycle;
+        self.stats.commit_program_instructions += 1;
+        if P::WANTS_SLOTS {
+            self.probe.slots(passing.pc, Cause::Base, 1);
+        }
+        if P::ENABLED {
+            report(
+                &mut self.probe,
+                passing.pc,
+                DisePc::NONE,
+                &passing.inst,
+                true,
+                seen.addr,
+                seen.next_pc,
+                seen.taken,
+            );
+        }
+        cycle
+    }
+
+    /// The cycle in which something that completes in `complete` may commit next.
+    #[inline(always)]
+    pub(super) fn next_commit(&self, complete: u64) -> u64 {
+        let c = &self.commits;
+        let full = u64::from(c.used >= self.params.commit_width);
+        (complete + self.params.complete_to_commit).max(c.cycle + full)
+    }
+
+    /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
+    #[inline(always)]
+    pub(super) fn account_lost_slots(&mut self, i: &Passing, done: Done, until: u64) {
+        let p = &self.params;
+        let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
+        let known = i.dispatch + fill;
+        let mut lost = Lost {
+            from: self.commits.cycle,
+            until,
+            used: self.commits.used,
+            width: p.commit_width,
+        };
+        if lost.from < known {
+            self.account_approach(&mut lost, *i, known);
+            if lost.from >= until {
+                return;
+            }
+        }
+        match i.inst.class {
+            OpClass::Load => self.account_load(&mut lost, i.pc, done),
+            class => self.give(&mut lost, until, i.pc, cause_of(class)),
+        }
+    }
+
+    /// Those that are lost before it is known what the instruction itself waits for.
+    #[inline(never)]
+    fn account_approach(&mut self, lost: &mut Lost, i: Passing, known: u64) {
+        // Each stage sees in a cycle what the one before it did in an earlier cycle.
+        if lost.from <= i.gap_since && i.gap != Cause::Frontend {
+            self.give(lost, i.gap_since + 1, i.pc, Cause::Frontend);
+        }
+        let ripe = i.decode + self.params.decode_to_dispatch;
+        self.give(lost, ripe + 1, i.pc, i.gap);
+        self.give(
+            lost,
+            i.full_until.min(i.dispatch + 1),
+            i.pc,
+            Cause::StoreWait,
+        );
+        self.give(lost, i.dispatch + 1, i.pc, Cause::Serialize);
+        self.give(lost, known, i.pc, i.gap);
+    }
+
+    #[inline(always)]
+    fn account_load(&mut self, lost: &mut Lost, pc: u64, done: Done) {
+        for at in 0..self.parked.len() {
+            let (parked, woken) = self.parked[at];
+            self.give(lost, parked + 1, pc, Cause::LoadL1);
+            self.give(lost, woken + 1, pc, Cause::StoreWait);
+        }
+        self.give(lost, done.issue + 1, pc, Cause::LoadL1);
+        let until = lost.until;
+        self.give(lost, until, pc, done.level);
+    }
+
+    /// Gives the slots of the cycles before `to` to a cause.
+    #[inline(always)]
+    fn give(&mut self, lost: &mut Lost, to: u64, pc: u64, cause: Cause) {
+        let to = to.min(lost.until);
+        if to <= lost.from {
+            return;
+        }
+        let slots = (to - lost.from) * lost.width - std::mem::take(&mut lost.used);
+        lost.from = to;
+        if slots > 0 {
+            self.cpi.add(cause, slots);
+            if P::WANTS_SLOTS {
+                self.probe.slots(pc, cause, slots);
+            }
+        }
+    }
+
+    /// The rest of the last cycle of a run.
+    pub(super) fn account_rest_of_cycle(&mut self, pc: u64) {
+        let until = self.commits.cycle + 1;
+        let mut lost = Lost {
+            from: self.commits.cycle,
+            until,
+            used: self.commits.used,
+            width: self.params.commit_width,
+        };
+        self.give(&mut lost, until, pc, Cause::Serialize);
+        self.commits.used = self.params.commit_width;
+    }
+}
+
+/// Slots that have no owner yet.
+struct Lost {
+    from: u64,
+    until: u64,
+    /// Those of the first cycle that are used.
+    used: u64,
+    width: u64,
+}
+
+/// Why the head of the window does not commit, by its class alone.
+#[inline(always)]
+fn cause_of(class: OpClass) -> Cause {
+    match class {
+        OpClass::IntMul
+        | OpClass::IntDiv
+        | OpClass::FpAdd
+        | OpClass::FpMul
+        | OpClass::FpFma
+        | OpClass::FpDiv
+        | OpClass::FpSqrt
+        | OpClass::FpCvt => Cause::LongLatency,
+        OpClass::Atomic | OpClass::Syscall | OpClass::FenceI | OpClass::Csr => Cause::Serialize,
+        _ => Cause::Execute,
+    }
+}

@@ -1,0 +1,462 @@
+//! Execution, functionally, and the cycles behind dispatch.
+
+use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::memory::Memory;
+use hps_sim_core::os::SyscallResult;
+use hps_sim_core::process::Process;
+use hps_sim_core::trap::TrapCause;
+
+use super::super::cpi::Cause;
+use super::super::uop::kind;
+use super::commit::{Done, Seen};
+use super::stores::Store;
+use super::wrong_path::{AstrayBus, Turn};
+use super::{DrivenCore, FAULTS_AS, MemoryDependence, NEVER, Passing, PipelineProbe, When};
+
+/// An instruction just before it executes.
+#[derive(Clone, Copy)]
+struct Before {
+    /// Its sources allow it to issue from this cycle on.
+    ready: u64,
+    /// Of a memory instruction.
+    addr: u64,
+    /// Of its destination.
+    value: u64,
+}
+
+/// Why something that has neither gone on nor gone elsewhere faults.
+fn cause_of(outcome: Outcome) -> TrapCause {
+    match outcome {
+        Outcome::Trap(cause) => cause,
+        _ => TrapCause::IllegalInstruction,
+    }
+}
+
+/// Guest memory, and how many bytes were stored.
+struct RightBus<'a> {
+    mem: &'a mut Memory,
+    stored: &'a mut u8,
+}
+
+impl Bus for RightBus<'_> {
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        self.mem.load::<N>(addr)
+    }
+
+    #[inline(always)]
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        self.mem.store::<N>(addr, value)?;
+        *self.stored = N as u8;
+        Ok(())
+    }
+}
+
+impl<P: PipelineProbe> DrivenCore<P> {
+    /// Executes an instruction that has been dispatched, and gives it its further cycles. What needs the
+    /// registers before it comes first.
+    #[inline(always)]
+    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing, kind: u8) -> Option<Stop> {
+        self.enter(kind);
+        let inst = i.inst;
+        if kind & kind::SERIALIZES != 0 {
+            return self.execute_alone(i);
+        }
+        let before = Before {
+            ready: self.ready(&inst, i.dispatch),
+            addr: inst.data_address(self.process.hart.r[usize::from(inst.rs1)]),
+            value: self.process.hart.r[usize::from(inst.rd)],
+        };
+        let outcome = self.evaluate::<ASTRAY>(&inst, i.pc);
+        if kind & (kind::LOADS | kind::STORES) != 0 {
+            return match (outcome, inst.class) {
+                (Outcome::Next, OpClass::Load) => {
+                    self.finish_load::<ASTRAY>(&i, before);
+                    None
+                }
+                (Outcome::Next, OpClass::Store) => {
+                    self.finish_store::<ASTRAY>(&i, before);
+                    None
+                }
+                (Outcome::Next, _) => self.finish_atomic::<ASTRAY>(i, before),
+                (outcome, _) => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
+            };
+        }
+        let (next_pc, taken) = match outcome {
+            Outcome::Next => (i.next, false),
+            Outcome::Taken(target) => (target, true),
+            outcome => return self.faults::<ASTRAY>(i, before, cause_of(outcome)),
+        };
+        let latency = self.latencies[inst.op as usize];
+        let when = self.issue::<ASTRAY>(before.ready, inst.class, latency);
+        self.set_when(inst.rd, when);
+        let done = self.done(when, Cause::Execute);
+        if kind & kind::TRANSFERS != 0 {
+            self.finish_transfer::<ASTRAY>(&i, done, next_pc, taken);
+        } else if !ASTRAY {
+            self.commit(&i, done, Seen::straight(&i));
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn done(&self, when: When, level: Cause) -> Done {
+        Done {
+            issue: when.issue,
+            complete: when.result + self.params.issue_to_execute,
+            level,
+        }
+    }
+
+    /// Commits a control transfer of the right path, and follows a wrong path that begins behind it.
+    #[inline(always)]
+    fn finish_transfer<const ASTRAY: bool>(
+        &mut self,
+        i: &Passing,
+        done: Done,
+        next_pc: u64,
+        taken: bool,
+    ) {
+        let missed = next_pc != i.predicted_next;
+        if !ASTRAY {
+            let seen = Seen {
+                addr: 0,
+                next_pc,
+                taken,
+            };
+            let commit = self.commit(i, done, seen);
+            self.count_branch(i.inst.class, missed);
+            if !missed {
+                self.teach(commit, i.pc, i.inst.class, next_pc, taken);
+                return;
+            }
+            // The checkpoint goes with the lesson.
+            self.go_astray(*i, done, next_pc, taken);
+            self.teach(commit, i.pc, i.inst.class, next_pc, taken);
+        } else if missed {
+            self.go_astray(*i, done, next_pc, taken);
+        }
+    }
+
+    #[inline(always)]
+    fn count_branch(&mut self, class: OpClass, missed: bool) {
+        let s = &mut self.stats;
+        s.branch_committed_events += 1;
+        s.branch_conditional_events += u64::from(class == OpClass::Branch);
+        if missed {
+            s.branch_mispredicted_events += 1;
+            match class {
+                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
+                OpClass::Return => s.branch_return_mispredicted_events += 1,
+                _ => s.branch_indirect_mispredicted_events += 1,
+            }
+        }
+    }
+
+    /// What the instruction does; `stored` says how many bytes it wrote.
+    #[inline(always)]
+    fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
+        let Process { hart, mem, .. } = &mut self.process;
+        if ASTRAY {
+            let mut bus = AstrayBus {
+                mem,
+                stores: &mut self.astray_stores,
+                stored: &mut self.stored,
+            };
+            exec::execute(hart, &mut bus, inst, pc)
+        } else {
+            let mut bus = RightBus {
+                mem,
+                stored: &mut self.stored,
+            };
+            exec::execute(hart, &mut bus, inst, pc)
+        }
+    }
+
+    #[inline(always)]
+    fn finish_load<const ASTRAY: bool>(&mut self, i: &Passing, before: Before) {
+        let inst = &i.inst;
+        let store = self.dependence(i.pc, i.dispatch);
+        self.loads += 1;
+        let size = u64::from(inst.op.access_bytes());
+        let loaded = self.load::<ASTRAY>(inst, before.ready, (before.addr, size), store);
+        if let Some((found, store_pc)) = loaded.violation
+            && (!ASTRAY || found < self.limit)
+        {
+            self.runs_again(*i, before.value, found, store_pc);
+            self.set_when(inst.rd, loaded.when);
+            return;
+        }
+        self.set_when(inst.rd, loaded.when);
+        if !ASTRAY {
+            let done = self.done(loaded.when, loaded.level);
+            let seen = Seen {
+                addr: before.addr,
+                ..Seen::straight(i)
+            };
+            let commit = self.commit(i, done, seen);
+            self.stats.load_committed_events += 1;
+            *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
+        }
+    }
+
+    #[inline(always)]
+    fn finish_store<const ASTRAY: bool>(&mut self, i: &Passing, before: Before) {
+        self.follows_store(i.pc);
+        let (when, data) = self.send_store::<ASTRAY>(i, before.addr, OpClass::Store);
+        if !ASTRAY {
+            let mut done = self.done(when, Cause::Execute);
+            done.complete = done.complete.max(data + self.params.issue_to_execute);
+            let seen = Seen {
+                addr: before.addr,
+                ..Seen::straight(i)
+            };
+            let commit = self.commit(i, done, seen);
+            self.stats.store_committed_events += 1;
+            self.commit_store(commit);
+        }
+    }
+
+    /// A store waits for its address; its data come when they come. Returns when it issues, and when
+    /// its data are there.
+    #[inline(always)]
+    fn send_store<const ASTRAY: bool>(
+        &mut self,
+        i: &Passing,
+        addr: u64,
+        class: OpClass,
+    ) -> (When, u64) {
+        let inst = &i.inst;
+        let ready = i.dispatch + self.params.dispatch_to_issue;
+        let ready = ready.max(self.when(inst.rs1).result);
+        let value = self.when(inst.rs2);
+        let latency = self.latencies[inst.op as usize];
+        let when = self.issue::<ASTRAY>(ready, class, latency);
+        let data = value.result.max(i.dispatch + 1);
+        self.stores.push(Store {
+            addr,
+            size: std::mem::take(&mut self.stored),
+            pc: i.pc,
+            known: when.issue,
+            found: when.result,
+            data_issue: value.issue,
+            data,
+            drain: NEVER,
+        });
+        self.set_when(inst.rd, when);
+        (when, data)
+    }
+
+    /// Loads that depend on this store find it from now on.
+    #[inline(always)]
+    fn follows_store(&mut self, pc: u64) {
+        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+            sets.store(pc, self.stores.tail);
+        }
+    }
+
+    /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.
+    #[inline(never)]
+    fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing, before: Before) -> Option<Stop> {
+        let inst = &i.inst;
+        self.dependence(i.pc, i.dispatch);
+        self.follows_store(i.pc);
+        self.loads += 1;
+        let mut store = Store {
+            addr: before.addr,
+            size: std::mem::take(&mut self.stored),
+            pc: i.pc,
+            known: NEVER,
+            found: NEVER,
+            data_issue: NEVER,
+            data: NEVER,
+            drain: NEVER,
+        };
+        if ASTRAY {
+            let never = When {
+                result: NEVER,
+                issue: NEVER,
+            };
+            self.stays::<ASTRAY>(inst.class);
+            self.set_when(inst.rd, never);
+            self.stores.push(store);
+            return None;
+        }
+        let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
+        let size = u64::from(inst.op.access_bytes());
+        let address = self.latencies[inst.op as usize];
+        let (cycle, data, level) = loop {
+            let cycle = self.calendar.take::<false>(ready, inst.class, 1);
+            match self.read::<false>(cycle, before.addr, size) {
+                Ok((data, level)) => break (cycle, data, level),
+                Err(again) => {
+                    self.calendar.in_vain::<false>(cycle);
+                    ready = again;
+                }
+            }
+        };
+        let result = data + address + self.fp_load_extra(inst.rd);
+        let when = When {
+            result,
+            issue: cycle,
+        };
+        self.set_when(inst.rd, when);
+        store.known = cycle;
+        store.found = result;
+        store.data_issue = cycle;
+        store.data = result;
+        self.stores.push(store);
+        let done = self.done(when, level);
+        let seen = Seen {
+            addr: before.addr,
+            ..Seen::straight(&i)
+        };
+        let commit = self.commit(&i, done, seen);
+        self.stats.atomic_committed_events += 1;
+        *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
+        self.commit_store(commit);
+        None
+    }
+
+    /// It faults when it commits: until then fetch goes on.
+    #[cold]
+    #[inline(never)]
+    fn faults<const ASTRAY: bool>(
+        &mut self,
+        i: Passing,
+        before: Before,
+        cause: TrapCause,
+    ) -> Option<Stop> {
+        let kind = kind::of(i.inst.class);
+        self.stored = 0;
+        if kind & kind::LOADS != 0 {
+            self.dependence(i.pc, i.dispatch);
+            self.loads += 1;
+        }
+        let when = if kind & kind::STORES != 0 {
+            self.follows_store(i.pc);
+            self.send_store::<ASTRAY>(&i, before.addr, FAULTS_AS).0
+        } else {
+            let latency = self.latencies[i.inst.op as usize];
+            self.issue::<ASTRAY>(before.ready, FAULTS_AS, latency)
+        };
+        self.set_when(i.inst.rd, when);
+        if ASTRAY {
+            return None;
+        }
+        let done = self.done(when, Cause::Execute);
+        let cause = if i.inst.len == 0 {
+            self.fetch_cause(i.pc)
+        } else {
+            cause
+        };
+        let cycle = self.next_commit(done.complete);
+        if cycle > self.commits.cycle {
+            self.account_lost_slots(&i, done, cycle);
+            self.commits.cycle = cycle;
+            self.commits.used = 0;
+        }
+        self.stamps[super::at(self.position, 1)].commit = cycle;
+        self.traps_in(i, cycle, cause);
+        None
+    }
+
+    /// Why an instruction could not be fetched.
+    fn fetch_cause(&mut self, pc: u64) -> TrapCause {
+        let looked_up = self
+            .code
+            .lookup(pc, &self.process.mem, &hps_sim_core::editor::NoEditor);
+        looked_up.err().unwrap_or(TrapCause::FetchFault)
+    }
+
+    /// What executes with nothing else in flight.
+    #[cold]
+    #[inline(never)]
+    fn execute_alone(&mut self, i: Passing) -> Option<Stop> {
+        let before = Before {
+            ready: self.ready(&i.inst, i.dispatch),
+            addr: 0,
+            value: 0,
+        };
+        self.process.hart.counters = self.guest_counters(i.dispatch);
+        let mut next_pc = i.next;
+        let mut taken = false;
+        match self.evaluate::<false>(&i.inst, i.pc) {
+            Outcome::Next => {}
+            Outcome::Taken(target) => (next_pc, taken) = (target, true),
+            Outcome::Syscall => {
+                self.stats.syscall_events += 1;
+                let Process { hart, mem, os, .. } = &mut self.process;
+                hart.pc = next_pc;
+                hart.disepc = DisePc::NONE;
+                match os.syscall(hart, mem) {
+                    // A signal may have been delivered, or a handler of one have returned.
+                    SyscallResult::Continue => next_pc = hart.pc,
+                    SyscallResult::Exit(code) => self.halted = Some(code),
+                    SyscallResult::Trap => {
+                        self.refresh_code();
+                        return self.faults::<false>(i, before, TrapCause::Stopped);
+                    }
+                }
+                self.refresh_code();
+            }
+            Outcome::FenceI => {
+                // Other machines that run this process later have to know, too.
+                self.process.mem.invalidate_code();
+                self.refresh_code();
+            }
+            outcome => return self.faults::<false>(i, before, cause_of(outcome)),
+        }
+        let latency = self.latencies[i.inst.op as usize];
+        let when = self.issue::<false>(before.ready, i.inst.class, latency);
+        self.set_when(i.inst.rd, when);
+        let done = self.done(when, Cause::Execute);
+        let seen = Seen {
+            addr: 0,
+            next_pc,
+            taken,
+        };
+        self.commit(&i, done, seen);
+        if next_pc != i.predicted_next {
+            self.go_astray(i, done, next_pc, taken);
+        }
+        if let Some(code) = self.halted {
+            self.account_rest_of_cycle(next_pc);
+            return Some(Stop::Exit(code));
+        }
+        None
+    }
+
+    /// What is executable may have changed.
+    fn refresh_code(&mut self) {
+        self.code
+            .sync(&self.process.mem, &hps_sim_core::editor::NoEditor);
+        self.fetch.forget_code();
+    }
+
+    /// Fetch went elsewhere than execution does: a wrong path, until the instruction resolves.
+    #[inline(never)]
+    fn go_astray(&mut self, i: Passing, done: Done, next_pc: u64, taken: bool) {
+        let resolve = done.complete.max(done.issue + 1);
+        if resolve >= self.limit {
+            return;
+        }
+        let turn = match super::super::fetch::branch_kind(i.inst.class) {
+            Some(kind) => Turn::Branch {
+                kind,
+                taken,
+                fallthrough: i.next,
+            },
+            None => Turn::Elsewhere,
+        };
+        let checkpoint = match turn {
+            Turn::Branch { .. } => self.last_checkpoint(),
+            _ => self.checkpoint(),
+        };
+        self.begin_episode(resolve, turn, checkpoint, next_pc);
+    }
+}

@@ -1,0 +1,202 @@
+//! Loads in time: which stores they wait for, from where they read, what they read too early.
+
+use super::super::cpi::Cause;
+use super::super::memdep::MemoryDependence;
+use super::super::uop::UNKNOWN;
+use super::{DrivenCore, NEVER, PipelineProbe, When};
+use crate::memsys::{AccessResult, Level};
+use hps_sim_core::inst::{Inst, OpClass, reg};
+
+/// A load, timed.
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    pub when: When,
+    pub level: Cause,
+    /// It has read before a store that it should have waited for: when that is found, and the address
+    /// of the store.
+    pub violation: Option<(u64, u64)>,
+}
+
+/// Where a load gets its value from.
+enum Source {
+    Cache,
+    Forward(u64),
+    /// From nowhere yet: a store gets on in this cycle.
+    Wait(u64),
+}
+
+impl<P: PipelineProbe> DrivenCore<P> {
+    /// The store that a load has to wait for, asked when it is dispatched.
+    #[inline(always)]
+    pub(super) fn dependence(&mut self, pc: u64, dispatch: u64) -> u64 {
+        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+            sets.tick(dispatch);
+            return sets.load(pc).unwrap_or(UNKNOWN);
+        }
+        self.memdep.wait_of_load(dispatch, pc)
+    }
+
+    /// Issues a load of these bytes, with all stores before `before` older than it.
+    #[inline(always)]
+    pub(super) fn load<const ASTRAY: bool>(
+        &mut self,
+        inst: &Inst,
+        ready: u64,
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        let before = self.stores.tail;
+        let address = self.latencies[inst.op as usize];
+        let mut loaded = Loaded {
+            when: When {
+                result: NEVER,
+                issue: NEVER,
+            },
+            level: Cause::Execute,
+            violation: None,
+        };
+        self.parked.clear();
+        let mut ready = ready;
+        loop {
+            if ASTRAY && ready >= self.limit {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return loaded;
+            }
+            if before != self.stores.drained
+                && let Some(known) = self.store_to_wait_for(ready, store, before)
+            {
+                self.park::<ASTRAY>(ready, known);
+                ready = known + 1;
+                continue;
+            }
+            let cycle = self.calendar.take::<ASTRAY>(ready, OpClass::Load, 1);
+            if ASTRAY && cycle >= self.limit {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return loaded;
+            }
+            let source = if self.stores.may_overlap(addr, size) {
+                self.source(cycle, before, (addr, size), &mut loaded)
+            } else {
+                Source::Cache
+            };
+            let result = match source {
+                Source::Cache => match self.read::<ASTRAY>(cycle, addr, size) {
+                    Ok((result, level)) => {
+                        loaded.level = level;
+                        result + address
+                    }
+                    Err(again) => {
+                        self.calendar.in_vain::<ASTRAY>(cycle);
+                        ready = again;
+                        continue;
+                    }
+                },
+                Source::Forward(data) => {
+                    self.stats.store_forward_events += 1;
+                    loaded.level = Cause::LoadL1;
+                    data.max(cycle + address) + self.params.store_forward
+                }
+                Source::Wait(until) => {
+                    self.calendar.in_vain::<ASTRAY>(cycle);
+                    self.park::<ASTRAY>(cycle, until);
+                    ready = until + 1;
+                    continue;
+                }
+            };
+            loaded.when = When {
+                result: result + self.fp_load_extra(inst.rd),
+                issue: cycle,
+            };
+            return loaded;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn fp_load_extra(&self, rd: u8) -> u64 {
+        let extra = self.params.fp_load_extra;
+        if extra != 0 && (reg::FP..reg::DISE).contains(&rd) {
+            extra
+        } else {
+            0
+        }
+    }
+
+    /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
+    #[inline(always)]
+    pub(super) fn read<const ASTRAY: bool>(
+        &mut self,
+        cycle: u64,
+        addr: u64,
+        size: u64,
+    ) -> Result<(u64, Cause), u64> {
+        let has_port = self.calendar.take_port::<ASTRAY>(cycle);
+        if !has_port {
+            self.memory.count_busy_port();
+            return Err(cycle + 1);
+        }
+        self.memory.pass(self.dispatch.cycle);
+        match self.memory.load_on_port(cycle, addr, size as u8) {
+            AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
+            AccessResult::Done(access) => {
+                let level = match access.level {
+                    _ if access.tlb_miss => Cause::DTlb,
+                    Level::L1 => Cause::LoadL1,
+                    Level::L2 => Cause::LoadL2,
+                    Level::L3 => Cause::LoadL3,
+                    Level::Memory => Cause::LoadMemory,
+                };
+                Ok((access.ready_cycle, level))
+            }
+        }
+    }
+
+    /// A load waits from one cycle until a store gets on in another.
+    #[cold]
+    fn park<const ASTRAY: bool>(&mut self, from: u64, until: u64) {
+        self.stats.load_parked_events += 1;
+        if !ASTRAY {
+            self.parked.push((from, until));
+        }
+    }
+
+    /// When the store that the dependence policy makes a load wait for in this cycle has its address.
+    #[inline(always)]
+    fn store_to_wait_for(&self, cycle: u64, store: u64, before: u64) -> Option<u64> {
+        match &self.memdep {
+            MemoryDependence::Aggressive => None,
+            MemoryDependence::StoreSets(_) => self.stores.unknown(cycle, store, before),
+            MemoryDependence::StoreWait(_) if store == UNKNOWN => None,
+            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => {
+                self.stores.youngest_unknown(cycle, before)
+            }
+        }
+    }
+
+    /// Looks through the older stores for one that writes what this load reads.
+    #[inline(never)]
+    fn source(
+        &mut self,
+        cycle: u64,
+        before: u64,
+        (addr, size): (u64, u64),
+        loaded: &mut Loaded,
+    ) -> Source {
+        let Some(store) = self.stores.youngest_overlapping(cycle, before, addr, size) else {
+            return Source::Cache;
+        };
+        if store.known > cycle {
+            // Nobody knows yet that they overlap: the load reads a stale value, and the store will
+            // find out.
+            let found = store.found + self.params.issue_to_execute;
+            loaded.violation = loaded.violation.or(Some((found, store.pc)));
+            return Source::Cache;
+        }
+        if store.data_issue > cycle {
+            return Source::Wait(store.data_issue);
+        }
+        if !store.covers(addr, size) {
+            return Source::Wait(store.drain);
+        }
+        Source::Forward(store.data)
+    }
+}

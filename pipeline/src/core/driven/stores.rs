@@ -1,0 +1,219 @@
+//! Stores in time: from dispatch until the cache has taken them.
+
+use super::super::ring::Ring;
+use super::super::uop::UNKNOWN;
+use super::{DrivenCore, NEVER, PipelineProbe};
+use crate::memsys::AccessResult;
+
+/// Places of the filter.
+const FILTER: usize = 256;
+
+/// A store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Store {
+    pub addr: u64,
+    /// Bytes; zero: one that failed or faults.
+    pub size: u8,
+    pub pc: u64,
+    /// Its address is known from this cycle on: it issues.
+    pub known: u64,
+    /// When it knows what it has computed: loads that read too early are found then, in execution.
+    pub found: u64,
+    /// When the producer of its data issues, and from when on the data may be forwarded.
+    pub data_issue: u64,
+    pub data: u64,
+    /// The cache takes it; before its turn comes, the first cycle in which it may.
+    pub drain: u64,
+}
+
+impl Store {
+    /// Whether it writes any of `size` bytes at `addr`.
+    #[inline]
+    fn overlaps(&self, addr: u64, size: u64) -> bool {
+        self.addr.wrapping_sub(addr) < size || addr.wrapping_sub(self.addr) < u64::from(self.size)
+    }
+
+    /// Whether it writes all of `size` bytes at `addr`.
+    #[inline]
+    pub fn covers(&self, addr: u64, size: u64) -> bool {
+        let offset = addr.wrapping_sub(self.addr);
+        offset < u64::from(self.size) && offset + size <= u64::from(self.size)
+    }
+}
+
+/// The stores in flight, by positions that only grow but for squashes.
+#[derive(Clone)]
+pub struct Stores {
+    ring: Ring<Store>,
+    capacity: u64,
+    /// One past the youngest.
+    pub tail: u64,
+    /// The oldest that has not committed.
+    committed: u64,
+    /// The oldest that the cache has not taken.
+    pub drained: u64,
+    /// When it takes that one, if it has committed.
+    pub next_drain: u64,
+    /// When it took, or may take at the earliest, the youngest that has committed.
+    last_drain: u64,
+    /// For each 8-byte granule, by a hash: one past the youngest store that touched it.
+    filter: Box<[u64; FILTER]>,
+}
+
+impl Stores {
+    pub fn new(capacity: usize) -> Self {
+        Stores {
+            ring: Ring::new(capacity, Store::default()),
+            capacity: capacity as u64,
+            tail: 0,
+            committed: 0,
+            drained: 0,
+            next_drain: u64::MAX,
+            last_drain: 0,
+            filter: Box::new([0; FILTER]),
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.tail - self.drained >= self.capacity
+    }
+
+    #[inline(always)]
+    pub fn get(&self, position: u64) -> &Store {
+        self.ring.at(position as usize)
+    }
+
+    /// Adds the youngest store.
+    #[inline(always)]
+    pub fn push(&mut self, store: Store) {
+        let position = self.tail;
+        *self.ring.at_mut(position as usize) = store;
+        self.tail += 1;
+        if store.size > 0 {
+            let last = store.addr.wrapping_add(u64::from(store.size) - 1);
+            self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
+            self.filter[(last >> 3) as usize % FILTER] = self.tail;
+        }
+    }
+
+    /// False: no store in flight touches these bytes. A squashed store hides older ones, but says as
+    /// long as they may be in flight that there may be some.
+    #[inline(always)]
+    pub fn may_overlap(&self, addr: u64, size: u64) -> bool {
+        let last = addr.wrapping_add(size - 1);
+        let first = self.filter[(addr >> 3) as usize % FILTER];
+        first.max(self.filter[(last >> 3) as usize % FILTER]) > self.drained
+    }
+
+    /// The youngest store before position `before` that writes any of these bytes and is in the queue
+    /// in this cycle.
+    pub fn youngest_overlapping(
+        &self,
+        cycle: u64,
+        before: u64,
+        addr: u64,
+        size: u64,
+    ) -> Option<&Store> {
+        let stores = (self.drained..before).rev().map(|at| self.get(at));
+        stores
+            .take_while(|store| store.drain > cycle)
+            .find(|store| store.size != 0 && store.overlaps(addr, size))
+    }
+
+    /// The youngest store before `before` whose address is not known in this cycle.
+    pub fn youngest_unknown(&self, cycle: u64, before: u64) -> Option<u64> {
+        let stores = (self.drained..before).rev().map(|at| self.get(at));
+        let unknown = stores.filter(|store| store.drain > cycle && store.known > cycle);
+        unknown.map(|store| store.known).next()
+    }
+
+    /// If a store is in the queue in this cycle, its address still unknown: when it will be known.
+    #[inline]
+    pub fn unknown(&self, cycle: u64, position: u64, before: u64) -> Option<u64> {
+        if position == UNKNOWN || position < self.drained || position >= before {
+            return None;
+        }
+        let store = self.get(position);
+        (store.drain > cycle && store.known > cycle).then_some(store.known)
+    }
+}
+
+impl<P: PipelineProbe> DrivenCore<P> {
+    /// The oldest store that has not committed does so. Returns the cycle in which the cache may take
+    /// it at the earliest; it takes one in a cycle.
+    #[inline(always)]
+    pub(super) fn commit_store(&mut self, commit: u64) {
+        let s = &mut self.stores;
+        let drain = (commit + 1).max(s.last_drain + 1);
+        s.last_drain = drain;
+        let position = s.committed;
+        s.committed += 1;
+        let store = s.ring.at_mut(position as usize);
+        store.drain = drain;
+        let has_port = store.size > 0;
+        if position == s.drained {
+            s.next_drain = drain;
+        }
+        if has_port {
+            self.calendar.take_port::<false>(drain);
+        }
+    }
+
+    /// Everything that the cache takes up to this cycle.
+    #[inline(never)]
+    pub(super) fn drain_until(&mut self, cycle: u64) {
+        self.memory.pass(self.dispatch.cycle);
+        while self.stores.next_drain <= cycle {
+            self.try_drain();
+        }
+    }
+
+    /// Drains until there is room for a store. Returns when there is.
+    #[inline(never)]
+    pub(super) fn drain_one(&mut self) -> u64 {
+        let mut last = 0;
+        while self.stores.is_full() {
+            if self.stores.next_drain == u64::MAX {
+                // The oldest one is on the wrong path itself.
+                return self.limit;
+            }
+            last = self.stores.next_drain;
+            self.try_drain();
+        }
+        last
+    }
+
+    /// Drains all stores, which have all committed. Returns when the last one is gone.
+    #[inline(never)]
+    pub(super) fn drain_all(&mut self) -> u64 {
+        self.drain_until(NEVER);
+        self.stores.last_drain
+    }
+
+    /// The oldest store goes to the cache, unless that wants it later.
+    fn try_drain(&mut self) {
+        let s = &mut self.stores;
+        let cycle = s.next_drain;
+        let store = *s.get(s.drained);
+        if store.size > 0 {
+            let accessed = self.memory.store_on_port(cycle, store.addr, store.size);
+            if let AccessResult::Retry { at_cycle } = accessed {
+                let retry = at_cycle.max(cycle + 1);
+                s.ring.at_mut(s.drained as usize).drain = retry;
+                s.next_drain = retry;
+                s.last_drain = s.last_drain.max(retry);
+                return;
+            }
+        }
+        s.drained += 1;
+        if s.drained < s.committed {
+            let next = s.ring.at_mut(s.drained as usize);
+            next.drain = next.drain.max(cycle + 1);
+            s.next_drain = next.drain;
+            s.last_drain = s.last_drain.max(next.drain);
+        } else {
+            s.next_drain = u64::MAX;
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Paths that are followed for a while and then taken back: wrong paths behind a mispredicted
+//! instruction, and what runs again since a load read too early or an instruction faulted.
+
+use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::code::trap_at;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::memory::Memory;
+use hps_sim_core::trap::TrapCause;
+
+use super::super::cpi::Cause;
+use super::super::memdep::MemoryDependence;
+use super::{DrivenCore, Passing, PipelineProbe, REGISTERS, When};
+use crate::predict::{BranchKind, Checkpoint};
+
+/// Why a path is taken back.
+#[derive(Clone, Copy, Debug)]
+pub enum Turn {
+    /// Its branch resolves.
+    Branch {
+        kind: BranchKind,
+        taken: bool,
+        fallthrough: u64,
+    },
+    /// Another instruction went elsewhere than straight on.
+    Elsewhere,
+    /// A load had read before a store.
+    Violation { store_pc: u64 },
+    /// An instruction faults.
+    Trap(TrapCause),
+}
+
+/// A path that will be taken back.
+#[derive(Clone)]
+pub struct Episode {
+    /// In this cycle.
+    limit: u64,
+    turn: Turn,
+    /// Where execution goes on.
+    pc: u64,
+    /// Where it begins: its first instruction, load and store.
+    position: u64,
+    loads: u64,
+    stores: u64,
+    checkpoint: Checkpoint,
+    registers: [u64; REGISTERS],
+    when: [When; REGISTERS],
+    fcsr: u8,
+    reservation: u64,
+    astray_stores: usize,
+    mark: usize,
+    /// Its instructions that are still in their stations when they are squashed.
+    pub stay: u32,
+    pub fp_stay: u32,
+}
+
+/// A store that memory will not see.
+#[derive(Clone, Copy, Debug)]
+pub struct AstrayStore {
+    addr: u64,
+    data: u64,
+    size: u64,
+}
+
+/// Guest memory below the stores of a wrong path.
+pub struct AstrayBus<'a> {
+    pub mem: &'a mut Memory,
+    pub stores: &'a mut Vec<AstrayStore>,
+    pub stored: &'a mut u8,
+}
+
+impl Bus for AstrayBus<'_> {
+    #[inline]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        let value = self.mem.load::<N>(addr)?;
+        if self.stores.is_empty() {
+            return Ok(value);
+        }
+        Ok(overlay(self.stores, addr, N as u64, value))
+    }
+
+    #[inline]
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        self.mem.check_store::<N>(addr)?;
+        self.stores.push(AstrayStore {
+            addr,
+            data: value,
+            size: N as u64,
+        });
+        *self.stored = N as u8;
+        Ok(())
+    }
+}
+
+/// The value of `size` bytes at `addr`, of which memory holds `value`.
+fn overlay(stores: &[AstrayStore], addr: u64, size: u64, mut value: u64) -> u64 {
+    for store in stores {
+        let near =
+            store.addr.wrapping_sub(addr) < size || addr.wrapping_sub(store.addr) < store.size;
+        if !near {
+            continue;
+        }
+        for byte in 0..size {
+            let offset = addr.wrapping_add(byte).wrapping_sub(store.addr);
+            if offset < store.size {
+                let stored = (store.data >> (8 * offset)) & 0xff;
+                value = value & !(0xff << (8 * byte)) | stored << (8 * byte);
+            }
+        }
+    }
+    value
+}
+
+impl<P: PipelineProbe> DrivenCore<P> {
+    /// Everything from the next instruction on is taken back in cycle `limit`, and execution goes on at
+    /// `pc`.
+    pub(super) fn begin_episode(
+        &mut self,
+        limit: u64,
+        turn: Turn,
+        checkpoint: Checkpoint,
+        pc: u64,
+    ) {
+        let hart = &self.process.hart;
+        let mut registers = [0; REGISTERS];
+        registers.copy_from_slice(&hart.r[..REGISTERS]);
+        let mut when = [When::default(); REGISTERS];
+        when.copy_from_slice(&self.when[..REGISTERS]);
+        let episode = Episode {
+            limit,
+            turn,
+            pc,
+            position: self.position,
+            loads: self.loads,
+            stores: self.stores.tail,
+            checkpoint,
+            registers,
+            when,
+            fcsr: hart.fcsr,
+            reservation: hart.reservation,
+            astray_stores: self.astray_stores.len(),
+            mark: self.calendar.mark(),
+            stay: 0,
+            fp_stay: 0,
+        };
+        if self.depth == 0 {
+            self.first_astray = self.position;
+            self.first_astray_load = self.loads;
+        }
+        self.episodes.truncate(self.depth);
+        self.episodes.push(episode);
+        self.depth += 1;
+        self.limit = limit;
+    }
+
+    /// A load has read too early, which is found in cycle `found`: it and what follows run again then.
+    #[cold]
+    pub(super) fn runs_again(&mut self, i: Passing, old_value: u64, found: u64, store_pc: u64) {
+        self.count_without_commit();
+        let rd = usize::from(i.inst.rd);
+        let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
+        self.position -= 1;
+        self.loads -= 1;
+        let checkpoint = self.checkpoint();
+        self.begin_episode(found, Turn::Violation { store_pc }, checkpoint, i.pc);
+        self.position += 1;
+        self.loads += 1;
+        self.process.hart.r[rd] = value;
+    }
+
+    /// An instruction that commits in `cycle` faults there.
+    #[cold]
+    pub(super) fn traps_in(&mut self, i: Passing, cycle: u64, cause: TrapCause) {
+        self.count_without_commit();
+        let checkpoint = self.checkpoint();
+        self.begin_episode(cycle, Turn::Trap(cause), checkpoint, i.pc);
+    }
+
+    /// The innermost path is taken back.
+    #[inline(never)]
+    pub(super) fn squash(&mut self) -> Option<Stop> {
+        let cycle = self.limit;
+        self.depth -= 1;
+        self.limit = match self.depth {
+            0 => u64::MAX,
+            outer => self.episodes[outer - 1].limit,
+        };
+        if self.depth == 0 {
+            self.first_astray = u64::MAX;
+            self.first_astray_load = u64::MAX;
+        }
+        let episode = &self.episodes[self.depth];
+        self.stats.squash_instructions += self.position - episode.position;
+        self.position = episode.position;
+        self.loads = episode.loads;
+        self.stores.tail = episode.stores;
+        let hart = &mut self.process.hart;
+        hart.r[..REGISTERS].copy_from_slice(&episode.registers);
+        hart.fcsr = episode.fcsr;
+        hart.reservation = episode.reservation;
+        self.when[..REGISTERS].copy_from_slice(&episode.when);
+        self.astray_stores.truncate(episode.astray_stores);
+        self.calendar.squash(episode.mark, cycle);
+        self.waiting -= episode.stay;
+        self.fp_waiting -= episode.fp_stay;
+        // Those of older instructions lie before the squash.
+        let queues = self.params.fetch_buffer.max(self.params.decode_buffer) as u64;
+        for back in 1..=queues {
+            let stamps = &mut self.stamps[super::at(self.position, back)];
+            stamps.decode = 0;
+            stamps.dispatch = 0;
+        }
+        let (turn, pc) = (episode.turn, episode.pc);
+        if let Turn::Branch {
+            kind,
+            taken,
+            fallthrough,
+        } = turn
+        {
+            self.branches
+                .restore(&episode.checkpoint, kind, taken, pc, fallthrough);
+        } else {
+            self.branches.rewind(&episode.checkpoint);
+        }
+        match turn {
+            Turn::Branch { .. } | Turn::Elsewhere => {
+                self.fetch.redirect(pc, Cause::Mispredict, cycle);
+            }
+            Turn::Violation { store_pc } => {
+                self.violation(pc, store_pc);
+                self.fetch.redirect(pc, Cause::Replay, cycle);
+            }
+            Turn::Trap(cause) => return self.take_trap(pc, cause, cycle),
+        }
+        None
+    }
+
+    #[cold]
+    fn violation(&mut self, load_pc: u64, store_pc: u64) {
+        self.stats.memory_violation_events += 1;
+        match &mut self.memdep {
+            MemoryDependence::StoreSets(sets) => sets.violation(load_pc, store_pc),
+            MemoryDependence::StoreWait(table) => table.violation(load_pc),
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
+        }
+    }
+
+    /// The guest's handler, or the end.
+    #[cold]
+    fn take_trap(&mut self, pc: u64, cause: TrapCause, cycle: u64) -> Option<Stop> {
+        let p = &mut self.process;
+        let trap = trap_at(&p.mem, p.image.isa, pc, cause);
+        p.hart.pc = pc;
+        p.hart.disepc = DisePc::NONE;
+        let may_handle = cause != TrapCause::Stopped;
+        if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
+            self.fetch.redirect(p.hart.pc, Cause::Serialize, cycle);
+            return None;
+        }
+        self.account_rest_of_cycle(pc);
+        Some(Stop::Fault(trap))
+    }
+}
