@@ -18,6 +18,8 @@ const FULL: Lanes = 0x80;
 const ISSUE: u32 = 0;
 /// Ports of the data cache.
 const PORTS: u32 = 1;
+/// Lanes of which one is never empty: of a class that takes more than lanes say.
+const NEVER_FREE: Lanes = Lanes::MAX;
 /// The first pool.
 const POOLS: u32 = 2;
 /// Pools that fit. Those whose units are held need no lane.
@@ -30,8 +32,9 @@ const fn lane(at: u32) -> Lanes {
 /// What an instruction of a class takes.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// The lanes that must not be full.
+    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
     full: Lanes,
+    really_full: Lanes,
     /// One in each of its lanes.
     one: Lanes,
     interval_cycles: u32,
@@ -95,7 +98,12 @@ impl Calendar {
                 usize::from(timing.pool) == pool && timing.interval_cycles > 1
             })
         };
-        let counted: Vec<usize> = (0..pools.len()).filter(|pool| !is_held(*pool)).collect();
+        let is_used = |pool: usize| {
+            let mut classes = ALL_CLASSES.iter();
+            classes.any(|class| usize::from(table.timing(*class).pool) == pool)
+        };
+        let counts = |pool: &usize| is_used(*pool) && !is_held(*pool);
+        let counted: Vec<usize> = (0..pools.len()).filter(counts).collect();
         if counted.len() > MOST_POOLS || widths.largest(pools) >= 0x80 {
             return None;
         }
@@ -111,13 +119,17 @@ impl Calendar {
             if let Some(at) = counted.iter().position(|counted| *counted == pool) {
                 one |= lane(POOLS + at as u32);
             }
+            let fp = u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0);
+            let is_held = is_held(pool);
+            let is_seldom = is_held || fp != 0;
             Use {
-                full: one * FULL,
+                full: if is_seldom { NEVER_FREE } else { one * FULL },
+                really_full: one * FULL,
                 one,
                 interval_cycles: timing.interval_cycles,
-                fp: u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0),
+                fp,
                 pool: timing.pool,
-                is_held: is_held(pool),
+                is_held,
             }
         });
         let cycles = (widths.window_cycles as usize).next_power_of_two();
@@ -156,8 +168,8 @@ impl Calendar {
     #[inline(always)]
     pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
         let u = &self.uses[class as usize];
-        let (full, one, fp) = (u.full, u.one, u.fp);
-        if u.is_held | self.is_far(from) | (fp != 0) {
+        let (full, one) = (u.full, u.one);
+        if self.is_far(from) {
             return self.take_seldom::<WRONG_PATH>(from, class, latency);
         }
         let mut cycle = from;
@@ -166,6 +178,10 @@ impl Calendar {
             if *lanes & full == 0 {
                 *lanes += one;
                 break;
+            }
+            // Full, or of a class to which every cycle seems so.
+            if full == NEVER_FREE {
+                return self.take_seldom::<WRONG_PATH>(from, class, latency);
             }
             cycle += 1;
         }
@@ -199,7 +215,7 @@ impl Calendar {
             (cycle, Some((u.pool, unit)))
         } else {
             let mut cycle = from;
-            while *self.at(cycle) & u.full != 0 {
+            while *self.at(cycle) & u.really_full != 0 {
                 cycle += 1;
             }
             (cycle, None)
@@ -238,7 +254,7 @@ impl Calendar {
                 .enumerate()
                 .min_by_key(|(_, start)| *start)
                 .unwrap_or((0, from));
-            if *self.at(start) & u.full != 0 {
+            if *self.at(start) & u.really_full != 0 {
                 from = start + 1;
                 continue;
             }
@@ -273,6 +289,12 @@ impl Calendar {
             self.remember(cycle, lane(PORTS), 0, None);
         }
         true
+    }
+
+    /// The last cycle in which nothing is taken any more.
+    #[inline(always)]
+    pub fn passed(&self) -> u64 {
+        self.passed
     }
 
     /// Nothing is taken in this cycle and before any more: how many instructions left their stations

@@ -134,7 +134,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.memory.count_busy_port();
             return Err(cycle + 1);
         }
-        self.memory.pass(self.dispatch.cycle);
+        self.memory.pass(self.dispatched);
         match self.memory.load_on_port(cycle, addr, size as u8) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
