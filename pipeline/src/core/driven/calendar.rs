@@ -35,6 +35,8 @@ struct Use {
     /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
     full: Lanes,
     really_full: Lanes,
+    /// Of the pool that loads take: the bit that says, of a full lane, that somebody was refused.
+    refusal: Lanes,
     /// One in each of its lanes.
     one: Lanes,
     interval_cycles: u32,
@@ -112,6 +114,7 @@ impl Calendar {
         for (at, pool) in (POOLS..).zip(&counted) {
             fresh |= (FULL - Lanes::from(pools[*pool])) << (8 * at);
         }
+        let loads = table.timing(OpClass::Load).pool;
         let uses = ALL_CLASSES.map(|class| {
             let timing = table.timing(class);
             let pool = usize::from(timing.pool);
@@ -125,6 +128,11 @@ impl Calendar {
             Use {
                 full: if is_seldom { NEVER_FREE } else { one * FULL },
                 really_full: one * FULL,
+                refusal: if timing.pool == loads {
+                    one & !lane(ISSUE)
+                } else {
+                    0
+                },
                 one,
                 interval_cycles: timing.interval_cycles,
                 fp,
@@ -168,7 +176,7 @@ impl Calendar {
     #[inline(always)]
     pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
         let u = &self.uses[class as usize];
-        let (full, one) = (u.full, u.one);
+        let (full, one, refusal) = (u.full, u.one, u.refusal);
         if self.is_far(from) {
             return self.take_seldom::<WRONG_PATH>(from, class, latency);
         }
@@ -183,12 +191,57 @@ impl Calendar {
             if full == NEVER_FREE {
                 return self.take_seldom::<WRONG_PATH>(from, class, latency);
             }
+            if *lanes & (FULL << (8 * ISSUE)) == 0 {
+                *lanes |= refusal;
+            }
             cycle += 1;
         }
         if WRONG_PATH {
             self.remember(cycle, one, 0, None);
         }
         cycle
+    }
+
+    /// The same for a load that may have to wait for a store: `waits` says for a cycle until when. As in
+    /// the cycle-driven core it is asked in each cycle in which the load comes to its turn, which it does
+    /// as long as nothing older has found all units of the pool taken. `Err`: in this cycle it begins to
+    /// wait, until that one.
+    #[inline(always)]
+    pub fn take_load<const WRONG_PATH: bool>(
+        &mut self,
+        from: u64,
+        class: OpClass,
+        waits: impl Fn(u64) -> Option<u64>,
+    ) -> Result<u64, (u64, u64)> {
+        let Use {
+            full, one, refusal, ..
+        } = self.uses[class as usize];
+        if self.is_far(from) || full == NEVER_FREE {
+            return match waits(from) {
+                Some(until) => Err((from, until)),
+                None => Ok(self.take_seldom::<WRONG_PATH>(from, class, 1)),
+            };
+        }
+        let mut cycle = from;
+        loop {
+            let lanes = *self.at(cycle);
+            let refused = lanes & (lanes >> 7) & refusal != 0;
+            if lanes & (FULL << (8 * ISSUE)) == 0 && !refused {
+                if let Some(until) = waits(cycle) {
+                    return Err((cycle, until));
+                }
+                if lanes & full == 0 {
+                    *self.at(cycle) += one;
+                    break;
+                }
+                *self.at(cycle) |= refusal;
+            }
+            cycle += 1;
+        }
+        if WRONG_PATH {
+            self.remember(cycle, one, 0, None);
+        }
+        Ok(cycle)
     }
 
     #[inline(never)]
@@ -365,7 +418,10 @@ impl Calendar {
                 self.far.swap_remove(far);
                 continue;
             }
-            *self.at(taken.cycle) -= taken.one;
+            let lanes = self.at(taken.cycle);
+            // What was refused there is not any more.
+            *lanes &= !(taken.one & *lanes & (*lanes >> 7));
+            *lanes -= taken.one;
             if taken.fp != 0 {
                 self.fp_leave[(taken.cycle & self.mask) as usize] -= 1;
             }

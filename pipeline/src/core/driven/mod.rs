@@ -313,7 +313,11 @@ impl<P: PipelineProbe> DrivenCore<P> {
             position: 0,
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),
-            commits: Commits::default(),
+            // There is no cycle 0.
+            commits: Commits {
+                cycle: 0,
+                used: params.commit_width,
+            },
             results: [0; PLACES],
             issues: [0; PLACES],
             waiting: 0,
