@@ -252,30 +252,27 @@ impl Calendar {
         latency: u64,
     ) -> u64 {
         let u = self.uses[class as usize];
-        if self.is_far(from) {
-            let left = Left {
-                all: 1,
-                fp: u32::from(u.fp),
-            };
-            self.far.push((from, left));
-            if WRONG_PATH {
-                self.remember(from, u.one, u.fp, None);
-            }
-            return from;
-        }
         let (cycle, unit) = if u.is_held {
             let (cycle, unit) = self.hold(from, u, latency);
             (cycle, Some((u.pool, unit)))
         } else {
             let mut cycle = from;
-            while *self.at(cycle) & u.really_full != 0 {
+            while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
                 cycle += 1;
             }
             (cycle, None)
         };
-        *self.at(cycle) += u.one;
-        if u.fp != 0 {
-            self.fp_leave[(cycle & self.mask) as usize] += 1;
+        if self.is_far(cycle) {
+            let left = Left {
+                all: 1,
+                fp: u32::from(u.fp),
+            };
+            self.far.push((cycle, left));
+        } else {
+            *self.at(cycle) += u.one;
+            if u.fp != 0 {
+                self.fp_leave[(cycle & self.mask) as usize] += 1;
+            }
         }
         if WRONG_PATH {
             self.remember(cycle, u.one, u.fp, unit);
@@ -307,7 +304,7 @@ impl Calendar {
                 .enumerate()
                 .min_by_key(|(_, start)| *start)
                 .unwrap_or((0, from));
-            if *self.at(start) & u.really_full != 0 {
+            if !self.is_far(start) && *self.at(start) & u.really_full != 0 {
                 from = start + 1;
                 continue;
             }
@@ -370,13 +367,13 @@ impl Calendar {
             }
             self.passed = next;
         }
+        if !self.far.is_empty() {
+            self.pass_far(&mut left);
+        }
         if !self.in_vain.is_empty() {
             let before = self.in_vain.len();
             self.in_vain.retain(|at| *at > cycle);
             left.all -= (before - self.in_vain.len()) as u32;
-        }
-        if !self.far.is_empty() {
-            self.pass_far(&mut left);
         }
         left
     }
@@ -414,6 +411,9 @@ impl Calendar {
                 }
                 continue;
             }
+            if let Some((pool, unit)) = taken.unit {
+                self.held[usize::from(pool)][usize::from(unit)].retain(|h| h.0 != taken.cycle);
+            }
             if let Some(far) = self.far.iter().position(|far| far.0 == taken.cycle) {
                 self.far.swap_remove(far);
                 continue;
@@ -424,9 +424,6 @@ impl Calendar {
             *lanes -= taken.one;
             if taken.fp != 0 {
                 self.fp_leave[(taken.cycle & self.mask) as usize] -= 1;
-            }
-            if let Some((pool, unit)) = taken.unit {
-                self.held[usize::from(pool)][usize::from(unit)].retain(|h| h.0 != taken.cycle);
             }
         }
     }
@@ -462,5 +459,170 @@ impl Widths {
     fn largest(&self, pools: &[u32]) -> u32 {
         let most = pools.iter().copied().max().unwrap_or(0);
         most.max(self.issue as u32).max(self.ports)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::MachineConfig;
+    use crate::predict::tests::Random;
+
+    fn calendar(preset: &str) -> (Calendar, UnitTable, Widths) {
+        let config = MachineConfig::preset(preset).unwrap();
+        let table = UnitTable::new(&config.units);
+        let widths = Widths {
+            issue: config.issue.issue_width as usize,
+            ports: config.memory.l1d.ports,
+            fp_queue: config.window.fp_queue_entries > 0,
+            window_cycles: 1024,
+        };
+        let calendar = Calendar::new(&table, widths).unwrap();
+        (calendar, table, widths)
+    }
+
+    /// What has issued: cycle, class, cycles for which it keeps its unit, and whether on a wrong path.
+    type Issued = Vec<(u64, OpClass, u64, bool)>;
+
+    /// Whether an instruction may issue in a cycle beside others, by counting.
+    fn fits(
+        issued: &Issued,
+        table: &UnitTable,
+        widths: Widths,
+        at: u64,
+        new: (OpClass, u64),
+    ) -> bool {
+        let pool = table.timing(new.0).pool;
+        let units = table.pool_units()[usize::from(pool)] as usize;
+        let in_cycle = issued.iter().filter(|i| i.0 == at).count();
+        // In no cycle that it keeps its unit are all of them kept. Gaps are filled from the first unit on,
+        // so counting is enough where a pool has one unit, or units that are kept for a cycle.
+        let kept = |cycle: u64| {
+            let same = issued.iter().filter(|i| table.timing(i.1).pool == pool);
+            same.filter(|i| i.0 <= cycle && cycle < i.0 + i.2).count()
+        };
+        in_cycle < widths.issue && (at..at + new.1).all(|cycle| kept(cycle) < units)
+    }
+
+    #[test]
+    fn everything_issues_in_the_first_cycle_in_which_counting_finds_room() {
+        for preset in ["hps-4wide", "tiny-2wide", "ev6"] {
+            let (mut calendar, table, widths) = calendar(preset);
+            let mut random = Random::new(7);
+            let mut issued = Issued::new();
+            let mut passed = 0;
+            let mut left = 0;
+            for _ in 0..4000 {
+                if random.below(3) == 0 {
+                    passed += 1 + random.below(3);
+                    left += calendar.pass(passed).map_or(0, |left| left.all);
+                    assert_eq!(
+                        left as usize,
+                        issued.iter().filter(|i| i.0 <= passed).count()
+                    );
+                }
+                if random.below(40) == 0 {
+                    // A wrong path: some instructions, of which those from a cycle on are taken back.
+                    let mark = calendar.mark();
+                    let limit = passed + 1 + random.below(20);
+                    for _ in 0..random.below(20) {
+                        one::<true>(
+                            &mut calendar,
+                            &mut issued,
+                            &table,
+                            widths,
+                            &mut random,
+                            passed,
+                        );
+                    }
+                    calendar.squash(mark, limit);
+                    issued.retain(|i| !i.3 || i.0 < limit);
+                    for i in &mut issued {
+                        i.3 = false;
+                    }
+                }
+                one::<false>(
+                    &mut calendar,
+                    &mut issued,
+                    &table,
+                    widths,
+                    &mut random,
+                    passed,
+                );
+            }
+        }
+    }
+
+    fn one<const WRONG_PATH: bool>(
+        calendar: &mut Calendar,
+        issued: &mut Issued,
+        table: &UnitTable,
+        widths: Widths,
+        random: &mut Random,
+        passed: u64,
+    ) {
+        let mut class = ALL_CLASSES[random.below(ALL_CLASSES.len() as u64) as usize];
+        if table.timing(class).interval_cycles > 1 && random.below(8) > 0 {
+            class = OpClass::IntAlu;
+        }
+        let timing = table.timing(class);
+        let kept = u64::from(timing.interval_cycles.min(timing.latency_cycles)).max(1);
+        let from = passed + 1 + random.below(30);
+        let mut expected = from;
+        while !fits(issued, table, widths, expected, (class, kept)) {
+            expected += 1;
+        }
+        let latency = u64::from(timing.latency_cycles);
+        let cycle = calendar.take::<WRONG_PATH>(from, class, latency);
+        assert_eq!(cycle, expected, "{class:?} from {from}");
+        issued.push((cycle, class, kept, WRONG_PATH));
+    }
+
+    #[test]
+    fn a_load_is_asked_for_its_store_until_something_older_was_refused() {
+        let (mut calendar, _, _) = calendar("tiny-2wide");
+        // One load in a cycle. The first is refused nothing and takes cycle 5.
+        assert_eq!(
+            calendar.take_load::<false>(5, OpClass::Load, |_| None),
+            Ok(5)
+        );
+        // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
+        let waits = |cycle: u64| (cycle < 7).then_some(7);
+        assert_eq!(
+            calendar.take_load::<false>(5, OpClass::Load, waits),
+            Err((5, 7))
+        );
+        assert_eq!(
+            calendar.take_load::<false>(5, OpClass::Load, |_| None),
+            Ok(6)
+        );
+        // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
+        assert_eq!(
+            calendar.take_load::<false>(5, OpClass::Load, waits),
+            Err((6, 7))
+        );
+    }
+
+    #[test]
+    fn what_lies_beyond_the_ring_leaves_its_station_all_the_same() {
+        let (mut calendar, _, _) = calendar("hps-4wide");
+        let far = 5000;
+        assert_eq!(calendar.take::<false>(far, OpClass::IntAlu, 1), far);
+        let mark = calendar.mark();
+        assert_eq!(calendar.take::<true>(far + 1, OpClass::IntAlu, 1), far + 1);
+        calendar.squash(mark, far);
+        calendar.in_vain::<false>(far);
+        assert_eq!(calendar.pass(far - 1), Some(Left::default()));
+        let left = calendar.pass(far + 10);
+        assert_eq!(left, Some(Left { all: 0, fp: 0 }), "one left, one in vain");
+    }
+
+    #[test]
+    fn ports_are_given_back_by_a_squash() {
+        let (mut calendar, _, _) = calendar("tiny-2wide");
+        assert!(calendar.take_port::<true>(9));
+        assert!(!calendar.take_port::<false>(9));
+        calendar.squash(0, 9);
+        assert!(calendar.take_port::<false>(9));
     }
 }

@@ -234,3 +234,60 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::Random;
+
+    #[test]
+    fn the_filter_never_hides_a_store_also_behind_squashed_ones() {
+        let mut random = Random::new(3);
+        let mut stores = Stores::new(16);
+        for _ in 0..20_000 {
+            let (addr, size) = (random.below(300), 1 << random.below(4));
+            let brute = (stores.drained..stores.tail).rev().find(|at| {
+                let store = stores.get(*at);
+                let bytes = store.addr..store.addr + u64::from(store.size);
+                (addr..addr + size).any(|byte| bytes.contains(&byte))
+            });
+            let found = stores.youngest_overlapping(0, stores.tail, addr, size);
+            assert_eq!(found.map(|store| store.pc), brute);
+            assert!(stores.may_overlap(addr, size) || brute.is_none());
+            match random.below(4) {
+                0 if stores.drained < stores.tail => stores.drained += 1,
+                1 => stores.tail -= random.below(1 + (stores.tail - stores.drained).min(4)),
+                _ if stores.is_full() => {}
+                _ => stores.push(Store {
+                    addr,
+                    size: if random.below(8) == 0 { 0 } else { size as u8 },
+                    // Names it.
+                    pc: stores.tail,
+                    drain: NEVER,
+                    ..Store::default()
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn a_store_that_is_wanted_later_keeps_those_behind_it_in_the_queue() {
+        let mut stores = Stores::new(4);
+        for (pc, drain) in [(0, 10), (1, 11)] {
+            stores.push(Store {
+                addr: 64,
+                size: 8,
+                pc,
+                drain,
+                ..Store::default()
+            });
+        }
+        stores.committed = 2;
+        stores.next_drain = 30;
+        let found = |cycle| {
+            let store = stores.youngest_overlapping(cycle, 2, 64, 8);
+            store.map(|store| store.pc)
+        };
+        assert_eq!((found(29), found(30), found(31)), (Some(1), Some(1), None));
+    }
+}

@@ -296,3 +296,35 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.stop = Some(Stop::Fault(trap));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::Random;
+
+    #[test]
+    fn loads_see_the_stores_of_their_wrong_path_byte_by_byte() {
+        let mut random = Random::new(9);
+        for _ in 0..300 {
+            let mut bytes = [0u8; 64];
+            bytes.fill_with(|| random.below(256) as u8);
+            let memory = bytes;
+            let mut stores = Vec::new();
+            for _ in 0..random.below(6) {
+                let (addr, size, data) = (random.below(56), 1 << random.below(4), random.next());
+                stores.push(AstrayStore { addr, data, size });
+                for at in 0..size {
+                    bytes[(addr + at) as usize] = (data >> (8 * at)) as u8;
+                }
+            }
+            let (addr, size) = (random.below(56), 1u64 << random.below(4));
+            let value = |from: &[u8; 64]| {
+                let places = (0..size).rev();
+                places.fold(0, |all, at| {
+                    all << 8 | u64::from(from[(addr + at) as usize])
+                })
+            };
+            assert_eq!(overlay(&stores, addr, size, value(&memory)), value(&bytes));
+        }
+    }
+}
