@@ -209,12 +209,7 @@ impl Inst {
     #[inline(always)]
     #[must_use]
     pub fn data_address(&self, base: u64) -> u64 {
-        let addr = base.wrapping_add(self.imm as u64);
-        if matches!(self.op, Op::AlphaLdqU | Op::AlphaStqU) {
-            addr & !7
-        } else {
-            addr
-        }
+        self.op.data_address(base, self.imm)
     }
 
     /// A back-edge as HPS counts it: a direct branch or jump (not a call) whose target is not
@@ -224,6 +219,21 @@ impl Inst {
     #[must_use]
     pub const fn is_back_edge(&self) -> bool {
         matches!(self.class, OpClass::Branch | OpClass::Jump) && self.imm <= 0
+    }
+}
+
+impl Op {
+    /// The address that an instruction of this operation accesses: for those who know the operation
+    /// before they see the instruction.
+    #[inline(always)]
+    #[must_use]
+    pub const fn data_address(self, base: u64, imm: i64) -> u64 {
+        let addr = base.wrapping_add(imm as u64);
+        if matches!(self, Op::AlphaLdqU | Op::AlphaStqU) {
+            addr & !7
+        } else {
+            addr
+        }
     }
 }
 

@@ -69,6 +69,14 @@ pub trait Probe {
         let _ = (pc, inst, target, taken);
     }
 
+    /// [`Probe::control`] for a conditional branch, which fast machines ask here: they know the class, and
+    /// such branches are most transfers. True if [`Probe::wrong_path`] is to be called behind it.
+    #[inline(always)]
+    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
+        self.control(pc, inst, target, taken);
+        self.is_astray()
+    }
+
     /// Whether [`Probe::wrong_path`] is to be called behind the conditional branch that
     /// [`Probe::control`] was told of last.
     #[inline]
@@ -148,6 +156,10 @@ impl<P: Probe> Probe for &mut P {
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
         (**self).control(pc, inst, target, taken);
+    }
+    #[inline(always)]
+    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
+        (**self).branch(pc, inst, target, taken)
     }
     #[inline]
     fn is_astray(&self) -> bool {

@@ -182,6 +182,13 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     committed_in_cycle: u64,
 }
 
+/// What instructions leave in a core when nothing of them is in flight any more.
+struct Past {
+    memory: MemorySystem,
+    branches: BranchUnit,
+    memdep: MemoryDependence,
+}
+
 impl Core<NoEditor, NoProbe> {
     /// A core without editor and probe.
     #[must_use]
@@ -195,30 +202,40 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[must_use]
     pub fn with(config: &MachineConfig, process: Process, editor: E, probe: P) -> Self {
         let code = CodeCache::new(process.image.isa);
-        Core::with_code(config, process, editor, probe, code)
+        let past = Past {
+            memory: MemorySystem::new(&config.memory),
+            branches: BranchUnit::new(&config.branch),
+            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+        };
+        Core::with_past(config, process, editor, probe, code, past)
     }
 
-    /// The same with code decoded before, if it still holds.
-    fn with_code(
+    /// The same with code decoded before, if it still holds, and with what earlier instructions left.
+    fn with_past(
         config: &MachineConfig,
         process: Process,
         editor: E,
         probe: P,
         mut code: CodeCache,
+        past: Past,
     ) -> Self {
+        let Past {
+            memory,
+            branches,
+            memdep,
+        } = past;
         let params = Params::new(config, editor.extra_decode_stages());
         let rob = Rob::new(params.rob_entries as usize);
         let slots = rob.slots();
         let in_flight = slots + params.fetch_buffer + 2 * params.decode_buffer + 8;
         let fetch = FetchState::at(process.hart.pc);
-        let branches = BranchUnit::new(&config.branch);
         code.sync(&process.mem, &editor);
         Core {
             editor,
             probe,
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
-            memory: MemorySystem::new(&config.memory),
+            memory,
             oracle: branches.is_perfect().then(|| Box::new(Oracle::new())),
             branches,
             code,
@@ -248,7 +265,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             fp_queue_used: 0,
             loads_used: 0,
             stores: StoreQueue::new(config.window.store_queue_entries as usize),
-            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+            memdep,
             units: Units::new(&UnitTable::new(&config.units)),
             traps: Ring::new(slots, TrapCause::IllegalInstruction),
             reservations_before: Ring::new(slots, 0),

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use hps_sim_core::bus::Bus;
+use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
@@ -11,10 +12,11 @@ use hps_sim_core::image::Isa;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::ReadOnly;
 use hps_sim_core::probe::{NoProbe, Probe, Retired};
+use hps_sim_core::process::Process;
 
-use super::Core;
 use super::fetch::branch_kind;
 use super::memdep::MemoryDependence;
+use super::{Core, Past};
 use crate::config::MachineConfig;
 use crate::memsys::MemorySystem;
 use crate::predict::{BranchUnit, Lateness};
@@ -147,18 +149,27 @@ impl Warm {
     #[inline(always)]
     fn fetch_to(&mut self, pc: u64) {
         let (first, last) = (self.from >> self.line_shift, pc >> self.line_shift);
-        if first != last || last != self.line {
+        if first == last {
+            self.fetch_line(last);
+        } else {
             self.fetch_lines(first, last);
         }
     }
 
     #[inline(never)]
     fn fetch_lines(&mut self, first: u64, last: u64) {
-        for line in first.max(last.saturating_sub(MAX_STRAIGHT_LINES))..=last {
-            if line != self.line {
-                self.line = line;
-                self.memory.warm_fetch(line << self.line_shift);
-            }
+        let mut line = first.max(last.saturating_sub(MAX_STRAIGHT_LINES));
+        while line <= last {
+            self.fetch_line(line);
+            line += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_line(&mut self, line: u64) {
+        if line != self.line {
+            self.line = line;
+            self.memory.warm_fetch(line << self.line_shift);
         }
     }
 
@@ -166,31 +177,37 @@ impl Warm {
     /// on where it was.
     #[inline]
     fn handler(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
-        let line = pc >> self.line_shift;
-        if line != self.line {
-            self.line = line;
-            self.memory.warm_fetch(line << self.line_shift);
+        self.fetch_line(pc >> self.line_shift);
+        if inst.class == OpClass::Branch {
+            self.conditional(pc, inst, target, taken);
+        } else {
+            self.transfer(pc, inst, target);
         }
-        self.branch(pc, inst, target, taken);
     }
 
+    /// A conditional branch. Whether it is predicted right.
     #[inline(always)]
-    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
-        let right = if inst.class == OpClass::Branch {
-            let right = self.branches.warm_conditional(pc, taken, target);
-            self.astray = match (right, taken) {
-                (true, _) => NOWHERE,
-                (false, true) => pc.wrapping_add(u64::from(inst.len)),
-                (false, false) => inst.direct_target(pc),
+    fn conditional(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
+        let right = self.branches.warm_conditional(pc, taken, target);
+        if !right {
+            self.mispredicts += 1;
+            self.astray = if taken {
+                pc.wrapping_add(u64::from(inst.len))
+            } else {
+                inst.direct_target(pc)
             };
-            right
-        } else if let Some(kind) = branch_kind(inst.class) {
+        }
+        right
+    }
+
+    /// Any other transfer of control.
+    #[inline(always)]
+    fn transfer(&mut self, pc: u64, inst: &Inst, target: u64) {
+        if let Some(kind) = branch_kind(inst.class) {
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
-            self.branches.warm_transfer(pc, kind, target, fallthrough)
-        } else {
-            true
-        };
-        self.mispredicts += u64::from(!right);
+            let right = self.branches.warm_transfer(pc, kind, target, fallthrough);
+            self.mispredicts += u64::from(!right);
+        }
     }
 }
 
@@ -274,9 +291,20 @@ impl Probe for Warm {
 
     #[inline(never)]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
+        if inst.class == OpClass::Branch {
+            self.branch(pc, inst, target, taken);
+            return;
+        }
         self.fetch_to(pc);
         self.from = target;
-        self.branch(pc, inst, target, taken);
+        self.transfer(pc, inst, target);
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
+        self.fetch_to(pc);
+        self.from = target;
+        !self.conditional(pc, inst, target, taken)
     }
 }
 
@@ -346,16 +374,22 @@ impl<E: DecodeEditor> Core<E, NoProbe> {
         keep_code: bool,
     ) -> Self {
         // The cache of decoded code is kept in any case: it is too large to be made for each unit.
-        let mut code = self.code;
+        let (process, mut code) = self.into_program();
         if !keep_code {
             code.clear();
         }
-        let mut core = Core::with_code(config, self.process, editor, NoProbe, code);
-        core.memory = warm.memory.clone();
-        core.branches = warm.branches.clone();
-        core.branches.watch();
-        core.memdep = warm.memdep.clone();
-        core
+        let mut past = Past {
+            memory: warm.memory.clone(),
+            branches: warm.branches.clone(),
+            memdep: warm.memdep.clone(),
+        };
+        past.branches.watch();
+        Core::with_past(config, process, editor, NoProbe, code, past)
+    }
+
+    /// The program and its decoded code. Everything else is thrown away, before the next core takes as much.
+    fn into_program(self) -> (Process, CodeCache) {
+        (self.process, self.code)
     }
 
     /// What it has learned since it began.

@@ -486,11 +486,16 @@ impl MemorySystem {
     }
 
     /// A fetch that takes no time and counts nothing: functional warming.
-    #[inline]
+    #[inline(always)]
     pub fn warm_fetch(&mut self, addr: u64) {
-        if self.itlb.is_newest(addr) && self.l1i.tags.is_newest(addr >> self.l1i.line_shift) {
-            return;
+        let mapped = self.itlb.is_last(addr) || self.itlb.is_newest(addr);
+        if !(mapped && self.l1i.tags.is_newest(addr >> self.l1i.line_shift)) {
+            self.warm_fetch_slowly(addr);
         }
+    }
+
+    #[inline(never)]
+    fn warm_fetch_slowly(&mut self, addr: u64) {
         self.itlb.warm(addr, &mut self.l2_tlb);
         self.l1i.warm(&mut self.lower, addr, false);
     }

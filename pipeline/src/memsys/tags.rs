@@ -21,6 +21,9 @@ pub(super) struct Tags {
     ways: usize,
     set_mask: u64,
     replacement: Replacement,
+    /// What the flags of a slot but for the dirty one must be for its line to be the newest of the set if it
+    /// comes first there: without LRU something that they never are.
+    newest: u64,
     /// For Plru, a tree of `ways - 1` bits for each set; a set bit points to the upper half.
     trees: Box<[u64]>,
     random: u64,
@@ -37,6 +40,11 @@ impl Tags {
             slots: vec![0; sets * ways].into_boxed_slice(),
             ways,
             set_mask: sets as u64 - 1,
+            newest: if replacement == Replacement::Lru {
+                VALID
+            } else {
+                DIRTY
+            },
             trees: vec![0; trees].into_boxed_slice(),
             replacement,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -67,16 +75,15 @@ impl Tags {
     #[inline(always)]
     pub fn is_newest(&self, line: u64) -> bool {
         let slot = self.slots[self.set_of(line) * self.ways];
-        self.replacement == Replacement::Lru && slot & !DIRTY == (line << LINE_SHIFT) | VALID
+        slot & !DIRTY == (line << LINE_SHIFT) | self.newest
     }
 
     /// Uses a line if it is the newest of its set, with LRU. False if not: nothing has changed.
     #[inline(always)]
     pub fn use_newest(&mut self, line: u64, write: bool) -> bool {
-        let wanted = (line << LINE_SHIFT) | VALID;
         let at = self.set_of(line) * self.ways;
         let slot = &mut self.slots[at];
-        let newest = self.replacement == Replacement::Lru && *slot & !DIRTY == wanted;
+        let newest = *slot & !DIRTY == (line << LINE_SHIFT) | self.newest;
         if newest && write {
             *slot |= DIRTY;
         }
@@ -89,12 +96,18 @@ impl Tags {
         if self.use_newest(line, write) {
             return true;
         }
-        let Some(way) = self.way_of(line) else {
+        let wanted = (line << LINE_SHIFT) | VALID;
+        let number = self.set_of(line);
+        let first = number * self.ways;
+        let set = &mut self.slots[first..first + self.ways];
+        let Some(way) = set.iter().position(|slot| slot & !DIRTY == wanted) else {
             return false;
         };
-        let first = self.set_of(line) * self.ways;
-        self.slots[first + way] |= if write { DIRTY } else { 0 };
-        self.touch(self.set_of(line), way);
+        set[way] |= if write { DIRTY } else { 0 };
+        match self.replacement {
+            Replacement::Lru => bring_forward(&mut set[..=way]),
+            _ => self.touch(number, way),
+        }
         true
     }
 
@@ -105,6 +118,11 @@ impl Tags {
         let first = set * self.ways;
         let slots = &self.slots[first..first + self.ways];
         let may_go = |way: &usize| slots[*way] & VALID == 0 || !kept(slots[*way] >> LINE_SHIFT);
+        // With LRU empty ways are the last of their set.
+        let oldest = self.ways - 1;
+        if self.replacement == Replacement::Lru && may_go(&oldest) {
+            return Some(oldest);
+        }
         if let Some(empty) = slots.iter().rposition(|slot| slot & VALID == 0) {
             return Some(empty);
         }
@@ -151,11 +169,21 @@ impl Tags {
         match self.replacement {
             Replacement::Lru => {
                 let first = set * self.ways;
-                self.slots[first..=first + way].rotate_right(1);
+                bring_forward(&mut self.slots[first..=first + way]);
             }
             Replacement::Random => {}
             Replacement::Plru => tree_touch(&mut self.trees[set], self.ways, way),
         }
+    }
+}
+
+/// The last becomes the first: `rotate_right(1)`, whose general form takes longer than all the rest.
+#[inline(always)]
+fn bring_forward(slots: &mut [u64]) {
+    let Some(&last) = slots.last() else { return };
+    let mut carried = last;
+    for slot in slots {
+        carried = std::mem::replace(slot, carried);
     }
 }
 

@@ -150,6 +150,12 @@ impl Tlb {
         }
     }
 
+    /// Whether a page is that of the last translation, so that using it changes nothing.
+    #[inline(always)]
+    pub fn is_last(&self, addr: u64) -> bool {
+        addr >> self.page_shift == self.last_page
+    }
+
     /// Whether a page is the newest of its set, so that using it changes nothing.
     #[inline(always)]
     pub fn is_newest(&self, addr: u64) -> bool {

@@ -23,13 +23,19 @@ impl Counters {
     }
 
     /// One step towards the outcome. Whether it said taken before.
-    #[inline]
+    #[inline(always)]
     pub fn train(&mut self, index: usize, taken: bool) -> bool {
+        self.step(index, 2 * i32::from(taken) - 1)
+    }
+
+    /// One step up (1) or down (-1), or none (0). Whether it said taken before.
+    #[inline(always)]
+    pub fn step(&mut self, index: usize, step: i32) -> bool {
         let index = index & (self.values.len() - 1);
         let value = &mut self.values[index];
         let before = *value;
         // Without a branch: outcomes are what is hard to predict, on the host too.
-        *value = before + u8::from(taken & (before < self.max)) - u8::from(!taken & (before > 0));
+        *value = (i32::from(before) + step).max(0).min(i32::from(self.max)) as u8;
         before > self.max / 2
     }
 }

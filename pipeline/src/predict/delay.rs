@@ -14,46 +14,53 @@ const KEPT: usize = 8;
 /// Seen since [`Delay::watch`].
 const FRESH: u8 = 1 << 7;
 
-/// For each slot of a table that is taught at commit: how long that takes, and how many of its
-/// branches have been predicted and have not committed.
+/// Local histories, which are taught at commit. For each: how long that takes, and how many of its branches
+/// have been predicted and have not committed.
 #[derive(Clone, Debug)]
 pub(super) struct Delay {
-    seen: Seen,
+    slots: Box<[Slot]>,
+    /// The mean over all times, times [`WEIGHT`].
+    mean: u32,
     /// Whether anybody wants to know: exact runs do not.
     watching: bool,
-    /// Which of its times a slot takes next.
-    cursor: Box<[u8]>,
-    /// Branches in flight.
-    in_flight: Box<[u8]>,
     /// Slots of the branches in flight and when they commit, the oldest first.
     queue: Box<[(u16, u32); IN_FLIGHT]>,
     head: u32,
     tail: u32,
 }
 
-/// How many branches were predicted from the prediction of a branch to its commit. A branch meets
-/// different times in turn, and the counters learn all of them: so the last few are kept, and no mean.
+/// What is known of a slot: together and aligned, since warming needs all of it for each branch.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(16))]
+struct Slot {
+    /// How many branches were predicted from the prediction of a branch to its commit; 0: not known. A branch
+    /// meets different times in turn, and the counters learn all of them: so the last few are kept, and no mean.
+    times: [u8; KEPT],
+    /// Directions, the newest in bit 0: more of them than predictors use, since warming leaves out those in
+    /// flight.
+    history: u32,
+    /// Where the next time is put, with [`FRESH`].
+    next: u8,
+    /// Which of the times comes next.
+    cursor: u8,
+    /// Branches in flight.
+    in_flight: u8,
+}
+
+/// How late branches taught since [`Delay::watch`].
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// By slot; 0: there is none yet.
-    times: Box<[[u8; KEPT]]>,
-    /// Where the next of a slot is put, with [`FRESH`].
-    next: Box<[u8]>,
-    /// The mean over all, times [`WEIGHT`].
+    /// Slots of which something was seen, with their times and where the next one is put.
+    slots: Vec<(u16, [u8; KEPT], u8)>,
     mean: u32,
 }
 
 impl Delay {
     pub fn new(slots: usize) -> Self {
         Delay {
-            seen: Seen {
-                times: vec![[0; KEPT]; slots].into_boxed_slice(),
-                next: vec![0; slots].into_boxed_slice(),
-                mean: AT_FIRST * WEIGHT,
-            },
+            slots: vec![Slot::default(); slots].into_boxed_slice(),
+            mean: AT_FIRST * WEIGHT,
             watching: false,
-            cursor: vec![0; slots].into_boxed_slice(),
-            in_flight: vec![0; slots].into_boxed_slice(),
             queue: Box::new([(0, 0); IN_FLIGHT]),
             head: 0,
             tail: 0,
@@ -69,87 +76,116 @@ impl Delay {
             return;
         }
         let branches = branches.min(LONGEST);
-        let seen = &mut self.seen;
-        seen.mean = seen.mean - seen.mean / WEIGHT + branches;
-        let next = &mut seen.next[slot];
-        let at = usize::from(*next & !FRESH) % KEPT;
-        seen.times[slot][at] = branches as u8;
-        *next = FRESH | (at + 1) as u8;
+        self.mean = self.mean - self.mean / WEIGHT + branches;
+        let slot = &mut self.slots[slot];
+        let at = usize::from(slot.next & !FRESH) % KEPT;
+        slot.times[at] = branches as u8;
+        slot.next = FRESH | (at + 1) as u8;
     }
 
     /// From now on it is known what is observed.
     pub fn watch(&mut self) {
         self.watching = true;
-        self.seen.next.iter_mut().for_each(|next| *next &= !FRESH);
+        self.slots.iter_mut().for_each(|slot| slot.next &= !FRESH);
     }
 
     /// What was observed since, among what was before.
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+    pub fn seen(&self) -> Seen {
+        let slots = self.slots.iter().enumerate();
+        let fresh = slots.filter(|(_, slot)| slot.next & FRESH != 0);
+        Seen {
+            slots: fresh
+                .map(|(number, slot)| (number as u16, slot.times, slot.next & !FRESH))
+                .collect(),
+            mean: self.mean,
+        }
     }
 
     /// Takes over what was observed elsewhere.
     pub fn learn(&mut self, other: &Seen) {
-        self.seen.mean = other.mean;
-        for (slot, next) in other.next.iter().enumerate() {
-            if next & FRESH != 0 {
-                self.seen.times[slot] = other.times[slot];
-                self.seen.next[slot] = next & !FRESH;
-            }
+        self.mean = other.mean;
+        for &(number, times, next) in &other.slots {
+            let slot = &mut self.slots[usize::from(number)];
+            slot.times = times;
+            slot.next = next;
         }
     }
 
-    /// How many branches of a slot are in flight.
+    /// The history of a slot.
     #[inline]
-    pub fn lacking(&self, slot: usize) -> u32 {
-        u32::from(self.in_flight[slot])
+    pub fn history(&self, slot: usize) -> u32 {
+        self.slots[slot].history
+    }
+
+    /// The history goes on.
+    #[inline]
+    pub fn push(&mut self, slot: usize, taken: bool) {
+        let history = &mut self.slots[slot].history;
+        *history = (*history << 1) | u32::from(taken);
+    }
+
+    /// The history of a slot without the branches in flight, of which `most` at most can be left out.
+    #[inline(always)]
+    pub fn committed_history(&self, slot: usize, most: u32) -> u32 {
+        let slot = &self.slots[slot];
+        slot.history >> u32::from(slot.in_flight).min(most)
     }
 
     /// A branch is predicted. If it is predicted wrong, it and those before it commit before the next.
-    #[inline]
-    pub fn pass(&mut self, slot: usize, right: bool) {
+    #[inline(always)]
+    pub fn pass(&mut self, slot: usize, taken: bool, right: bool) {
+        let Delay { slots, queue, .. } = self;
+        let slots = &mut slots[..];
+        let number = slot as u16;
+        let slot = &mut slots[slot];
+        slot.history = (slot.history << 1) | u32::from(taken);
         if !right {
             self.settle();
             return;
         }
+        slot.cursor = (slot.cursor + 1) % KEPT as u8;
+        let time = match slot.times[usize::from(slot.cursor)] {
+            0 => self.mean / WEIGHT,
+            seen => u32::from(seen),
+        };
+        slot.in_flight += 1;
         let at = self.tail;
-        let due = at.wrapping_add(self.next_time(slot));
-        self.queue[at as usize % IN_FLIGHT] = (slot as u16, due);
-        self.in_flight[slot] += 1;
-        self.tail = at.wrapping_add(1);
-        // The longest time is shorter than the queue, so that the oldest always leaves in time.
-        while self.head != self.tail {
-            let (_, due) = self.queue[self.head as usize % IN_FLIGHT];
-            if due.wrapping_sub(self.tail) as i32 > 0 {
+        queue[at as usize % IN_FLIGHT] = (number, at.wrapping_add(time));
+        let tail = at.wrapping_add(1);
+        self.tail = tail;
+        // The longest time is shorter than the queue, so that the oldest always leaves in time. Whether one
+        // leaves the host could not predict, so that the first takes no branch; more are seldom.
+        let mut head = self.head;
+        let (number, due) = queue[head as usize % IN_FLIGHT];
+        let leaves = has_come(due, tail) & (head != tail);
+        slots[usize::from(number)].in_flight -= u8::from(leaves);
+        head = head.wrapping_add(u32::from(leaves));
+        while head != tail {
+            let (number, due) = queue[head as usize % IN_FLIGHT];
+            if !has_come(due, tail) {
                 break;
             }
-            self.commit_oldest();
+            slots[usize::from(number)].in_flight -= 1;
+            head = head.wrapping_add(1);
         }
-    }
-
-    #[inline]
-    fn next_time(&mut self, slot: usize) -> u32 {
-        let cursor = &mut self.cursor[slot];
-        *cursor = (*cursor + 1) % KEPT as u8;
-        match self.seen.times[slot][usize::from(*cursor)] {
-            0 => self.seen.mean / WEIGHT,
-            seen => u32::from(seen),
-        }
-    }
-
-    #[inline]
-    fn commit_oldest(&mut self) {
-        let (slot, _) = self.queue[self.head as usize % IN_FLIGHT];
-        self.in_flight[usize::from(slot)] -= 1;
-        self.head = self.head.wrapping_add(1);
+        self.head = head;
     }
 
     /// Nothing is in flight any more.
+    #[inline(never)]
     pub fn settle(&mut self) {
         while self.head != self.tail {
-            self.commit_oldest();
+            let (slot, _) = self.queue[self.head as usize % IN_FLIGHT];
+            self.slots[usize::from(slot)].in_flight -= 1;
+            self.head = self.head.wrapping_add(1);
         }
     }
+}
+
+/// Whether a time, counted in branches, is not after `now`.
+#[inline(always)]
+fn has_come(time: u32, now: u32) -> bool {
+    time.wrapping_sub(now) as i32 <= 0
 }
 
 #[cfg(test)]
@@ -163,22 +199,26 @@ mod tests {
         }
     }
 
+    fn lacking(delay: &Delay, slot: usize) -> u32 {
+        u32::from(delay.slots[slot].in_flight)
+    }
+
     #[test]
     fn branches_commit_in_order_and_as_late_as_seen() {
         let mut delay = Delay::new(4);
         observe(&mut delay, 0, 3);
         observe(&mut delay, 1, 1);
-        assert_eq!(delay.lacking(0), 0);
-        delay.pass(0, true);
-        assert_eq!(delay.lacking(0), 1);
+        assert_eq!(lacking(&delay, 0), 0);
+        delay.pass(0, true, true);
+        assert_eq!(lacking(&delay, 0), 1);
         // It could commit at once, but not before what is older.
-        delay.pass(1, true);
-        assert_eq!((delay.lacking(0), delay.lacking(1)), (1, 1));
-        delay.pass(1, true);
-        assert_eq!((delay.lacking(0), delay.lacking(1)), (0, 0));
-        delay.pass(0, true);
-        delay.pass(0, false);
-        assert_eq!(delay.lacking(0), 0);
+        delay.pass(1, true, true);
+        assert_eq!((lacking(&delay, 0), lacking(&delay, 1)), (1, 1));
+        delay.pass(1, true, true);
+        assert_eq!((lacking(&delay, 0), lacking(&delay, 1)), (0, 0));
+        delay.pass(0, true, true);
+        delay.pass(0, true, false);
+        assert_eq!(lacking(&delay, 0), 0);
     }
 
     #[test]
@@ -189,12 +229,12 @@ mod tests {
         there.observe(0, 5);
         observe(&mut here, 1, 4);
         here.watch();
-        here.learn(there.seen());
-        assert_eq!(here.seen.times[0][..2], [5, 0]);
-        assert_eq!(here.seen.times[1], [4; KEPT]);
-        assert_eq!(here.seen.next[..], [1, 8]);
+        here.learn(&there.seen());
+        assert_eq!(here.slots[0].times[..2], [5, 0]);
+        assert_eq!(here.slots[1].times, [4; KEPT]);
+        assert_eq!([here.slots[0].next, here.slots[1].next], [1, 8]);
         here.observe(1, 6);
-        assert_eq!(here.seen.times[1][0], 6);
+        assert_eq!(here.slots[1].times[0], 6);
     }
 
     #[test]
@@ -202,8 +242,8 @@ mod tests {
         let mut delay = Delay::new(1);
         observe(&mut delay, 0, u32::MAX);
         for _ in 0..1000 {
-            delay.pass(0, true);
-            assert!(delay.lacking(0) <= LONGEST);
+            delay.pass(0, true, true);
+            assert!(lacking(&delay, 0) <= LONGEST);
         }
     }
 }

@@ -112,6 +112,16 @@ impl History {
         }
     }
 
+    /// The same of a history without folded parts in which nothing is in flight: [`since`](Self::since)
+    /// does not count it.
+    #[inline(always)]
+    pub fn push_short(&mut self, taken: bool) {
+        debug_assert!(self.table_count == 0);
+        let state = &mut self.state;
+        state.global = (state.global << 1) | u64::from(taken);
+        state.path = (state.path << 1) | u32::from(taken);
+    }
+
     /// Conditional branches on the predicted path since an earlier state, that branch included.
     #[inline]
     pub fn since(&self, earlier: &HistoryState) -> u32 {

@@ -160,9 +160,11 @@ impl BranchUnit {
             },
             BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
                 let in_btb = self.btb.lookup(pc);
+                let cache = self.indirect.as_ref();
+                let cached = cache.and_then(|cache| cache.lookup(pc, self.history.state.path));
                 Predicted {
                     taken: true,
-                    target: self.predict_indirect(pc).or(in_btb).unwrap_or(0),
+                    target: cached.or(in_btb).unwrap_or(0),
                     btb_hit: in_btb.is_some(),
                 }
             }
@@ -238,17 +240,18 @@ impl BranchUnit {
 
     /// A conditional branch that takes no time: tables and histories as after its prediction and its
     /// commit. Whether it would have been predicted right.
-    #[inline]
+    #[inline(always)]
     pub fn warm_conditional(&mut self, pc: u64, taken: bool, target: u64) -> bool {
         let right = if let Direction::Tournament(p) = &mut self.direction {
-            p.warm(pc, self.history.state.global, taken)
+            let right = p.warm(pc, self.history.state.global, taken);
+            self.history.push_short(taken);
+            right
         } else {
             self.warm_direction(pc, taken)
         };
         if taken {
             self.btb.train(pc, target);
         }
-        self.history.push_direction(taken);
         right
     }
 
@@ -259,10 +262,12 @@ impl BranchUnit {
         self.checkpoint(&mut cp);
         let predicted = self.predict_direction(pc, &mut cp);
         self.train_direction(&cp, pc, taken);
+        self.history.push_direction(taken);
         predicted == taken
     }
 
     /// The same of any other branch, which is always taken.
+    #[inline(always)]
     pub fn warm_transfer(
         &mut self,
         pc: u64,
@@ -270,14 +275,38 @@ impl BranchUnit {
         target: u64,
         fallthrough: u64,
     ) -> bool {
-        let predicted = match kind {
-            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => target,
-            BranchKind::Return if self.ras.exists() => self.ras.peek(),
-            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
-                self.predict_target(pc).unwrap_or(0)
+        match kind {
+            BranchKind::Conditional | BranchKind::Jump => {
+                self.btb.train(pc, target);
+                true
             }
+            BranchKind::Call => {
+                self.btb.train(pc, target);
+                self.ras.push(fallthrough);
+                true
+            }
+            BranchKind::Return if self.ras.exists() => {
+                let right = self.ras.peek() == target;
+                self.btb.train(pc, target);
+                self.ras.pop();
+                right
+            }
+            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
+                self.warm_indirect(pc, kind, target, fallthrough)
+            }
+        }
+    }
+
+    /// An indirect branch that is no return from the stack.
+    #[inline(never)]
+    fn warm_indirect(&mut self, pc: u64, kind: BranchKind, target: u64, fallthrough: u64) -> bool {
+        let path = self.history.state.path;
+        let cached = match &mut self.indirect {
+            Some(cache) => cache.replace(pc, path, target),
+            None => None,
         };
-        self.train_target(pc, kind, true, target, self.history.state.path);
+        let predicted = cached.or_else(|| self.btb.lookup(pc)).unwrap_or(0);
+        self.btb.train(pc, target);
         self.advance(kind, true, target, fallthrough);
         predicted == target
     }
@@ -300,7 +329,7 @@ impl BranchUnit {
     #[must_use]
     pub fn lateness(&self) -> Option<Lateness> {
         match &self.direction {
-            Direction::Tournament(p) => Some(Lateness(p.delay.seen().clone())),
+            Direction::Tournament(p) => Some(Lateness(p.delay.seen())),
             _ => None,
         }
     }
@@ -354,16 +383,6 @@ impl BranchUnit {
             }
             Direction::Tage(p) => p.train(pc, &cp.history, &cp.tage, taken),
         }
-    }
-
-    #[inline]
-    fn predict_indirect(&self, pc: u64) -> Option<u64> {
-        self.indirect.as_ref()?.lookup(pc, self.history.state.path)
-    }
-
-    /// Of an indirect branch that is no return from the stack.
-    fn predict_target(&self, pc: u64) -> Option<u64> {
-        self.predict_indirect(pc).or_else(|| self.btb.lookup(pc))
     }
 
     /// Moves histories and return address stack past a branch.

@@ -72,15 +72,13 @@ impl Gshare {
 /// trains them, so they need no repair.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
-    /// Longer than what is used of them: see [`Tournament::warm`].
-    local_histories: Box<[u32]>,
     local_index_bits: u32,
     local_history_bits: u32,
     local_mask: u32,
     local: Counters,
     global: Counters,
     chooser: Counters,
-    /// Of the local histories, which are taught at commit.
+    /// The local histories, which are taught at commit.
     pub delay: Delay,
 }
 
@@ -95,7 +93,6 @@ pub(super) struct TournamentPrediction {
 impl Tournament {
     pub fn new(config: &TournamentConfig) -> Self {
         Tournament {
-            local_histories: vec![0; config.local_history_entries as usize].into_boxed_slice(),
             local_index_bits: config.local_history_entries.trailing_zeros(),
             local_history_bits: config.local_history_bits,
             local_mask: (1 << config.local_history_bits) - 1,
@@ -108,7 +105,7 @@ impl Tournament {
 
     #[inline]
     pub fn predict(&self, pc: u64, global: u64) -> TournamentPrediction {
-        let known = self.local_histories[pc_index(pc, self.local_index_bits)];
+        let known = self.delay.history(pc_index(pc, self.local_index_bits));
         let local_history = (known & self.local_mask) as u16;
         let history = global as usize;
         let taken = if self.chooser.taken(history) {
@@ -136,20 +133,18 @@ impl Tournament {
             self.delay.observe(slot, branches);
         }
         let _ = self.learn(global, prediction.local_history, taken);
-        let known = &mut self.local_histories[slot];
-        *known = (*known << 1) | u32::from(taken);
+        self.delay.push(slot, taken);
     }
 
     /// Teaches the counters. What they would have predicted.
     #[inline(always)]
     fn learn(&mut self, global: u64, local_history: u16, taken: bool) -> bool {
         let history = global as usize;
-        let by_global = self.chooser.taken(history);
         let local_taken = self.local.train(usize::from(local_history), taken);
         let global_taken = self.global.train(history, taken);
-        if local_taken != global_taken {
-            self.chooser.train(history, global_taken == taken);
-        }
+        // Towards the one that was right, if only one was.
+        let step = i32::from(global_taken == taken) - i32::from(local_taken == taken);
+        let by_global = self.chooser.step(history, step);
         if by_global { global_taken } else { local_taken }
     }
 
@@ -157,15 +152,13 @@ impl Tournament {
     /// branches that had been predicted and had not committed, and the counters are taught for
     /// histories of that kind: so they lack here, as far as it can be known, which. Whether it is
     /// predicted right.
-    #[inline]
+    #[inline(always)]
     pub fn warm(&mut self, pc: u64, global: u64, taken: bool) -> bool {
         let slot = pc_index(pc, self.local_index_bits);
-        let known = self.local_histories[slot];
-        let lacking = self.delay.lacking(slot).min(32 - self.local_history_bits);
-        let local_history = ((known >> lacking) & self.local_mask) as u16;
-        let predicted = self.learn(global, local_history, taken);
-        self.local_histories[slot] = (known << 1) | u32::from(taken);
-        self.delay.pass(slot, predicted == taken);
+        let longest = 32 - self.local_history_bits;
+        let known = self.delay.committed_history(slot, longest);
+        let predicted = self.learn(global, (known & self.local_mask) as u16, taken);
+        self.delay.pass(slot, taken, predicted == taken);
         predicted == taken
     }
 }

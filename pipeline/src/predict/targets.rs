@@ -81,11 +81,14 @@ impl Btb {
     /// The entry becomes the newest of the set at `first`, in place of what it was or of the oldest.
     #[inline(never)]
     fn bring_forward(&mut self, first: usize, entry: Entry) {
-        let set = &mut self.entries[first..first + self.ways];
-        let known = set.iter().position(|known| known.tag == entry.tag);
-        let way = known.unwrap_or(set.len() - 1);
-        set.copy_within(..way, 1);
-        set[0] = entry;
+        let tag = entry.tag;
+        let mut carried = entry;
+        for slot in &mut self.entries[first..first + self.ways] {
+            carried = std::mem::replace(slot, carried);
+            if carried.tag == tag {
+                break;
+            }
+        }
     }
 }
 
@@ -129,9 +132,16 @@ impl TargetCache {
     }
 
     pub fn train(&mut self, pc: u64, path: u32, target: u64) {
+        self.replace(pc, path, target);
+    }
+
+    /// [`lookup`](Self::lookup) and [`train`](Self::train).
+    #[inline]
+    pub fn replace(&mut self, pc: u64, path: u32, target: u64) -> Option<u64> {
         let (index, tag) = self.place(pc, path);
-        self.tags[index] = tag;
-        self.targets[index] = target;
+        let known = std::mem::replace(&mut self.tags[index], tag) == tag;
+        let before = std::mem::replace(&mut self.targets[index], target);
+        known.then_some(before)
     }
 }
 

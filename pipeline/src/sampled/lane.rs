@@ -93,8 +93,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
             return Ok(());
         };
         let mem = &core.process.mem;
-        // A shadow that has mapped something itself may have the same epoch as the program for
-        // another reason.
+        // A shadow follows what the program maps, not what it has mapped itself.
         let same_layout = mem.layout_epoch() == self.layout_epoch;
         let same_code = mem.code_epoch() == self.code_epoch;
         stale.extend(mem.dirty_pages());

@@ -1,6 +1,6 @@
 //! A memory that follows another one: made equal to it from time to time, page by page.
 
-use super::{Memory, PAGE_SHIFT, PAGE_SIZE, bits};
+use super::{Memory, PAGE_SHIFT, PAGE_SIZE, bits, page_indices};
 
 impl Memory {
     /// Changes whenever something is mapped, unmapped or re-protected.
@@ -9,14 +9,32 @@ impl Memory {
         self.layout_epoch
     }
 
-    /// Makes pages equal to those of `source`, which has the same layout. `pages` are their addresses
-    /// in any order. Afterwards no page of this memory is dirty.
+    /// Makes this memory equal to `source` where it was equal before and has not changed its own layout
+    /// since. `pages` are the addresses, in any order, of all pages that have changed in one of the two.
+    /// Afterwards no page of this memory is dirty.
     pub fn copy_pages(&mut self, source: &Memory, pages: &[u64]) {
         self.clear_dirty();
+        if self.layout_epoch != source.layout_epoch {
+            self.copy_layout(source);
+        }
         for &addr in pages {
             self.copy_page(source, (addr >> PAGE_SHIFT) as usize);
         }
         self.code_epoch = source.code_epoch;
+    }
+
+    /// Takes over what is mapped, but no content: what was written in pages that come or go has made them
+    /// dirty. Outside of what is or was mapped nothing is different but where it did.
+    fn copy_layout(&mut self, source: &Memory) {
+        let mapped = self.regions.iter().chain(source.regions.iter());
+        for page in mapped.flat_map(|range| page_indices(&range)) {
+            let (mine, theirs) = (self.pages[page], source.pages[page]);
+            self.pages[page] = mine & bits::WRITTEN | theirs & (bits::PERM | bits::TOUCHED);
+        }
+        self.regions = source.regions.clone();
+        self.mapped_bytes = source.mapped_bytes;
+        self.retired_pages = source.retired_pages;
+        self.layout_epoch = source.layout_epoch;
     }
 
     fn copy_page(&mut self, source: &Memory, page: usize) {

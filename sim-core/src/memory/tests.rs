@@ -272,6 +272,44 @@ fn copied_pages_are_those_of_the_source() {
 }
 
 #[test]
+fn a_copy_follows_what_the_source_maps() {
+    let mut source = memory();
+    source.map(0x1000, 0x5000, Perm::RW).unwrap();
+    for addr in [0x1000, 0x2000, 0x3000] {
+        source.store::<1>(addr, 1).unwrap();
+    }
+    let mut copy = source.duplicate().unwrap();
+    source.clear_dirty();
+    copy.clear_dirty();
+    for addr in [0x3001, 0x4000, 0x5000] {
+        copy.store::<1>(addr, 9).unwrap();
+    }
+    // Of what is unmapped, the source has written the first page alone, the copy the other.
+    source.unmap(0x1000, 0x1000).unwrap();
+    source.unmap(0x5000, 0x1000).unwrap();
+    source.protect(0x2000, 0x1000, Perm::R).unwrap();
+    source.map(0x8000, 0x2000, Perm::RX).unwrap();
+    source.map(0xa000, 0x2000, Perm::RW).unwrap();
+    source.store::<1>(0xb000, 2).unwrap();
+    // Come and gone.
+    source.map(0xe000, 0x1000, Perm::RW).unwrap();
+    source.store::<1>(0xe000, 3).unwrap();
+    source.unmap(0xe000, 0x1000).unwrap();
+    let pages: Vec<u64> = source.dirty_pages().chain(copy.dirty_pages()).collect();
+    copy.copy_pages(&source, &pages);
+    let mut fresh = source.duplicate().unwrap();
+    fresh.clear_dirty();
+    assert_eq!(copy.bytes[..0x1_0000], fresh.bytes[..0x1_0000]);
+    assert_eq!(copy.pages[..0x10], fresh.pages[..0x10]);
+    assert!(copy.mapped_ranges().eq(fresh.mapped_ranges()));
+    let rest = |m: &Memory| {
+        let epochs = (m.code_epoch, m.layout_epoch);
+        (m.mapped_bytes, m.retired_pages, epochs, m.dirty.clone())
+    };
+    assert_eq!(rest(&copy), rest(&fresh));
+}
+
+#[test]
 fn fetch_reads_both_lengths_and_needs_x() {
     let mut m = memory();
     m.map(0x1000, 0x2000, Perm::RW).unwrap();

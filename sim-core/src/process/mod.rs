@@ -157,19 +157,19 @@ impl Process {
 
     /// Makes this process what [`Process::shadow`] of `source` would be, where it was one before.
     /// `pages` are the addresses of all pages that have changed in one of the two since; none: copy
-    /// everything.
+    /// everything, as is needed if this process has mapped or unmapped something itself.
     ///
     /// # Errors
     /// If the host refuses memory.
     pub fn follow(&mut self, source: &Process, pages: Option<&[u64]>) -> Result<(), MemoryError> {
         match pages {
-            Some(pages) if self.mem.layout_epoch() == source.mem.layout_epoch() => {
+            Some(pages) => {
                 self.mem.copy_pages(&source.mem, pages);
                 self.hart = source.hart.clone();
                 self.os = source.os.shadow();
                 self.counters_before = source.counters_before;
             }
-            _ => *self = source.shadow()?,
+            None => *self = source.shadow()?,
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! memory, where the guest's registers are.
 
 use super::alpha::LITERAL;
-use super::handlers::{go, leave, report_branch};
+use super::handlers::turn;
 use super::{Context, Handler, MicroOp};
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, reg};
@@ -105,18 +105,6 @@ unsafe fn pair<P: Probe, C: Computation, const IF_ZERO: bool>(
     let result = C::result(hart, first);
     hart.r[first.rd as usize] = result;
     let taken = (result == 0) == IF_ZERO;
-    if P::WANTS_CONTROL {
-        // SAFETY: the translator puts the branch behind it, and the caller promises handlers for the
-        // type of the probe.
-        let (branch, probe) = unsafe { (&*at.add(1), context.probe::<P>()) };
-        report_branch(probe, branch, taken, hart, bytes, pages);
-    }
-    // SAFETY: the translator puts the branch, its link and at least one more micro-operation behind it.
-    unsafe {
-        if taken {
-            leave(at.add(2), hart, bytes, context, pages, fuel)
-        } else {
-            go(at.add(3), hart, bytes, context, pages, fuel)
-        }
-    }
+    // SAFETY: the translator puts the branch behind it.
+    unsafe { turn::<P>(at.add(1), taken, hart, bytes, context, pages, fuel) }
 }

@@ -54,7 +54,7 @@ macro_rules! define_handlers {
                     fn run<P: Probe>(at, hart, bytes, context, pages, fuel) {
                         // SAFETY: the caller's promise is the one that is asked for.
                         unsafe {
-                            straight::<P>(OpClass::$class, $function, at, hart, bytes, context, pages, fuel)
+                            straight::<P>(Op::$variant, OpClass::$class, $function, at, hart, bytes, context, pages, fuel)
                         }
                     }
                 }
@@ -129,26 +129,66 @@ impl<P: Probe> Handlers<P> {
     }
 }
 
-/// Tells a probe of a conditional branch that has been executed.
+/// Goes on behind the conditional branch at `at`, which has been executed. Behind it lies its link, and
+/// behind that the block goes on.
+///
+/// # Safety
+/// See [`Handler`].
 #[inline(always)]
-pub(super) fn report_branch<P: Probe>(
-    probe: &mut P,
-    branch: &MicroOp,
+pub(super) unsafe fn turn<P: Probe>(
+    at: *const MicroOp,
     taken: bool,
-    hart: &Hart,
-    bytes: &Bytes,
+    hart: &mut Hart,
+    bytes: &mut Bytes,
+    context: &mut Context,
     pages: &Pages,
-) {
+    fuel: i64,
+) -> i64 {
+    // SAFETY: the caller's promise is the one that is asked for, and the translator puts a link and at least
+    // one more micro-operation behind a branch.
+    unsafe {
+        match (P::WANTS_CONTROL, taken) {
+            (true, true) => report_branch::<P, true>(at, hart, bytes, context, pages, fuel),
+            (true, false) => report_branch::<P, false>(at, hart, bytes, context, pages, fuel),
+            (false, true) => leave(at.add(1), hart, bytes, context, pages, fuel),
+            (false, false) => go(at.add(2), hart, bytes, context, pages, fuel),
+        }
+    }
+}
+
+/// Tells the probe of the conditional branch at `at`, which went this way, and goes on behind it. (Not in the
+/// handlers: they would all have to save registers for it, and it is faster if it knows the way.)
+///
+/// # Safety
+/// See [`Handler`].
+#[inline(never)]
+unsafe fn report_branch<P: Probe, const TAKEN: bool>(
+    at: *const MicroOp,
+    hart: &mut Hart,
+    bytes: &mut Bytes,
+    context: &mut Context,
+    pages: &Pages,
+    fuel: i64,
+) -> i64 {
+    // SAFETY: the caller promises a live micro-operation, and handlers for the type of the probe.
+    let (branch, probe) = unsafe { (&*at, context.probe::<P>()) };
     let pc = branch.pc();
-    let next = pc.wrapping_add(u64::from(branch.inst.len));
-    let target = if taken {
+    let target = if TAKEN {
         branch.inst.direct_target(pc)
     } else {
-        next
+        pc.wrapping_add(u64::from(branch.inst.len))
     };
-    probe.control(pc, &branch.inst, target, taken);
-    if P::WANTS_WRONG_PATHS && probe.is_astray() {
+    let astray = probe.branch(pc, &branch.inst, target, TAKEN);
+    if P::WANTS_WRONG_PATHS && astray {
         probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
+    }
+    // SAFETY: see `turn`.
+    unsafe {
+        if TAKEN {
+            leave(at.add(1), hart, bytes, context, pages, fuel)
+        } else {
+            go(at.add(2), hart, bytes, context, pages, fuel)
+        }
     }
 }
 
@@ -159,6 +199,7 @@ pub(super) fn report_branch<P: Probe>(
 #[allow(clippy::too_many_arguments)] // inlined into handlers, whose arguments these are
 #[inline(always)]
 unsafe fn straight<'a, P: Probe>(
+    operation: Op,
     class: OpClass,
     function: impl FnOnce(&mut Hart, &mut View<'a>, &Inst, u64) -> Outcome,
     at: *const MicroOp,
@@ -172,7 +213,7 @@ unsafe fn straight<'a, P: Probe>(
     let op = unsafe { &*at };
     let reports = P::WANTS_MEMORY && class.is_memory();
     let addr = if reports {
-        op.inst.data_address(hart.r[op.inst.rs1 as usize])
+        operation.data_address(hart.r[op.inst.rs1 as usize], op.inst.imm)
     } else {
         0
     };
@@ -281,24 +322,12 @@ handlers! {
         unsafe { go(to, hart, bytes, context, pages, fuel) }
     }
 
-    /// A conditional branch. Behind it lies its link, and behind that the block goes on.
+    /// A conditional branch.
     fn branch<P: Probe, C: Condition>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation.
-        let op = unsafe { &*at };
-        let taken = C::holds(hart, &op.inst);
-        if P::WANTS_CONTROL {
-            // SAFETY: the caller promises handlers for the type of the probe.
-            let probe = unsafe { context.probe::<P>() };
-            report_branch(probe, op, taken, hart, bytes, pages);
-        }
-        // SAFETY: the translator puts a link and at least one more micro-operation behind it.
-        unsafe {
-            if taken {
-                leave(at.add(1), hart, bytes, context, pages, fuel)
-            } else {
-                go(at.add(2), hart, bytes, context, pages, fuel)
-            }
-        }
+        let taken = C::holds(hart, unsafe { &(*at).inst });
+        // SAFETY: the caller's promise is the one that is asked for.
+        unsafe { turn::<P>(at, taken, hart, bytes, context, pages, fuel) }
     }
 }
 
