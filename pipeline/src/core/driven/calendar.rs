@@ -18,6 +18,8 @@ const FULL: Lanes = 0x80;
 const ISSUE: u32 = 0;
 /// Ports of the data cache.
 const PORTS: u32 = 1;
+/// Lanes of which one is never empty: of a class that takes more than lanes say.
+const NEVER_FREE: Lanes = Lanes::MAX;
 /// The first pool.
 const POOLS: u32 = 2;
 /// Pools that fit. Those whose units are held need no lane.
@@ -30,8 +32,11 @@ const fn lane(at: u32) -> Lanes {
 /// What an instruction of a class takes.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// The lanes that must not be full.
+    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
     full: Lanes,
+    really_full: Lanes,
+    /// Of the pool that loads take: the bit that says, of a full lane, that somebody was refused.
+    refusal: Lanes,
     /// One in each of its lanes.
     one: Lanes,
     interval_cycles: u32,
@@ -95,7 +100,12 @@ impl Calendar {
                 usize::from(timing.pool) == pool && timing.interval_cycles > 1
             })
         };
-        let counted: Vec<usize> = (0..pools.len()).filter(|pool| !is_held(*pool)).collect();
+        let is_used = |pool: usize| {
+            let mut classes = ALL_CLASSES.iter();
+            classes.any(|class| usize::from(table.timing(*class).pool) == pool)
+        };
+        let counts = |pool: &usize| is_used(*pool) && !is_held(*pool);
+        let counted: Vec<usize> = (0..pools.len()).filter(counts).collect();
         if counted.len() > MOST_POOLS || widths.largest(pools) >= 0x80 {
             return None;
         }
@@ -104,6 +114,7 @@ impl Calendar {
         for (at, pool) in (POOLS..).zip(&counted) {
             fresh |= (FULL - Lanes::from(pools[*pool])) << (8 * at);
         }
+        let loads = table.timing(OpClass::Load).pool;
         let uses = ALL_CLASSES.map(|class| {
             let timing = table.timing(class);
             let pool = usize::from(timing.pool);
@@ -111,13 +122,22 @@ impl Calendar {
             if let Some(at) = counted.iter().position(|counted| *counted == pool) {
                 one |= lane(POOLS + at as u32);
             }
+            let fp = u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0);
+            let is_held = is_held(pool);
+            let is_seldom = is_held || fp != 0;
             Use {
-                full: one * FULL,
+                full: if is_seldom { NEVER_FREE } else { one * FULL },
+                really_full: one * FULL,
+                refusal: if timing.pool == loads {
+                    one & !lane(ISSUE)
+                } else {
+                    0
+                },
                 one,
                 interval_cycles: timing.interval_cycles,
-                fp: u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0),
+                fp,
                 pool: timing.pool,
-                is_held: is_held(pool),
+                is_held,
             }
         });
         let cycles = (widths.window_cycles as usize).next_power_of_two();
@@ -156,8 +176,8 @@ impl Calendar {
     #[inline(always)]
     pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
         let u = &self.uses[class as usize];
-        let (full, one, fp) = (u.full, u.one, u.fp);
-        if u.is_held | self.is_far(from) | (fp != 0) {
+        let (full, one, refusal) = (u.full, u.one, u.refusal);
+        if self.is_far(from) {
             return self.take_seldom::<WRONG_PATH>(from, class, latency);
         }
         let mut cycle = from;
@@ -167,12 +187,61 @@ impl Calendar {
                 *lanes += one;
                 break;
             }
+            // Full, or of a class to which every cycle seems so.
+            if full == NEVER_FREE {
+                return self.take_seldom::<WRONG_PATH>(from, class, latency);
+            }
+            if *lanes & (FULL << (8 * ISSUE)) == 0 {
+                *lanes |= refusal;
+            }
             cycle += 1;
         }
         if WRONG_PATH {
             self.remember(cycle, one, 0, None);
         }
         cycle
+    }
+
+    /// The same for a load that may have to wait for a store: `waits` says for a cycle until when. As in
+    /// the cycle-driven core it is asked in each cycle in which the load comes to its turn, which it does
+    /// as long as nothing older has found all units of the pool taken. `Err`: in this cycle it begins to
+    /// wait, until that one.
+    #[inline(always)]
+    pub fn take_load<const WRONG_PATH: bool>(
+        &mut self,
+        from: u64,
+        class: OpClass,
+        waits: impl Fn(u64) -> Option<u64>,
+    ) -> Result<u64, (u64, u64)> {
+        let Use {
+            full, one, refusal, ..
+        } = self.uses[class as usize];
+        if self.is_far(from) || full == NEVER_FREE {
+            return match waits(from) {
+                Some(until) => Err((from, until)),
+                None => Ok(self.take_seldom::<WRONG_PATH>(from, class, 1)),
+            };
+        }
+        let mut cycle = from;
+        loop {
+            let lanes = *self.at(cycle);
+            let refused = lanes & (lanes >> 7) & refusal != 0;
+            if lanes & (FULL << (8 * ISSUE)) == 0 && !refused {
+                if let Some(until) = waits(cycle) {
+                    return Err((cycle, until));
+                }
+                if lanes & full == 0 {
+                    *self.at(cycle) += one;
+                    break;
+                }
+                *self.at(cycle) |= refusal;
+            }
+            cycle += 1;
+        }
+        if WRONG_PATH {
+            self.remember(cycle, one, 0, None);
+        }
+        Ok(cycle)
     }
 
     #[inline(never)]
@@ -199,7 +268,7 @@ impl Calendar {
             (cycle, Some((u.pool, unit)))
         } else {
             let mut cycle = from;
-            while *self.at(cycle) & u.full != 0 {
+            while *self.at(cycle) & u.really_full != 0 {
                 cycle += 1;
             }
             (cycle, None)
@@ -238,7 +307,7 @@ impl Calendar {
                 .enumerate()
                 .min_by_key(|(_, start)| *start)
                 .unwrap_or((0, from));
-            if *self.at(start) & u.full != 0 {
+            if *self.at(start) & u.really_full != 0 {
                 from = start + 1;
                 continue;
             }
@@ -273,6 +342,12 @@ impl Calendar {
             self.remember(cycle, lane(PORTS), 0, None);
         }
         true
+    }
+
+    /// The last cycle in which nothing is taken any more.
+    #[inline(always)]
+    pub fn passed(&self) -> u64 {
+        self.passed
     }
 
     /// Nothing is taken in this cycle and before any more: how many instructions left their stations
@@ -343,7 +418,10 @@ impl Calendar {
                 self.far.swap_remove(far);
                 continue;
             }
-            *self.at(taken.cycle) -= taken.one;
+            let lanes = self.at(taken.cycle);
+            // What was refused there is not any more.
+            *lanes &= !(taken.one & *lanes & (*lanes >> 7));
+            *lanes -= taken.one;
             if taken.fp != 0 {
                 self.fp_leave[(taken.cycle & self.mask) as usize] -= 1;
             }

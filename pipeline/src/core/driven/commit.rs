@@ -37,7 +37,7 @@ pub struct Seen {
 impl Seen {
     /// Of an instruction that goes straight on.
     #[inline(always)]
-    pub fn straight(i: &Passing) -> Seen {
+    pub fn straight(i: &Passing<'_>) -> Seen {
         Seen {
             addr: 0,
             next_pc: i.next,
@@ -49,7 +49,7 @@ impl Seen {
 impl<P: PipelineProbe> DrivenCore<P> {
     /// Commits the instruction that was dispatched last. Returns the cycle.
     #[inline(always)]
-    pub(super) fn commit(&mut self, passing: &Passing, done: Done, seen: Seen) -> u64 {
+    pub(super) fn commit(&mut self, passing: &Passing<'_>, done: Done, seen: Seen) -> u64 {
         let cycle = self.next_commit(done.complete);
         if cycle > self.commits.cycle {
             self.account_lost_slots(passing, done, cycle);
@@ -58,7 +58,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         } else {
             self.commits.used += 1;
         }
-        self.stamps[super::at(self.position, 1)].commit = cycle;
+        let place = self.stamps.at(self.position, 1);
+        self.stamps.set_commit(place, cycle);
         self.stats.commit_program_instructions += 1;
         if P::WANTS_SLOTS {
             self.probe.slots(passing.pc, Cause::Base, 1);
@@ -68,7 +69,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 &mut self.probe,
                 passing.pc,
                 DisePc::NONE,
-                &passing.inst,
+                passing.inst,
                 true,
                 seen.addr,
                 seen.next_pc,
@@ -88,7 +89,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
     #[inline(always)]
-    pub(super) fn account_lost_slots(&mut self, i: &Passing, done: Done, until: u64) {
+    pub(super) fn account_lost_slots(&mut self, i: &Passing<'_>, done: Done, until: u64) {
         let p = &self.params;
         let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
         let known = i.dispatch + fill;
@@ -112,21 +113,24 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// Those that are lost before it is known what the instruction itself waits for.
     #[inline(never)]
-    fn account_approach(&mut self, lost: &mut Lost, i: Passing, known: u64) {
+    fn account_approach(&mut self, lost: &mut Lost, i: Passing<'_>, known: u64) {
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
-        if lost.from <= i.gap_since && i.gap != Cause::Frontend {
-            self.give(lost, i.gap_since + 1, i.pc, Cause::Frontend);
+        let position = self.position - 1;
+        let mut gap = Cause::Frontend;
+        if self.fetch.first == position {
+            gap = self.fetch.first_gap;
+            if lost.from <= self.fetch.first_gap_since && gap != Cause::Frontend {
+                self.give(lost, self.fetch.first_gap_since + 1, i.pc, Cause::Frontend);
+            }
         }
         let ripe = i.decode + self.params.decode_to_dispatch;
-        self.give(lost, ripe + 1, i.pc, i.gap);
-        self.give(
-            lost,
-            i.full_until.min(i.dispatch + 1),
-            i.pc,
-            Cause::StoreWait,
-        );
+        self.give(lost, ripe + 1, i.pc, gap);
+        let (waited, full_until) = self.full;
+        if waited == position {
+            self.give(lost, full_until.min(i.dispatch + 1), i.pc, Cause::StoreWait);
+        }
         self.give(lost, i.dispatch + 1, i.pc, Cause::Serialize);
-        self.give(lost, known, i.pc, i.gap);
+        self.give(lost, known, i.pc, gap);
     }
 
     #[inline(always)]

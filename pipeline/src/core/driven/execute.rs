@@ -1,6 +1,8 @@
 //! Execution, functionally, and the cycles behind dispatch.
 
 use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::code::CodeCache;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
@@ -60,27 +62,30 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// Executes an instruction that has been dispatched, and gives it its further cycles. What needs the
     /// registers before it comes first.
     #[inline(always)]
-    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing, kind: u8) -> Option<Stop> {
-        self.enter(kind);
+    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>, kind: u8) -> bool {
         let inst = i.inst;
-        if kind & kind::SERIALIZES != 0 {
-            return self.execute_alone(i);
+        if kind & self.params.limited_kinds & kind::FLOAT == 0 {
+            self.waiting += 1;
+        } else {
+            self.fp_waiting += 1;
         }
-        let before = Before {
-            ready: self.ready(&inst, i.dispatch),
-            addr: inst.data_address(self.process.hart.r[usize::from(inst.rs1)]),
-            value: self.process.hart.r[usize::from(inst.rd)],
+        let mut before = Before {
+            ready: self.ready(inst, i.dispatch),
+            addr: 0,
+            value: 0,
         };
-        let outcome = self.evaluate::<ASTRAY>(&inst, i.pc);
-        if kind & (kind::LOADS | kind::STORES) != 0 {
+        let is_memory = kind & (kind::LOADS | kind::STORES) != 0;
+        if is_memory {
+            before.addr = inst.data_address(self.process.hart.r[usize::from(inst.rs1)]);
+            before.value = self.process.hart.r[usize::from(inst.rd)];
+        }
+        let outcome = self.evaluate::<ASTRAY>(inst, i.pc);
+        if is_memory {
             return match (outcome, inst.class) {
-                (Outcome::Next, OpClass::Load) => {
-                    self.finish_load::<ASTRAY>(&i, before);
-                    None
-                }
+                (Outcome::Next, OpClass::Load) => self.finish_load::<ASTRAY>(&i, before),
                 (Outcome::Next, OpClass::Store) => {
                     self.finish_store::<ASTRAY>(&i, before);
-                    None
+                    true
                 }
                 (Outcome::Next, _) => self.finish_atomic::<ASTRAY>(i, before),
                 (outcome, _) => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
@@ -96,11 +101,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
         if kind & kind::TRANSFERS != 0 {
-            self.finish_transfer::<ASTRAY>(&i, done, next_pc, taken);
-        } else if !ASTRAY {
+            return self.finish_transfer::<ASTRAY>(&i, done, next_pc, taken);
+        }
+        if !ASTRAY {
             self.commit(&i, done, Seen::straight(&i));
         }
-        None
+        true
     }
 
     #[inline(always)]
@@ -116,11 +122,11 @@ impl<P: PipelineProbe> DrivenCore<P> {
     #[inline(always)]
     fn finish_transfer<const ASTRAY: bool>(
         &mut self,
-        i: &Passing,
+        i: &Passing<'_>,
         done: Done,
         next_pc: u64,
         taken: bool,
-    ) {
+    ) -> bool {
         let missed = next_pc != i.predicted_next;
         if !ASTRAY {
             let seen = Seen {
@@ -130,16 +136,15 @@ impl<P: PipelineProbe> DrivenCore<P> {
             };
             let commit = self.commit(i, done, seen);
             self.count_branch(i.inst.class, missed);
-            if !missed {
-                self.teach(commit, i.pc, i.inst.class, next_pc, taken);
-                return;
+            if missed {
+                // Before the checkpoint goes with the lesson.
+                self.go_astray(*i, done, next_pc, taken);
             }
-            // The checkpoint goes with the lesson.
-            self.go_astray(*i, done, next_pc, taken);
             self.teach(commit, i.pc, i.inst.class, next_pc, taken);
         } else if missed {
             self.go_astray(*i, done, next_pc, taken);
         }
+        !missed
     }
 
     #[inline(always)]
@@ -178,8 +183,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
     }
 
     #[inline(always)]
-    fn finish_load<const ASTRAY: bool>(&mut self, i: &Passing, before: Before) {
-        let inst = &i.inst;
+    fn finish_load<const ASTRAY: bool>(&mut self, i: &Passing<'_>, before: Before) -> bool {
+        let inst = i.inst;
         let store = self.dependence(i.pc, i.dispatch);
         self.loads += 1;
         let size = u64::from(inst.op.access_bytes());
@@ -189,7 +194,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         {
             self.runs_again(*i, before.value, found, store_pc);
             self.set_when(inst.rd, loaded.when);
-            return;
+            return false;
         }
         self.set_when(inst.rd, loaded.when);
         if !ASTRAY {
@@ -202,10 +207,11 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.stats.load_committed_events += 1;
             *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
         }
+        true
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool>(&mut self, i: &Passing, before: Before) {
+    fn finish_store<const ASTRAY: bool>(&mut self, i: &Passing<'_>, before: Before) {
         self.follows_store(i.pc);
         let (when, data) = self.send_store::<ASTRAY>(i, before.addr, OpClass::Store);
         if !ASTRAY {
@@ -226,24 +232,23 @@ impl<P: PipelineProbe> DrivenCore<P> {
     #[inline(always)]
     fn send_store<const ASTRAY: bool>(
         &mut self,
-        i: &Passing,
+        i: &Passing<'_>,
         addr: u64,
         class: OpClass,
     ) -> (When, u64) {
-        let inst = &i.inst;
+        let inst = i.inst;
         let ready = i.dispatch + self.params.dispatch_to_issue;
-        let ready = ready.max(self.when(inst.rs1).result);
-        let value = self.when(inst.rs2);
+        let ready = ready.max(self.results[usize::from(inst.rs1)]);
         let latency = self.latencies[inst.op as usize];
         let when = self.issue::<ASTRAY>(ready, class, latency);
-        let data = value.result.max(i.dispatch + 1);
+        let data = self.results[usize::from(inst.rs2)].max(i.dispatch + 1);
         self.stores.push(Store {
             addr,
             size: std::mem::take(&mut self.stored),
             pc: i.pc,
             known: when.issue,
             found: when.result,
-            data_issue: value.issue,
+            data_issue: self.issues[usize::from(inst.rs2)],
             data,
             drain: NEVER,
         });
@@ -261,8 +266,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.
     #[inline(never)]
-    fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing, before: Before) -> Option<Stop> {
-        let inst = &i.inst;
+    fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+        let inst = i.inst;
         self.dependence(i.pc, i.dispatch);
         self.follows_store(i.pc);
         self.loads += 1;
@@ -284,7 +289,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.stays::<ASTRAY>(inst.class);
             self.set_when(inst.rd, never);
             self.stores.push(store);
-            return None;
+            return true;
         }
         let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
         let size = u64::from(inst.op.access_bytes());
@@ -319,7 +324,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.stats.atomic_committed_events += 1;
         *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
         self.commit_store(commit);
-        None
+        true
     }
 
     /// It faults when it commits: until then fetch goes on.
@@ -327,10 +332,10 @@ impl<P: PipelineProbe> DrivenCore<P> {
     #[inline(never)]
     fn faults<const ASTRAY: bool>(
         &mut self,
-        i: Passing,
+        i: Passing<'_>,
         before: Before,
         cause: TrapCause,
-    ) -> Option<Stop> {
+    ) -> bool {
         let kind = kind::of(i.inst.class);
         self.stored = 0;
         if kind & kind::LOADS != 0 {
@@ -346,7 +351,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {
-            return None;
+            return true;
         }
         let done = self.done(when, Cause::Execute);
         let cause = if i.inst.len == 0 {
@@ -360,32 +365,33 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.commits.cycle = cycle;
             self.commits.used = 0;
         }
-        self.stamps[super::at(self.position, 1)].commit = cycle;
+        let place = self.stamps.at(self.position, 1);
+        self.stamps.set_commit(place, cycle);
         self.traps_in(i, cycle, cause);
-        None
+        false
     }
 
-    /// Why an instruction could not be fetched.
-    fn fetch_cause(&mut self, pc: u64) -> TrapCause {
-        let looked_up = self
-            .code
-            .lookup(pc, &self.process.mem, &hps_sim_core::editor::NoEditor);
+    /// Why an instruction could not be fetched: what decoding it anew says.
+    fn fetch_cause(&self, pc: u64) -> TrapCause {
+        let mut code = CodeCache::new(self.process.image.isa);
+        let looked_up = code.lookup(pc, &self.process.mem, &NoEditor);
         looked_up.err().unwrap_or(TrapCause::FetchFault)
     }
 
     /// What executes with nothing else in flight.
     #[cold]
     #[inline(never)]
-    fn execute_alone(&mut self, i: Passing) -> Option<Stop> {
+    pub(super) fn execute_alone(&mut self, code: &mut CodeCache, i: Passing<'_>) {
+        self.waiting += 1;
         let before = Before {
-            ready: self.ready(&i.inst, i.dispatch),
+            ready: self.ready(i.inst, i.dispatch),
             addr: 0,
             value: 0,
         };
         self.process.hart.counters = self.guest_counters(i.dispatch);
         let mut next_pc = i.next;
         let mut taken = false;
-        match self.evaluate::<false>(&i.inst, i.pc) {
+        match self.evaluate::<false>(i.inst, i.pc) {
             Outcome::Next => {}
             Outcome::Taken(target) => (next_pc, taken) = (target, true),
             Outcome::Syscall => {
@@ -396,20 +402,24 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 match os.syscall(hart, mem) {
                     // A signal may have been delivered, or a handler of one have returned.
                     SyscallResult::Continue => next_pc = hart.pc,
-                    SyscallResult::Exit(code) => self.halted = Some(code),
+                    SyscallResult::Exit(status) => self.halted = Some(status),
                     SyscallResult::Trap => {
-                        self.refresh_code();
-                        return self.faults::<false>(i, before, TrapCause::Stopped);
+                        self.refresh_code(code);
+                        self.faults::<false>(i, before, TrapCause::Stopped);
+                        return;
                     }
                 }
-                self.refresh_code();
+                self.refresh_code(code);
             }
             Outcome::FenceI => {
                 // Other machines that run this process later have to know, too.
                 self.process.mem.invalidate_code();
-                self.refresh_code();
+                self.refresh_code(code);
             }
-            outcome => return self.faults::<false>(i, before, cause_of(outcome)),
+            outcome => {
+                self.faults::<false>(i, before, cause_of(outcome));
+                return;
+            }
         }
         let latency = self.latencies[i.inst.op as usize];
         let when = self.issue::<false>(before.ready, i.inst.class, latency);
@@ -424,23 +434,21 @@ impl<P: PipelineProbe> DrivenCore<P> {
         if next_pc != i.predicted_next {
             self.go_astray(i, done, next_pc, taken);
         }
-        if let Some(code) = self.halted {
+        if let Some(status) = self.halted {
             self.account_rest_of_cycle(next_pc);
-            return Some(Stop::Exit(code));
+            self.stop = Some(Stop::Exit(status));
         }
-        None
     }
 
     /// What is executable may have changed.
-    fn refresh_code(&mut self) {
-        self.code
-            .sync(&self.process.mem, &hps_sim_core::editor::NoEditor);
+    fn refresh_code(&mut self, code: &mut CodeCache) {
+        code.sync(&self.process.mem, &NoEditor);
         self.fetch.forget_code();
     }
 
     /// Fetch went elsewhere than execution does: a wrong path, until the instruction resolves.
     #[inline(never)]
-    fn go_astray(&mut self, i: Passing, done: Done, next_pc: u64, taken: bool) {
+    fn go_astray(&mut self, i: Passing<'_>, done: Done, next_pc: u64, taken: bool) {
         let resolve = done.complete.max(done.issue + 1);
         if resolve >= self.limit {
             return;

@@ -1,18 +1,19 @@
 //! Fetch, a group at a time, and the predictors that it asks.
 
-use hps_sim_core::code::{PAGE_SHIFT, SLOTS, Slot};
-use hps_sim_core::editor::NoEditor;
+use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
 use hps_sim_core::inst::{Inst, OpClass};
-use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
-use super::{DrivenCore, PipelineProbe};
+use super::{DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
 use crate::predict::{BranchKind, Checkpoint};
 
 /// No line has been read since fetch was turned.
 const NO_LINE: u64 = u64::MAX;
+
+/// No page: only odd addresses in the last page of all are near it.
+const NO_PAGE: u64 = u64::MAX - 4096;
 
 /// Where fetch stands.
 #[derive(Clone)]
@@ -25,15 +26,17 @@ pub struct Fetch {
     pub block_end: u64,
     pub taken: u32,
     pub stall_until: u64,
-    /// Fetch does not know where to go on.
-    pub waiting: bool,
     line: u64,
-    /// Why the next instruction comes late, and since when that is known.
-    pub gap: Cause,
-    pub gap_since: u64,
-    /// The page of decoded code that was read last.
-    page: u64,
-    page_index: usize,
+    /// Why the next group comes late, and since when that is known.
+    gap: Cause,
+    gap_since: u64,
+    /// The first instruction of this group, why it came late, and since when that is known.
+    pub first: u64,
+    pub first_gap: Cause,
+    pub first_gap_since: u64,
+    /// The page of decoded code that was read last: its address and its index.
+    pub page: u64,
+    pub page_index: usize,
 }
 
 /// What a commit teaches the predictors.
@@ -56,11 +59,13 @@ impl Fetch {
             block_end: 0,
             taken: 0,
             stall_until: 0,
-            waiting: false,
             line: NO_LINE,
             gap: Cause::Frontend,
             gap_since: 0,
-            page: u64::MAX,
+            first: u64::MAX,
+            first_gap: Cause::Frontend,
+            first_gap_since: 0,
+            page: NO_PAGE,
             page_index: 0,
         }
     }
@@ -71,15 +76,31 @@ impl Fetch {
         self.cycle = cycle - 1;
         self.left = 0;
         self.stall_until = cycle;
-        self.waiting = false;
         self.line = NO_LINE;
         self.gap = gap;
         self.gap_since = 0;
     }
 
+    /// The place of an address in the page; far beyond its end if it lies in another one or is odd.
+    #[inline(always)]
+    pub fn place_of(&self, pc: u64) -> usize {
+        pc.wrapping_sub(self.page).rotate_right(1) as usize
+    }
+
+    /// Fetch does not know where to go on until it is turned.
+    fn wait(&mut self) {
+        self.left = 0;
+        self.stall_until = NEVER;
+    }
+
+    /// Whether it does not.
+    pub fn is_waiting(&self) -> bool {
+        self.stall_until == NEVER
+    }
+
     /// What is decoded may not hold any more.
     pub fn forget_code(&mut self) {
-        self.page = u64::MAX;
+        self.page = NO_PAGE;
     }
 
     /// The next instruction comes late for this reason, unless there is an earlier one.
@@ -92,14 +113,10 @@ impl Fetch {
 }
 
 impl<P: PipelineProbe> DrivenCore<P> {
-    /// No instruction there, or none that can be executed: execution finds the cause once more. Returns
-    /// where fetch goes.
+    /// Nothing can be executed there: execution finds the cause once more. Returns where fetch goes.
     #[cold]
-    pub(super) fn fetch_nothing(&mut self, bytes: u8, next: u64) -> u64 {
-        if bytes != 0 {
-            return next;
-        }
-        self.fetch.waiting = true;
+    pub(super) fn fetch_nothing(&mut self) -> u64 {
+        self.fetch.wait();
         if self.depth > 0 {
             // As in the other core, which does not count it before it is decoded.
             self.stats.fetch_instructions -= 1;
@@ -110,20 +127,38 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
     #[inline(never)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self, room: u64) -> bool {
-        if self.fetch.waiting {
+        let f = &mut self.fetch;
+        let cycle = (f.cycle + 1).max(f.stall_until).max(room);
+        let line = f.pc >> self.params.line_shift;
+        if ASTRAY && cycle >= self.limit {
             return false;
         }
-        let mut cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until).max(room);
+        let cycle = if line == f.line {
+            cycle
+        } else if let Some(cycle) = self.read_line::<ASTRAY>(line, cycle) {
+            cycle
+        } else {
+            return false;
+        };
+        let block = self.params.fetch_block_bytes;
+        let f = &mut self.fetch;
+        f.cycle = cycle;
+        f.first = self.position;
+        f.first_gap = std::mem::replace(&mut f.gap, Cause::Frontend);
+        f.first_gap_since = f.gap_since;
+        f.left = self.params.fetch_width;
+        f.block_end = (f.pc & !(block - 1)) + block;
+        f.taken = 0;
+        true
+    }
+
+    /// Reads a line of the instruction cache from a cycle on: when it is there. None: a squash comes
+    /// first.
+    #[inline]
+    fn read_line<const ASTRAY: bool>(&mut self, line: u64, mut cycle: u64) -> Option<u64> {
         let pc = self.fetch.pc;
-        let line = pc >> self.params.line_shift;
-        loop {
-            if ASTRAY && cycle >= self.limit {
-                return false;
-            }
-            if line == self.fetch.line {
-                break;
-            }
-            self.memory.pass(self.dispatch.cycle.min(cycle));
+        while line != self.fetch.line {
+            self.memory.pass(self.dispatched.min(cycle));
             match self.memory.fetch(cycle, pc) {
                 AccessResult::Retry { at_cycle } => {
                     self.fetch.late(Cause::ICache, cycle);
@@ -144,36 +179,22 @@ impl<P: PipelineProbe> DrivenCore<P> {
                     }
                 }
             }
-        }
-        let block = self.params.fetch_block_bytes;
-        let f = &mut self.fetch;
-        f.cycle = cycle;
-        f.left = self.params.fetch_width;
-        f.block_end = (pc & !(block - 1)) + block;
-        f.taken = 0;
-        true
-    }
-
-    /// The decoded instruction at `pc`.
-    #[inline(always)]
-    pub(super) fn slot_at(&mut self, pc: u64) -> Result<&Slot, TrapCause> {
-        let at = ((pc >> 1) as usize) & (SLOTS - 1);
-        if pc >> PAGE_SHIFT == self.fetch.page && pc & 1 == 0 {
-            let index = self.fetch.page_index;
-            if self.code.slots(index)[at].inst.len != 0 {
-                return Ok(&self.code.slots(index)[at]);
+            if ASTRAY && cycle >= self.limit {
+                return None;
             }
         }
-        self.slot_elsewhere(pc)
+        Some(cycle)
     }
 
-    /// In another page than before, or not decoded yet.
+    /// Reads another page of decoded code, if `pc` lies where one can be.
     #[inline(never)]
-    fn slot_elsewhere(&mut self, pc: u64) -> Result<&Slot, TrapCause> {
-        self.fetch.page_index = self.code.page(pc)?;
-        self.fetch.page = pc >> PAGE_SHIFT;
-        let slot = self.code.lookup(pc, &self.process.mem, &NoEditor)?;
-        Ok(slot)
+    pub(super) fn read_page(&mut self, code: &mut CodeCache, pc: u64) {
+        if pc & 1 == 0
+            && let Ok(index) = code.page(pc)
+        {
+            self.fetch.page_index = index;
+            self.fetch.page = pc & !((1 << PAGE_SHIFT) - 1);
+        }
     }
 
     /// Predicts a control transfer and turns fetch. Returns where it goes.
@@ -198,8 +219,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let f = &mut self.fetch;
         f.pc = next;
         if next == UNKNOWN_TARGET {
-            f.waiting = true;
-            f.left = 0;
+            f.wait();
             self.stats.btb_misfetch_events += 1;
         } else if predicted.taken && is_direct && !predicted.btb_hit {
             // Decode computes the target of a direct transfer that the BTB does not know.

@@ -1,49 +1,14 @@
 //! Dispatch into the window, and issue of what does not touch memory.
 
 use super::super::uop::kind;
+use super::stages::LONG_AGO;
 use super::{DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass};
 
 impl<P: PipelineProbe> DrivenCore<P> {
-    /// The cycle in which an instruction is dispatched, not before the next squash if that comes first.
-    /// Up to then what has issued has left its station, and the cache has taken its stores.
-    #[inline(always)]
-    pub(super) fn dispatch_cycle<const ASTRAY: bool>(
-        &mut self,
-        position: u64,
-        full_until: &mut u64,
-        decode: u64,
-        kind: u8,
-    ) -> u64 {
-        let p = &self.params;
-        let ripe = decode + p.decode_to_dispatch;
-        let mut cycle = self.dispatch.next(ripe, p.dispatch_width as u32);
-        let window = if ASTRAY && position >= self.first_astray.saturating_add(p.rob_entries) {
-            self.limit
-        } else {
-            self.stamps[super::at(position, p.rob_entries)].commit
-        };
-        if window > cycle {
-            self.stats.rename_rob_full_cycles += self.until_limit::<ASTRAY>(cycle, window);
-            cycle = window;
-        }
-        self.pass::<ASTRAY>(cycle);
-        if self.is_full(kind) {
-            cycle = self.wait_for_station::<ASTRAY>(cycle, kind);
-        }
-        if kind & (kind::LOADS | kind::STORES | kind::SERIALIZES) != 0 {
-            cycle = self.wait_for_queues::<ASTRAY>(cycle, kind, full_until);
-            self.pass::<ASTRAY>(cycle);
-        }
-        if self.stores.next_drain <= cycle && !(ASTRAY && cycle >= self.limit) {
-            self.drain_until(cycle);
-        }
-        cycle
-    }
-
     /// How many of the cycles from `from` to `to` come before the next squash.
     #[inline(always)]
-    fn until_limit<const ASTRAY: bool>(&self, from: u64, to: u64) -> u64 {
+    pub(super) fn until_limit<const ASTRAY: bool>(&self, from: u64, to: u64) -> u64 {
         let to = if ASTRAY { to.min(self.limit) } else { to };
         to.saturating_sub(from)
     }
@@ -58,47 +23,37 @@ impl<P: PipelineProbe> DrivenCore<P> {
             cycle
         };
         if let Some(left) = self.calendar.pass(cycle) {
-            self.waiting -= left.all;
+            self.waiting -= left.all - left.fp;
             self.fp_waiting -= left.fp;
         }
     }
 
-    /// There is no station for an instruction of this kind.
+    /// There is no station for an instruction of a limited kind, or of any other.
     #[inline(always)]
-    fn is_full(&self, kind: u8) -> bool {
-        if kind & self.params.limited_kinds & kind::FLOAT != 0 {
+    fn is_full(&self, limited: u8) -> bool {
+        if limited & kind::FLOAT != 0 {
             self.fp_waiting >= self.params.fp_queue
         } else {
-            self.waiting - self.fp_waiting >= self.params.reservation_stations
+            self.waiting >= self.params.reservation_stations
         }
     }
 
-    #[inline(never)]
-    fn wait_for_station<const ASTRAY: bool>(&mut self, mut cycle: u64, kind: u8) -> u64 {
-        let since = cycle;
-        while self.is_full(kind) && !(ASTRAY && cycle >= self.limit) {
-            cycle += 1;
-            self.pass::<ASTRAY>(cycle);
-        }
-        let waited = self.until_limit::<ASTRAY>(since, cycle);
-        if kind & self.params.limited_kinds & kind::FLOAT != 0 {
-            self.stats.rename_fp_queue_full_cycles += waited;
-        } else {
-            self.stats.rename_reservation_stations_full_cycles += waited;
-        }
-        cycle
-    }
-
-    /// Waits for places in the load and store queues, or, if the instruction executes alone, for an
-    /// empty window.
+    /// Waits for a station, for places in the load and store queues, or, if the instruction executes
+    /// alone, for an empty window.
     #[inline(always)]
-    fn wait_for_queues<const ASTRAY: bool>(
+    pub(super) fn wait_for_room<const ASTRAY: bool>(
         &mut self,
         mut cycle: u64,
-        kind: u8,
-        full_until: &mut u64,
+        limited: u8,
+        position: u64,
     ) -> u64 {
-        if kind & kind::LOADS != 0 {
+        if self.is_full(limited) || cycle - self.calendar.passed() > LONG_AGO {
+            self.pass::<ASTRAY>(cycle);
+            if self.is_full(limited) {
+                cycle = self.wait_for_station::<ASTRAY>(cycle, limited);
+            }
+        }
+        if limited & kind::LOADS != 0 {
             let queue = u64::from(self.params.load_queue);
             let free = if ASTRAY && self.loads >= self.first_astray_load.saturating_add(queue) {
                 self.limit
@@ -112,16 +67,16 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 cycle = free;
             }
         }
-        if kind & kind::STORES != 0 && self.stores.is_full() {
+        if (limited & kind::STORES != 0) & self.stores.is_full() {
             let free = self.drain_one();
-            *full_until = free;
             if free > cycle {
+                self.full = (position, free);
                 self.stats.rename_store_queue_full_cycles +=
                     self.until_limit::<ASTRAY>(cycle, free);
                 cycle = free;
             }
         }
-        if kind & kind::SERIALIZES != 0 {
+        if limited & kind::SERIALIZES != 0 {
             let alone = if ASTRAY {
                 self.limit
             } else {
@@ -135,32 +90,36 @@ impl<P: PipelineProbe> DrivenCore<P> {
         cycle
     }
 
-    /// Takes a station.
-    #[inline(always)]
-    pub(super) fn enter(&mut self, kind: u8) {
-        self.waiting += 1;
-        if kind & self.params.limited_kinds & kind::FLOAT != 0 {
-            self.fp_waiting += 1;
+    #[inline(never)]
+    fn wait_for_station<const ASTRAY: bool>(&mut self, mut cycle: u64, limited: u8) -> u64 {
+        let since = cycle;
+        while self.is_full(limited) && !(ASTRAY && cycle >= self.limit) {
+            cycle += 1;
+            self.pass::<ASTRAY>(cycle);
         }
+        let waited = self.until_limit::<ASTRAY>(since, cycle);
+        if limited & kind::FLOAT != 0 {
+            self.stats.rename_fp_queue_full_cycles += waited;
+        } else {
+            self.stats.rename_reservation_stations_full_cycles += waited;
+        }
+        cycle
     }
 
     /// When the sources of an instruction that was dispatched in this cycle allow it to issue.
     #[inline(always)]
     pub(super) fn ready(&self, inst: &Inst, dispatch: u64) -> u64 {
-        let mut ready = dispatch + self.params.dispatch_to_issue;
-        ready = ready.max(self.when(inst.rs1).result);
-        ready = ready.max(self.when(inst.rs2).result);
-        ready.max(self.when(inst.rs3).result)
+        let ready = (dispatch + self.params.dispatch_to_issue)
+            .max(self.results[usize::from(inst.rs1)])
+            .max(self.results[usize::from(inst.rs2)]);
+        ready.max(self.results[usize::from(inst.rs3)])
     }
 
-    #[inline(always)]
-    pub(super) fn when(&self, register: u8) -> When {
-        self.when[usize::from(register) % super::PLACES]
-    }
-
+    /// A register gets its value.
     #[inline(always)]
     pub(super) fn set_when(&mut self, register: u8, when: When) {
-        self.when[usize::from(register) % super::PLACES] = when;
+        self.results[usize::from(register)] = when.result;
+        self.issues[usize::from(register)] = when.issue;
     }
 
     /// Issues an instruction that does not touch memory: when, and when its result is there.
@@ -193,9 +152,10 @@ impl<P: PipelineProbe> DrivenCore<P> {
     pub(super) fn stays<const ASTRAY: bool>(&mut self, class: OpClass) {
         if ASTRAY {
             let episode = &mut self.episodes[self.depth - 1];
-            episode.stay += 1;
-            if kind::of(class) & kind::FLOAT != 0 {
-                episode.fp_stay += self.params.fp_queue_place;
+            if kind::of(class) & self.params.limited_kinds & kind::FLOAT != 0 {
+                episode.fp_stay += 1;
+            } else {
+                episode.stay += 1;
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::UNKNOWN;
+use super::stores::Stores;
 use super::{DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level};
 use hps_sim_core::inst::{Inst, OpClass, reg};
@@ -62,14 +63,22 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 self.stays::<ASTRAY>(OpClass::Load);
                 return loaded;
             }
-            if before != self.stores.drained
-                && let Some(known) = self.store_to_wait_for(ready, store, before)
-            {
-                self.park::<ASTRAY>(ready, known);
-                ready = known + 1;
-                continue;
-            }
-            let cycle = self.calendar.take::<ASTRAY>(ready, OpClass::Load, 1);
+            let cycle = if before == self.stores.drained {
+                self.calendar.take::<ASTRAY>(ready, OpClass::Load, 1)
+            } else {
+                let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
+                let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
+                match calendar.take_load::<ASTRAY>(ready, OpClass::Load, waits) {
+                    Ok(cycle) => cycle,
+                    Err((cycle, known)) => {
+                        if !ASTRAY || cycle < self.limit {
+                            self.park::<ASTRAY>(cycle, known);
+                        }
+                        ready = known + 1;
+                        continue;
+                    }
+                }
+            };
             if ASTRAY && cycle >= self.limit {
                 self.stays::<ASTRAY>(OpClass::Load);
                 return loaded;
@@ -134,7 +143,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.memory.count_busy_port();
             return Err(cycle + 1);
         }
-        self.memory.pass(self.dispatch.cycle);
+        self.memory.pass(self.dispatched);
         match self.memory.load_on_port(cycle, addr, size as u8) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
@@ -156,19 +165,6 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.stats.load_parked_events += 1;
         if !ASTRAY {
             self.parked.push((from, until));
-        }
-    }
-
-    /// When the store that the dependence policy makes a load wait for in this cycle has its address.
-    #[inline(always)]
-    fn store_to_wait_for(&self, cycle: u64, store: u64, before: u64) -> Option<u64> {
-        match &self.memdep {
-            MemoryDependence::Aggressive => None,
-            MemoryDependence::StoreSets(_) => self.stores.unknown(cycle, store, before),
-            MemoryDependence::StoreWait(_) if store == UNKNOWN => None,
-            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => {
-                self.stores.youngest_unknown(cycle, before)
-            }
         }
     }
 
@@ -198,5 +194,24 @@ impl<P: PipelineProbe> DrivenCore<P> {
             return Source::Wait(store.drain);
         }
         Source::Forward(store.data)
+    }
+}
+
+/// When the store that the dependence policy makes a load wait for in this cycle has its address.
+#[inline(always)]
+fn store_to_wait_for(
+    memdep: &MemoryDependence,
+    stores: &Stores,
+    cycle: u64,
+    store: u64,
+    before: u64,
+) -> Option<u64> {
+    match memdep {
+        MemoryDependence::Aggressive => None,
+        MemoryDependence::StoreSets(_) => stores.unknown(cycle, store, before),
+        MemoryDependence::StoreWait(_) if store == UNKNOWN => None,
+        MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => {
+            stores.youngest_unknown(cycle, before)
+        }
     }
 }

@@ -25,6 +25,7 @@ mod execute;
 mod fetch;
 mod issue;
 mod loads;
+mod stages;
 mod stores;
 mod wrong_path;
 
@@ -39,7 +40,6 @@ use hps_sim_core::process::Process;
 use super::cpi::{Cause, CpiStack};
 use super::memdep::MemoryDependence;
 use super::ring::Ring;
-use super::uop::kind;
 use super::{CoreStats, Params, PipelineProbe};
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
@@ -53,14 +53,14 @@ use wrong_path::{AstrayStore, Episode};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
-/// Places for them, a power of two.
-const PLACES: usize = REGISTERS.next_power_of_two();
+/// As many as a register number can name, so that no access needs a check.
+const PLACES: usize = reg::COUNT;
 
 /// A cycle that does not come: later than every squash, and nothing overflows that adds to it.
 const NEVER: u64 = u64::MAX / 4;
 
-/// Cycles for each place of the reorder buffer that the calendar looks ahead.
-const CYCLES_AHEAD: u64 = 256;
+/// Cycles that the calendar of issue looks ahead, twice.
+const CALENDAR_CYCLES: u64 = 8192;
 
 /// Why a machine has no instruction-driven core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,80 +84,103 @@ pub enum NotDriven {
     Pools,
 }
 
-/// Instructions whose cycles are kept: more than the reorder buffer and the queues in front of it hold.
-const STAMPS: usize = 2048;
+/// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
+/// hold.
+const STAMPS: usize = 1024;
 
-/// Cycles of an instruction that younger ones ask for.
-#[derive(Clone, Copy, Debug, Default)]
+/// Cycles of the youngest instructions, by position: younger ones ask for them.
 struct Stamps {
-    decode: u64,
-    dispatch: u64,
+    mask: u64,
+    decode: [u64; STAMPS],
+    dispatch: [u64; STAMPS],
     /// Of the right path only.
-    commit: u64,
+    commit: [u64; STAMPS],
 }
 
-/// Where the cycles of the instruction stand that is `back` positions before another one.
+impl Stamps {
+    /// `None`: so many instructions are too many.
+    fn new(in_flight: usize) -> Option<Self> {
+        let places = in_flight.next_power_of_two();
+        (places <= STAMPS).then_some(Stamps {
+            mask: places as u64 - 1,
+            decode: [0; STAMPS],
+            dispatch: [0; STAMPS],
+            commit: [0; STAMPS],
+        })
+    }
+
+    /// Where the cycles of the instruction stand that is `back` positions before another one.
+    #[inline(always)]
+    fn at(&self, position: u64, back: u64) -> Place {
+        Place((position.wrapping_sub(back) & self.mask) as usize)
+    }
+
+    #[inline(always)]
+    fn decode(&self, place: Place) -> u64 {
+        // SAFETY: places come from `at`, and `mask` is less than `STAMPS` and never changes.
+        unsafe { *self.decode.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    fn dispatch(&self, place: Place) -> u64 {
+        // SAFETY: as above.
+        unsafe { *self.dispatch.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    fn commit(&self, place: Place) -> u64 {
+        // SAFETY: as above.
+        unsafe { *self.commit.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    fn set_decode(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.decode.get_unchecked_mut(place.0) = cycle };
+    }
+
+    #[inline(always)]
+    fn set_dispatch(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.dispatch.get_unchecked_mut(place.0) = cycle };
+    }
+
+    #[inline(always)]
+    fn set_commit(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.commit.get_unchecked_mut(place.0) = cycle };
+    }
+}
+
+/// A place among the [`Stamps`] of a core, of which there is only one.
+#[derive(Clone, Copy)]
+struct Place(usize);
+
+/// The cycle in which a stage takes an instruction that may come from `from` on, if it took the one
+/// before it in `last` and the one that is its width before it in `width_ago`.
 #[inline(always)]
-fn at(position: u64, back: u64) -> usize {
-    position.wrapping_sub(back) as usize % STAMPS
+fn in_order(from: u64, last: u64, width_ago: u64) -> u64 {
+    from.max(last).max(width_ago + 1)
 }
 
-/// When a register has its value.
+/// When an instruction issues and has its result.
 #[derive(Clone, Copy, Debug, Default)]
 struct When {
-    /// From this cycle on what reads it may issue.
+    /// From this cycle on what reads the result may issue.
     result: u64,
-    /// Its producer issued in this cycle.
     issue: u64,
-}
-
-/// A stage that takes so many instructions in a cycle, in order.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stage {
-    cycle: u64,
-    count: u32,
-}
-
-impl Stage {
-    /// The first cycle from `from` on in which it takes another one.
-    #[inline(always)]
-    fn next(&self, from: u64, width: u32) -> u64 {
-        from.max(self.cycle + u64::from(self.count >= width))
-    }
-
-    /// It takes none before this cycle.
-    fn wait_until(&mut self, cycle: u64) {
-        *self = Stage { cycle, count: 0 };
-    }
-
-    /// It takes one in a cycle that [`next`](Self::next) gave.
-    #[inline(always)]
-    fn take(&mut self, cycle: u64) {
-        self.count = if cycle == self.cycle {
-            self.count + 1
-        } else {
-            1
-        };
-        self.cycle = cycle;
-    }
 }
 
 /// An instruction on its way through the stages.
 #[derive(Clone, Copy)]
-struct Passing {
-    inst: Inst,
+struct Passing<'a> {
+    inst: &'a Inst,
     pc: u64,
     /// The address behind it, and where fetch went.
     next: u64,
     predicted_next: u64,
-    fetch: u64,
     decode: u64,
     dispatch: u64,
-    /// Why there was a gap in front of it, and since when fetch knew.
-    gap: Cause,
-    gap_since: u64,
-    /// Until then the store queue was full.
-    full_until: u64,
 }
 
 /// The core.
@@ -174,7 +197,8 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     memory: MemorySystem,
     branches: BranchUnit,
     memdep: MemoryDependence,
-    code: CodeCache,
+    /// Not here while the core runs.
+    code: Option<CodeCache>,
     /// Cycles from issue to result, by operation.
     latencies: Box<[u64]>,
     calendar: Calendar,
@@ -183,10 +207,9 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     lessons: Ring<Lesson>,
     lessons_head: usize,
     lessons_tail: usize,
-    decode: Stage,
-    dispatch: Stage,
-    /// Cycles of the youngest instructions, by position.
-    stamps: Box<[Stamps; STAMPS]>,
+    stamps: Stamps,
+    /// Cycle of the last dispatch.
+    dispatched: u64,
     /// Position of the next instruction in program order of the predicted path.
     position: u64,
     /// Loads and atomics before it.
@@ -194,11 +217,16 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     /// Commits of loads, by position.
     loads_committed: Ring<u64>,
     commits: Commits,
-    when: [When; PLACES],
-    /// Dispatched instructions that have not issued by the cycle of the last dispatch.
+    /// When each register has its value: from `results` on what reads it may issue; its producer issued
+    /// in `issues`.
+    results: [u64; PLACES],
+    issues: [u64; PLACES],
+    /// Dispatched instructions that have not issued by the cycle of the last dispatch: in the reservation
+    /// stations, and in the queue for floating point if there is one.
     waiting: u32,
-    /// Of those, in the queue for floating point.
     fp_waiting: u32,
+    /// The last instruction that found the store queue full, and until when it was.
+    full: (u64, u64),
     stores: Stores,
     /// Stretches of cycles in which the last load was parked.
     parked: Vec<(u64, u64)>,
@@ -215,6 +243,8 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     /// Bytes that the last instruction stored.
     stored: u8,
     halted: Option<i32>,
+    /// Why the run ends, if it does.
+    stop: Option<Stop>,
 }
 
 impl DrivenCore<NoProbe> {
@@ -254,15 +284,13 @@ impl<P: PipelineProbe> DrivenCore<P> {
             issue: params.issue_width,
             ports: config.memory.l1d.ports,
             fp_queue: params.fp_queue > 0,
-            window_cycles: params.rob_entries * CYCLES_AHEAD,
+            window_cycles: CALENDAR_CYCLES,
         };
         let calendar = Calendar::new(&table, widths).ok_or(NotDriven::Pools)?;
         let mut code = CodeCache::new(process.image.isa);
         code.sync(&process.mem, &NoEditor);
         let in_flight = params.rob_entries as usize + params.fetch_buffer + params.decode_buffer;
-        if in_flight > STAMPS {
-            return Err(NotDriven::Window);
-        }
+        let stamps = Stamps::new(in_flight).ok_or(NotDriven::Window)?;
         Ok(DrivenCore {
             probe,
             stats: CoreStats::default(),
@@ -270,7 +298,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             memory: MemorySystem::new(&config.memory),
             branches: BranchUnit::new(&config.branch),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
-            code,
+            code: Some(code),
             latencies: Op::ALL
                 .iter()
                 .map(|op| u64::from(table.latency_cycles(*op)))
@@ -280,16 +308,21 @@ impl<P: PipelineProbe> DrivenCore<P> {
             lessons: Ring::new(2 * in_flight, Lesson::default()),
             lessons_head: 0,
             lessons_tail: 0,
-            decode: Stage::default(),
-            dispatch: Stage::default(),
-            stamps: Box::new([Stamps::default(); STAMPS]),
+            stamps,
+            dispatched: 0,
             position: 0,
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),
-            commits: Commits::default(),
-            when: [When::default(); PLACES],
+            // There is no cycle 0.
+            commits: Commits {
+                cycle: 0,
+                used: params.commit_width,
+            },
+            results: [0; PLACES],
+            issues: [0; PLACES],
             waiting: 0,
             fp_waiting: 0,
+            full: (u64::MAX, 0),
             stores: Stores::new(config.window.store_queue_entries as usize),
             parked: Vec::new(),
             episodes: Vec::new(),
@@ -300,6 +333,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             astray_stores: Vec::new(),
             stored: 0,
             halted: None,
+            stop: None,
             params,
             process,
         })
@@ -317,20 +351,15 @@ impl<P: PipelineProbe> DrivenCore<P> {
         if limit == 0 {
             return Stop::Limit;
         }
-        let stop = loop {
-            let stop = if self.depth == 0 {
-                if self.stats.commit_program_instructions >= end {
-                    self.process.hart.pc = self.fetch.pc;
-                    break Stop::Limit;
-                }
-                self.step::<false>()
-            } else {
-                self.step::<true>()
-            };
-            if let Some(stop) = stop {
-                break stop;
-            }
-        };
+        self.stop = None;
+        let isa = self.process.image.isa;
+        let mut code = self.code.take().unwrap_or_else(|| CodeCache::new(isa));
+        while self.stop.is_none() {
+            self.run_right_path(&mut code, end);
+            self.run_wrong_path(&mut code);
+        }
+        self.code = Some(code);
+        let stop = self.stop.unwrap_or(Stop::Limit);
         // Counted once for all: what commits has passed every stage and owns a slot.
         let committed = self.stats.commit_program_instructions - begin;
         self.stats.fetch_instructions += committed;
@@ -344,7 +373,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// An instruction of the right path does not commit, but has passed the stages up to dispatch.
     #[cold]
     fn count_without_commit(&mut self) {
-        self.stats.fetch_instructions += u64::from(!self.fetch.waiting);
+        self.stats.fetch_instructions += u64::from(!self.fetch.is_waiting());
         self.stats.decode_instructions += 1;
         self.stats.dispatch_instructions += 1;
     }
@@ -355,79 +384,25 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.memory.stats()
     }
 
-    /// The next instruction of the predicted path, through all stages; or the end of a wrong path.
-    #[inline(always)]
-    fn step<const ASTRAY: bool>(&mut self) -> Option<Stop> {
-        let position = self.position;
-        let room = self.stamps[at(position, self.params.fetch_buffer as u64)].decode;
-        let f = &self.fetch;
-        if (f.left == 0 || f.pc >= f.block_end || room > f.cycle)
-            && !self.begin_group::<ASTRAY>(room)
-        {
-            return self.squash();
-        }
-        let pc = self.fetch.pc;
-        let inst = match self.slot_at(pc) {
-            Ok(slot) => slot.inst,
-            Err(_) => Inst::illegal(0),
-        };
-        let kind = kind::of(inst.class);
-        let f = &mut self.fetch;
-        f.left -= 1;
-        let mut i = Passing {
-            inst,
-            pc,
-            next: pc.wrapping_add(u64::from(inst.len)),
-            predicted_next: 0,
-            fetch: f.cycle,
-            decode: 0,
-            dispatch: 0,
-            gap: f.gap,
-            gap_since: f.gap_since,
-            full_until: 0,
-        };
-        f.gap = Cause::Frontend;
-        i.predicted_next = i.next;
-        if kind & kind::TRANSFERS != 0 {
-            i.predicted_next = self.predict(pc, &inst, i.next);
-        } else {
-            f.pc = i.next;
-            if kind & kind::TURNS_FETCH != 0 {
-                i.predicted_next = self.fetch_nothing(inst.len, i.next);
+    /// Follows the right path until a wrong one begins or the run ends.
+    #[inline(never)]
+    fn run_right_path(&mut self, code: &mut CodeCache, end: u64) {
+        while self.depth == 0 && self.stop.is_none() {
+            if self.stats.commit_program_instructions >= end {
+                self.process.hart.pc = self.fetch.pc;
+                self.stop = Some(Stop::Limit);
+                return;
             }
+            while self.step::<false>(code) && self.stats.commit_program_instructions < end {}
         }
-        if ASTRAY {
-            self.stats.fetch_instructions += 1;
+    }
+
+    /// Follows wrong paths to their ends.
+    #[inline(never)]
+    fn run_wrong_path(&mut self, code: &mut CodeCache) {
+        while self.depth > 0 {
+            self.step::<true>(code);
         }
-        let room = self.stamps[at(position, self.params.decode_buffer as u64)].dispatch;
-        let ripe = i.fetch + self.params.fetch_to_decode;
-        i.decode = self
-            .decode
-            .next(ripe.max(room), self.params.decode_width as u32);
-        self.position = position + 1;
-        self.stamps[at(position, 0)].decode = i.decode;
-        if ASTRAY {
-            if i.decode >= self.limit {
-                // Nothing behind it is decoded before the squash either.
-                self.decode.wait_until(self.limit);
-                self.stamps[at(position, 0)].dispatch = i.decode;
-                return None;
-            }
-            self.stats.decode_instructions += 1;
-        }
-        self.decode.take(i.decode);
-        i.dispatch = self.dispatch_cycle::<ASTRAY>(position, &mut i.full_until, i.decode, kind);
-        self.stamps[at(position, 0)].dispatch = i.dispatch;
-        if ASTRAY {
-            if i.dispatch >= self.limit {
-                // Nothing behind it is dispatched before the squash either.
-                self.dispatch.wait_until(self.limit);
-                return None;
-            }
-            self.stats.dispatch_instructions += 1;
-        }
-        self.dispatch.take(i.dispatch);
-        self.execute::<ASTRAY>(i, kind)
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.

@@ -106,6 +106,25 @@ impl Stores {
         first.max(self.filter[(last >> 3) as usize % FILTER]) > self.drained
     }
 
+    /// The first cycle in which the cache may take a store that is in the queue: one of which it wants
+    /// another try later holds up those behind it.
+    #[inline]
+    fn drain_of(&self, position: u64) -> u64 {
+        let own = self.get(position).drain;
+        if self.next_drain == u64::MAX {
+            own
+        } else {
+            own.max(self.next_drain + (position - self.drained))
+        }
+    }
+
+    /// The stores before position `before` that are in the queue in this cycle, the youngest first.
+    fn queued(&self, cycle: u64, before: u64) -> impl Iterator<Item = &Store> {
+        let queued = move |position: &u64| self.drain_of(*position) > cycle;
+        let positions = (self.drained..before).rev().take_while(queued);
+        positions.map(|position| self.get(position))
+    }
+
     /// The youngest store before position `before` that writes any of these bytes and is in the queue
     /// in this cycle.
     pub fn youngest_overlapping(
@@ -115,17 +134,15 @@ impl Stores {
         addr: u64,
         size: u64,
     ) -> Option<&Store> {
-        let stores = (self.drained..before).rev().map(|at| self.get(at));
-        stores
-            .take_while(|store| store.drain > cycle)
-            .find(|store| store.size != 0 && store.overlaps(addr, size))
+        let mut stores = self.queued(cycle, before);
+        stores.find(|store| store.size != 0 && store.overlaps(addr, size))
     }
 
-    /// The youngest store before `before` whose address is not known in this cycle.
+    /// When the address of the youngest store before `before` that is not known in this cycle will be.
     pub fn youngest_unknown(&self, cycle: u64, before: u64) -> Option<u64> {
-        let stores = (self.drained..before).rev().map(|at| self.get(at));
-        let unknown = stores.filter(|store| store.drain > cycle && store.known > cycle);
-        unknown.map(|store| store.known).next()
+        let mut stores = self.queued(cycle, before);
+        let unknown = stores.find(|store| store.known > cycle);
+        unknown.map(|store| store.known)
     }
 
     /// If a store is in the queue in this cycle, its address still unknown: when it will be known.
@@ -134,8 +151,8 @@ impl Stores {
         if position == UNKNOWN || position < self.drained || position >= before {
             return None;
         }
-        let store = self.get(position);
-        (store.drain > cycle && store.known > cycle).then_some(store.known)
+        let known = self.get(position).known;
+        (known > cycle && self.drain_of(position) > cycle).then_some(known)
     }
 }
 
@@ -163,7 +180,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// Everything that the cache takes up to this cycle.
     #[inline(never)]
     pub(super) fn drain_until(&mut self, cycle: u64) {
-        self.memory.pass(self.dispatch.cycle);
+        self.memory.pass(self.dispatched);
         while self.stores.next_drain <= cycle {
             self.try_drain();
         }

@@ -10,7 +10,8 @@ use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
-use super::{DrivenCore, Passing, PipelineProbe, REGISTERS, When};
+use super::super::uop::kind;
+use super::{DrivenCore, Passing, PipelineProbe, REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
 
 /// Why a path is taken back.
@@ -44,7 +45,8 @@ pub struct Episode {
     stores: u64,
     checkpoint: Checkpoint,
     registers: [u64; REGISTERS],
-    when: [When; REGISTERS],
+    results: [u64; REGISTERS],
+    issues: [u64; REGISTERS],
     fcsr: u8,
     reservation: u64,
     astray_stores: usize,
@@ -52,6 +54,30 @@ pub struct Episode {
     /// Its instructions that are still in their stations when they are squashed.
     pub stay: u32,
     pub fp_stay: u32,
+}
+
+impl Episode {
+    /// What a place holds before it is used.
+    fn empty() -> Self {
+        Episode {
+            limit: 0,
+            turn: Turn::Elsewhere,
+            pc: 0,
+            position: 0,
+            loads: 0,
+            stores: 0,
+            checkpoint: Checkpoint::default(),
+            registers: [0; REGISTERS],
+            results: [0; REGISTERS],
+            issues: [0; REGISTERS],
+            fcsr: 0,
+            reservation: 0,
+            astray_stores: 0,
+            mark: 0,
+            stay: 0,
+            fp_stay: 0,
+        }
+    }
 }
 
 /// A store that memory will not see.
@@ -122,40 +148,38 @@ impl<P: PipelineProbe> DrivenCore<P> {
         pc: u64,
     ) {
         let hart = &self.process.hart;
-        let mut registers = [0; REGISTERS];
-        registers.copy_from_slice(&hart.r[..REGISTERS]);
-        let mut when = [When::default(); REGISTERS];
-        when.copy_from_slice(&self.when[..REGISTERS]);
-        let episode = Episode {
-            limit,
-            turn,
-            pc,
-            position: self.position,
-            loads: self.loads,
-            stores: self.stores.tail,
-            checkpoint,
-            registers,
-            when,
-            fcsr: hart.fcsr,
-            reservation: hart.reservation,
-            astray_stores: self.astray_stores.len(),
-            mark: self.calendar.mark(),
-            stay: 0,
-            fp_stay: 0,
-        };
         if self.depth == 0 {
             self.first_astray = self.position;
             self.first_astray_load = self.loads;
         }
-        self.episodes.truncate(self.depth);
-        self.episodes.push(episode);
+        if self.episodes.len() == self.depth {
+            self.episodes.push(Episode::empty());
+        }
+        // Field by field, in place: it is large.
+        let e = &mut self.episodes[self.depth];
+        e.limit = limit;
+        e.turn = turn;
+        e.pc = pc;
+        e.position = self.position;
+        e.loads = self.loads;
+        e.stores = self.stores.tail;
+        e.checkpoint = checkpoint;
+        e.registers.copy_from_slice(&hart.r[..REGISTERS]);
+        e.results.copy_from_slice(&self.results[..REGISTERS]);
+        e.issues.copy_from_slice(&self.issues[..REGISTERS]);
+        e.fcsr = hart.fcsr;
+        e.reservation = hart.reservation;
+        e.astray_stores = self.astray_stores.len();
+        e.mark = self.calendar.mark();
+        e.stay = 0;
+        e.fp_stay = 0;
         self.depth += 1;
         self.limit = limit;
     }
 
     /// A load has read too early, which is found in cycle `found`: it and what follows run again then.
     #[cold]
-    pub(super) fn runs_again(&mut self, i: Passing, old_value: u64, found: u64, store_pc: u64) {
+    pub(super) fn runs_again(&mut self, i: Passing<'_>, old_value: u64, found: u64, store_pc: u64) {
         self.count_without_commit();
         let rd = usize::from(i.inst.rd);
         let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
@@ -168,17 +192,27 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.process.hart.r[rd] = value;
     }
 
-    /// An instruction that commits in `cycle` faults there.
+    /// The instruction before the next one commits in `cycle` and faults there: it and what follows are
+    /// taken back. It is the last of its loads and stores, if it is any.
     #[cold]
-    pub(super) fn traps_in(&mut self, i: Passing, cycle: u64, cause: TrapCause) {
+    pub(super) fn traps_in(&mut self, i: Passing<'_>, cycle: u64, cause: TrapCause) {
         self.count_without_commit();
+        let kind = kind::of(i.inst.class);
+        let loads = u64::from(kind & kind::LOADS != 0);
+        let stores = u64::from(kind & kind::STORES != 0);
+        self.position -= 1;
+        self.loads -= loads;
+        self.stores.tail -= stores;
         let checkpoint = self.checkpoint();
         self.begin_episode(cycle, Turn::Trap(cause), checkpoint, i.pc);
+        self.position += 1;
+        self.loads += loads;
+        self.stores.tail += stores;
     }
 
     /// The innermost path is taken back.
     #[inline(never)]
-    pub(super) fn squash(&mut self) -> Option<Stop> {
+    pub(super) fn squash(&mut self) {
         let cycle = self.limit;
         self.depth -= 1;
         self.limit = match self.depth {
@@ -198,17 +232,19 @@ impl<P: PipelineProbe> DrivenCore<P> {
         hart.r[..REGISTERS].copy_from_slice(&episode.registers);
         hart.fcsr = episode.fcsr;
         hart.reservation = episode.reservation;
-        self.when[..REGISTERS].copy_from_slice(&episode.when);
+        self.results[..REGISTERS].copy_from_slice(&episode.results);
+        self.issues[..REGISTERS].copy_from_slice(&episode.issues);
         self.astray_stores.truncate(episode.astray_stores);
         self.calendar.squash(episode.mark, cycle);
         self.waiting -= episode.stay;
         self.fp_waiting -= episode.fp_stay;
         // Those of older instructions lie before the squash.
-        let queues = self.params.fetch_buffer.max(self.params.decode_buffer) as u64;
+        let p = &self.params;
+        let queues = p.fetch_buffer.max(p.decode_buffer).max(p.dispatch_width) as u64;
         for back in 1..=queues {
-            let stamps = &mut self.stamps[super::at(self.position, back)];
-            stamps.decode = 0;
-            stamps.dispatch = 0;
+            let place = self.stamps.at(self.position, back);
+            self.stamps.set_decode(place, 0);
+            self.stamps.set_dispatch(place, 0);
         }
         let (turn, pc) = (episode.turn, episode.pc);
         if let Turn::Branch {
@@ -230,9 +266,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 self.violation(pc, store_pc);
                 self.fetch.redirect(pc, Cause::Replay, cycle);
             }
-            Turn::Trap(cause) => return self.take_trap(pc, cause, cycle),
+            Turn::Trap(cause) => self.take_trap(pc, cause, cycle),
         }
-        None
     }
 
     #[cold]
@@ -247,7 +282,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// The guest's handler, or the end.
     #[cold]
-    fn take_trap(&mut self, pc: u64, cause: TrapCause, cycle: u64) -> Option<Stop> {
+    fn take_trap(&mut self, pc: u64, cause: TrapCause, cycle: u64) {
         let p = &mut self.process;
         let trap = trap_at(&p.mem, p.image.isa, pc, cause);
         p.hart.pc = pc;
@@ -255,9 +290,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let may_handle = cause != TrapCause::Stopped;
         if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
             self.fetch.redirect(p.hart.pc, Cause::Serialize, cycle);
-            return None;
+            return;
         }
         self.account_rest_of_cycle(pc);
-        Some(Stop::Fault(trap))
+        self.stop = Some(Stop::Fault(trap));
     }
 }
