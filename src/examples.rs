@@ -26,6 +26,8 @@ Examples:
       The same program, compiled for Alpha.
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
+  hps run --machine hps-4wide --core instruction --stats bwt large
+      Timed an instruction at a time: faster, the IPC within hundredths of a percent.
   hps run --machine hps-4wide --sample --stats bwt large
       Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
@@ -39,8 +41,8 @@ Examples:
 
 Statistics name among others instructions, cycles, ipc (both null without --machine; cycles also with
 --sample, whose estimate is under sampling), host_seconds (the simulation alone), the machine with
-every key, cpi_stack (its slots sum to commit width times cycles), core, memory and rates.
-instructions and ipc count the program's own instructions only.
+every key, core_driven_by (cycle or instruction), cpi_stack (its slots sum to commit width times
+cycles), core, memory and rates. instructions and ipc count the program's own instructions only.
 ";
 
 /// Examples of `hps profile`.

@@ -135,11 +135,82 @@ fn statistics_of_both_modes() {
 }
 
 #[test]
+fn either_core_times_a_program_and_is_named() {
+    let hps = Hps::new();
+    let program = hps.program("greet", &[write_text(), exit_with(3)].concat());
+    let file = hps.path("stats.json");
+    let timed = |core: &[&str]| {
+        let start = ["run", "--machine", "hps-4wide", "--stats", "--by-function"];
+        let run = hps.run(&[&start, core, &["--stats-out", &file, &program]].concat());
+        assert_eq!((run.code, &run.stdout[..]), (3, &b"hi\n"[..]), "{core:?}");
+        (run.stderr, json(&file))
+    };
+    let (text, by_default) = timed(&[]);
+    assert!(text.contains("cycle-driven"), "{text}");
+    assert_eq!(by_default["core_driven_by"], "cycle");
+    let (text, driven) = timed(&["--core", "instruction"]);
+    assert!(text.contains("instruction-driven"), "{text}");
+    assert_eq!(driven["core_driven_by"], "instruction");
+    for name in ["instructions", "cycles", "cpi_stack", "by_function"] {
+        assert!(!driven[name].is_null(), "{name}");
+        assert_eq!(driven[name], by_default[name], "{name}");
+    }
+    hps.run(&["run", "--stats-out", &file, &program])
+        .expect_code(3);
+    assert!(json(&file)["core_driven_by"].is_null());
+}
+
+#[test]
+fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
+    let log = hps.path("log.kanata");
+    let start = ["run", "--core", "instruction", "--machine"];
+    let cases: [(&[&str], &str); 4] = [
+        (
+            &["hps-4wide", "--trace", &log],
+            "--trace: it keeps no pipeline log",
+        ),
+        (
+            &["hps-4wide", "--productions", "framework"],
+            "--productions: it has no DISE",
+        ),
+        (
+            &["hps-4wide", "--sample"],
+            "--sample: units are timed on the cycle-driven core",
+        ),
+        (
+            &["ev5"],
+            "machine ev5 has no instruction-driven core: its scheduling is in order",
+        ),
+    ];
+    for (args, message) in cases {
+        let run = hps.run(&[&start, args, &[&program]].concat());
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(message) && run.stderr.contains("use --core cycle"),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
+    }
+    // There is no core without a machine.
+    let run = hps.run(&["run", "--core", "instruction", &program]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--machine"), "{}", run.stderr);
+}
+
+#[test]
 fn a_guest_that_faults_is_described() {
     let hps = Hps::new();
     // ld a0, 0(zero)
     let program = hps.program("fault", &[0x0000_3503]);
-    for mode in [&["run"][..], &["run", "--machine", "tiny-2wide"]] {
+    let by_instruction = ["run", "--machine", "tiny-2wide", "--core", "instruction"];
+    for mode in [
+        &["run"][..],
+        &["run", "--machine", "tiny-2wide"],
+        &by_instruction,
+    ] {
         let run = hps.run(&[mode, &[&program]].concat());
         assert_eq!(run.code, 128 + 11, "{}", run.stderr);
         for part in ["not readable", "pc 0x10078", "0x00003503", "ld a0, 0(zero)"] {
@@ -161,9 +232,13 @@ fn a_guest_that_loops_ends_at_its_limit() {
     let hps = Hps::new();
     let program = hps.program("loop", &[0x0000_006f]);
     let file = hps.path("stats.json");
-    for machine in [None, Some("tiny-2wide")] {
+    for machine in [
+        &[][..],
+        &["--machine", "tiny-2wide"],
+        &["--machine", "tiny-2wide", "--core", "instruction"],
+    ] {
         let mut args = vec!["run", "--max-instructions", "1000", "--stats-out", &file];
-        args.extend(machine.iter().flat_map(|m| ["--machine", m]));
+        args.extend(machine);
         args.push(&program);
         let run = hps.run(&args);
         assert_eq!(run.code, 0);

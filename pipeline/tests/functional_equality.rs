@@ -1,4 +1,4 @@
-//! The pipeline computes what the functional machine computes: on random programs, for every
+//! The pipeline, cycle-driven and instruction-driven, computes what the functional machine computes: on random programs, for every
 //! preset, predictor and memory dependence policy; and its state is precise when something faults.
 
 use crate::common::compare::{Outcome, PROGRAM_REGISTERS};
@@ -96,9 +96,16 @@ fn check(program: &Program, config: &MachineConfig, expected: &Outcome, what: &s
         hps_sim_core::editor::NoEditor,
         LIMIT,
     );
-    expected.assert_equal(&got, PROGRAM_REGISTERS, what);
+    check_outcome(expected, &got, what);
+    if let Some(got) = Outcome::driven(config, program.process(), LIMIT) {
+        check_outcome(expected, &got, &format!("{what}, by instruction"));
+    }
+}
+
+fn check_outcome(expected: &Outcome, got: &Outcome, what: &str) {
+    expected.assert_equal(got, PROGRAM_REGISTERS, what);
     assert_eq!(expected.hart.pc, got.hart.pc, "{what}: where it ended");
-    expected.assert_same_memory(&got, 0..0, what);
+    expected.assert_same_memory(got, 0..0, what);
 }
 
 #[test]
@@ -158,9 +165,10 @@ fn a_run_stopped_anywhere_has_the_state_of_that_instruction() {
                 limit,
             );
             let what = format!("seed {seed}, stopped after {limit}");
-            expected.assert_equal(&got, PROGRAM_REGISTERS, &what);
-            assert_eq!(expected.hart.pc, got.hart.pc, "{what}: where it goes on");
-            expected.assert_same_memory(&got, 0..0, &what);
+            check_outcome(&expected, &got, &what);
+            if let Some(got) = Outcome::driven(&config, program.process(), limit) {
+                check_outcome(&expected, &got, &format!("{what}, by instruction"));
+            }
         }
     }
 }
@@ -308,6 +316,19 @@ fn signal_handlers_of_the_program_run_in_both_machines() {
     let page = &expected.pages[&crate::common::assemble::DATA];
     assert_eq!(page[32], 7, "the handler ran once in four of 30 iterations");
     for (i, config) in machines().iter().enumerate().step_by(7) {
-        check(&program, config, &expected, &format!("machine {i}"));
+        let what = format!("machine {i}");
+        let editor = hps_sim_core::editor::NoEditor;
+        let got = Outcome::pipeline(config, program.process(), editor, LIMIT);
+        check_outcome(&expected, &got, &what);
+        // By instruction, the state alone.
+        if let Some(got) = Outcome::driven(config, program.process(), LIMIT) {
+            assert_eq!(got.stop, expected.stop, "{what}");
+            assert_eq!(got.retired.program, expected.retired.program, "{what}");
+            for r in PROGRAM_REGISTERS.map(usize::from) {
+                assert_eq!(got.hart.r[r], expected.hart.r[r], "{what}: register {r}");
+            }
+            assert_eq!(got.hart.pc, expected.hart.pc, "{what}");
+            expected.assert_same_memory(&got, 0..0, &what);
+        }
     }
 }

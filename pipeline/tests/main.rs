@@ -5,6 +5,7 @@
 mod common;
 mod conservation;
 mod dise;
+mod driven;
 mod functional_equality;
 mod in_order;
 mod listed;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, PipelineProbe};
+use hps_pipeline::core::{Core, DrivenCore, PipelineProbe};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{OpClass, reg};
@@ -123,6 +123,23 @@ impl Outcome {
         let mut core = Core::with(config, process, editor, Stream::default());
         let stop = core.run(limit);
         Outcome::of_core(&mut core, stop)
+    }
+
+    /// Runs the instruction-driven core to the end, at most `limit` instructions. None: the machine has
+    /// no such core.
+    pub fn driven(config: &MachineConfig, process: Process, limit: u64) -> Option<Outcome> {
+        let mut core = DrivenCore::with(config, process, Stream::default()).ok()?;
+        let stop = core.run(limit);
+        Some(Outcome {
+            stop,
+            hart: core.process.hart.clone(),
+            retired: RetiredCounts {
+                program: core.stats.commit_program_instructions,
+                ..RetiredCounts::default()
+            },
+            stream: core.probe,
+            pages: written_pages(&core.process.mem),
+        })
     }
 
     /// Both ended in the same architectural state after the same program.

@@ -46,6 +46,12 @@ pub struct Mix {
     pub csr: bool,
     /// Instruction-stream synchronisations.
     pub sync: bool,
+    /// Loads, stores and atomics.
+    pub memory: bool,
+    /// Atomics, if there is memory.
+    pub atomics: bool,
+    /// Division and square roots, which hold their units.
+    pub divide: bool,
 }
 
 impl Default for Mix {
@@ -55,6 +61,9 @@ impl Default for Mix {
             statements: 60,
             csr: true,
             sync: false,
+            memory: true,
+            atomics: true,
+            divide: true,
         }
     }
 }
@@ -64,6 +73,7 @@ struct Writer {
     random: Random,
     labels: usize,
     functions: u64,
+    mix: Mix,
 }
 
 impl Writer {
@@ -99,9 +109,10 @@ impl Writer {
                 format!("{op} {d}, {a}, {}", self.random.below(64))
             }
             2 => {
+                let all = ["mul", "mulh", "mulhu", "mulw", "div", "rem", "divu", "remw"];
                 let op = self
                     .random
-                    .pick(&["mul", "mulh", "mulhu", "mulw", "div", "rem", "divu", "remw"]);
+                    .pick(&all[..if self.mix.divide { 8 } else { 4 }]);
                 format!("{op} {d}, {a}, {b}")
             }
             _ => {
@@ -128,6 +139,9 @@ impl Writer {
     }
 
     fn memory(&mut self) {
+        if !self.mix.memory {
+            return self.alu();
+        }
         let (base, offset) = self.address(1);
         let line = match self.random.below(8) {
             0..=3 => {
@@ -149,6 +163,9 @@ impl Writer {
     }
 
     fn atomic(&mut self) {
+        if !self.mix.atomics {
+            return self.memory();
+        }
         let (base, offset) = self.address(8);
         self.line(&format!("addi t6, {base}, {offset}"));
         let (d, s) = (self.int(), self.int());
@@ -171,8 +188,8 @@ impl Writer {
         let (x, y) = (self.int(), self.int());
         let line = match self.random.below(8) {
             0 => format!("fmadd.d {d}, {a}, {b}, {c}"),
-            1 => format!("fdiv.d {d}, {a}, {b}"),
-            2 => format!("fsqrt.d {d}, {a}"),
+            1 if self.mix.divide => format!("fdiv.d {d}, {a}, {b}"),
+            2 if self.mix.divide => format!("fsqrt.d {d}, {a}"),
             3 => format!("fcvt.d.l {d}, {x}"),
             4 => format!("fcvt.l.d {y}, {a}, rtz"),
             5 => format!("feq.d {y}, {a}, {b}"),
@@ -289,6 +306,7 @@ pub fn text(seed: u64, mix: Mix) -> String {
         random: Random(seed),
         labels: 0,
         functions: 4,
+        mix,
     };
     for r in INTEGER {
         let value = w.random.next() as i64 >> w.random.below(60);
@@ -311,7 +329,8 @@ pub fn text(seed: u64, mix: Mix) -> String {
     w.line("ebreak");
     for f in 0..w.functions {
         w.line(&format!("F{f}:"));
-        let nested = f + 1 < w.functions && w.random.below(2) == 0;
+        // The return address goes to memory.
+        let nested = f + 1 < w.functions && w.random.below(2) == 0 && mix.memory;
         if nested {
             w.line("addi sp, sp, -16");
             w.line("sd ra, 0(sp)");

@@ -23,10 +23,11 @@ use crate::{host, program, progress};
 const TOLERANCE: f64 = 0.05;
 
 /// The modes that are counted, with the lengths of their two runs in instructions of the program.
-const MODES: [(Mode, [u64; 2]); 4] = [
+const MODES: [(Mode, [u64; 2]); 5] = [
     (Mode::Functional, [1_000_000, 3_000_000]),
     (Mode::Grid, [500_000, 1_000_000]),
     (Mode::Timed, [200_000, 500_000]),
+    (Mode::Instruction, [200_000, 500_000]),
     // Two units and five, with those that a run makes once in both.
     (Mode::Sampled, [400_000, 1_000_000]),
 ];
@@ -50,6 +51,9 @@ struct Row {
     functional: f64,
     grid: f64,
     timed: f64,
+    /// Null where the machine has no instruction-driven core.
+    #[serde(deserialize_with = "Option::deserialize")]
+    instruction: Option<f64>,
     sampled: f64,
 }
 
@@ -63,12 +67,13 @@ impl Row {
         (&self.program, &self.isa) == (&other.program, &other.isa)
     }
 
-    fn of(&self, mode: Mode) -> f64 {
+    fn of(&self, mode: Mode) -> Option<f64> {
         match mode {
-            Mode::Grid | Mode::GridThreads => self.grid,
-            Mode::Timed => self.timed,
-            Mode::Sampled => self.sampled,
-            Mode::Functional | Mode::Qemu => self.functional,
+            Mode::Grid | Mode::GridThreads => Some(self.grid),
+            Mode::Timed => Some(self.timed),
+            Mode::Instruction => self.instruction,
+            Mode::Sampled => Some(self.sampled),
+            Mode::Functional | Mode::Qemu => Some(self.functional),
         }
     }
 }
@@ -92,6 +97,14 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
         bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
     };
     let programs = subjects(args)?;
+    let is_driven = match programs.first() {
+        Some(&(workload, isa)) => {
+            let machine = MachineConfig::load(&args.machine)?;
+            let subject = Subject::new(workload, isa, workload_size(args.size))?;
+            subject.not_driven(&machine)?.is_none()
+        }
+        None => false,
+    };
     let recorded = args.compare.as_deref().map(read).transpose()?;
     let json = args.json.as_deref().map(create).transpose()?;
     let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");
@@ -100,16 +113,19 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
         .map(|&(workload, isa)| {
             let mut values = [0.0; MODES.len()];
             for (value, (mode, lengths)) in values.iter_mut().zip(MODES) {
-                *value = count(&valgrind, args, (workload, isa), mode, lengths)?;
+                if mode != Mode::Instruction || is_driven {
+                    *value = count(&valgrind, args, (workload, isa), mode, lengths)?;
+                }
                 bar.inc(1);
             }
-            let [functional, grid, timed, sampled] = values;
+            let [functional, grid, timed, instruction, sampled] = values;
             Ok(Row {
                 program: workload.name.to_string(),
                 isa: isa.name().to_string(),
                 functional,
                 grid,
                 timed,
+                instruction: is_driven.then_some(instruction),
                 sampled,
             })
         })
@@ -173,6 +189,7 @@ fn counted(
     let mode = match mode {
         Mode::Grid | Mode::GridThreads => "grid",
         Mode::Timed => "timed",
+        Mode::Instruction => "instruction",
         Mode::Sampled => "sampled",
         Mode::Functional | Mode::Qemu => "functional",
     };
@@ -223,7 +240,15 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
             );
         };
         for (mode, _) in MODES {
-            let (now, then) = (row.of(mode), old.of(mode));
+            let Some(now) = row.of(mode) else {
+                continue;
+            };
+            let then = old.of(mode).with_context(|| {
+                format!(
+                    "the record has no {mode:?} of `{}` for {}; record anew",
+                    row.program, row.isa
+                )
+            })?;
             if now > then * (1.0 + TOLERANCE) {
                 worse.push(format!(
                     "{} ({}) {mode:?}: {now:.1} instead of {then:.1}",
@@ -248,7 +273,8 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
 impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
-        for name in ["functional", "grid", self.machine.as_str(), "sampled"] {
+        let machine = self.machine.as_str();
+        for name in ["functional", "grid", machine, "by instruction", "sampled"] {
             table.column(name, Align::Right);
             if recorded.is_some() {
                 table.column("record", Align::Right);
@@ -256,11 +282,13 @@ impl Counts {
         }
         for row in &self.programs {
             let old = recorded.and_then(|r| r.programs.iter().find(|o| o.is_of(row)));
+            let cell =
+                |row: &Row, mode| row.of(mode).map_or("-".to_string(), |n| format!("{n:.1}"));
             let mut cells = vec![row.program.clone(), row.isa.clone()];
             for (mode, _) in MODES {
-                cells.push(format!("{:.1}", row.of(mode)));
+                cells.push(cell(row, mode));
                 if recorded.is_some() {
-                    cells.push(old.map_or("-".to_string(), |old| format!("{:.1}", old.of(mode))));
+                    cells.push(old.map_or("-".to_string(), |old| cell(old, mode)));
                 }
             }
             table.row(cells);
@@ -288,6 +316,7 @@ mod tests {
                 functional: 20.0,
                 grid: 100.0,
                 timed,
+                instruction: Some(300.0),
                 sampled: 150.0,
             }],
         }
@@ -310,5 +339,22 @@ mod tests {
         let mut other = counts(10.0);
         other.programs[0].isa = "alpha".to_string();
         assert!(verdict(&other, &recorded, None).is_err());
+        // What the machine has no core for is not compared; what only the record lacks is recorded anew.
+        let mut without = counts(1000.0);
+        without.programs[0].instruction = None;
+        assert_eq!(verdict(&without, &recorded, None).ok(), Some(0));
+        assert!(verdict(&recorded, &without, None).is_err());
+        let mut slower = counts(1000.0);
+        slower.programs[0].instruction = Some(316.0);
+        assert_eq!(verdict(&slower, &recorded, None).ok(), Some(1));
+    }
+
+    #[test]
+    fn a_record_has_all_keys() {
+        let mut document = serde_json::to_value(counts(1.0)).expect("JSON");
+        assert!(serde_json::from_value::<Counts>(document.clone()).is_ok());
+        let row = document["programs"][0].as_object_mut().expect("a row");
+        row.remove("instruction");
+        assert!(serde_json::from_value::<Counts>(document).is_err());
     }
 }

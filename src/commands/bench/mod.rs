@@ -19,12 +19,13 @@ use crate::{host, program, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
-const MODES: [Mode; 6] = [
+const MODES: [Mode; 7] = [
     Mode::Qemu,
     Mode::Functional,
     Mode::Grid,
     Mode::GridThreads,
     Mode::Timed,
+    Mode::Instruction,
     Mode::Sampled,
 ];
 
@@ -40,6 +41,8 @@ struct Bench {
     runs: usize,
     /// Threads of the grid where it has several.
     threads: usize,
+    /// Why the machine is not timed by instruction, if that was asked for.
+    not_by_instruction: Option<String>,
     isas: Vec<OfIsa>,
 }
 
@@ -61,10 +64,12 @@ struct Row {
     instructions: u64,
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
+    /// The same by the instruction-driven core.
+    instruction_cycles: Option<u64>,
     /// Cycles an instruction on the machine by sampled timing, if there was any.
     sampled_cpi: Option<Interval>,
     /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, grid,
-    /// grid on several threads, timed, sampled.
+    /// grid on several threads, timed, by instruction, sampled.
     seconds: Seconds,
     #[serde(flatten)]
     means: Means,
@@ -78,11 +83,14 @@ struct Means {
     grid_mips: Option<f64>,
     grid_threads_mips: Option<f64>,
     timed_mips: Option<f64>,
+    instruction_mips: Option<f64>,
     sampled_mips: Option<f64>,
     qemu_per_functional: Option<f64>,
     qemu_per_grid: Option<f64>,
     qemu_per_grid_threads: Option<f64>,
     qemu_per_timed: Option<f64>,
+    qemu_per_instruction: Option<f64>,
+    instruction_per_timed: Option<f64>,
     sampled_per_timed: Option<f64>,
 }
 
@@ -101,9 +109,16 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     let subjects = subjects(args)?;
     let size = workload_size(args.size);
     let json = args.json.as_deref().map(create).transpose()?;
+    // Known before anything runs: one of the programs is as good as another.
+    let not_driven = match subjects.first() {
+        Some(&(workload, isa)) if !args.skip.contains(&Mode::Instruction) => {
+            Subject::new(workload, isa, size)?.not_driven(&machine)?
+        }
+        _ => None,
+    };
     let sets = isas(args)
         .into_iter()
-        .map(|isa| Set::new(isa, args))
+        .map(|isa| Set::new(isa, args, not_driven.is_none()))
         .collect::<anyhow::Result<Vec<Set>>>()?;
     if sets.iter().any(|set| !set.wanted.contains(&true)) {
         bail!("there is nothing to measure: every mode is left out");
@@ -129,6 +144,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
         machine: machine.name,
         runs: args.runs,
         threads: host::processors(),
+        not_by_instruction: not_driven.map(|reason| reason.to_string()),
         isas: sets
             .iter()
             .map(|set| {
@@ -196,7 +212,7 @@ struct Set {
 }
 
 impl Set {
-    fn new(isa: Isa, args: &BenchArgs) -> anyhow::Result<Set> {
+    fn new(isa: Isa, args: &BenchArgs, is_driven: bool) -> anyhow::Result<Set> {
         let qemu = if args.skip.contains(&Mode::Qemu) {
             None
         } else {
@@ -205,6 +221,7 @@ impl Set {
         let is_possible = |mode| match mode {
             Mode::Qemu => qemu.is_some(),
             Mode::GridThreads => host::processors() > 1,
+            Mode::Instruction => is_driven,
             _ => true,
         };
         let wanted = MODES.map(|mode| !args.skip.contains(&mode) && is_possible(mode));
@@ -238,6 +255,7 @@ fn measure(
     let mut best: Seconds = [None; MODES.len()];
     let mut instructions = None;
     let mut cycles = None;
+    let mut instruction_cycles = None;
     let mut sampled_cpi = None;
     for _ in 0..runs {
         let wanted = MODES.into_iter().zip(set.wanted).enumerate();
@@ -256,6 +274,12 @@ fn measure(
                     let (seconds, retired, took) = subject.timed(machine)?;
                     instructions = Some(retired);
                     cycles = Some(took);
+                    seconds
+                }
+                (Mode::Instruction, _) => {
+                    let (seconds, retired, took) = subject.by_instruction(machine)?;
+                    instructions = Some(retired);
+                    instruction_cycles = Some(took);
                     seconds
                 }
                 (Mode::Sampled, _) => {
@@ -278,6 +302,7 @@ fn measure(
         program: subject.workload.name,
         instructions,
         cycles,
+        instruction_cycles,
         sampled_cpi,
         seconds: best,
         means: Means::of(instructions, &best),
@@ -286,10 +311,19 @@ fn measure(
 
 impl Means {
     fn of(instructions: u64, seconds: &Seconds) -> Self {
-        let [qemu, functional, grid, grid_threads, timed, sampled] = seconds.map(|s| {
+        let speeds = seconds.map(|s| {
             s.filter(|s| *s > 0.0)
                 .map(|s| instructions as f64 / s / 1e6)
         });
+        let [
+            qemu,
+            functional,
+            grid,
+            grid_threads,
+            timed,
+            instruction,
+            sampled,
+        ] = speeds;
         let per = |mode: Option<f64>| Some(qemu? / mode?);
         Means {
             qemu_mips: qemu,
@@ -297,11 +331,14 @@ impl Means {
             grid_mips: grid,
             grid_threads_mips: grid_threads,
             timed_mips: timed,
+            instruction_mips: instruction,
             sampled_mips: sampled,
             qemu_per_functional: per(functional),
             qemu_per_grid: per(grid),
             qemu_per_grid_threads: per(grid_threads),
             qemu_per_timed: per(timed),
+            qemu_per_instruction: per(instruction),
+            instruction_per_timed: instruction.zip(timed).map(|(i, t)| i / t),
             sampled_per_timed: sampled.zip(timed).map(|(s, t)| s / t),
         }
     }
@@ -315,16 +352,19 @@ impl Means {
             grid_mips: mean(|m| m.grid_mips),
             grid_threads_mips: mean(|m| m.grid_threads_mips),
             timed_mips: mean(|m| m.timed_mips),
+            instruction_mips: mean(|m| m.instruction_mips),
             sampled_mips: mean(|m| m.sampled_mips),
             qemu_per_functional: mean(|m| m.qemu_per_functional),
             qemu_per_grid: mean(|m| m.qemu_per_grid),
             qemu_per_grid_threads: mean(|m| m.qemu_per_grid_threads),
             qemu_per_timed: mean(|m| m.qemu_per_timed),
+            qemu_per_instruction: mean(|m| m.qemu_per_instruction),
+            instruction_per_timed: mean(|m| m.instruction_per_timed),
             sampled_per_timed: mean(|m| m.sampled_per_timed),
         }
     }
 
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 11] {
         let speed = |mips: Option<f64>| mips.map_or("-".to_string(), |mips| format!("{mips:.1}"));
         [
             speed(self.qemu_mips),
@@ -336,6 +376,8 @@ impl Means {
             share(self.qemu_per_grid_threads),
             speed(self.timed_mips),
             share(self.qemu_per_timed),
+            speed(self.instruction_mips),
+            share(self.qemu_per_instruction),
         ]
     }
 }
@@ -358,9 +400,16 @@ impl Bench {
         out += &format!(
             "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `grid` is the\n\
              functional machine with the paper's 20 sampling points of all profile types, `grid, {}` the same on\n\
-             {} threads.\n",
-            self.runs, self.size, self.threads, self.threads
+             {} threads. `{}` is that machine simulated a cycle at a time, `by instruction` the same machine an\n\
+             instruction at a time.\n",
+            self.runs, self.size, self.threads, self.threads, self.machine
         );
+        if let Some(reason) = &self.not_by_instruction {
+            out += &format!(
+                "{} cannot be timed by instruction: {reason}.\n",
+                self.machine
+            );
+        }
         for of_isa in &self.isas {
             match &of_isa.qemu {
                 Some(version) if self.size == "small" => {
@@ -383,6 +432,7 @@ impl Bench {
             }
         }
         for of_isa in &self.isas {
+            out += &by_instruction(of_isa);
             out += &self.sampled(of_isa);
         }
         out + &self.side_by_side()
@@ -455,6 +505,8 @@ impl Bench {
             "of QEMU",
             self.machine.as_str(),
             "of QEMU",
+            "by instruction",
+            "of QEMU",
         ] {
             table.column(name, Align::Right);
         }
@@ -480,7 +532,13 @@ impl Bench {
         }
         let mut table = Table::new(&[("program", Align::Left)]);
         let grid_threads = self.grid_threads();
-        for mode in ["functional", "grid", &grid_threads, self.machine.as_str()] {
+        for mode in [
+            "functional",
+            "grid",
+            &grid_threads,
+            self.machine.as_str(),
+            "by instruction",
+        ] {
             for of_isa in &self.isas {
                 table.column(&format!("{mode}, {}", of_isa.isa), Align::Right);
             }
@@ -511,14 +569,64 @@ impl Bench {
     }
 }
 
+/// The instruction-driven core beside the cycle-driven one, if both ran.
+fn by_instruction(of_isa: &OfIsa) -> String {
+    if of_isa.geometric_mean.instruction_per_timed.is_none() {
+        return String::new();
+    }
+    let mut table = Table::new(&[("program", Align::Left)]);
+    for name in [
+        "by instruction",
+        "times by cycle",
+        "IPC",
+        "by instruction",
+        "error, %",
+    ] {
+        table.column(name, Align::Right);
+    }
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_string());
+    let speeds = |means: &Means| {
+        [
+            or_dash(means.instruction_mips.map(|mips| format!("{mips:.1}"))),
+            or_dash(
+                means
+                    .instruction_per_timed
+                    .map(|times| format!("{times:.1}")),
+            ),
+        ]
+    };
+    for row in &of_isa.programs {
+        let ipc =
+            |cycles: Option<u64>| cycles.map(|cycles| row.instructions as f64 / cycles as f64);
+        let (exact, driven) = (ipc(row.cycles), ipc(row.instruction_cycles));
+        let error = driven.zip(exact).map(|(d, e)| 100.0 * (d / e - 1.0));
+        let cells = [
+            or_dash(exact.map(|ipc| format!("{ipc:.4}"))),
+            or_dash(driven.map(|ipc| format!("{ipc:.4}"))),
+            or_dash(error.map(|error| format!("{error:+.3}"))),
+        ];
+        let start = [row.program.to_string()].into_iter();
+        table.row(start.chain(speeds(&row.means)).chain(cells));
+    }
+    let start = ["geometric mean".to_string()].into_iter();
+    let rest = std::iter::repeat_n(String::new(), 3);
+    table.row(start.chain(speeds(&of_isa.geometric_mean)).chain(rest));
+    format!(
+        "\n{}: timed by instruction beside by cycle, million instructions a second and IPC\n{}",
+        of_isa.isa,
+        table.render()
+    )
+}
+
 /// The shares of QEMU's speed by mode and instruction set, and each but the first as a multiple of
 /// the first.
 fn compared(means: &[&Means]) -> Vec<String> {
-    let modes: [fn(&Means) -> Option<f64>; 4] = [
+    let modes: [fn(&Means) -> Option<f64>; 5] = [
         |m| m.qemu_per_functional,
         |m| m.qemu_per_grid,
         |m| m.qemu_per_grid_threads,
         |m| m.qemu_per_timed,
+        |m| m.qemu_per_instruction,
     ];
     let mut cells = Vec::new();
     for ratio in modes {
@@ -553,12 +661,23 @@ mod tests {
     fn ratios_are_qemus_speed_by_ours() {
         let means = Means::of(
             100_000_000,
-            &[Some(0.1), Some(1.0), None, Some(2.0), Some(25.0), Some(2.5)],
+            &[
+                Some(0.1),
+                Some(1.0),
+                None,
+                Some(2.0),
+                Some(25.0),
+                Some(5.0),
+                Some(2.5),
+            ],
         );
         assert!((means.functional_mips.expect("measured") - 100.0).abs() < 1e-9);
         assert!((means.qemu_per_functional.expect("measured") - 10.0).abs() < 1e-9);
         assert!((means.qemu_per_timed.expect("measured") - 250.0).abs() < 1e-9);
+        assert!((means.qemu_per_instruction.expect("measured") - 50.0).abs() < 1e-9);
+        assert!((means.instruction_per_timed.expect("measured") - 5.0).abs() < 1e-9);
         assert!((means.sampled_per_timed.expect("measured") - 10.0).abs() < 1e-9);
+        assert_eq!(means.cells()[9..], ["20.0", "1/50.0"]);
         assert_eq!(means.cells()[3..7], ["-", "-", "50.0", "1/20.0"]);
     }
     #[test]
@@ -566,12 +685,42 @@ mod tests {
         let means = [Some(4.0), Some(5.0)].map(|timed| Means {
             qemu_per_timed: timed,
             qemu_per_grid: Some(10.0),
+            qemu_per_instruction: Some(2.0),
             ..Means::default()
         });
         let cells = compared(&[&means[0], &means[1]]);
         let expected = [
             "-", "-", "-", "1/10.0", "1/10.0", "1.00", "-", "-", "-", "1/4.0", "1/5.0", "0.80",
+            "1/2.0", "1/2.0", "1.00",
         ];
         assert_eq!(cells, expected);
+    }
+
+    #[test]
+    fn the_error_of_the_ipc_by_instruction_is_shown() {
+        let row = |instruction_cycles: Option<u64>| {
+            let seconds = [None, None, None, None, Some(2.0), Some(0.5), None];
+            OfIsa {
+                isa: "alpha",
+                qemu: None,
+                geometric_mean: Means::of(1_000_000, &seconds),
+                programs: vec![Row {
+                    program: "bwt",
+                    instructions: 1_000_000,
+                    cycles: Some(1_000_000),
+                    instruction_cycles,
+                    sampled_cpi: None,
+                    seconds,
+                    means: Means::of(1_000_000, &seconds),
+                }],
+            }
+        };
+        // More cycles are fewer instructions a cycle.
+        let text = by_instruction(&row(Some(1_002_000)));
+        assert!(text.contains("1.0000") && text.contains("0.9980"), "{text}");
+        assert!(text.contains("-0.200") && text.contains("4.0"), "{text}");
+        let mut alone = row(Some(1_002_000));
+        alone.geometric_mean.instruction_per_timed = None;
+        assert_eq!(by_instruction(&alone), "");
     }
 }

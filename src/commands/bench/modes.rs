@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::{Core, DrivenCore, NotDriven};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
@@ -105,6 +105,30 @@ impl Subject {
         ))
     }
 
+    /// Why the machine cannot be timed by instruction, if so.
+    pub fn not_driven(&self, machine: &MachineConfig) -> anyhow::Result<Option<NotDriven>> {
+        Ok(DrivenCore::new(machine, self.process()?).err())
+    }
+
+    /// Seconds on the instruction-driven core, instructions and cycles.
+    pub fn by_instruction(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, u64)> {
+        let mut core = DrivenCore::new(machine, self.process()?)?;
+        let start = Instant::now();
+        let stop = core.run_to_end();
+        let seconds = start.elapsed().as_secs_f64();
+        expect(
+            self.workload,
+            self.size,
+            stop,
+            core.process.os.captured_stdout(),
+        )?;
+        Ok((
+            seconds,
+            core.stats.commit_program_instructions,
+            core.stats.cycles,
+        ))
+    }
+
     /// Seconds with sampled timing, instructions, and the cycles of one of them, estimated.
     pub fn sampled(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, Interval)> {
         let plan = SamplingPlan::default();
@@ -129,6 +153,7 @@ impl Subject {
         let process = self.process()?;
         let stop = match mode {
             Mode::Timed => Core::new(machine, process).run(instructions),
+            Mode::Instruction => DrivenCore::new(machine, process)?.run(instructions),
             Mode::Sampled => {
                 SampledRun::new(machine, process, SamplingPlan::default())?.run(instructions)?
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe};
+use hps_pipeline::core::{Core, CoreStats, CpiStack, DrivenCore, PipelineProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
@@ -15,10 +15,14 @@ use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
+use crate::cli::CoreKind;
+
 /// What a run is asked for beside the program's own work.
 pub struct Order<'a> {
     /// Timed on this machine; functional without.
     pub machine: Option<&'a MachineConfig>,
+    /// How that is simulated. By instruction there is no engine, no log and no sampling.
+    pub core: CoreKind,
     /// Instructions of the program at most.
     pub limit: u64,
     /// CPI stacks by function.
@@ -66,7 +70,8 @@ pub struct Timed {
 /// Runs a process, with an engine in the decode stage if there is one.
 ///
 /// # Errors
-/// A sampling plan that cannot be followed, or no memory for timing units.
+/// A sampling plan that cannot be followed, no memory for timing units, or a machine that has no
+/// instruction-driven core.
 pub fn execute(
     process: Process,
     engine: Option<DiseEngine>,
@@ -74,6 +79,9 @@ pub fn execute(
 ) -> anyhow::Result<Ran> {
     if let (Some(config), Some(plan)) = (order.machine, order.sampling) {
         return sampled(config, process, plan, order.limit, order.jobs);
+    }
+    if let (Some(config), CoreKind::Instruction) = (order.machine, order.core) {
+        return by_instruction(config, process, order.limit, order.by_function);
     }
     Ok(match engine {
         None => with_editor(process, NoEditor, order, |_| None),
@@ -108,6 +116,31 @@ fn sampled(
         samples: Some((plan, samples)),
         dise: None,
     })
+}
+
+fn by_instruction(
+    config: &MachineConfig,
+    process: Process,
+    limit: u64,
+    by_function: bool,
+) -> anyhow::Result<Ran> {
+    let (mut ran, timed) = if by_function {
+        let stacks = FunctionStacks::new(Arc::clone(&process.image));
+        let (ran, timed, stacks) = timed_by_instruction(config, process, stacks, limit)?;
+        let by_function = Some(stacks.ranking());
+        (
+            ran,
+            Timed {
+                by_function,
+                ..timed
+            },
+        )
+    } else {
+        let (ran, timed, NoProbe) = timed_by_instruction(config, process, NoProbe, limit)?;
+        (ran, timed)
+    };
+    ran.timed = Some(timed);
+    Ok(ran)
 }
 
 fn with_editor<E: DecodeEditor>(
@@ -220,4 +253,49 @@ fn timed<E: DecodeEditor, P: PipelineProbe>(
         timed,
         probe,
     )
+}
+
+fn timed_by_instruction<P: PipelineProbe>(
+    config: &MachineConfig,
+    process: Process,
+    probe: P,
+    limit: u64,
+) -> anyhow::Result<(Ran, Timed, P)> {
+    let mut core = DrivenCore::with(config, process, probe).map_err(|reason| {
+        anyhow::anyhow!(
+            "machine {} has no instruction-driven core: {reason}; use --core cycle",
+            config.name
+        )
+    })?;
+    let start = Instant::now();
+    let stop = core.run(limit);
+    let host_seconds = start.elapsed().as_secs_f64();
+    let memory = core.memory_stats();
+    let DrivenCore {
+        process,
+        probe,
+        stats,
+        cpi,
+        ..
+    } = core;
+    let timed = Timed {
+        core: stats,
+        memory,
+        cpi,
+        by_function: None,
+        trace: None,
+    };
+    let ran = Ran {
+        stop,
+        process,
+        retired: RetiredCounts {
+            program: stats.commit_program_instructions,
+            ..RetiredCounts::default()
+        },
+        host_seconds,
+        timed: None,
+        samples: None,
+        dise: None,
+    };
+    Ok((ran, timed, probe))
 }

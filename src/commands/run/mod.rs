@@ -21,7 +21,7 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
-use crate::cli::RunArgs;
+use crate::cli::{CoreKind, RunArgs};
 use crate::{productions, program};
 use execute::{Order, Ran, Timed, execute};
 use statistics::{Context, Statistics};
@@ -31,6 +31,7 @@ const TRACE_INSTRUCTIONS: usize = 2_000_000;
 
 /// Runs the command; the result is the guest's exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    check_core(args)?;
     let machine = args
         .machine
         .as_deref()
@@ -58,6 +59,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 
     let order = Order {
         machine: machine.as_ref(),
+        core: args.core,
         limit: args.max_instructions.unwrap_or(u64::MAX),
         by_function: args.by_function,
         trace: window.map(|window| KanataLog::new(image.isa, window, TRACE_INSTRUCTIONS)),
@@ -81,6 +83,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         arguments: args.arguments(),
         seed: args.guest.seed,
         machine: machine.as_ref(),
+        core: args.core,
         dise: dise.map(|(set, config)| (args.productions.clone(), set.constants().clone(), config)),
     };
     let statistics = Statistics::new(&ran, context);
@@ -92,6 +95,23 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         eprint!("{}", summary::render(&statistics));
     }
     Ok((ran.stop.exit_code(ran.process.image.isa) & 0xff) as u8)
+}
+
+/// Refuses what the instruction-driven core does not have.
+fn check_core(args: &RunArgs) -> anyhow::Result<()> {
+    if args.core != CoreKind::Instruction {
+        return Ok(());
+    }
+    let lacks = if args.trace.is_some() {
+        "--trace: it keeps no pipeline log"
+    } else if !args.productions.is_empty() {
+        "--productions: it has no DISE engine in its decode stage"
+    } else if args.sample {
+        "--sample: units are timed on the cycle-driven core"
+    } else {
+        return Ok(());
+    };
+    bail!("--core instruction does not go with {lacks}; use --core cycle")
 }
 
 /// The productions and the engine for them, if any were asked for.

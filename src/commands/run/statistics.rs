@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::execute::Ran;
 use super::{fault, rates::rates};
+use crate::cli::CoreKind;
 use crate::program;
 use crate::text::ratio;
 
@@ -34,6 +35,8 @@ pub struct Statistics {
     pub isa: &'static str,
     /// `functional`, `timed` or `sampled` (timed in units: see `sampling`).
     pub mode: &'static str,
+    /// How the machine was simulated: by `cycle` or by `instruction`; null in a functional run.
+    pub core_driven_by: Option<&'static str>,
     /// Seed of the randomness that the program saw.
     pub seed: u64,
     /// Instructions of the program that were completed.
@@ -229,6 +232,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// The machine of a timed run.
     pub machine: Option<&'a MachineConfig>,
+    /// How it was simulated.
+    pub core: CoreKind,
     /// Files, constants and engine, if there were productions.
     pub dise: Option<(Vec<String>, BTreeMap<String, i64>, DiseConfig)>,
 }
@@ -268,6 +273,7 @@ impl Statistics {
                 (None, Some(_)) => "sampled",
                 (None, None) => "functional",
             },
+            core_driven_by: context.machine.map(|_| context.core.name()),
             seed: context.seed,
             instructions: program,
             cycles,

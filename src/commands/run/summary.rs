@@ -67,6 +67,9 @@ fn head(s: &Statistics) -> String {
         Some(machine) => line("machine", machine.name.clone()),
         None => line("machine", "none: functional run".to_string()),
     }
+    if let Some(core) = s.core_driven_by {
+        line("core", format!("{core}-driven"));
+    }
     match &s.end {
         End::Exit => line("ended", format!("exit code {}", s.exit_code)),
         End::Limit => line("ended", "at the limit of instructions".to_string()),

@@ -1,0 +1,421 @@
+//! The instruction-driven core against the cycle-driven one, which is its oracle: the same cycles where
+//! all accesses hit, nearly the same elsewhere, and the same program. That it computes what the
+//! functional machine computes, also when something faults, is checked in `functional_equality`.
+
+use std::sync::Arc;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Cause, Core, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
+use hps_pipeline::stacks::FunctionStacks;
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::os::Output;
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::{Size, Workload};
+
+use crate::common::compare::PROGRAM_REGISTERS;
+use crate::common::random::{self, Mix};
+use crate::common::{Program, machine, preset};
+
+/// Out-of-order presets.
+const PRESETS: [&str; 5] = [
+    "hps-4wide",
+    "wide-8",
+    "simplescalar-4wide",
+    "tiny-2wide",
+    "ev6",
+];
+
+/// Nothing that goes to memory or holds its unit.
+const STRAIGHT: Mix = Mix {
+    iterations: 24,
+    statements: 60,
+    csr: false,
+    sync: false,
+    memory: false,
+    atomics: false,
+    divide: false,
+};
+
+fn driven<P: PipelineProbe>(config: &MachineConfig, process: Process, probe: P) -> DrivenCore<P> {
+    DrivenCore::with(config, process, probe).unwrap_or_else(|e| panic!("{}: {e}", config.name))
+}
+
+/// A random program that ends with a breakpoint.
+fn faulting(seed: u64, mix: Mix) -> Program {
+    random::program(seed, mix)
+}
+
+/// The same program, but it ends with a call of `exit`.
+fn exiting(seed: u64, mix: Mix) -> Program {
+    let text = random::text(seed, mix).replace("ebreak", "li a7, 93\necall");
+    Program::new(&text, random::DATA_BYTES)
+}
+
+/// A commit slot: the instruction that it was for, and its owner.
+type Slot = (u64, Cause);
+
+/// Every commit slot, in order.
+#[derive(Default)]
+struct Slots(Vec<Slot>);
+
+impl Probe for Slots {}
+
+impl PipelineProbe for Slots {
+    const WANTS_SLOTS: bool = true;
+    fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
+        self.0.extend((0..count).map(|_| (pc, cause)));
+    }
+}
+
+/// What must not differ. The front end behind the end of a program is no part of it: an instruction-driven
+/// core has no instructions there.
+#[derive(Clone, Copy, PartialEq)]
+enum Ends {
+    /// With a call of `exit`.
+    Exit,
+    /// With a fault, up to which everything is fetched.
+    Fault,
+}
+
+fn comparable(stats: &CoreStats, ends: Ends) -> CoreStats {
+    let mut stats = CoreStats {
+        idle_skipped_cycles: 0,
+        ..*stats
+    };
+    if ends == Ends::Exit {
+        stats.fetch_instructions = 0;
+        stats.decode_instructions = 0;
+        stats.btb_misfetch_events = 0;
+    }
+    stats
+}
+
+/// Runs a program on both cores; cycles and counters are the same, and who owns the slots if asked.
+fn assert_same(config: &MachineConfig, program: &Program, ends: Ends, slots: bool, what: &str) {
+    let what = format!("{what} on {}", config.name);
+    let mut oracle = Core::with(config, program.process(), NoEditor, Slots::default());
+    let stop = oracle.run_to_end();
+    assert_eq!(matches!(stop, Stop::Exit(_)), ends == Ends::Exit, "{what}");
+    let mut core = driven(config, program.process(), Slots::default());
+    assert_eq!(core.run_to_end(), stop, "{what}");
+    assert_eq!(
+        comparable(&oracle.stats, ends),
+        comparable(&core.stats, ends),
+        "{what}: counters"
+    );
+    assert_eq!(oracle.cpi.total(), core.cpi.total(), "{what}: slots");
+    if slots {
+        let width = config.window.commit_width as usize;
+        assert_same_owners(&oracle.probe.0, &core.probe.0, width, &what);
+    }
+}
+
+/// Every slot has the same owner. But the cycle-driven core gives idle cycles, of which it skips all but
+/// the first, to the owner of that one; only such slots may differ, and they are few.
+fn assert_same_owners(oracle: &[Slot], core: &[Slot], width: usize, what: &str) {
+    assert_eq!(oracle.len(), core.len(), "{what}: slots");
+    let mut others = 0;
+    for (at, (wanted, got)) in oracle.iter().zip(core).enumerate() {
+        if wanted != got {
+            let before = at.checked_sub(width).map(|before| oracle[before]);
+            let skipped = before == Some(*wanted) && wanted.0 == got.0;
+            assert!(skipped, "{what}: slot {at} is {wanted:x?} or {got:x?}");
+            others += 1;
+        }
+    }
+    assert!(
+        others * 50 < oracle.len(),
+        "{what}: {others} of {} slots have another owner",
+        oracle.len()
+    );
+}
+
+#[test]
+fn random_programs_without_memory_take_the_same_cycles() {
+    for name in PRESETS {
+        let config = preset(name);
+        for seed in 5000..5040 {
+            let mix = Mix {
+                csr: seed % 3 == 0,
+                sync: seed % 9 == 0,
+                ..STRAIGHT
+            };
+            let what = format!("seed {seed}");
+            assert_same(&config, &exiting(seed, mix), Ends::Exit, !mix.csr, &what);
+            assert_same(&config, &faulting(seed, mix), Ends::Fault, !mix.csr, &what);
+        }
+    }
+}
+
+#[test]
+fn random_programs_with_memory_take_nearly_all_the_same_cycles() {
+    let mix = Mix {
+        memory: true,
+        ..STRAIGHT
+    };
+    for name in ["hps-4wide", "simplescalar-4wide", "tiny-2wide", "ev6"] {
+        let config = machine(name, near);
+        let mut same = 0;
+        for seed in 5000..5020 {
+            let program = exiting(seed, mix);
+            let mut oracle = Core::new(&config, program.process());
+            let stop = oracle.run_to_end();
+            let mut core = driven(&config, program.process(), NoProbe);
+            assert_eq!(core.run_to_end(), stop, "seed {seed} on {name}");
+            assert_close(
+                &core.stats,
+                &oracle.stats,
+                0.01,
+                &format!("seed {seed} on {name}"),
+            );
+            same += u32::from(core.stats.cycles == oracle.stats.cycles);
+        }
+        assert!(same >= 17, "{name}: {same} of 20");
+    }
+}
+
+#[test]
+fn random_programs_that_miss_take_nearly_the_same_cycles() {
+    let mix = Mix {
+        iterations: 2000,
+        divide: false,
+        ..Mix::default()
+    };
+    for name in PRESETS {
+        for seed in 5100..5106 {
+            let program = random::program(seed, mix);
+            let what = format!("seed {seed} on {name}");
+            let mut oracle = Core::new(&preset(name), program.process());
+            assert_eq!(oracle.run(60_000), Stop::Limit, "{what}");
+            let mut core = driven(&preset(name), program.process(), NoProbe);
+            assert_eq!(core.run(60_000), Stop::Limit, "{what}");
+            assert_close(&core.stats, &oracle.stats, 0.03, &what);
+        }
+    }
+}
+
+/// The same instructions, and cycles that differ by at most this share.
+fn assert_close(got: &CoreStats, wanted: &CoreStats, share: f64, what: &str) {
+    let committed = |s: &CoreStats| {
+        [
+            s.commit_program_instructions,
+            s.branch_committed_events,
+            s.branch_conditional_events,
+            s.load_committed_events,
+            s.store_committed_events,
+            s.atomic_committed_events,
+            s.syscall_events,
+        ]
+    };
+    assert_eq!(committed(got), committed(wanted), "{what}");
+    let error = got.cycles as f64 / wanted.cycles as f64 - 1.0;
+    assert!(error.abs() <= share, "{what}: cycles differ by {error}");
+}
+
+/// Misses cost as little as can be.
+fn near(m: &mut MachineConfig) {
+    let memory = &mut m.memory;
+    for cache in [&mut memory.l1i, &mut memory.l1d, &mut memory.l2] {
+        cache.size_bytes = 1 << 20;
+        cache.ways = 1;
+        cache.line_bytes = 1024;
+        cache.mshrs = 64;
+    }
+    memory.l2.hit_cycles = 1;
+    memory.l2.ports = 8;
+    memory.l3.size_bytes = 0;
+    memory.latency_cycles = 1;
+    memory.l1_l2_bus.bytes_per_cycle = 1024;
+    memory.l1_l2_bus.latency_cycles = 0;
+    memory.memory_bus.bytes_per_beat = 1024;
+    memory.memory_bus.cycles_per_beat = 1;
+    memory.itlb.miss_cycles = 0;
+    memory.dtlb.miss_cycles = 0;
+    memory.l2_tlb.entries = 0;
+}
+
+/// Loops for both instruction sets: a name, RISC-V, Alpha. They go to one line at most.
+const LOOPS: [(&str, &str, &str); 6] = [
+    (
+        "a chain",
+        "li s1, 3000\nmain:\nadd a0, a0, s1\nxor a1, a0, s1\nadd a0, a0, a1\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",
+        "li s1, 3000\nmain:\naddq a0, s1, a0\nxor a0, s1, a1\naddq a0, a1, a0\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys",
+    ),
+    (
+        "multiplications side by side",
+        "li s1, 2000\nmain:\nmul a0, s1, s1\nmul a1, s1, a2\nadd a2, a2, s1\nmul a3, a2, a0\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",
+        "li s1, 2000\nmain:\nmulq s1, s1, a0\nmulq s1, a2, a1\naddq a2, s1, a2\nmulq a2, a0, a3\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys",
+    ),
+    (
+        "a branch by the data",
+        "li s1, 3000\nli a2, 12345\nmain:\nslli a3, a2, 13\nxor a2, a2, a3\nsrli a3, a2, 7\nxor a2, a2, a3\nandi a4, a2, 1\nbeqz a4, even\naddi a5, a5, 3\nmul a5, a5, a2\neven:\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",
+        "li s1, 3000\nli a2, 12345\nmain:\nsll a2, 13, a3\nxor a2, a3, a2\nsrl a2, 7, a3\nxor a2, a3, a2\nblbc a2, even\naddq a5, 3, a5\nmulq a5, a2, a5\neven:\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys",
+    ),
+    (
+        "loads of a line",
+        "la s0, data\nli s1, 3000\nmain:\nld a0, 0(s0)\nadd a1, a1, a0\nld a2, 8(s0)\nxor a1, a1, a2\nlw a3, 20(s0)\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",
+        "la s0, data\nli s1, 3000\nmain:\nldq a0, 0(s0)\naddq a1, a0, a1\nldq a2, 8(s0)\nxor a1, a2, a1\nldl a3, 20(s0)\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys",
+    ),
+    (
+        "stores that are forwarded",
+        "la s0, data\nli s1, 3000\nld a0, 0(s0)\nadd s1, s1, a0\nmain:\nsd s1, 0(s0)\nld a0, 0(s0)\nadd a1, a1, a0\nsd a1, 8(s0)\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",
+        "la s0, data\nli s1, 3000\nldq a0, 0(s0)\naddq s1, a0, s1\nmain:\nstq s1, 0(s0)\nldq a0, 0(s0)\naddq a1, a0, a1\nstq a1, 8(s0)\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys",
+    ),
+    (
+        "calls",
+        "li s1, 2000\nmain:\ncall f\nmul a0, a0, s1\ncall g\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall\nf:\naddi a0, a0, 7\nret\ng:\nxor a0, a0, s1\nadd a2, a2, a0\nret",
+        "li s1, 2000\nmain:\nbsr ra, f\nmulq a0, s1, a0\nbsr ra, g\nsubq s1, 1, s1\nbne s1, main\nli v0, 1\ncallsys\nf:\naddq a0, 7, a0\nret zero, (ra), 1\ng:\nxor a0, s1, a0\naddq a2, a0, a2\nret zero, (ra), 1",
+    ),
+];
+
+#[test]
+fn loops_take_the_same_cycles_on_both_instruction_sets() {
+    for name in PRESETS {
+        for (what, riscv, alpha) in LOOPS {
+            for (isa, text) in [(Isa::Riscv64, riscv), (Isa::Alpha, alpha)] {
+                let program = Program::of(isa, text, 4096);
+                assert_same(
+                    &preset(name),
+                    &program,
+                    Ends::Exit,
+                    true,
+                    &format!("{what}, {isa}"),
+                );
+            }
+        }
+    }
+}
+
+fn workload(w: &Workload, isa: &str) -> Process {
+    let image = w.image(isa).expect("every program has one");
+    let image = ProgramImage::parse(image, w.name).expect("the image is a program");
+    let args = [&[w.name], &w.args(Size::Small)[..]].concat();
+    let config = ProcessConfig {
+        args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    };
+    Process::new(Arc::new(image), &config).expect("the program fits into memory")
+}
+
+const INSTRUCTIONS: u64 = 200_000;
+
+/// The programs of the project on both instruction sets, each on one preset.
+fn workloads() -> Vec<(&'static Workload, &'static str, &'static str)> {
+    let all = hps_workloads::all().iter().enumerate();
+    all.flat_map(|(i, w)| {
+        [
+            (w, "riscv64", PRESETS[i % 5]),
+            (w, "alpha", PRESETS[(i + 2) % 5]),
+        ]
+    })
+    .collect()
+}
+
+#[test]
+fn programs_of_the_project_run_as_on_the_other_machines() {
+    for (w, isa, name) in workloads() {
+        let what = format!("{} ({isa}) on {name}", w.name);
+        let config = preset(name);
+        let mut functional = Machine::new(workload(w, isa));
+        let stop = functional.run(&mut NoProbe, INSTRUCTIONS);
+        let mut oracle = Core::new(&config, workload(w, isa));
+        assert_eq!(oracle.run(INSTRUCTIONS), stop, "{what}");
+        let mut core = driven(&config, workload(w, isa), NoProbe);
+        assert_eq!(core.run(INSTRUCTIONS), stop, "{what}");
+
+        // All but the clocks.
+        let state = |p: &Process| {
+            let r: Vec<u64> = PROGRAM_REGISTERS.map(|i| p.hart.r[i as usize]).collect();
+            (r, p.hart.pc, p.hart.fcsr, p.hart.reservation)
+        };
+        assert_eq!(state(&core.process), state(&functional.process), "{what}");
+        let output = |process: &Process| process.os.captured_stdout().to_vec();
+        assert_eq!(output(&core.process), output(&functional.process), "{what}");
+        assert_close(&core.stats, &oracle.stats, 0.03, &what);
+    }
+}
+
+#[test]
+fn every_slot_has_one_owner() {
+    for name in PRESETS {
+        for seed in 6000..6010 {
+            for program in [
+                exiting(seed, Mix::default()),
+                faulting(seed, Mix::default()),
+            ] {
+                let config = preset(name);
+                let mut core = driven(&config, program.process(), NoProbe);
+                core.run_to_end();
+                let slots = u64::from(config.window.commit_width) * core.stats.cycles;
+                assert_eq!(core.cpi.total(), slots, "seed {seed} on {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stacks_of_functions_sum_to_the_whole() {
+    for (w, isa, name) in workloads() {
+        let process = workload(w, isa);
+        let stacks = FunctionStacks::new(Arc::clone(&process.image));
+        let mut core = driven(&preset(name), process, stacks);
+        core.run(50_000);
+        let ranking = core.probe.ranking();
+        assert!(ranking.len() > 1, "{} ({isa})", w.name);
+        let mut sum = CpiStack::default();
+        ranking.iter().for_each(|f| sum.merge(&f.stack));
+        assert_eq!(sum, core.cpi, "{} ({isa})", w.name);
+        assert_eq!(sum.get(Cause::Base), core.stats.commit_program_instructions);
+    }
+}
+
+#[test]
+fn a_run_is_the_same_however_it_is_cut() {
+    let numbers = |core: &DrivenCore<NoProbe>| {
+        let memory = format!("{:?}", core.memory_stats());
+        (core.stats, core.cpi, memory, core.process.hart.clone())
+    };
+    for (w, isa, name) in workloads() {
+        let config = preset(name);
+        let mut whole = driven(&config, workload(w, isa), NoProbe);
+        assert_eq!(whole.run(60_000), Stop::Limit);
+        for piece in [1, 1000, 7001] {
+            let mut parts = driven(&config, workload(w, isa), NoProbe);
+            while parts.stats.commit_program_instructions < 60_000 {
+                let left = 60_000 - parts.stats.commit_program_instructions;
+                assert_eq!(parts.run(piece.min(left)), Stop::Limit);
+            }
+            let what = format!("{} ({isa}) on {name} in pieces of {piece}", w.name);
+            assert_eq!(numbers(&parts), numbers(&whole), "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_a_machine_lacks_is_said() {
+    let process = || exiting(1, STRAIGHT).process();
+    let refused = |config: &MachineConfig| DrivenCore::new(config, process()).err();
+    assert_eq!(refused(&preset("ev5")), Some(NotDriven::InOrder));
+    let changed = |change: fn(&mut MachineConfig)| refused(&machine("hps-4wide", change));
+    assert_eq!(changed(|_| ()), None);
+    let perfect = |m: &mut MachineConfig| {
+        m.branch.predictor = hps_pipeline::config::Predictor::Perfect;
+    };
+    assert_eq!(changed(perfect), Some(NotDriven::Perfect));
+    let through = |m: &mut MachineConfig| {
+        m.memory.l1d_write = hps_pipeline::config::L1dWrite::WriteThrough(Default::default());
+    };
+    assert_eq!(changed(through), Some(NotDriven::WriteThrough));
+    assert_eq!(
+        changed(|m| m.window.rob_entries = 4096),
+        Some(NotDriven::Window)
+    );
+    for name in PRESETS {
+        assert_eq!(refused(&preset(name)), None, "{name}");
+    }
+}
