@@ -216,6 +216,34 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
+    /// The same for the slots of the next `cycles` cycles, in which nothing happens. The owner changes
+    /// where the instruction at the head has had the time that a bubble in front of it explains.
+    pub(super) fn account_skipped_slots(&mut self, cycles: u64) {
+        let now = self.now;
+        let since = if let Some(head) = self.rob.head() {
+            head.front.since(now) + self.fill_cycles()
+        } else if let Some(d) = self.front.decoded() {
+            d.since(now) + self.params.decode_to_dispatch + 1
+        } else {
+            0
+        };
+        let before = since.saturating_sub(now + 1).min(cycles);
+        for (first, cycles) in [(1, before), (1 + before, cycles - before)] {
+            if cycles > 0 {
+                self.now = now + first;
+                self.account_lost_slots(cycles * self.params.commit_width);
+            }
+        }
+        self.now = now;
+    }
+
+    /// From dispatch to commit, for an instruction that waits for nothing: the stages of the window.
+    #[inline]
+    fn fill_cycles(&self) -> u64 {
+        let p = &self.params;
+        p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit
+    }
+
     /// What keeps the next instruction from committing, and its address.
     fn blame(&self) -> (u64, Cause) {
         if let Some(head) = self.rob.head() {
@@ -256,10 +284,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     fn blame_head(&self, head: &MicroOp) -> Cause {
-        let p = &self.params;
         // The first instruction behind a bubble still has to pass the stages of the window.
-        let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
-        if self.now < head.front.since(self.now) + fill {
+        if self.now < head.front.since(self.now) + self.fill_cycles() {
             return head.front.gap;
         }
         if head.has(flag::PARKED) {

@@ -375,7 +375,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let skipped = next - 1 - now;
         if skipped > 0 {
-            self.account_lost_slots(skipped * self.params.commit_width);
+            self.account_skipped_slots(skipped);
             self.account_dispatch_stall(skipped);
             self.account_issue_stall(skipped);
             self.stats.idle_skipped_cycles += skipped;

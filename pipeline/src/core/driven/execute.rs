@@ -338,6 +338,11 @@ impl<P: PipelineProbe> DrivenCore<P> {
     ) -> bool {
         let kind = kind::of(i.inst.class);
         self.stored = 0;
+        if kind & self.params.limited_kinds & kind::FLOAT != 0 {
+            // It leaves as what it issues as.
+            self.fp_waiting -= 1;
+            self.waiting += 1;
+        }
         if kind & kind::LOADS != 0 {
             self.dependence(i.pc, i.dispatch);
             self.loads += 1;
@@ -427,7 +432,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let done = self.done(when, Cause::Execute);
         let seen = Seen {
             addr: 0,
-            next_pc,
+            // Where a signal led is no target of the instruction.
+            next_pc: if taken { next_pc } else { i.next },
             taken,
         };
         self.commit(&i, done, seen);

@@ -1,5 +1,6 @@
 //! Dispatch into the window, and issue of what does not touch memory.
 
+use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
 use super::stages::LONG_AGO;
 use super::{DrivenCore, NEVER, PipelineProbe, When};
@@ -96,6 +97,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
         while self.is_full(limited) && !(ASTRAY && cycle >= self.limit) {
             cycle += 1;
             self.pass::<ASTRAY>(cycle);
+            assert!(
+                cycle - since < DEADLOCK_CYCLES,
+                "no station becomes free from cycle {since} on: {} wait, {} for floating point",
+                self.waiting,
+                self.fp_waiting
+            );
         }
         let waited = self.until_limit::<ASTRAY>(since, cycle);
         if limited & kind::FLOAT != 0 {

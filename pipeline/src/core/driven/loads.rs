@@ -63,7 +63,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 self.stays::<ASTRAY>(OpClass::Load);
                 return loaded;
             }
-            let cycle = if before == self.stores.drained {
+            let cycle = if before == self.stores.oldest() {
                 self.calendar.take::<ASTRAY>(ready, OpClass::Load, 1)
             } else {
                 let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);

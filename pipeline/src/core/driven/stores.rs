@@ -50,9 +50,13 @@ pub struct Stores {
     pub tail: u64,
     /// The oldest that has not committed.
     committed: u64,
-    /// The oldest that the cache has not taken.
-    pub drained: u64,
-    /// When it takes that one, if it has committed.
+    /// The oldest that the cache has not taken, as far as that has been followed.
+    drained: u64,
+    /// The oldest that it has not taken by the cycle of the last dispatch, so that a load may find it.
+    settled: u64,
+    /// The highest that the youngest has ever been.
+    highest: u64,
+    /// When the cache takes the oldest that it has not taken, if that has committed.
     pub next_drain: u64,
     /// When it took, or may take at the earliest, the youngest that has committed.
     last_drain: u64,
@@ -68,6 +72,8 @@ impl Stores {
             tail: 0,
             committed: 0,
             drained: 0,
+            settled: 0,
+            highest: 0,
             next_drain: u64::MAX,
             last_drain: 0,
             filter: Box::new([0; FILTER]),
@@ -90,11 +96,21 @@ impl Stores {
         let position = self.tail;
         *self.ring.at_mut(position as usize) = store;
         self.tail += 1;
+        self.highest = self.highest.max(self.tail);
         if store.size > 0 {
             let last = store.addr.wrapping_add(u64::from(store.size) - 1);
             self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
             self.filter[(last >> 3) as usize % FILTER] = self.tail;
         }
+    }
+
+    /// The oldest store that a load may find. An atomic that waits for all stores lets the cache take
+    /// them ahead of time, so they are looked at by their cycles.
+    #[inline(always)]
+    pub fn oldest(&self) -> u64 {
+        // Places that a squashed store has had do not hold what they held before.
+        let held = self.highest.saturating_sub(self.ring.places() as u64);
+        self.settled.max(held)
     }
 
     /// False: no store in flight touches these bytes. A squashed store hides older ones, but says as
@@ -103,7 +119,7 @@ impl Stores {
     pub fn may_overlap(&self, addr: u64, size: u64) -> bool {
         let last = addr.wrapping_add(size - 1);
         let first = self.filter[(addr >> 3) as usize % FILTER];
-        first.max(self.filter[(last >> 3) as usize % FILTER]) > self.drained
+        first.max(self.filter[(last >> 3) as usize % FILTER]) > self.oldest()
     }
 
     /// The first cycle in which the cache may take a store that is in the queue: one of which it wants
@@ -111,7 +127,7 @@ impl Stores {
     #[inline]
     fn drain_of(&self, position: u64) -> u64 {
         let own = self.get(position).drain;
-        if self.next_drain == u64::MAX {
+        if self.next_drain == u64::MAX || position < self.drained {
             own
         } else {
             own.max(self.next_drain + (position - self.drained))
@@ -121,7 +137,7 @@ impl Stores {
     /// The stores before position `before` that are in the queue in this cycle, the youngest first.
     fn queued(&self, cycle: u64, before: u64) -> impl Iterator<Item = &Store> {
         let queued = move |position: &u64| self.drain_of(*position) > cycle;
-        let positions = (self.drained..before).rev().take_while(queued);
+        let positions = (self.oldest()..before).rev().take_while(queued);
         positions.map(|position| self.get(position))
     }
 
@@ -148,7 +164,7 @@ impl Stores {
     /// If a store is in the queue in this cycle, its address still unknown: when it will be known.
     #[inline]
     pub fn unknown(&self, cycle: u64, position: u64, before: u64) -> Option<u64> {
-        if position == UNKNOWN || position < self.drained || position >= before {
+        if position == UNKNOWN || position < self.oldest() || position >= before {
             return None;
         }
         let known = self.get(position).known;
@@ -177,9 +193,18 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// Everything that the cache takes up to this cycle.
+    /// Everything that the cache takes up to this cycle, in which an instruction is dispatched.
     #[inline(never)]
     pub(super) fn drain_until(&mut self, cycle: u64) {
+        self.take_until(cycle);
+        let s = &mut self.stores;
+        s.settled = s.oldest();
+        while s.settled < s.drained && s.get(s.settled).drain <= cycle {
+            s.settled += 1;
+        }
+    }
+
+    fn take_until(&mut self, cycle: u64) {
         self.memory.pass(self.dispatched);
         while self.stores.next_drain <= cycle {
             self.try_drain();
@@ -204,7 +229,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// Drains all stores, which have all committed. Returns when the last one is gone.
     #[inline(never)]
     pub(super) fn drain_all(&mut self) -> u64 {
-        self.drain_until(NEVER);
+        self.take_until(NEVER);
         self.stores.last_drain
     }
 
@@ -255,7 +280,10 @@ mod tests {
             assert_eq!(found.map(|store| store.pc), brute);
             assert!(stores.may_overlap(addr, size) || brute.is_none());
             match random.below(4) {
-                0 if stores.drained < stores.tail => stores.drained += 1,
+                0 if stores.drained < stores.tail => {
+                    stores.drained += 1;
+                    stores.settled += 1;
+                }
                 1 => stores.tail -= random.below(1 + (stores.tail - stores.drained).min(4)),
                 _ if stores.is_full() => {}
                 _ => stores.push(Store {
