@@ -172,7 +172,7 @@ pub enum CoreKind {
     /// timing
     Cycle,
     /// An instruction at a time, in program order: faster, and the same cycles where all accesses hit. Caches
-    /// are asked in program order instead of in order of time, so elsewhere the IPC differs by hundredths
+    /// are asked in program order instead of in order of time, so elsewhere the IPC differs, mostly by hundredths
     /// of a percent. For out-of-order machines; without --trace, --productions and --sample
     Instruction,
 }

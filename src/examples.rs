@@ -27,7 +27,7 @@ Examples:
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --core instruction --stats bwt large
-      Timed an instruction at a time: faster, the IPC within hundredths of a percent.
+      Timed an instruction at a time: faster, the IPC mostly within hundredths of a percent.
   hps run --machine hps-4wide --sample --stats bwt large
       Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
