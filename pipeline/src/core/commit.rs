@@ -295,16 +295,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             OpClass::Store if self.waits_for_write_buffer() => Cause::StoreWait,
             OpClass::Load if head.has(flag::ISSUED) => head.level,
             OpClass::Load => Cause::LoadL1,
-            OpClass::IntMul
-            | OpClass::IntDiv
-            | OpClass::FpAdd
-            | OpClass::FpMul
-            | OpClass::FpFma
-            | OpClass::FpDiv
-            | OpClass::FpSqrt
-            | OpClass::FpCvt => Cause::LongLatency,
-            OpClass::Atomic | OpClass::Syscall | OpClass::FenceI | OpClass::Csr => Cause::Serialize,
-            _ => Cause::Execute,
+            class => cause_of(class),
         }
+    }
+}
+
+/// Why the head of the window does not commit, by its class alone.
+#[inline(always)]
+pub(super) fn cause_of(class: OpClass) -> Cause {
+    match class {
+        OpClass::IntMul
+        | OpClass::IntDiv
+        | OpClass::FpAdd
+        | OpClass::FpMul
+        | OpClass::FpFma
+        | OpClass::FpDiv
+        | OpClass::FpSqrt
+        | OpClass::FpCvt => Cause::LongLatency,
+        OpClass::Atomic | OpClass::Syscall | OpClass::FenceI | OpClass::Csr => Cause::Serialize,
+        _ => Cause::Execute,
     }
 }

@@ -5,6 +5,7 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::machine::report;
 
+use super::super::commit::cause_of;
 use super::super::cpi::Cause;
 use super::{DrivenCore, Passing, PipelineProbe};
 
@@ -183,21 +184,4 @@ struct Lost {
     /// Those of the first cycle that are used.
     used: u64,
     width: u64,
-}
-
-/// Why the head of the window does not commit, by its class alone.
-#[inline(always)]
-fn cause_of(class: OpClass) -> Cause {
-    match class {
-        OpClass::IntMul
-        | OpClass::IntDiv
-        | OpClass::FpAdd
-        | OpClass::FpMul
-        | OpClass::FpFma
-        | OpClass::FpDiv
-        | OpClass::FpSqrt
-        | OpClass::FpCvt => Cause::LongLatency,
-        OpClass::Atomic | OpClass::Syscall | OpClass::FenceI | OpClass::Csr => Cause::Serialize,
-        _ => Cause::Execute,
-    }
 }
