@@ -71,8 +71,11 @@ pub mod kind {
     pub const TRANSFERS: u8 = 1 << 5;
 
     /// The kinds for which dispatch asks more than whether there is room in the window.
+    pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
+
+    /// The same on a machine that may have no queue for floating point.
     pub const fn limited(fp_queue: bool) -> u8 {
-        LOADS | STORES | SERIALIZES | if fp_queue { FLOAT } else { 0 }
+        if fp_queue { LIMITED } else { LIMITED & !FLOAT }
     }
 
     const TABLE: [u8; 256] = {

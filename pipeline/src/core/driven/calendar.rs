@@ -45,6 +45,8 @@ struct Use {
     pool: u8,
     /// One of the pool's classes keeps a unit for more than a cycle.
     is_held: bool,
+    /// Cycles of which a search has found all full: from, and to before.
+    searched: (u64, u64),
 }
 
 /// Something taken on a wrong path, that a squash may have to give back.
@@ -138,6 +140,7 @@ impl Calendar {
                 fp,
                 pool: timing.pool,
                 is_held,
+                searched: (0, 0),
             }
         });
         let cycles = (widths.window_cycles as usize).next_power_of_two();
@@ -176,29 +179,74 @@ impl Calendar {
     #[inline(always)]
     pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
         let u = &self.uses[class as usize];
-        let (full, one, refusal) = (u.full, u.one, u.refusal);
+        let (full, one) = (u.full, u.one);
         if self.is_far(from) {
             return self.take_seldom::<WRONG_PATH>(from, class, latency);
         }
         let mut cycle = from;
-        loop {
-            let lanes = self.at(cycle);
-            if *lanes & full == 0 {
-                *lanes += one;
-                break;
-            }
+        if *self.at(cycle) & full != 0 {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
                 return self.take_seldom::<WRONG_PATH>(from, class, latency);
+            }
+            cycle = self.search(from, class);
+        }
+        *self.at(cycle) += one;
+        if WRONG_PATH {
+            self.remember(cycle, one, 0, None);
+        }
+        cycle
+    }
+
+    /// The same for a load that waits for no store, together with a port of the data cache; false: all ports of
+    /// that cycle are taken.
+    #[inline(always)]
+    pub fn take_with_port<const WRONG_PATH: bool>(
+        &mut self,
+        from: u64,
+        class: OpClass,
+    ) -> (u64, bool) {
+        let Use { full, one, .. } = self.uses[class as usize];
+        if self.is_far(from) | (full == NEVER_FREE) {
+            let cycle = self.take_seldom::<WRONG_PATH>(from, class, 1);
+            return (cycle, self.take_port::<WRONG_PATH>(cycle));
+        }
+        let mut cycle = from;
+        if *self.at(cycle) & full != 0 {
+            cycle = self.search(from, class);
+        }
+        let lanes = self.at(cycle);
+        let has_port = *lanes & (lane(PORTS) * FULL) == 0;
+        let taken = one + if has_port { lane(PORTS) } else { 0 };
+        *lanes += taken;
+        if WRONG_PATH {
+            self.remember(cycle, taken, 0, None);
+        }
+        (cycle, has_port)
+    }
+
+    /// The first cycle behind `from`, which is full, in which there is room for a class that lanes say all
+    /// of. Notes in each cycle in which it finds its pool full that it was refused. What was searched before is
+    /// passed over: nothing becomes free but by a squash.
+    #[inline(never)]
+    fn search(&mut self, from: u64, class: OpClass) -> u64 {
+        let u = &self.uses[class as usize];
+        let (full, refusal) = (u.full, u.refusal);
+        let (since, until) = u.searched;
+        let is_known = (since..until).contains(&from);
+        let mut cycle = if is_known { until } else { from };
+        loop {
+            let lanes = self.at(cycle);
+            if *lanes & full == 0 {
+                break;
             }
             if *lanes & (FULL << (8 * ISSUE)) == 0 {
                 *lanes |= refusal;
             }
             cycle += 1;
         }
-        if WRONG_PATH {
-            self.remember(cycle, one, 0, None);
-        }
+        let since = if is_known { since } else { from };
+        self.uses[class as usize].searched = (since, cycle);
         cycle
     }
 
@@ -398,6 +446,7 @@ impl Calendar {
 
     /// Gives back what was taken behind a mark for `cycle` and later.
     pub fn squash(&mut self, mark: usize, cycle: u64) {
+        self.uses.iter_mut().for_each(|u| u.searched = (0, 0));
         while self.wrong_path.len() > mark {
             let Some(taken) = self.wrong_path.pop() else {
                 return;

@@ -92,8 +92,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     #[inline(always)]
     pub(super) fn account_lost_slots(&mut self, i: &Passing<'_>, done: Done, until: u64) {
         let p = &self.params;
-        let fill = p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit;
-        let known = i.dispatch + fill;
+        let known = i.dispatch + self.fill;
         let mut lost = Lost {
             from: self.commits.cycle,
             until,
@@ -101,7 +100,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             width: p.commit_width,
         };
         if lost.from < known {
-            self.account_approach(&mut lost, *i, known);
+            self.account_approach(&mut lost, (i.pc, i.decode, i.dispatch), known);
             if lost.from >= until {
                 return;
             }
@@ -114,24 +113,29 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// Those that are lost before it is known what the instruction itself waits for.
     #[inline(never)]
-    fn account_approach(&mut self, lost: &mut Lost, i: Passing<'_>, known: u64) {
+    fn account_approach(
+        &mut self,
+        lost: &mut Lost,
+        (pc, decode, dispatch): (u64, u64, u64),
+        known: u64,
+    ) {
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
         let position = self.position - 1;
         let mut gap = Cause::Frontend;
         if self.fetch.first == position {
             gap = self.fetch.first_gap;
             if lost.from <= self.fetch.first_gap_since && gap != Cause::Frontend {
-                self.give(lost, self.fetch.first_gap_since + 1, i.pc, Cause::Frontend);
+                self.give(lost, self.fetch.first_gap_since + 1, pc, Cause::Frontend);
             }
         }
-        let ripe = i.decode + self.params.decode_to_dispatch;
-        self.give(lost, ripe + 1, i.pc, gap);
+        let ripe = decode + self.params.decode_to_dispatch;
+        self.give(lost, ripe + 1, pc, gap);
         let (waited, full_until) = self.full;
         if waited == position {
-            self.give(lost, full_until.min(i.dispatch + 1), i.pc, Cause::StoreWait);
+            self.give(lost, full_until.min(dispatch + 1), pc, Cause::StoreWait);
         }
-        self.give(lost, i.dispatch + 1, i.pc, Cause::Serialize);
-        self.give(lost, known, i.pc, gap);
+        self.give(lost, dispatch + 1, pc, Cause::Serialize);
+        self.give(lost, known, pc, gap);
     }
 
     #[inline(always)]

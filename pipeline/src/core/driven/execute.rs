@@ -59,12 +59,26 @@ impl Bus for RightBus<'_> {
 }
 
 impl<P: PipelineProbe> DrivenCore<P> {
-    /// Executes an instruction that has been dispatched, and gives it its further cycles. What needs the
-    /// registers before it comes first.
+    /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
-    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>, kind: u8) -> bool {
+    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, i: &Passing<'_>) {
+        self.waiting += 1;
+        let ready = self.ready(i.inst, i.dispatch);
+        let latency = self.latency(i.inst.op);
+        let when = self.issue::<ASTRAY>(ready, i.inst.class, latency);
+        self.set_when(i.inst.rd, when);
+        if !ASTRAY {
+            let done = self.done(when, Cause::Execute);
+            self.commit(i, done, Seen::straight(i));
+        }
+    }
+
+    /// Executes any other instruction that has been dispatched, and gives it its further cycles.
+    #[inline(never)]
+    pub(super) fn execute<const ASTRAY: bool>(&mut self, passing: Passing<'_>, kind: u8) -> bool {
+        let i = &passing;
         let inst = i.inst;
-        if kind & self.params.limited_kinds & kind::FLOAT == 0 {
+        if kind & kind::FLOAT == 0 {
             self.waiting += 1;
         } else {
             self.fp_waiting += 1;
@@ -76,41 +90,88 @@ impl<P: PipelineProbe> DrivenCore<P> {
         };
         let is_memory = kind & (kind::LOADS | kind::STORES) != 0;
         if is_memory {
-            before.addr = inst.data_address(self.process.hart.r[usize::from(inst.rs1)]);
-            before.value = self.process.hart.r[usize::from(inst.rd)];
+            before = self.before_access(i);
         }
-        let outcome = self.evaluate::<ASTRAY>(inst, i.pc);
-        if is_memory {
-            return match (outcome, inst.class) {
-                (Outcome::Next, OpClass::Load) => self.finish_load::<ASTRAY>(&i, before),
-                (Outcome::Next, OpClass::Store) => {
-                    self.finish_store::<ASTRAY>(&i, before);
-                    true
-                }
-                (Outcome::Next, _) => self.finish_atomic::<ASTRAY>(i, before),
-                (outcome, _) => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
-            };
+        match self.evaluate::<ASTRAY>(inst, i.pc) {
+            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(*i, before),
+            Outcome::Next => {}
+            outcome => return self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
         }
-        let (next_pc, taken) = match outcome {
-            Outcome::Next => (i.next, false),
-            Outcome::Taken(target) => (target, true),
-            outcome => return self.faults::<ASTRAY>(i, before, cause_of(outcome)),
-        };
-        let latency = self.latencies[inst.op as usize];
-        let when = self.issue::<ASTRAY>(before.ready, inst.class, latency);
+        let when = self.issue::<ASTRAY>(before.ready, inst.class, self.latency(inst.op));
         self.set_when(inst.rd, when);
-        let done = self.done(when, Cause::Execute);
-        if kind & kind::TRANSFERS != 0 {
-            return self.finish_transfer::<ASTRAY>(&i, done, next_pc, taken);
-        }
         if !ASTRAY {
-            self.commit(&i, done, Seen::straight(&i));
+            let done = self.done(when, Cause::Execute);
+            self.commit(i, done, Seen::straight(i));
         }
         true
     }
 
+    /// What a memory instruction is just before it executes.
     #[inline(always)]
-    fn done(&self, when: When, level: Cause) -> Done {
+    fn before_access(&self, i: &Passing<'_>) -> Before {
+        let registers = &self.process.hart.r;
+        Before {
+            ready: self.ready(i.inst, i.dispatch),
+            addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
+            value: registers[usize::from(i.inst.rd)],
+        }
+    }
+
+    /// The same for a load.
+    #[inline(never)]
+    pub(super) fn execute_load<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let i = &passing;
+        self.waiting += 1;
+        let before = self.before_access(i);
+        match self.evaluate::<ASTRAY>(i.inst, i.pc) {
+            Outcome::Next => self.finish_load::<ASTRAY>(i, before),
+            outcome => self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+        }
+    }
+
+    /// The same for a store.
+    #[inline(never)]
+    pub(super) fn execute_store<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let i = &passing;
+        self.waiting += 1;
+        let before = Before {
+            ready: 0,
+            value: 0,
+            ..self.before_access(i)
+        };
+        match self.evaluate::<ASTRAY>(i.inst, i.pc) {
+            Outcome::Next => {
+                self.finish_store::<ASTRAY>(i, before);
+                true
+            }
+            outcome => self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+        }
+    }
+
+    /// The same for a control transfer.
+    #[inline(never)]
+    pub(super) fn execute_transfer<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let i = &passing;
+        let inst = i.inst;
+        self.waiting += 1;
+        let before = Before {
+            ready: self.ready(inst, i.dispatch),
+            addr: 0,
+            value: 0,
+        };
+        let (next_pc, taken) = match self.evaluate::<ASTRAY>(inst, i.pc) {
+            Outcome::Next => (i.next, false),
+            Outcome::Taken(target) => (target, true),
+            outcome => return self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+        };
+        let when = self.issue::<ASTRAY>(before.ready, inst.class, self.latency(inst.op));
+        self.set_when(inst.rd, when);
+        let done = self.done(when, Cause::Execute);
+        self.finish_transfer::<ASTRAY>(i, done, next_pc, taken)
+    }
+
+    #[inline(always)]
+    pub(super) fn done(&self, when: When, level: Cause) -> Done {
         Done {
             issue: when.issue,
             complete: when.result + self.params.issue_to_execute,
@@ -163,7 +224,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     }
 
     /// What the instruction does; `stored` says how many bytes it wrote.
-    #[inline(always)]
+    #[inline(never)]
     fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
         let Process { hart, mem, .. } = &mut self.process;
         if ASTRAY {
@@ -187,7 +248,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let inst = i.inst;
         let store = self.dependence(i.pc, i.dispatch);
         self.loads += 1;
-        let size = u64::from(inst.op.access_bytes());
+        let size = u64::from(self.operations[inst.op as usize].access_bytes);
         let loaded = self.load::<ASTRAY>(inst, before.ready, (before.addr, size), store);
         if let Some((found, store_pc)) = loaded.violation
             && (!ASTRAY || found < self.limit)
@@ -239,7 +300,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let inst = i.inst;
         let ready = i.dispatch + self.params.dispatch_to_issue;
         let ready = ready.max(self.results[usize::from(inst.rs1)]);
-        let latency = self.latencies[inst.op as usize];
+        let latency = self.latency(inst.op);
         let when = self.issue::<ASTRAY>(ready, class, latency);
         let data = self.results[usize::from(inst.rs2)].max(i.dispatch + 1);
         self.stores.push(Store {
@@ -293,7 +354,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
         let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
         let size = u64::from(inst.op.access_bytes());
-        let address = self.latencies[inst.op as usize];
+        let address = self.latency(inst.op);
         let (cycle, data, level) = loop {
             let cycle = self.calendar.take::<false>(ready, inst.class, 1);
             match self.read::<false>(cycle, before.addr, size) {
@@ -336,9 +397,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
         before: Before,
         cause: TrapCause,
     ) -> bool {
-        let kind = kind::of(i.inst.class);
+        let kind = self.kinds[i.inst.class as usize];
         self.stored = 0;
-        if kind & self.params.limited_kinds & kind::FLOAT != 0 {
+        if kind & kind::FLOAT != 0 {
             // It leaves as what it issues as.
             self.fp_waiting -= 1;
             self.waiting += 1;
@@ -351,7 +412,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.follows_store(i.pc);
             self.send_store::<ASTRAY>(&i, before.addr, FAULTS_AS).0
         } else {
-            let latency = self.latencies[i.inst.op as usize];
+            let latency = self.latency(i.inst.op);
             self.issue::<ASTRAY>(before.ready, FAULTS_AS, latency)
         };
         self.set_when(i.inst.rd, when);
@@ -426,7 +487,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 return;
             }
         }
-        let latency = self.latencies[i.inst.op as usize];
+        let latency = self.latency(i.inst.op);
         let when = self.issue::<false>(before.ready, i.inst.class, latency);
         self.set_when(i.inst.rd, when);
         let done = self.done(when, Cause::Execute);

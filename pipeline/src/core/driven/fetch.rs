@@ -25,6 +25,11 @@ pub struct Fetch {
     pub left: usize,
     pub block_end: u64,
     pub taken: u32,
+    /// All instructions of the group are decoded and dispatched in these cycles, unless something keeps out
+    /// one of them that does not keep out all.
+    pub is_even: bool,
+    pub decode: u64,
+    pub dispatch: u64,
     pub stall_until: u64,
     line: u64,
     /// Why the next group comes late, and since when that is known.
@@ -58,6 +63,9 @@ impl Fetch {
             left: 0,
             block_end: 0,
             taken: 0,
+            is_even: false,
+            decode: 0,
+            dispatch: 0,
             stall_until: 0,
             line: NO_LINE,
             gap: Cause::Frontend,
@@ -126,7 +134,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
     #[inline(never)]
-    pub(super) fn begin_group<const ASTRAY: bool>(&mut self, room: u64) -> bool {
+    pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
+        let s = &self.stamps;
+        let room = s.decode(s.at(self.position, self.params.fetch_buffer as u64));
         let f = &mut self.fetch;
         let cycle = (f.cycle + 1).max(f.stall_until).max(room);
         let line = f.pc >> self.params.line_shift;
@@ -149,6 +159,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         f.left = self.params.fetch_width;
         f.block_end = (f.pc & !(block - 1)) + block;
         f.taken = 0;
+        self.plan_group::<ASTRAY>();
         true
     }
 
@@ -198,7 +209,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     }
 
     /// Predicts a control transfer and turns fetch. Returns where it goes.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn predict(&mut self, pc: u64, inst: &Inst, fallthrough: u64) -> u64 {
         let Some(kind) = branch_kind(inst.class) else {
             return fallthrough;

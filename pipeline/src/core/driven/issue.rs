@@ -2,7 +2,6 @@
 
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
-use super::stages::LONG_AGO;
 use super::{DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass};
 
@@ -16,7 +15,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// What issues up to this cycle has left its station.
     #[inline(always)]
-    fn pass<const ASTRAY: bool>(&mut self, cycle: u64) {
+    pub(super) fn pass<const ASTRAY: bool>(&mut self, cycle: u64) {
         // A squash gives back what was taken from its cycle on.
         let cycle = if ASTRAY {
             cycle.min(self.limit - 1)
@@ -48,7 +47,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         limited: u8,
         position: u64,
     ) -> u64 {
-        if self.is_full(limited) || cycle - self.calendar.passed() > LONG_AGO {
+        if self.is_full(limited) {
             self.pass::<ASTRAY>(cycle);
             if self.is_full(limited) {
                 cycle = self.wait_for_station::<ASTRAY>(cycle, limited);
@@ -159,7 +158,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     pub(super) fn stays<const ASTRAY: bool>(&mut self, class: OpClass) {
         if ASTRAY {
             let episode = &mut self.episodes[self.depth - 1];
-            if kind::of(class) & self.params.limited_kinds & kind::FLOAT != 0 {
+            if self.kinds[class as usize] & kind::FLOAT != 0 {
                 episode.fp_stay += 1;
             } else {
                 episode.stay += 1;

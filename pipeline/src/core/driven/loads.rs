@@ -18,6 +18,18 @@ pub struct Loaded {
     pub violation: Option<(u64, u64)>,
 }
 
+impl Loaded {
+    /// A load that a squash comes before.
+    const NEVER: Loaded = Loaded {
+        when: When {
+            result: NEVER,
+            issue: NEVER,
+        },
+        level: Cause::Execute,
+        violation: None,
+    };
+}
+
 /// Where a load gets its value from.
 enum Source {
     Cache,
@@ -37,7 +49,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.memdep.wait_of_load(dispatch, pc)
     }
 
-    /// Issues a load of these bytes, with all stores before `before` older than it.
+    /// Issues a load of these bytes, with all stores in the queue older than it. Most wait for no store, read
+    /// from the cache, and get what they read.
     #[inline(always)]
     pub(super) fn load<const ASTRAY: bool>(
         &mut self,
@@ -46,37 +59,75 @@ impl<P: PipelineProbe> DrivenCore<P> {
         (addr, size): (u64, u64),
         store: u64,
     ) -> Loaded {
-        let before = self.stores.tail;
-        let address = self.latencies[inst.op as usize];
-        let mut loaded = Loaded {
-            when: When {
-                result: NEVER,
-                issue: NEVER,
-            },
-            level: Cause::Execute,
-            violation: None,
-        };
         self.parked.clear();
-        let mut ready = ready;
+        let waits = self.waits_for_stores(store);
+        if waits || self.stores.may_overlap(addr, size) || (ASTRAY && ready >= self.limit) {
+            return self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store);
+        }
+        let (cycle, has_port) = self.calendar.take_with_port::<ASTRAY>(ready, OpClass::Load);
+        if ASTRAY && cycle >= self.limit {
+            self.stays::<ASTRAY>(OpClass::Load);
+            return Loaded::NEVER;
+        }
+        match self.read_with::<ASTRAY>(has_port, cycle, addr, size) {
+            Ok((result, level)) => self.loaded(inst, cycle, result + self.latency(inst.op), level),
+            Err(again) => {
+                self.calendar.in_vain::<ASTRAY>(cycle);
+                self.load_carefully::<ASTRAY>(inst, again, (addr, size), store)
+            }
+        }
+    }
+
+    /// Whether the dependence policy could make the next load wait for a store.
+    #[inline(always)]
+    fn waits_for_stores(&self, store: u64) -> bool {
+        let (oldest, tail) = (self.stores.oldest(), self.stores.tail);
+        match &self.memdep {
+            MemoryDependence::StoreSets(_) => (oldest..tail).contains(&store),
+            MemoryDependence::Aggressive => false,
+            _ => oldest < tail,
+        }
+    }
+
+    #[inline(always)]
+    fn loaded(&self, inst: &Inst, cycle: u64, result: u64, level: Cause) -> Loaded {
+        Loaded {
+            when: When {
+                result: result + self.fp_load_extra(inst.rd),
+                issue: cycle,
+            },
+            level,
+            violation: None,
+        }
+    }
+
+    /// The same for any load, try by try.
+    #[inline(never)]
+    fn load_carefully<const ASTRAY: bool>(
+        &mut self,
+        inst: &Inst,
+        mut ready: u64,
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        let before = self.stores.tail;
+        let address = self.latency(inst.op);
+        let mut loaded = Loaded::NEVER;
         loop {
             if ASTRAY && ready >= self.limit {
                 self.stays::<ASTRAY>(OpClass::Load);
                 return loaded;
             }
-            let cycle = if before == self.stores.oldest() {
-                self.calendar.take::<ASTRAY>(ready, OpClass::Load, 1)
-            } else {
-                let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
-                let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-                match calendar.take_load::<ASTRAY>(ready, OpClass::Load, waits) {
-                    Ok(cycle) => cycle,
-                    Err((cycle, known)) => {
-                        if !ASTRAY || cycle < self.limit {
-                            self.park::<ASTRAY>(cycle, known);
-                        }
-                        ready = known + 1;
-                        continue;
+            let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
+            let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
+            let cycle = match calendar.take_load::<ASTRAY>(ready, OpClass::Load, waits) {
+                Ok(cycle) => cycle,
+                Err((cycle, known)) => {
+                    if !ASTRAY || cycle < self.limit {
+                        self.park::<ASTRAY>(cycle, known);
                     }
+                    ready = known + 1;
+                    continue;
                 }
             };
             if ASTRAY && cycle >= self.limit {
@@ -112,11 +163,10 @@ impl<P: PipelineProbe> DrivenCore<P> {
                     continue;
                 }
             };
-            loaded.when = When {
-                result: result + self.fp_load_extra(inst.rd),
-                issue: cycle,
+            return Loaded {
+                violation: loaded.violation,
+                ..self.loaded(inst, cycle, result, loaded.level)
             };
-            return loaded;
         }
     }
 
@@ -139,6 +189,18 @@ impl<P: PipelineProbe> DrivenCore<P> {
         size: u64,
     ) -> Result<(u64, Cause), u64> {
         let has_port = self.calendar.take_port::<ASTRAY>(cycle);
+        self.read_with::<ASTRAY>(has_port, cycle, addr, size)
+    }
+
+    /// The same with a port that has been taken, if there was one.
+    #[inline(always)]
+    fn read_with<const ASTRAY: bool>(
+        &mut self,
+        has_port: bool,
+        cycle: u64,
+        addr: u64,
+        size: u64,
+    ) -> Result<(u64, Cause), u64> {
         if !has_port {
             self.memory.count_busy_port();
             return Err(cycle + 1);

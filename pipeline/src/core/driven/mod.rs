@@ -32,7 +32,7 @@ mod wrong_path;
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_sim_core::inst::{ALL_CLASSES, Inst, Op, OpClass, reg};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -40,6 +40,7 @@ use hps_sim_core::process::Process;
 use super::cpi::{Cause, CpiStack};
 use super::memdep::MemoryDependence;
 use super::ring::Ring;
+use super::uop::kind;
 use super::{CoreStats, Params, PipelineProbe};
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
@@ -163,6 +164,15 @@ fn in_order(from: u64, last: u64, width_ago: u64) -> u64 {
     from.max(last).max(width_ago + 1)
 }
 
+/// What is known of an operation.
+#[derive(Clone, Copy)]
+struct Operation {
+    /// From issue to result.
+    latency_cycles: u32,
+    /// Zero: it does not touch memory.
+    access_bytes: u8,
+}
+
 /// When an instruction issues and has its result.
 #[derive(Clone, Copy, Debug, Default)]
 struct When {
@@ -199,8 +209,14 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     memdep: MemoryDependence,
     /// Not here while the core runs.
     code: Option<CodeCache>,
-    /// Cycles from issue to result, by operation.
-    latencies: Box<[u64]>,
+    operations: [Operation; Op::ALL.len()],
+    /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
+    /// queue for it.
+    kinds: [u8; OpClass::COUNT],
+    /// No stage is narrower, and no queue smaller, than a fetch group.
+    groups_fit: bool,
+    /// Cycles from dispatch to commit of what waits for nothing.
+    fill: u64,
     calendar: Calendar,
     fetch: Fetch,
     /// What commits have yet to teach the predictors.
@@ -299,10 +315,27 @@ impl<P: PipelineProbe> DrivenCore<P> {
             branches: BranchUnit::new(&config.branch),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
             code: Some(code),
-            latencies: Op::ALL
-                .iter()
-                .map(|op| u64::from(table.latency_cycles(*op)))
-                .collect(),
+            operations: std::array::from_fn(|op| Operation {
+                latency_cycles: table.latency_cycles(Op::ALL[op]),
+                access_bytes: Op::ALL[op].access_bytes(),
+            }),
+            kinds: ALL_CLASSES.map(|class| match kind::of(class) {
+                kind if params.fp_queue > 0 => kind,
+                kind => kind & !kind::FLOAT,
+            }),
+            fill: params.dispatch_to_issue
+                + params.issue_to_execute
+                + 1
+                + params.complete_to_commit,
+            groups_fit: [
+                params.fetch_buffer,
+                params.decode_width,
+                params.decode_buffer,
+                params.dispatch_width,
+                params.rob_entries as usize,
+            ]
+            .into_iter()
+            .all(|places| places >= params.fetch_width),
             calendar,
             fetch: Fetch::at(process.hart.pc),
             lessons: Ring::new(2 * in_flight, Lesson::default()),
@@ -403,6 +436,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
         while self.depth > 0 {
             self.step::<true>(code);
         }
+    }
+
+    /// From issue to result.
+    #[inline(always)]
+    fn latency(&self, op: Op) -> u64 {
+        u64::from(self.operations[op as usize].latency_cycles)
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.

@@ -1,7 +1,10 @@
 //! An instruction through fetch, decode and dispatch.
 
+use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::code::{CodeCache, SLOTS};
 use hps_sim_core::editor::NoEditor;
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::Inst;
 
 use super::super::uop::kind;
@@ -13,65 +16,102 @@ pub(super) const LONG_AGO: u64 = 512;
 /// Where nothing can be executed.
 const NOTHING: Inst = Inst::illegal(0);
 
+/// What computes does not ask for memory.
+struct NoBus;
+
+impl Bus for NoBus {
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        Err(MemFault {
+            addr,
+            unmapped: true,
+        })
+    }
+
+    fn store<const N: usize>(&mut self, addr: u64, _: u64) -> Result<(), MemFault> {
+        self.load::<N>(addr).map(|_| ())
+    }
+}
+
+/// Executes what only computes. False: it traps, and nothing has changed.
+#[inline(never)]
+fn compute(hart: &mut Hart, inst: &Inst, pc: u64) -> bool {
+    exec::execute(hart, &mut NoBus, inst, pc) == Outcome::Next
+}
+
 impl<P: PipelineProbe> DrivenCore<P> {
     /// The next instruction of the predicted path, through all stages; or the end of a wrong path. False:
     /// a wrong path begins or ends behind it, or the run does.
     #[inline(always)]
     pub(super) fn step<const ASTRAY: bool>(&mut self, code: &mut CodeCache) -> bool {
-        let position = self.position;
-        let p = &self.params;
-        let s = &self.stamps;
-        let room = s.decode(s.at(position, p.fetch_buffer as u64));
         let f = &self.fetch;
-        if ((f.left == 0) | (f.pc >= f.block_end) | (room > f.cycle))
-            && !self.begin_group::<ASTRAY>(room)
+        if ((f.left == 0) | (f.pc >= f.block_end) || !f.is_even && self.has_no_room(self.position))
+            && !self.begin_group::<ASTRAY>()
         {
             self.squash();
             return false;
         }
+        if self.fetch.place_of(self.fetch.pc) >= SLOTS {
+            self.read_page(code, self.fetch.pc);
+        }
+        let position = self.position;
         let pc = self.fetch.pc;
-        if self.fetch.place_of(pc) >= SLOTS {
-            self.read_page(code, pc);
-        }
         let mut inst = self.decoded_at(code, pc);
-        let mut kind = kind::of(inst.class);
-        if kind & (kind::TURNS_FETCH | kind::TRANSFERS) == kind::TURNS_FETCH {
-            inst = self.decode_at(code, pc);
-            kind = kind::of(inst.class);
-        }
+        let mut kind = self.kinds[inst.class as usize];
         self.fetch.left -= 1;
-        let fetch = self.fetch.cycle;
-        let next = pc.wrapping_add(u64::from(inst.len));
-        let mut predicted_next = next;
         if ASTRAY {
             self.stats.fetch_instructions += 1;
         }
-        if kind & kind::TRANSFERS != 0 {
-            predicted_next = self.predict(pc, inst, next);
-        } else {
-            self.fetch.pc = next;
-            if inst.len == 0 {
+        let mut next = pc.wrapping_add(u64::from(inst.len));
+        let mut predicted_next = next;
+        self.fetch.pc = next;
+        if kind & kind::TURNS_FETCH != 0 {
+            if kind & kind::TRANSFERS == 0 {
+                inst = self.decode_at(code, pc);
+                kind = self.kinds[inst.class as usize];
+                next = pc.wrapping_add(u64::from(inst.len));
+                predicted_next = next;
+                self.fetch.pc = next;
+            }
+            if kind & kind::TRANSFERS != 0 {
+                predicted_next = self.predict(pc, inst, next);
+            } else if inst.len == 0 {
                 predicted_next = self.fetch_nothing();
             }
         }
-        let p = &self.params;
-        let s = &mut self.stamps;
-        let (here, last) = (s.at(position, 0), s.at(position, 1));
-        let room = s.dispatch(s.at(position, p.decode_buffer as u64));
-        let width_ago = s.decode(s.at(position, p.decode_width as u64));
-        let ripe = (fetch + p.fetch_to_decode).max(room);
-        let decode = in_order(ripe, s.decode(last), width_ago);
-        s.set_decode(here, decode);
         self.position = position + 1;
-        if ASTRAY {
-            if decode >= self.limit {
-                s.set_dispatch(here, decode);
-                return true;
+        let here = self.stamps.at(position, 0);
+        let (decode, mut dispatch);
+        if self.fetch.is_even {
+            (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+            if ASTRAY {
+                self.stats.decode_instructions += 1;
             }
-            self.stats.decode_instructions += 1;
+            self.stamps.set_decode(here, decode);
+            self.stamps.set_dispatch(here, dispatch);
+        } else {
+            decode = self.decode_cycle(position);
+            self.stamps.set_decode(here, decode);
+            if ASTRAY {
+                if decode >= self.limit {
+                    self.stamps.set_dispatch(here, decode);
+                    return true;
+                }
+                self.stats.decode_instructions += 1;
+            }
+            dispatch = self.window_cycle::<ASTRAY>(position, decode);
+            self.stamps.set_dispatch(here, dispatch);
         }
-        let dispatch = self.dispatch_cycle::<ASTRAY>(position, decode, kind);
-        self.stamps.set_dispatch(here, dispatch);
+        if (self.waiting >= self.params.reservation_stations) | (kind & kind::LIMITED != 0) {
+            let cycle = self.wait_for_room::<ASTRAY>(dispatch, kind & kind::LIMITED, position);
+            if cycle > dispatch {
+                dispatch = cycle;
+                self.stamps.set_dispatch(here, dispatch);
+                self.fetch.is_even = false;
+            }
+        }
+        if self.stores.next_drain <= dispatch && !(ASTRAY && dispatch >= self.limit) {
+            self.drain_until(dispatch);
+        }
         if ASTRAY {
             if dispatch >= self.limit {
                 return true;
@@ -79,18 +119,18 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.stats.dispatch_instructions += 1;
         }
         self.dispatched = dispatch;
-        if kind & kind::SERIALIZES != 0 {
-            let inst = *inst;
+        if kind == 0 && compute(&mut self.process.hart, inst, pc) {
+            // Its own, which stays in registers.
             let passing = Passing {
-                inst: &inst,
+                inst,
                 pc,
                 next,
-                predicted_next,
+                predicted_next: next,
                 decode,
                 dispatch,
             };
-            self.execute_alone(code, passing);
-            return false;
+            self.finish_computed::<ASTRAY>(&passing);
+            return true;
         }
         let passing = Passing {
             inst,
@@ -100,6 +140,24 @@ impl<P: PipelineProbe> DrivenCore<P> {
             decode,
             dispatch,
         };
+        if kind == kind::LOADS {
+            return self.execute_load::<ASTRAY>(passing);
+        }
+        if kind & kind::TRANSFERS != 0 {
+            return self.execute_transfer::<ASTRAY>(passing);
+        }
+        if kind == kind::STORES {
+            return self.execute_store::<ASTRAY>(passing);
+        }
+        if kind & kind::SERIALIZES != 0 {
+            let inst = *inst;
+            let passing = Passing {
+                inst: &inst,
+                ..passing
+            };
+            self.execute_alone(code, passing);
+            return false;
+        }
         self.execute::<ASTRAY>(passing, kind)
     }
 
@@ -123,33 +181,87 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// The cycle in which an instruction is dispatched, not before the next squash if that comes first.
-    /// Up to then the cache has taken its stores.
+    /// Whether the queue behind fetch has no room for an instruction in the cycle of its group.
     #[inline(always)]
-    fn dispatch_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64, kind: u8) -> u64 {
-        let p = &self.params;
+    fn has_no_room(&self, position: u64) -> bool {
         let s = &self.stamps;
+        s.decode(s.at(position, self.params.fetch_buffer as u64)) > self.fetch.cycle
+    }
+
+    /// The cycle in which an instruction of the group that is being fetched is decoded.
+    #[inline(always)]
+    fn decode_cycle(&self, position: u64) -> u64 {
+        let (p, s) = (&self.params, &self.stamps);
+        let room = s.dispatch(s.at(position, p.decode_buffer as u64));
+        let ripe = (self.fetch.cycle + p.fetch_to_decode).max(room);
+        let width_ago = s.decode(s.at(position, p.decode_width as u64));
+        in_order(ripe, s.decode(s.at(position, 1)), width_ago)
+    }
+
+    /// The first cycle in which dispatch has come to an instruction.
+    #[inline(always)]
+    fn dispatch_cycle(&self, position: u64, decode: u64) -> u64 {
+        let (p, s) = (&self.params, &self.stamps);
         let width_ago = s.dispatch(s.at(position, p.dispatch_width as u64));
         let last = s.dispatch(s.at(position, 1));
-        let mut cycle = in_order(decode + p.decode_to_dispatch, last, width_ago);
-        let window = if ASTRAY && position >= self.first_astray.saturating_add(p.rob_entries) {
+        in_order(decode + p.decode_to_dispatch, last, width_ago)
+    }
+
+    /// The cycle in which there is a place in the window, too, not before the next squash if that comes
+    /// first.
+    #[inline(never)]
+    fn window_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
+        let mut cycle = self.dispatch_cycle(position, decode);
+        let rob = self.params.rob_entries;
+        let window = if ASTRAY && position >= self.first_astray.saturating_add(rob) {
             self.limit
         } else {
-            s.commit(s.at(position, p.rob_entries))
+            self.stamps.commit(self.stamps.at(position, rob))
         };
         if window > cycle {
             self.stats.rename_rob_full_cycles += self.until_limit::<ASTRAY>(cycle, window);
             cycle = window;
         }
-        let limited = kind & p.limited_kinds;
         // What waits is counted up to the last time that it mattered.
-        let is_long_ago = cycle - self.calendar.passed() > LONG_AGO;
-        if (self.waiting >= p.reservation_stations) | (limited != 0) | is_long_ago {
-            cycle = self.wait_for_room::<ASTRAY>(cycle, limited, position);
-        }
-        if self.stores.next_drain <= cycle && !(ASTRAY && cycle >= self.limit) {
-            self.drain_until(cycle);
+        if cycle - self.calendar.passed() > LONG_AGO {
+            self.pass::<ASTRAY>(cycle);
         }
         cycle
+    }
+
+    /// Finds out whether all instructions of the group that begins are decoded in one cycle and
+    /// dispatched in one: those of the first if nothing keeps out the last that it may have. Then nobody
+    /// asks again for each of them, which is half of the work of these stages.
+    #[inline(always)]
+    pub(super) fn plan_group<const ASTRAY: bool>(&mut self) {
+        let (first, cycle) = (self.position, self.fetch.cycle);
+        let (p, s) = (&self.params, &self.stamps);
+        let last = first + p.fetch_width as u64 - 1;
+        let before = s.at(first, 1);
+        let mut decode = cycle + p.fetch_to_decode;
+        let mut dispatch = decode + p.decode_to_dispatch;
+        // Most groups come into stages that the group before them has left.
+        let is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
+        if !is_alone {
+            decode = self.decode_cycle(first);
+            dispatch = self.dispatch_cycle(first, decode);
+        }
+        let mut is_even = self.groups_fit
+            && s.decode(s.at(last, p.fetch_buffer as u64)) <= cycle
+            && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
+            && s.commit(s.at(last, p.rob_entries)) <= dispatch
+            && dispatch - self.calendar.passed() <= LONG_AGO;
+        if !is_alone {
+            is_even = is_even
+                && s.decode(s.at(last, p.decode_width as u64)) < decode
+                && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
+        }
+        if ASTRAY {
+            is_even &= (dispatch < self.limit) & (last - self.first_astray < p.rob_entries);
+        }
+        let f = &mut self.fetch;
+        f.is_even = is_even;
+        f.decode = decode;
+        f.dispatch = dispatch;
     }
 }

@@ -54,8 +54,8 @@ pub struct Stores {
     drained: u64,
     /// The oldest that it has not taken by the cycle of the last dispatch, so that a load may find it.
     settled: u64,
-    /// The highest that the youngest has ever been.
-    highest: u64,
+    /// The oldest that a load may find, see [`Self::oldest`].
+    oldest: u64,
     /// When the cache takes the oldest that it has not taken, if that has committed.
     pub next_drain: u64,
     /// When it took, or may take at the earliest, the youngest that has committed.
@@ -73,7 +73,7 @@ impl Stores {
             committed: 0,
             drained: 0,
             settled: 0,
-            highest: 0,
+            oldest: 0,
             next_drain: u64::MAX,
             last_drain: 0,
             filter: Box::new([0; FILTER]),
@@ -96,7 +96,9 @@ impl Stores {
         let position = self.tail;
         *self.ring.at_mut(position as usize) = store;
         self.tail += 1;
-        self.highest = self.highest.max(self.tail);
+        // Places that a squashed store has had do not hold what they held before.
+        let held = self.tail.saturating_sub(self.ring.places() as u64);
+        self.oldest = self.oldest.max(held);
         if store.size > 0 {
             let last = store.addr.wrapping_add(u64::from(store.size) - 1);
             self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
@@ -108,9 +110,7 @@ impl Stores {
     /// them ahead of time, so they are looked at by their cycles.
     #[inline(always)]
     pub fn oldest(&self) -> u64 {
-        // Places that a squashed store has had do not hold what they held before.
-        let held = self.highest.saturating_sub(self.ring.places() as u64);
-        self.settled.max(held)
+        self.oldest
     }
 
     /// False: no store in flight touches these bytes. A squashed store hides older ones, but says as
@@ -202,6 +202,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         while s.settled < s.drained && s.get(s.settled).drain <= cycle {
             s.settled += 1;
         }
+        s.oldest = s.oldest.max(s.settled);
     }
 
     fn take_until(&mut self, cycle: u64) {
@@ -283,6 +284,7 @@ mod tests {
                 0 if stores.drained < stores.tail => {
                     stores.drained += 1;
                     stores.settled += 1;
+                    stores.oldest = stores.oldest.max(stores.settled);
                 }
                 1 => stores.tail -= random.below(1 + (stores.tail - stores.drained).min(4)),
                 _ if stores.is_full() => {}
