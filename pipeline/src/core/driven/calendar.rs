@@ -530,8 +530,9 @@ mod tests {
         (calendar, table, widths)
     }
 
-    /// What has issued: cycle, class, cycles for which it keeps its unit, and whether on a wrong path.
-    type Issued = Vec<(u64, OpClass, u64, bool)>;
+    /// What has issued: cycle, class, cycles for which it keeps its unit, whether on a wrong path, and
+    /// whether it has taken a port.
+    type Issued = Vec<(u64, OpClass, u64, bool, bool)>;
 
     /// Whether an instruction may issue in a cycle beside others, by counting.
     fn fits(
@@ -622,9 +623,17 @@ mod tests {
             expected += 1;
         }
         let latency = u64::from(timing.latency_cycles);
-        let cycle = calendar.take::<WRONG_PATH>(from, class, latency);
+        let wants_port = class == OpClass::Load && random.below(2) == 0;
+        let (cycle, has_port) = if wants_port {
+            calendar.take_with_port::<WRONG_PATH>(from, class)
+        } else {
+            let cycle = calendar.take::<WRONG_PATH>(from, class, latency);
+            (cycle, false)
+        };
         assert_eq!(cycle, expected, "{class:?} from {from}");
-        issued.push((cycle, class, kept, WRONG_PATH));
+        let ports = issued.iter().filter(|i| i.0 == cycle && i.4).count();
+        assert_eq!(has_port, wants_port && ports < widths.ports as usize);
+        issued.push((cycle, class, kept, WRONG_PATH, has_port));
     }
 
     #[test]
