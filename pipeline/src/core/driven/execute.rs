@@ -224,7 +224,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     }
 
     /// What the instruction does; `stored` says how many bytes it wrote.
-    #[inline(never)]
+    #[inline(always)]
     fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
         let Process { hart, mem, .. } = &mut self.process;
         if ASTRAY {
