@@ -106,6 +106,11 @@ impl Lower {
         }
     }
 
+    /// Accesses will not come in order of time.
+    pub fn expect_disorder(&mut self, l2: &CacheConfig) {
+        self.mshrs = Mshrs::out_of_order(l2.mshrs);
+    }
+
     /// What ended before this cycle matters to no access any more.
     #[inline]
     fn past(&self, now: u64) -> u64 {

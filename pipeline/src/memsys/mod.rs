@@ -330,6 +330,15 @@ impl MemorySystem {
         }
     }
 
+    /// The same for accesses that do not come in order of time.
+    pub(crate) fn out_of_order(config: &MemoryConfig) -> Self {
+        let mut memory = MemorySystem::new(config);
+        memory.l1i.mshrs = Mshrs::out_of_order(config.l1i.mshrs);
+        memory.l1d.mshrs = Mshrs::out_of_order(config.l1d.mshrs);
+        memory.lower.expect_disorder(&config.l2);
+        memory
+    }
+
     /// Fetches instructions of the line at `addr`.
     #[inline]
     pub fn fetch(&mut self, now: u64, addr: u64) -> AccessResult {

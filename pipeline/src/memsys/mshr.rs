@@ -5,8 +5,9 @@
 
 use super::Level;
 
-/// Places for each register: what is taken for later does not keep an earlier access out.
-const PLACES: usize = 4;
+/// Places for each register where accesses come out of order: what is taken for later does not keep an
+/// earlier access out.
+const PLACES_OUT_OF_ORDER: usize = 4;
 
 /// A line on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +55,17 @@ impl Mshrs {
             level: Level::L1,
         };
         Mshrs {
-            slots: vec![empty; count as usize * PLACES].into_boxed_slice(),
+            slots: vec![empty; count as usize].into_boxed_slice(),
             count: count as usize,
             quiet_from: 0,
         }
+    }
+
+    /// Empty registers for accesses that do not come in order of time.
+    pub fn out_of_order(count: u32) -> Self {
+        let mut mshrs = Mshrs::new(count);
+        mshrs.slots = mshrs.slots.repeat(PLACES_OUT_OF_ORDER).into_boxed_slice();
+        mshrs
     }
 
     /// Whether no line is on its way.

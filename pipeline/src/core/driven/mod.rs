@@ -311,7 +311,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             probe,
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
-            memory: MemorySystem::new(&config.memory),
+            memory: MemorySystem::out_of_order(&config.memory),
             branches: BranchUnit::new(&config.branch),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
             code: Some(code),
