@@ -41,6 +41,8 @@ impl InFlight {
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
     slots: Box<[InFlight]>,
+    /// The lines of the slots once more, close together: they are searched at each access that may miss.
+    lines: Box<[u64]>,
     count: usize,
     /// No line is on its way from this cycle on.
     quiet_from: u64,
@@ -56,6 +58,7 @@ impl Mshrs {
         };
         Mshrs {
             slots: vec![empty; count as usize].into_boxed_slice(),
+            lines: vec![empty.line; count as usize].into_boxed_slice(),
             count: count as usize,
             quiet_from: 0,
         }
@@ -65,6 +68,7 @@ impl Mshrs {
     pub fn out_of_order(count: u32) -> Self {
         let mut mshrs = Mshrs::new(count);
         mshrs.slots = mshrs.slots.repeat(PLACES_OUT_OF_ORDER).into_boxed_slice();
+        mshrs.lines = mshrs.lines.repeat(PLACES_OUT_OF_ORDER).into_boxed_slice();
         mshrs
     }
 
@@ -84,33 +88,41 @@ impl Mshrs {
     }
 
     fn find_busy(&self, now: u64, line: u64) -> Option<InFlight> {
-        let slot = self.slots.iter().find(|s| s.end > now && s.line == line);
-        slot.copied()
-    }
-
-    fn busy(&self, now: u64) -> impl Iterator<Item = &InFlight> {
-        let taken = move |slot: &&InFlight| slot.start <= now && slot.end > now;
-        self.slots.iter().filter(taken)
+        let slots = self.lines.iter().zip(&self.slots);
+        let mut same = slots.filter(|(of_slot, _)| **of_slot == line);
+        same.find(|(_, slot)| slot.end > now).map(|found| *found.1)
     }
 
     /// A free register, or the cycle in which one becomes free.
     pub fn free(&self, now: u64) -> Result<usize, u64> {
-        if self.busy(now).count() >= self.count {
-            return Err(self.next_end(now));
-        }
+        let (mut busy, mut next_end) = (0, u64::MAX);
         // The one that has been free for longest.
-        let ends = self.slots.iter().map(|slot| slot.end).enumerate();
-        Ok(ends.min_by_key(|slot| slot.1).map_or(0, |slot| slot.0))
+        let (mut least_end, mut free) = (u64::MAX, 0);
+        for (at, slot) in self.slots.iter().enumerate() {
+            if slot.start <= now && slot.end > now {
+                busy += 1;
+                next_end = next_end.min(slot.end);
+            }
+            if slot.end < least_end {
+                (least_end, free) = (slot.end, at);
+            }
+        }
+        if busy >= self.count {
+            return Err(next_end);
+        }
+        Ok(free)
     }
 
     /// The cycle, after `now`, in which the next line is there.
     pub fn next_end(&self, now: u64) -> u64 {
-        let ends = self.busy(now).map(|slot| slot.end);
-        ends.min().unwrap_or(now + 1)
+        let busy = self.slots.iter();
+        let busy = busy.filter(|slot| slot.start <= now && slot.end > now);
+        busy.map(|slot| slot.end).min().unwrap_or(now + 1)
     }
 
     /// Takes a free register.
     pub fn take(&mut self, slot: usize, line: InFlight) {
+        self.lines[slot] = line.line;
         self.slots[slot] = line;
         self.quiet_from = self.quiet_from.max(line.end);
     }
