@@ -14,6 +14,7 @@
 mod arena;
 mod descent;
 mod grammar;
+mod memory;
 mod numbers;
 mod replace;
 mod table;
@@ -75,6 +76,10 @@ const MOST_GROWTH: usize = 3;
 
 /// The size of a digram table that stays in the processor's cache by itself.
 const NEAR_BYTES: usize = 1 << 18;
+
+/// The size from which on the table of numbers, whose slots can be read independently of each other,
+/// is worth a look ahead.
+const FAR_BYTES: usize = 1 << 22;
 
 /// The grammar of the sequence pushed so far.
 ///
@@ -179,9 +184,17 @@ impl Sequitur {
             let room = most_symbols.saturating_sub(self.symbols()) / MOST_GROWTH;
             let (chunk, later) = rest.split_at(room.clamp(1, LOOK_AHEAD).min(rest.len()));
             self.assert_room(chunk.len());
+            memory::reserve(&mut self.nodes, MOST_GROWTH * chunk.len());
             // Numbers first: finding one does not have to wait for another.
             for (number, &terminal) in numbers.iter_mut().zip(chunk) {
                 *number = self.numbers.of(terminal);
+            }
+            // Each terminal once, while there is something else to do before its number is looked up.
+            if self.numbers.memory_bytes() >= FAR_BYTES {
+                let ahead = &rest[LOOK_AHEAD.min(rest.len())..];
+                for &terminal in &ahead[..chunk.len().min(ahead.len())] {
+                    self.numbers.bring_near(terminal);
+                }
             }
             let numbers = &numbers[..chunk.len()];
             // What repeats a rule is followed without the digrams' table.
@@ -212,11 +225,10 @@ impl Sequitur {
                 .digrams
                 .peek(table::hash(replace::key(pair[0], pair[1])));
         }
-        let mut touched = 0;
         for &place in &places[..numbers.len() - 1] {
-            touched ^= self.nodes.get(place as usize).map_or(0, |node| node.next);
+            // An address beyond the arena would be looked for in the page table, in vain.
+            memory::prefetch(&self.nodes, (place as usize).min(self.nodes.len()));
         }
-        std::hint::black_box(touched);
     }
 
     /// Ends a subsequence: no digram, and so no rule, ever spans a terminator. At the start and
