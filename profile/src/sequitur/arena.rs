@@ -1,4 +1,8 @@
-//! Symbols and rules in arrays, linked by 32-bit indices.
+//! Symbols in one array, linked by 32-bit indices.
+//!
+//! A rule is known by its guard, the node that closes the ring of its body, and has nothing besides:
+//! from a use of the rule, one access leads to all that is asked of it. In a large grammar nearly
+//! every access has to wait for memory.
 
 use super::code::{self, Code};
 use super::{NO_NODE, Sequitur};
@@ -6,21 +10,15 @@ use super::{NO_NODE, Sequitur};
 /// One symbol of a rule's body, or the guard of a rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Node {
+    /// In a guard, the first terminal of the rule's expansion with the mark of a guard. An expansion
+    /// stays the same as long as there is the rule, whatever becomes of its body; only the start
+    /// rule's, which nothing uses, is not kept.
     pub symbol: Code,
     pub previous: u32,
     pub next: u32,
-    /// The serial number of the last pending match that this node was part of; 0 for none.
+    /// The serial number of the last pending match that this node was part of; 0 for none. In a
+    /// guard, the rule's uses in all bodies.
     pub mark: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Rule {
-    /// The node that closes the ring of the body; [`NO_NODE`] on the free list.
-    pub guard: u32,
-    /// Occurrences in all bodies; on the free list, the next free rule.
-    pub uses: u32,
-    /// Terminals in the expansion. Saturates. Not kept for the start rule.
-    pub length: u32,
 }
 
 impl Sequitur {
@@ -105,41 +103,30 @@ impl Sequitur {
         self.live_nodes -= 1;
     }
 
-    /// A rule without a body or a use.
-    pub(super) fn new_rule(&mut self) -> u32 {
+    /// The guard of a new rule without a body or a use, whose expansion begins as `symbol` does.
+    pub(super) fn new_rule(&mut self, symbol: Code) -> u32 {
         self.live_rules += 1;
-        let rule = if self.free_rule == NO_NODE {
-            self.rules.push(Rule {
-                guard: NO_NODE,
-                uses: 0,
-                length: 0,
-            });
-            self.rules.len() as u32 - 1
-        } else {
-            let rule = self.free_rule;
-            self.free_rule = self.rules[rule as usize].uses;
-            rule
-        };
-        let guard = self.new_node(code::GUARD | rule);
-        self.rules[rule as usize] = Rule {
-            guard,
-            uses: 0,
-            length: 0,
-        };
-        rule
+        let first = code::rule(symbol).map_or(code::GUARD | symbol, |guard| self.symbol(guard));
+        self.new_node(first)
     }
 
-    /// Frees a rule and its guard; the body lives elsewhere.
-    pub(super) fn free_rule(&mut self, rule: u32) {
-        let guard = self.rules[rule as usize].guard;
+    /// Frees a rule's guard; the body lives elsewhere.
+    pub(super) fn free_rule(&mut self, guard: u32) {
         self.free(guard);
-        self.rules[rule as usize] = Rule {
-            guard: NO_NODE,
-            uses: self.free_rule,
-            length: 0,
-        };
-        self.free_rule = rule;
         self.live_rules -= 1;
+    }
+
+    /// The uses of the rule with this guard.
+    #[inline(always)]
+    pub(super) fn uses(&self, guard: u32) -> u32 {
+        debug_assert!(self.is_guard(guard));
+        self.node(guard).mark
+    }
+
+    #[inline(always)]
+    pub(super) fn uses_mut(&mut self, guard: u32) -> &mut u32 {
+        debug_assert!(self.is_guard(guard));
+        &mut self.node_mut(guard).mark
     }
 
     /// Adds a symbol at the end of the start rule and returns the node before it.
@@ -158,23 +145,17 @@ impl Sequitur {
         self.previous(Self::START_GUARD)
     }
 
-    /// Terminals that a symbol of a body stands for.
-    #[inline(always)]
-    pub(super) fn length(&self, symbol: Code) -> u32 {
-        code::rule(symbol).map_or(1, |rule| self.rules[rule as usize].length)
-    }
-
     #[inline(always)]
     pub(super) fn count_use(&mut self, symbol: Code) {
-        if let Some(rule) = code::rule(symbol) {
-            self.rules[rule as usize].uses += 1;
+        if let Some(guard) = code::rule(symbol) {
+            *self.uses_mut(guard) += 1;
         }
     }
 
     #[inline(always)]
     pub(super) fn drop_use(&mut self, symbol: Code) {
-        if let Some(rule) = code::rule(symbol) {
-            self.rules[rule as usize].uses -= 1;
+        if let Some(guard) = code::rule(symbol) {
+            *self.uses_mut(guard) -= 1;
         }
     }
 }

@@ -66,30 +66,40 @@ impl Sequitur {
     /// Enters `expected`, a rule, if `terminal` is the first one of its expansion.
     #[inline(always)]
     fn descend(&mut self, mut expected: Code, terminal: Code) -> bool {
+        let begins = |symbol| symbol == code::GUARD | terminal;
+        if !code::rule(expected).is_some_and(|guard| begins(self.symbol(guard))) {
+            return false;
+        }
         let depth = self.descent.len();
-        while let Some(rule) = code::rule(expected) {
-            let guard = self.rules[rule as usize].guard;
-            let first = self.next(guard);
-            expected = self.symbol(first);
-            if self.is_in_match(first) {
-                break;
+        // What is true of a rule is true of the one that its body begins with.
+        while let Some(guard) = code::rule(expected) {
+            let Node { symbol, next, .. } = *self.node(guard);
+            debug_assert!(begins(symbol));
+            let Node {
+                symbol: first,
+                mark,
+                ..
+            } = *self.node(next);
+            if self.is_marked(mark) {
+                self.descent.truncate(depth);
+                return false;
             }
-            if expected == terminal {
-                self.descent.push(Level {
+            expected = first;
+            self.descent.push(if expected == terminal {
+                Level {
                     guard,
-                    at: first,
+                    at: next,
                     complete: 1,
-                });
-                return true;
-            }
-            self.descent.push(Level {
-                guard,
-                at: guard,
-                complete: 0,
+                }
+            } else {
+                Level {
+                    guard,
+                    at: guard,
+                    complete: 0,
+                }
             });
         }
-        self.descent.truncate(depth);
-        false
+        true
     }
 
     /// The last level's next symbol, at `next`, is complete, and perhaps levels with it.
@@ -120,7 +130,7 @@ impl Sequitur {
                 return None;
             }
             self.descent.pop();
-            symbol = code::RULE | (self.symbol(guard) & !code::GUARD);
+            symbol = code::RULE | guard;
             if let Some(level) = self.descent.last() {
                 next = self.next(level.at);
             }

@@ -35,16 +35,16 @@ impl Sequitur {
     }
 
     fn settled_grammar(&self) -> Grammar {
-        let mut numbers = vec![NO_NODE; self.rules.len()];
+        // By the guard of a rule.
+        let mut numbers = vec![NO_NODE; self.nodes.len()];
         let mut order = Vec::with_capacity(self.live_rules);
         let mut offsets = Vec::with_capacity(self.live_rules + 1);
         let mut symbols = Vec::with_capacity(self.live_nodes - self.live_rules);
-        numbers[START as usize] = 0;
-        order.push(START);
+        numbers[Self::START_GUARD as usize] = START;
+        order.push(Self::START_GUARD);
         let mut number = 0;
-        while let Some(&rule) = order.get(number) {
+        while let Some(&guard) = order.get(number) {
             offsets.push(symbols.len() as u32);
-            let guard = self.rules[rule as usize].guard;
             let mut node = self.next(guard);
             while node != guard {
                 let symbol = self.symbol(node);

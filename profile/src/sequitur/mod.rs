@@ -14,6 +14,7 @@
 mod arena;
 mod descent;
 mod grammar;
+mod memory;
 mod numbers;
 mod replace;
 mod table;
@@ -23,7 +24,7 @@ mod tests;
 
 pub use grammar::{Grammar, GrammarSymbol};
 
-use arena::{Node, Rule};
+use arena::Node;
 use code::Code;
 use descent::Level;
 use numbers::Numbers;
@@ -35,9 +36,10 @@ mod code {
     /// A terminal's number, or one of the marks below.
     pub type Code = u32;
 
-    /// Set in a use of a rule; the lower bits are the rule's number.
+    /// Set in a use of a rule; the lower bits are the rule's guard.
     pub const RULE: Code = 1 << 31;
-    /// Set in the guard that closes the ring of a rule's body; the lower bits are the rule.
+    /// Set in the guard that closes the ring of a rule's body; the lower bits are the first terminal
+    /// of its expansion.
     pub const GUARD: Code = 1 << 30;
     /// A terminator.
     pub const TERMINATOR: Code = GUARD - 1;
@@ -48,7 +50,7 @@ mod code {
     /// First number that is not a terminal's.
     pub const TERMINALS: Code = GUARD - 3;
 
-    /// The rule that a symbol uses, if it is one.
+    /// The guard of the rule that a symbol uses, if it does.
     #[inline]
     pub fn rule(symbol: Code) -> Option<u32> {
         (symbol & RULE != 0).then_some(symbol & !RULE)
@@ -75,20 +77,22 @@ const MOST_GROWTH: usize = 3;
 /// The size of a digram table that stays in the processor's cache by itself.
 const NEAR_BYTES: usize = 1 << 18;
 
+/// The size from which on the table of numbers, whose slots can be read independently of each other,
+/// is worth a look ahead.
+const FAR_BYTES: usize = 1 << 22;
+
 /// The grammar of the sequence pushed so far.
 ///
-/// Memory: 16 bytes for each live symbol and each rule's guard, 12 for each rule, 16 to 32 in a hash
-/// table for each distinct digram (at most one for each symbol), and 40 to 72 for each distinct
-/// terminal. That is 32 to 120 bytes for each live symbol, the upper end for a sequence in which
-/// every terminal is new; vectors that have just grown add up to as much as they hold.
-/// [`Self::memory_bytes`] tells what is really held.
+/// Memory: 16 bytes for each live symbol and each rule's guard, 16 to 32 in a hash table for each
+/// distinct digram (at most one for each symbol), and 40 to 72 for each distinct terminal. That is 32
+/// to 120 bytes for each live symbol, the upper end for a sequence in which every terminal is new;
+/// vectors that have just grown add up to as much as they hold. [`Self::memory_bytes`] tells what is
+/// really held.
 #[derive(Debug, Clone)]
 pub struct Sequitur {
     nodes: Vec<Node>,
     free_node: u32,
     live_nodes: usize,
-    rules: Vec<Rule>,
-    free_rule: u32,
     live_rules: usize,
     /// Nodes by the digram that begins there.
     digrams: Table,
@@ -126,8 +130,6 @@ impl Sequitur {
             nodes: Vec::new(),
             free_node: NO_NODE,
             live_nodes: 0,
-            rules: Vec::new(),
-            free_rule: NO_NODE,
             live_rules: 0,
             digrams: Table::new(),
             pending: Vec::new(),
@@ -138,7 +140,7 @@ impl Sequitur {
             serial: 0,
             lookups: 0,
         };
-        sequitur.new_rule();
+        sequitur.new_rule(0);
         sequitur
     }
 
@@ -147,8 +149,6 @@ impl Sequitur {
         self.nodes.clear();
         self.free_node = NO_NODE;
         self.live_nodes = 0;
-        self.rules.clear();
-        self.free_rule = NO_NODE;
         self.live_rules = 0;
         self.digrams.clear();
         self.pending.clear();
@@ -158,7 +158,7 @@ impl Sequitur {
         self.descent.clear();
         self.serial = 0;
         self.lookups = 0;
-        self.new_rule();
+        self.new_rule(0);
     }
 
     /// Appends a terminal.
@@ -184,9 +184,17 @@ impl Sequitur {
             let room = most_symbols.saturating_sub(self.symbols()) / MOST_GROWTH;
             let (chunk, later) = rest.split_at(room.clamp(1, LOOK_AHEAD).min(rest.len()));
             self.assert_room(chunk.len());
+            memory::reserve(&mut self.nodes, MOST_GROWTH * chunk.len());
             // Numbers first: finding one does not have to wait for another.
             for (number, &terminal) in numbers.iter_mut().zip(chunk) {
                 *number = self.numbers.of(terminal);
+            }
+            // Each terminal once, while there is something else to do before its number is looked up.
+            if self.numbers.memory_bytes() >= FAR_BYTES {
+                let ahead = &rest[LOOK_AHEAD.min(rest.len())..];
+                for &terminal in &ahead[..chunk.len().min(ahead.len())] {
+                    self.numbers.bring_near(terminal);
+                }
             }
             let numbers = &numbers[..chunk.len()];
             // What repeats a rule is followed without the digrams' table.
@@ -217,11 +225,10 @@ impl Sequitur {
                 .digrams
                 .peek(table::hash(replace::key(pair[0], pair[1])));
         }
-        let mut touched = 0;
         for &place in &places[..numbers.len() - 1] {
-            touched ^= self.nodes.get(place as usize).map_or(0, |node| node.next);
+            // An address beyond the arena would be looked for in the page table, in vain.
+            memory::prefetch(&self.nodes, (place as usize).min(self.nodes.len()));
         }
-        std::hint::black_box(touched);
     }
 
     /// Ends a subsequence: no digram, and so no rule, ever spans a terminator. At the start and
@@ -253,7 +260,6 @@ impl Sequitur {
     /// Bytes allocated now, by the capacities of all tables.
     pub fn memory_bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
-            + self.rules.capacity() * size_of::<Rule>()
             + self.digrams.memory_bytes()
             + self.numbers.memory_bytes()
     }

@@ -1,6 +1,7 @@
 //! Terminals by number and numbers by terminal.
 
 use super::code::Code;
+use super::memory;
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
@@ -53,6 +54,12 @@ impl Numbers {
         &self.terminals
     }
 
+    /// Starts to bring what [`Self::of`] will need into the processor's cache.
+    #[inline(always)]
+    pub fn bring_near(&self, terminal: u64) {
+        memory::prefetch(&self.slots, self.home(terminal));
+    }
+
     /// The number of a terminal, a new one if it has none.
     #[inline(always)]
     pub fn of(&mut self, terminal: u64) -> Code {
@@ -86,7 +93,7 @@ impl Numbers {
 
     /// A table of `count` slots, a power of two, with all terminals.
     fn allocate(&mut self, count: usize) {
-        self.slots = vec![EMPTY_SLOT; count].into_boxed_slice();
+        self.slots = memory::filled(count, EMPTY_SLOT);
         self.shift = u64::BITS - count.trailing_zeros();
         for (number, &terminal) in self.terminals.iter().enumerate() {
             let mut at = self.home(terminal);

@@ -80,27 +80,26 @@ impl Sequitur {
         }
     }
 
-    /// The rule whose whole body is the digram at `node`.
+    /// The guard of the rule whose whole body is the digram at `node`.
     #[inline]
     pub(super) fn rule_of_digram(&self, node: u32) -> Option<u32> {
         let before = self.previous(node);
         let after = self.next(self.next(node));
-        (before == after && self.is_guard(before)).then(|| self.symbol(before) & !code::GUARD)
+        (before == after && self.is_guard(before)).then_some(before)
     }
 
     /// Replaces two equal digrams by a rule, and restores rule utility.
     fn replace_both(&mut self, known: u32, node: u32, key: u64) {
-        let rule = if let Some(rule) = self.rule_of_digram(known) {
-            self.substitute(node, rule);
-            rule
-        } else if let Some(rule) = self.rule_of_digram(node) {
-            self.substitute(known, rule);
+        let guard = if let Some(guard) = self.rule_of_digram(known) {
+            self.substitute(node, guard);
+            guard
+        } else if let Some(guard) = self.rule_of_digram(node) {
+            self.substitute(known, guard);
             self.register(node, key);
-            rule
+            guard
         } else {
-            let rule = self.new_rule();
-            let guard = self.rules[rule as usize].guard;
             let (left_symbol, right_symbol) = ((key >> 32) as Code, key as Code);
+            let guard = self.new_rule(left_symbol);
             let left = self.new_node(left_symbol);
             let right = self.new_node(right_symbol);
             self.link(guard, left);
@@ -108,17 +107,13 @@ impl Sequitur {
             self.link(right, guard);
             self.count_use(left_symbol);
             self.count_use(right_symbol);
-            self.rules[rule as usize].length = self
-                .length(left_symbol)
-                .saturating_add(self.length(right_symbol));
-            self.substitute(known, rule);
-            self.substitute(node, rule);
+            self.substitute(known, guard);
+            self.substitute(node, guard);
             self.register(left, key);
-            rule
+            guard
         };
         // Only the two symbols of the digram have lost uses, and what use may be left of either
         // is at an end of this rule's body.
-        let guard = self.rules[rule as usize].guard;
         self.expand_if_underused(self.next(guard));
         self.expand_if_underused(self.previous(guard));
     }
@@ -133,8 +128,8 @@ impl Sequitur {
         }
     }
 
-    /// Puts one use of `rule` in the place of the digram at `node`.
-    fn substitute(&mut self, node: u32, rule: u32) {
+    /// Puts one use of the rule with this guard in the place of the digram at `node`.
+    fn substitute(&mut self, node: u32, guard: u32) {
         let before = self.previous(node);
         let second = self.next(node);
         let after = self.next(second);
@@ -143,8 +138,8 @@ impl Sequitur {
         self.forget(second);
         self.drop_use(self.symbol(node));
         self.drop_use(self.symbol(second));
-        self.node_mut(node).symbol = code::RULE | rule;
-        self.rules[rule as usize].uses += 1;
+        self.node_mut(node).symbol = code::RULE | guard;
+        *self.uses_mut(guard) += 1;
         self.link(node, after);
         self.free(second);
         // The left digram is checked first, as in the published algorithm.
@@ -154,13 +149,12 @@ impl Sequitur {
 
     /// Puts the body of the rule that `node` uses in the place of `node`, if that is its only use.
     fn expand_if_underused(&mut self, node: u32) {
-        let Some(rule) = code::rule(self.symbol(node)) else {
+        let Some(guard) = code::rule(self.symbol(node)) else {
             return;
         };
-        if self.rules[rule as usize].uses != 1 {
+        if self.uses(guard) != 1 {
             return;
         }
-        let guard = self.rules[rule as usize].guard;
         let (before, after) = (self.previous(node), self.next(node));
         let (first, last) = (self.next(guard), self.previous(guard));
         self.forget(before);
@@ -168,7 +162,7 @@ impl Sequitur {
         self.link(before, first);
         self.link(last, after);
         self.free(node);
-        self.free_rule(rule);
+        self.free_rule(guard);
         self.pending.push(last);
         self.pending.push(before);
     }

@@ -1,5 +1,7 @@
 //! The hash table under [`super::Sequitur`].
 
+use super::memory;
+
 /// One entry: a hash of the key, and the value, from which the key can be read.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(8))]
@@ -46,7 +48,7 @@ impl Table {
 
     fn with_slots(count: usize) -> Self {
         Self {
-            slots: vec![EMPTY_SLOT; count].into_boxed_slice(),
+            slots: memory::filled(count, EMPTY_SLOT),
             len: 0,
             shift: u32::BITS - count.trailing_zeros(),
         }

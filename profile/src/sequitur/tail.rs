@@ -84,7 +84,7 @@ impl Sequitur {
                 None
             };
             match rule {
-                Some(rule) => symbol = code::RULE | rule,
+                Some(guard) => symbol = code::RULE | guard,
                 None => break,
             }
         }
@@ -120,8 +120,8 @@ impl Sequitur {
         self.matches[self.matches.len() - 1].last
     }
 
-    /// Compares `symbol` with what follows the run of the last match, whose node is the last one. A
-    /// rule if the run is now its body; the node is gone then.
+    /// Compares `symbol` with what follows the run of the last match, whose node is the last one. The
+    /// guard of a rule if the run is now its body; the node is gone then.
     #[inline]
     fn extend_match(&mut self, symbol: Code) -> Option<u32> {
         let at = self.matches.len() - 1;
@@ -142,9 +142,8 @@ impl Sequitur {
             // Only a guard stands on both sides.
             self.matches.pop();
             self.remove_last(found.node);
-            let rule = self.symbol(after) & !code::GUARD;
-            self.rules[rule as usize].uses += 1;
-            return Some(rule);
+            *self.uses_mut(after) += 1;
+            return Some(after);
         }
         self.node_mut(next).mark = found.serial;
         self.matches[at].last = next;
@@ -152,7 +151,7 @@ impl Sequitur {
     }
 
     /// Appends `symbol` behind the last node, or puts a rule or a pending match in the place of both.
-    /// The rule, if it is one; the last node is gone then.
+    /// The guard of the rule, if it is one; the last node is gone then.
     #[inline]
     fn combine(&mut self, last: u32, left: Code, symbol: Code) -> Option<u32> {
         self.lookups += 1;
@@ -170,7 +169,7 @@ impl Sequitur {
             self.append(symbol);
             return None;
         }
-        if let Some(rule) = self.rule_of_digram(known) {
+        if let Some(guard) = self.rule_of_digram(known) {
             if self.would_be_underused(left, symbol) {
                 return self.by_the_book(symbol);
             }
@@ -178,8 +177,8 @@ impl Sequitur {
             self.remove_last(last);
             self.drop_use(left);
             self.drop_use(symbol);
-            self.rules[rule as usize].uses += 1;
-            return Some(rule);
+            *self.uses_mut(guard) += 1;
+            return Some(guard);
         }
         let known_right = self.next(known);
         if self.is_in_match(known)
@@ -276,9 +275,10 @@ impl Sequitur {
         None
     }
 
-    /// Whether a node is part of a pending match's run.
+    /// Whether a node, which is not a guard, is part of a pending match's run.
     #[inline]
     pub(super) fn is_in_match(&self, node: u32) -> bool {
+        debug_assert!(!self.is_guard(node));
         self.is_marked(self.node(node).mark)
     }
 
@@ -296,9 +296,8 @@ impl Sequitur {
     #[inline]
     fn would_be_underused(&self, left: Code, right: Code) -> bool {
         let both = u32::from(left == right);
-        let after = |symbol: Code| {
-            code::rule(symbol).is_some_and(|rule| self.rules[rule as usize].uses - both <= 2)
-        };
+        let after =
+            |symbol: Code| code::rule(symbol).is_some_and(|guard| self.uses(guard) - both <= 2);
         after(left) || after(right)
     }
 
@@ -335,7 +334,8 @@ impl Sequitur {
             return;
         };
         let beside = [self.previous(found.first), self.next(found.last)];
-        if beside.into_iter().any(|node| self.is_in_match(node)) {
+        let mut symbols = beside.into_iter().filter(|&node| !self.is_guard(node));
+        if symbols.any(|node| self.is_in_match(node)) {
             self.matches.push(found);
             self.settle();
             return;
@@ -352,25 +352,17 @@ impl Sequitur {
         let Match {
             node, first, last, ..
         } = found;
-        let rule = self.new_rule();
-        let guard = self.rules[rule as usize].guard;
+        let guard = self.new_rule(self.symbol(first));
         let (before, after) = (self.previous(first), self.next(last));
         self.forget(before);
         self.forget(last);
-        let place = self.new_node(code::RULE | rule);
+        let place = self.new_node(code::RULE | guard);
         self.link(before, place);
         self.link(place, after);
         self.link(guard, first);
         self.link(last, guard);
-        let mut length = 0u32;
-        let mut at = first;
-        while at != guard {
-            length = length.saturating_add(self.length(self.symbol(at)));
-            at = self.next(at);
-        }
-        self.node_mut(node).symbol = code::RULE | rule;
-        let made = &mut self.rules[rule as usize];
-        (made.uses, made.length) = (2, length);
+        self.node_mut(node).symbol = code::RULE | guard;
+        *self.uses_mut(guard) = 2;
         // A rule's first digrams are new: these only enter them into the table.
         for left in [before, place, self.previous(node), node] {
             self.check(left);
