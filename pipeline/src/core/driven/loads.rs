@@ -157,6 +157,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
                     data.max(cycle + address) + self.params.store_forward
                 }
                 Source::Wait(until) => {
+                    debug_assert!(until > cycle);
                     self.calendar.in_vain::<ASTRAY>(cycle);
                     self.park::<ASTRAY>(cycle, until);
                     ready = until + 1;
@@ -239,7 +240,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         (addr, size): (u64, u64),
         loaded: &mut Loaded,
     ) -> Source {
-        let Some(store) = self.stores.youngest_overlapping(cycle, before, addr, size) else {
+        let found = self.stores.youngest_overlapping(cycle, before, addr, size);
+        let Some((store, drain)) = found else {
             return Source::Cache;
         };
         if store.known > cycle {
@@ -253,7 +255,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             return Source::Wait(store.data_issue);
         }
         if !store.covers(addr, size) {
-            return Source::Wait(store.drain);
+            return Source::Wait(drain);
         }
         Source::Forward(store.data)
     }

@@ -134,31 +134,32 @@ impl Stores {
         }
     }
 
-    /// The stores before position `before` that are in the queue in this cycle, the youngest first.
-    fn queued(&self, cycle: u64, before: u64) -> impl Iterator<Item = &Store> {
-        let queued = move |position: &u64| self.drain_of(*position) > cycle;
-        let positions = (self.oldest()..before).rev().take_while(queued);
-        positions.map(|position| self.get(position))
+    /// The stores before position `before` that are in the queue in this cycle, the youngest first, each
+    /// with the first cycle, a later one, in which the cache may take it.
+    fn queued(&self, cycle: u64, before: u64) -> impl Iterator<Item = (&Store, u64)> {
+        let positions = (self.oldest()..before).rev();
+        let stores = positions.map(|position| (self.get(position), self.drain_of(position)));
+        stores.take_while(move |(_, drain)| *drain > cycle)
     }
 
     /// The youngest store before position `before` that writes any of these bytes and is in the queue
-    /// in this cycle.
+    /// in this cycle, and the first cycle, a later one, in which the cache may take it.
     pub fn youngest_overlapping(
         &self,
         cycle: u64,
         before: u64,
         addr: u64,
         size: u64,
-    ) -> Option<&Store> {
+    ) -> Option<(&Store, u64)> {
         let mut stores = self.queued(cycle, before);
-        stores.find(|store| store.size != 0 && store.overlaps(addr, size))
+        stores.find(|(store, _)| store.size != 0 && store.overlaps(addr, size))
     }
 
     /// When the address of the youngest store before `before` that is not known in this cycle will be.
     pub fn youngest_unknown(&self, cycle: u64, before: u64) -> Option<u64> {
         let mut stores = self.queued(cycle, before);
-        let unknown = stores.find(|store| store.known > cycle);
-        unknown.map(|store| store.known)
+        let unknown = stores.find(|(store, _)| store.known > cycle);
+        unknown.map(|(store, _)| store.known)
     }
 
     /// If a store is in the queue in this cycle, its address still unknown: when it will be known.
@@ -278,7 +279,7 @@ mod tests {
                 (addr..addr + size).any(|byte| bytes.contains(&byte))
             });
             let found = stores.youngest_overlapping(0, stores.tail, addr, size);
-            assert_eq!(found.map(|store| store.pc), brute);
+            assert_eq!(found.map(|(store, _)| store.pc), brute);
             assert!(stores.may_overlap(addr, size) || brute.is_none());
             match random.below(4) {
                 0 if stores.drained < stores.tail => {
@@ -316,8 +317,11 @@ mod tests {
         stores.next_drain = 30;
         let found = |cycle| {
             let store = stores.youngest_overlapping(cycle, 2, 64, 8);
-            store.map(|store| store.pc)
+            store.map(|(store, drain)| (store.pc, drain))
         };
-        assert_eq!((found(29), found(30), found(31)), (Some(1), Some(1), None));
+        // Also when its own turn, in cycle 11, is over: who waits for it waits for a later cycle.
+        let last = Some((1, 31));
+        assert_eq!((found(9), found(20), found(30)), (last, last, last));
+        assert_eq!(found(31), None);
     }
 }
