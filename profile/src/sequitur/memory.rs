@@ -61,7 +61,7 @@ fn with_capacity<T: Copy>(capacity: usize) -> Vec<T> {
 /// Asks for large pages; without effect where there are none.
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
-    /// A multiple of what the pages of any host are aligned to, and the usual large page.
+    /// The usual large page, and a multiple of usual page sizes.
     const PAGE: usize = 2 << 20;
     let bytes = memory.as_mut_ptr_range();
     let start = bytes.start.addr().next_multiple_of(PAGE);

@@ -189,7 +189,7 @@ impl Sequitur {
             for (number, &terminal) in numbers.iter_mut().zip(chunk) {
                 *number = self.numbers.of(terminal);
             }
-            // Each terminal once, while there is something else to do before its number is looked up.
+            // Each terminal at most once, while there is something else to do before its number is looked up.
             if self.numbers.memory_bytes() >= FAR_BYTES {
                 let ahead = &rest[LOOK_AHEAD.min(rest.len())..];
                 for &terminal in &ahead[..chunk.len().min(ahead.len())] {

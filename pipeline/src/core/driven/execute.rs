@@ -117,7 +117,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// The same for a load.
+    /// Executes a load, and gives it its further cycles.
     #[inline(never)]
     pub(super) fn execute_load<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let i = &passing;

@@ -89,6 +89,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
+    /// A load that has issued in `cycle`.
     #[inline(always)]
     fn loaded(&self, inst: &Inst, cycle: u64, result: u64, level: Cause) -> Loaded {
         Loaded {
@@ -101,7 +102,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// The same for any load, try by try.
+    /// As [`Self::load`], for any load, try by try.
     #[inline(never)]
     fn load_carefully<const ASTRAY: bool>(
         &mut self,

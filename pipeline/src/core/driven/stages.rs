@@ -120,7 +120,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
         self.dispatched = dispatch;
         if kind == 0 && compute(&mut self.process.hart, inst, pc) {
-            // Its own, which stays in registers.
+            // One of its own: this one need not be in memory for a call.
             let passing = Passing {
                 inst,
                 pc,
