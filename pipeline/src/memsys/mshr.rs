@@ -29,6 +29,12 @@ impl InFlight {
         now.saturating_sub(1)
     }
 
+    /// Whether it takes a register in this cycle.
+    #[inline]
+    pub fn is_busy(&self, now: u64) -> bool {
+        self.start <= now && self.end > now
+    }
+
     /// Cycle in which the whole line is there for an access at `now`. One that lies before the access
     /// that asked for the line would have asked itself, and had it so much earlier.
     #[inline]
@@ -99,7 +105,7 @@ impl Mshrs {
         // The one that has been free for longest.
         let (mut least_end, mut free) = (u64::MAX, 0);
         for (at, slot) in self.slots.iter().enumerate() {
-            if slot.start <= now && slot.end > now {
+            if slot.is_busy(now) {
                 busy += 1;
                 next_end = next_end.min(slot.end);
             }
@@ -115,8 +121,7 @@ impl Mshrs {
 
     /// The cycle, after `now`, in which the next line is there.
     pub fn next_end(&self, now: u64) -> u64 {
-        let busy = self.slots.iter();
-        let busy = busy.filter(|slot| slot.start <= now && slot.end > now);
+        let busy = self.slots.iter().filter(|slot| slot.is_busy(now));
         busy.map(|slot| slot.end).min().unwrap_or(now + 1)
     }
 

@@ -8,7 +8,7 @@
 //! in register [`reg::IEEE_CONTROL`], without its status bits: those of an EV6 are FPCR's. Layouts and
 //! mappings are those of Linux's `arch/alpha/include/uapi/asm/fpu.h`.
 
-use crate::bus::{Bus, MemFault};
+use crate::bus::NoMemory;
 use crate::exec::{Outcome, execute};
 use crate::fp::flag::{DZ, NV, NX, OF, UF};
 use crate::hart::Hart;
@@ -195,22 +195,6 @@ pub fn complete_trapped(hart: &mut Hart, inst: &Inst, exceptions: u8) -> i32 {
     }
     hart.fcsr |= flags_of(exceptions);
     signal_code(0)
-}
-
-/// Floating-point operations access none.
-pub(crate) struct NoMemory;
-
-impl Bus for NoMemory {
-    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
-        Err(MemFault {
-            addr,
-            unmapped: true,
-        })
-    }
-
-    fn store<const N: usize>(&mut self, addr: u64, _: u64) -> Result<(), MemFault> {
-        self.load::<N>(addr).map(|_| ())
-    }
 }
 
 /// The `si_code` of `SIGFPE` for exceptions in the order of the exception summary: that of the gravest,

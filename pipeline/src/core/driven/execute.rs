@@ -134,10 +134,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
     pub(super) fn execute_store<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let i = &passing;
         self.waiting += 1;
+        // It issues by its address alone, see `send_store`, and has no value to lose.
+        let base = self.process.hart.r[usize::from(i.inst.rs1)];
         let before = Before {
             ready: 0,
+            addr: i.inst.data_address(base),
             value: 0,
-            ..self.before_access(i)
         };
         match self.evaluate::<ASTRAY>(i.inst, i.pc) {
             Outcome::Next => {
@@ -353,7 +355,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             return true;
         }
         let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
-        let size = u64::from(inst.op.access_bytes());
+        let size = u64::from(self.operations[inst.op as usize].access_bytes);
         let address = self.latency(inst.op);
         let (cycle, data, level) = loop {
             let cycle = self.calendar.take::<false>(ready, inst.class, 1);

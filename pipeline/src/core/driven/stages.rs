@@ -1,6 +1,6 @@
 //! An instruction through fetch, decode and dispatch.
 
-use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::bus::NoMemory;
 use hps_sim_core::code::{CodeCache, SLOTS};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::exec::{self, Outcome};
@@ -16,26 +16,10 @@ pub(super) const LONG_AGO: u64 = 512;
 /// Where nothing can be executed.
 const NOTHING: Inst = Inst::illegal(0);
 
-/// What computes does not ask for memory.
-struct NoBus;
-
-impl Bus for NoBus {
-    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
-        Err(MemFault {
-            addr,
-            unmapped: true,
-        })
-    }
-
-    fn store<const N: usize>(&mut self, addr: u64, _: u64) -> Result<(), MemFault> {
-        self.load::<N>(addr).map(|_| ())
-    }
-}
-
 /// Executes what only computes. False: it traps, and nothing has changed.
 #[inline(never)]
 fn compute(hart: &mut Hart, inst: &Inst, pc: u64) -> bool {
-    exec::execute(hart, &mut NoBus, inst, pc) == Outcome::Next
+    exec::execute(hart, &mut NoMemory, inst, pc) == Outcome::Next
 }
 
 impl<P: PipelineProbe> DrivenCore<P> {

@@ -52,9 +52,8 @@ pub struct Stores {
     committed: u64,
     /// The oldest that the cache has not taken, as far as that has been followed.
     drained: u64,
-    /// The oldest that it has not taken by the cycle of the last dispatch, so that a load may find it.
-    settled: u64,
-    /// The oldest that a load may find, see [`Self::oldest`].
+    /// The oldest that a load may find: one that the cache has not taken by the cycle of the last dispatch,
+    /// and whose place has not been another one's since.
     oldest: u64,
     /// When the cache takes the oldest that it has not taken, if that has committed.
     pub next_drain: u64,
@@ -72,7 +71,6 @@ impl Stores {
             tail: 0,
             committed: 0,
             drained: 0,
-            settled: 0,
             oldest: 0,
             next_drain: u64::MAX,
             last_drain: 0,
@@ -199,11 +197,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
     pub(super) fn drain_until(&mut self, cycle: u64) {
         self.take_until(cycle);
         let s = &mut self.stores;
-        s.settled = s.oldest();
-        while s.settled < s.drained && s.get(s.settled).drain <= cycle {
-            s.settled += 1;
+        while s.oldest < s.drained && s.get(s.oldest).drain <= cycle {
+            s.oldest += 1;
         }
-        s.oldest = s.oldest.max(s.settled);
     }
 
     fn take_until(&mut self, cycle: u64) {
@@ -284,8 +280,7 @@ mod tests {
             match random.below(4) {
                 0 if stores.drained < stores.tail => {
                     stores.drained += 1;
-                    stores.settled += 1;
-                    stores.oldest = stores.oldest.max(stores.settled);
+                    stores.oldest = stores.oldest.max(stores.drained);
                 }
                 1 => stores.tail -= random.below(1 + (stores.tail - stores.drained).min(4)),
                 _ if stores.is_full() => {}

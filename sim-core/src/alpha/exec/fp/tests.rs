@@ -4,7 +4,8 @@
 #![allow(clippy::type_complexity)] // tables of an operation, its oracle and a mask, used once each
 
 use super::ieee::CANONICAL_NAN;
-use crate::alpha::fpcr::{self, IOV, NoMemory};
+use crate::alpha::fpcr::{self, IOV};
+use crate::bus::NoMemory;
 use crate::exec::{Outcome, execute};
 use crate::fp::flag::{DZ, NV, NX, OF, UF};
 use crate::hart::Hart;
