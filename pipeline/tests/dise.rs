@@ -25,7 +25,7 @@ const IDENTITY: &str = "
 /// Everything that can be restarted: triggers in the middle and at the end, branches within
 /// sequences that the data decide, loads behind stores of the same place, handlers that read what
 /// they have just written.
-const RESTARTS: &str = "
+pub const RESTARTS: &str = "
     data counts 4096 64;
     init dr14 = counts;
 
@@ -80,13 +80,13 @@ const RESTARTS: &str = "
     }
 ";
 
-fn set(text: &str) -> ProductionSet {
+pub fn set(text: &str) -> ProductionSet {
     ProductionSet::parse(text, "test.dise", &LoadOptions::default())
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Maps handlers and data, sets the DISE registers, and gives the engine.
-fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) -> DiseEngine {
+pub fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) -> DiseEngine {
     let mut start = layout::HANDLER_BASE;
     for (base, code) in set.handler_image() {
         let end = page_align_up(base + code.len() as u64).expect("an address");
@@ -116,7 +116,7 @@ fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) -> D
     engine
 }
 
-fn costs() -> [DiseConfig; 4] {
+pub fn costs() -> [DiseConfig; 4] {
     let with = |cost| DiseConfig {
         expansion_cost: cost,
         ..DiseConfig::default()
@@ -196,7 +196,7 @@ fn check_program(
     let mut core = Core::with(m, process, engine, Stream::default());
     let stop = core.run(LIMIT);
     let stats = core.stats;
-    let retired = counts(&core);
+    let retired = counts(&core.stats);
     let timed = Outcome::of_core(&mut core, stop);
     let what = format!(
         "{what}, {}, {:?}, {:?}",
@@ -205,6 +205,15 @@ fn check_program(
     functional.assert_equal(&timed, ALL_REGISTERS, &what);
     functional.assert_same_memory(&timed, 0..0, &what);
     assert_eq!(retired, functional.retired, "{what}: retired by origin");
+
+    let mut process = program.process();
+    let engine = install(&set, dise, &mut process);
+    if let Some(driven) = Outcome::driven(m, process, engine, LIMIT) {
+        let what = format!("{what}, an instruction at a time");
+        functional.assert_equal(&driven, ALL_REGISTERS, &what);
+        functional.assert_same_memory(&driven, 0..0, &what);
+        assert_eq!(driven.retired, functional.retired, "{what}");
+    }
     (functional, stats)
 }
 
@@ -462,7 +471,7 @@ fn parse(log: &str) -> Vec<Row> {
 }
 
 /// Counts calls and back-edges, and never replaces anything that a program of the test does.
-const COUNTS_ONLY: &str = "
+pub const COUNTS_ONLY: &str = "
     register from = dr0;
     init from = MAX - 50;
     counter 1 = from;

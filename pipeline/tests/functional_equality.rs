@@ -8,6 +8,7 @@ use hps_pipeline::config::{
     BimodalConfig, ExpansionCost, GshareConfig, MachineConfig, MemDep, Predictor, RasRepair,
     StoreSetsConfig, StoreWaitConfig, TageConfig, TournamentConfig,
 };
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::trap::TrapCause;
 
@@ -97,7 +98,7 @@ fn check(program: &Program, config: &MachineConfig, expected: &Outcome, what: &s
         LIMIT,
     );
     check_outcome(expected, &got, what);
-    if let Some(got) = Outcome::driven(config, program.process(), LIMIT) {
+    if let Some(got) = Outcome::driven(config, program.process(), NoEditor, LIMIT) {
         check_outcome(expected, &got, &format!("{what}, by instruction"));
     }
 }
@@ -166,7 +167,7 @@ fn a_run_stopped_anywhere_has_the_state_of_that_instruction() {
             );
             let what = format!("seed {seed}, stopped after {limit}");
             check_outcome(&expected, &got, &what);
-            if let Some(got) = Outcome::driven(&config, program.process(), limit) {
+            if let Some(got) = Outcome::driven(&config, program.process(), NoEditor, limit) {
                 check_outcome(&expected, &got, &format!("{what}, by instruction"));
             }
         }
@@ -321,7 +322,7 @@ fn signal_handlers_of_the_program_run_in_both_machines() {
         let got = Outcome::pipeline(config, program.process(), editor, LIMIT);
         check_outcome(&expected, &got, &what);
         // By instruction, the state alone.
-        if let Some(got) = Outcome::driven(config, program.process(), LIMIT) {
+        if let Some(got) = Outcome::driven(config, program.process(), NoEditor, LIMIT) {
             assert_eq!(got.stop, expected.stop, "{what}");
             assert_eq!(got.retired.program, expected.retired.program, "{what}");
             for r in PROGRAM_REGISTERS.map(usize::from) {

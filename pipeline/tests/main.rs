@@ -6,6 +6,7 @@ mod common;
 mod conservation;
 mod dise;
 mod driven;
+mod driven_dise;
 mod functional_equality;
 mod in_order;
 mod listed;

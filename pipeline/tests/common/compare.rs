@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, DrivenCore, PipelineProbe};
+use hps_pipeline::core::{Core, CoreStats, DrivenCore, PipelineProbe};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{OpClass, reg};
@@ -107,7 +107,7 @@ impl Outcome {
         Outcome {
             stop,
             hart: core.process.hart.clone(),
-            retired: counts(core),
+            retired: counts(&core.stats),
             stream: std::mem::take(&mut core.probe),
             pages: written_pages(&core.process.mem),
         }
@@ -127,16 +127,18 @@ impl Outcome {
 
     /// Runs the instruction-driven core to the end, at most `limit` instructions. None: the machine has
     /// no such core.
-    pub fn driven(config: &MachineConfig, process: Process, limit: u64) -> Option<Outcome> {
-        let mut core = DrivenCore::with(config, process, Stream::default()).ok()?;
+    pub fn driven<E: DecodeEditor>(
+        config: &MachineConfig,
+        process: Process,
+        editor: E,
+        limit: u64,
+    ) -> Option<Outcome> {
+        let mut core = DrivenCore::with(config, process, editor, Stream::default()).ok()?;
         let stop = core.run(limit);
         Some(Outcome {
             stop,
             hart: core.process.hart.clone(),
-            retired: RetiredCounts {
-                program: core.stats.commit_program_instructions,
-                ..RetiredCounts::default()
-            },
+            retired: counts(&core.stats),
             stream: core.probe,
             pages: written_pages(&core.process.mem),
         })
@@ -195,11 +197,11 @@ pub const PROGRAM_REGISTERS: std::ops::Range<u8> = 0..reg::DISE;
 pub const ALL_REGISTERS: std::ops::Range<u8> = 0..reg::DISE + reg::DISE_COUNT;
 
 /// Instructions that a core has committed, by origin.
-pub fn counts<E: DecodeEditor, P: PipelineProbe>(core: &Core<E, P>) -> RetiredCounts {
+pub fn counts(stats: &CoreStats) -> RetiredCounts {
     RetiredCounts {
-        program: core.stats.commit_program_instructions,
-        inserted: core.stats.commit_inserted_instructions,
-        handler: core.stats.commit_handler_instructions,
+        program: stats.commit_program_instructions,
+        inserted: stats.commit_inserted_instructions,
+        handler: stats.commit_handler_instructions,
     }
 }
 

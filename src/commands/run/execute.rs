@@ -261,7 +261,7 @@ fn timed_by_instruction<P: PipelineProbe>(
     probe: P,
     limit: u64,
 ) -> anyhow::Result<(Ran, Timed, P)> {
-    let mut core = DrivenCore::with(config, process, probe).map_err(|reason| {
+    let mut core = DrivenCore::with(config, process, NoEditor, probe).map_err(|reason| {
         anyhow::anyhow!(
             "machine {} has no instruction-driven core: {reason}; use --core cycle",
             config.name

@@ -1,13 +1,13 @@
 //! Commit, and the account of every slot: the same owners as in the cycle-driven core, found for a
 //! stretch of cycles at a time.
 
-use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::machine::report;
 
 use super::super::commit::cause_of;
 use super::super::cpi::Cause;
-use super::{DrivenCore, Passing, PipelineProbe};
+use super::edit::Origin;
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 /// How far commit has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,7 @@ impl Seen {
     }
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Commits the instruction that was dispatched last. Returns the cycle.
     #[inline(always)]
     pub(super) fn commit(&mut self, passing: &Passing<'_>, done: Done, seen: Seen) -> u64 {
@@ -61,17 +61,29 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
         let place = self.stamps.at(self.position, 1);
         self.stamps.set_commit(place, cycle);
-        self.stats.commit_program_instructions += 1;
+        let origin = self.edit.origin::<E>();
+        let (count, owner) = match origin {
+            Origin::Program => (&mut self.stats.commit_program_instructions, Cause::Base),
+            Origin::Inserted => (
+                &mut self.stats.commit_inserted_instructions,
+                Cause::DiseInserted,
+            ),
+            Origin::Handler => (
+                &mut self.stats.commit_handler_instructions,
+                Cause::DiseInserted,
+            ),
+        };
+        *count += 1;
         if P::WANTS_SLOTS {
-            self.probe.slots(passing.pc, Cause::Base, 1);
+            self.probe.slots(passing.pc, owner, 1);
         }
         if P::ENABLED {
             report(
                 &mut self.probe,
                 passing.pc,
-                DisePc::NONE,
+                self.edit.here.disepc,
                 passing.inst,
-                true,
+                origin == Origin::Program,
                 seen.addr,
                 seen.next_pc,
                 seen.taken,
@@ -121,12 +133,20 @@ impl<P: PipelineProbe> DrivenCore<P> {
     ) {
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
         let position = self.position - 1;
-        let mut gap = Cause::Frontend;
-        if self.fetch.first == position {
-            gap = self.fetch.first_gap;
-            if lost.from <= self.fetch.first_gap_since && gap != Cause::Frontend {
-                self.give(lost, self.fetch.first_gap_since + 1, pc, Cause::Frontend);
-            }
+        if E::ENABLED && let Some(gone) = self.edit.take_gone() {
+            self.account_gap(lost, gone.pc, gone.gap);
+            self.give(lost, gone.stalled_until, gone.pc, Cause::DiseStall);
+            self.give(lost, gone.taken + 1, gone.pc, gone.gap.0);
+            self.give(lost, gone.ended + 1, gone.pc, Cause::DiseStall);
+        }
+        let mut gap = self.fetch.gap_of(position).0;
+        self.account_gap(lost, pc, self.fetch.gap_of(position));
+        if E::ENABLED {
+            let here = self.edit.here;
+            self.give(lost, here.stalled_until, pc, Cause::DiseStall);
+            self.give(lost, here.due.unwrap_or(decode) + 1, pc, gap);
+            self.give(lost, decode + 1, pc, Cause::DiseStall);
+            gap = here.gap.unwrap_or(gap);
         }
         let ripe = decode + self.params.decode_to_dispatch;
         self.give(lost, ripe + 1, pc, gap);
@@ -136,6 +156,14 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
         self.give(lost, dispatch + 1, pc, Cause::Serialize);
         self.give(lost, known, pc, gap);
+    }
+
+    /// Those that are lost before it is known why an instruction comes late.
+    #[inline(always)]
+    fn account_gap(&mut self, lost: &mut Lost, pc: u64, (gap, since): (Cause, u64)) {
+        if lost.from <= since && gap != Cause::Frontend {
+            self.give(lost, since + 1, pc, Cause::Frontend);
+        }
     }
 
     #[inline(always)]

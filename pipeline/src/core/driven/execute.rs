@@ -2,7 +2,7 @@
 
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::code::CodeCache;
-use hps_sim_core::editor::NoEditor;
+use hps_sim_core::editor;
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
@@ -15,9 +15,12 @@ use hps_sim_core::trap::TrapCause;
 use super::super::cpi::Cause;
 use super::super::uop::kind;
 use super::commit::{Done, Seen};
+use super::edit::Origin;
 use super::stores::Store;
-use super::wrong_path::{AstrayBus, Turn};
-use super::{DrivenCore, FAULTS_AS, MemoryDependence, NEVER, Passing, PipelineProbe, When};
+use super::wrong_path::{AstrayBus, Restart, Turn};
+use super::{
+    DecodeEditor, DrivenCore, FAULTS_AS, MemoryDependence, NEVER, Passing, PipelineProbe, When,
+};
 
 /// An instruction just before it executes.
 #[derive(Clone, Copy)]
@@ -31,7 +34,7 @@ struct Before {
 }
 
 /// Why something that has neither gone on nor gone elsewhere faults.
-fn cause_of(outcome: Outcome) -> TrapCause {
+pub(super) fn cause_of(outcome: Outcome) -> TrapCause {
     match outcome {
         Outcome::Trap(cause) => cause,
         _ => TrapCause::IllegalInstruction,
@@ -58,7 +61,7 @@ impl Bus for RightBus<'_> {
     }
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
     pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, i: &Passing<'_>) {
@@ -92,6 +95,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
         if is_memory {
             before = self.before_access(i);
         }
+        if is_memory && let Some(cause) = self.refused(i, before) {
+            return self.faults::<ASTRAY>(*i, before, cause);
+        }
         match self.evaluate::<ASTRAY>(inst, i.pc) {
             Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(*i, before),
             Outcome::Next => {}
@@ -117,12 +123,24 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
+    /// Why the program may not access what an editor has put into its memory.
+    #[inline(always)]
+    fn refused(&self, i: &Passing<'_>, before: Before) -> Option<TrapCause> {
+        if !E::ENABLED || self.edit.here.origin != Origin::Program {
+            return None;
+        }
+        editor::refused(i.inst, before.addr)
+    }
+
     /// Executes a load, and gives it its further cycles.
     #[inline(never)]
     pub(super) fn execute_load<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let i = &passing;
         self.waiting += 1;
         let before = self.before_access(i);
+        if let Some(cause) = self.refused(i, before) {
+            return self.faults::<ASTRAY>(*i, before, cause);
+        }
         match self.evaluate::<ASTRAY>(i.inst, i.pc) {
             Outcome::Next => self.finish_load::<ASTRAY>(i, before),
             outcome => self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
@@ -141,6 +159,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
             addr: i.inst.data_address(base),
             value: 0,
         };
+        if let Some(cause) = self.refused(i, before) {
+            return self.faults::<ASTRAY>(*i, before, cause);
+        }
         match self.evaluate::<ASTRAY>(i.inst, i.pc) {
             Outcome::Next => {
                 self.finish_store::<ASTRAY>(i, before);
@@ -161,15 +182,26 @@ impl<P: PipelineProbe> DrivenCore<P> {
             addr: 0,
             value: 0,
         };
+        let mut next_disepc = DisePc::NONE;
         let (next_pc, taken) = match self.evaluate::<ASTRAY>(inst, i.pc) {
+            Outcome::Next if E::ENABLED => {
+                let next_pc;
+                (next_pc, next_disepc) = self.not_taken(i);
+                (next_pc, false)
+            }
             Outcome::Next => (i.next, false),
+            Outcome::Taken(target) if E::RELAYOUT && self.edit.here.origin == Origin::Program => {
+                let hart = &mut self.process.hart;
+                let next_pc = editor::transfer(&self.editor, hart, inst, i.pc, target);
+                (next_pc, true)
+            }
             Outcome::Taken(target) => (target, true),
             outcome => return self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
         };
         let when = self.issue::<ASTRAY>(before.ready, inst.class, self.latency(inst.op));
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
-        self.finish_transfer::<ASTRAY>(i, done, next_pc, taken)
+        self.finish_transfer::<ASTRAY>(i, done, (next_pc, next_disepc), taken)
     }
 
     #[inline(always)]
@@ -187,25 +219,32 @@ impl<P: PipelineProbe> DrivenCore<P> {
         &mut self,
         i: &Passing<'_>,
         done: Done,
-        next_pc: u64,
+        (next_pc, next_disepc): (u64, DisePc),
         taken: bool,
     ) -> bool {
-        let missed = next_pc != i.predicted_next;
+        let mut missed = next_pc != i.predicted_next;
+        if E::ENABLED {
+            missed |= next_disepc != self.edit.here.predicted_disepc;
+        }
+        let restart = Restart {
+            disepc: next_disepc,
+            ..self.restart_at(next_pc)
+        };
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
-                next_pc,
+                next_pc: if taken { next_pc } else { i.next },
                 taken,
             };
             let commit = self.commit(i, done, seen);
             self.count_branch(i.inst.class, missed);
             if missed {
                 // Before the checkpoint goes with the lesson.
-                self.go_astray(*i, done, next_pc, taken);
+                self.go_astray(*i, done, restart, taken);
             }
             self.teach(commit, i.pc, i.inst.class, next_pc, taken);
         } else if missed {
-            self.go_astray(*i, done, next_pc, taken);
+            self.go_astray(*i, done, restart, taken);
         }
         !missed
     }
@@ -227,7 +266,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// What the instruction does; `stored` says how many bytes it wrote.
     #[inline(always)]
-    fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
+    pub(super) fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
         let Process { hart, mem, .. } = &mut self.process;
         if ASTRAY {
             let mut bus = AstrayBus {
@@ -390,6 +429,22 @@ impl<P: PipelineProbe> DrivenCore<P> {
         true
     }
 
+    /// An instruction that does not touch memory faults.
+    #[cold]
+    pub(super) fn faults_at<const ASTRAY: bool>(
+        &mut self,
+        i: Passing<'_>,
+        ready: u64,
+        cause: TrapCause,
+    ) -> bool {
+        let before = Before {
+            ready,
+            addr: 0,
+            value: 0,
+        };
+        self.faults::<ASTRAY>(i, before, cause)
+    }
+
     /// It faults when it commits: until then fetch goes on.
     #[cold]
     #[inline(never)]
@@ -442,14 +497,14 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// Why an instruction could not be fetched: what decoding it anew says.
     fn fetch_cause(&self, pc: u64) -> TrapCause {
         let mut code = CodeCache::new(self.process.image.isa);
-        let looked_up = code.lookup(pc, &self.process.mem, &NoEditor);
+        let looked_up = code.lookup(pc, &self.process.mem, &self.editor);
         looked_up.err().unwrap_or(TrapCause::FetchFault)
     }
 
     /// What executes with nothing else in flight.
     #[cold]
     #[inline(never)]
-    pub(super) fn execute_alone(&mut self, code: &mut CodeCache, i: Passing<'_>) {
+    pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
         self.waiting += 1;
         let before = Before {
             ready: self.ready(i.inst, i.dispatch),
@@ -457,32 +512,48 @@ impl<P: PipelineProbe> DrivenCore<P> {
             value: 0,
         };
         self.process.hart.counters = self.guest_counters(i.dispatch);
-        let mut next_pc = i.next;
-        let mut taken = false;
+        let in_handler = self.edit.here.origin == Origin::Handler;
+        let (mut next_pc, mut next_disepc) = (i.predicted_next, self.edit.here.predicted_disepc);
         match self.evaluate::<false>(i.inst, i.pc) {
             Outcome::Next => {}
-            Outcome::Taken(target) => (next_pc, taken) = (target, true),
-            Outcome::Syscall => {
+            Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
+                let next = if E::RELAYOUT {
+                    let original = self.editor.original(i.pc);
+                    original.wrapping_add(u64::from(i.inst.len))
+                } else {
+                    i.next
+                };
                 let Process { hart, mem, os, .. } = &mut self.process;
-                hart.pc = next_pc;
+                hart.pc = next;
                 hart.disepc = DisePc::NONE;
+                self.code_changes = true;
                 match os.syscall(hart, mem) {
-                    // A signal may have been delivered, or a handler of one have returned.
-                    SyscallResult::Continue => next_pc = hart.pc,
+                    SyscallResult::Continue => {
+                        if hart.pc != next || hart.disepc != DisePc::NONE {
+                            // A signal was delivered, or a handler of one returned.
+                            (next_pc, next_disepc) = (hart.pc, hart.disepc);
+                            if E::RELAYOUT {
+                                next_pc = self.editor.place(i.pc, next_pc);
+                            }
+                        }
+                    }
                     SyscallResult::Exit(status) => self.halted = Some(status),
                     SyscallResult::Trap => {
-                        self.refresh_code(code);
                         self.faults::<false>(i, before, TrapCause::Stopped);
                         return;
                     }
                 }
-                self.refresh_code(code);
             }
             Outcome::FenceI => {
                 // Other machines that run this process later have to know, too.
                 self.process.mem.invalidate_code();
-                self.refresh_code(code);
+                self.code_changes = true;
+            }
+            Outcome::DiseDrain if in_handler => {
+                let mem = &self.process.mem;
+                self.editor
+                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
             }
             outcome => {
                 self.faults::<false>(i, before, cause_of(outcome));
@@ -493,15 +564,14 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let when = self.issue::<false>(before.ready, i.inst.class, latency);
         self.set_when(i.inst.rd, when);
         let done = self.done(when, Cause::Execute);
-        let seen = Seen {
-            addr: 0,
-            // Where a signal led is no target of the instruction.
-            next_pc: if taken { next_pc } else { i.next },
-            taken,
-        };
-        self.commit(&i, done, seen);
-        if next_pc != i.predicted_next {
-            self.go_astray(i, done, next_pc, taken);
+        // Where a signal led is no target of the instruction.
+        self.commit(&i, done, Seen::straight(&i));
+        if (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc) {
+            let restart = Restart {
+                disepc: next_disepc,
+                ..self.restart_at(next_pc)
+            };
+            self.goes_elsewhere(done, restart);
         }
         if let Some(status) = self.halted {
             self.account_rest_of_cycle(next_pc);
@@ -509,31 +579,30 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// What is executable may have changed.
-    fn refresh_code(&mut self, code: &mut CodeCache) {
-        code.sync(&self.process.mem, &NoEditor);
-        self.fetch.forget_code();
-    }
-
-    /// Fetch went elsewhere than execution does: a wrong path, until the instruction resolves.
+    /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
     #[inline(never)]
-    fn go_astray(&mut self, i: Passing<'_>, done: Done, next_pc: u64, taken: bool) {
+    fn go_astray(&mut self, i: Passing<'_>, done: Done, restart: Restart, taken: bool) {
         let resolve = done.complete.max(done.issue + 1);
         if resolve >= self.limit {
             return;
         }
-        let turn = match super::super::fetch::branch_kind(i.inst.class) {
-            Some(kind) => Turn::Branch {
-                kind,
-                taken,
-                fallthrough: i.next,
-            },
-            None => Turn::Elsewhere,
+        let Some(kind) = super::super::fetch::branch_kind(i.inst.class) else {
+            return;
         };
-        let checkpoint = match turn {
-            Turn::Branch { .. } => self.last_checkpoint(),
-            _ => self.checkpoint(),
+        let turn = Turn::Branch {
+            kind,
+            taken,
+            fallthrough: i.next,
         };
-        self.begin_episode(resolve, turn, checkpoint, next_pc);
+        self.begin_episode(resolve, turn, self.last_checkpoint(), restart);
+    }
+
+    /// The same behind an instruction that nobody has predicted.
+    #[inline(never)]
+    pub(super) fn goes_elsewhere(&mut self, done: Done, restart: Restart) {
+        let resolve = done.complete.max(done.issue + 1);
+        if resolve < self.limit {
+            self.begin_episode(resolve, Turn::Elsewhere, self.checkpoint(), restart);
+        }
     }
 }

@@ -5,7 +5,7 @@ use hps_sim_core::inst::{Inst, OpClass};
 
 use super::super::cpi::Cause;
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
-use super::{DrivenCore, NEVER, PipelineProbe};
+use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
 use crate::predict::{BranchKind, Checkpoint};
 
@@ -35,13 +35,18 @@ pub struct Fetch {
     /// Why the next group comes late, and since when that is known.
     gap: Cause,
     gap_since: u64,
-    /// The first instruction of this group, why it came late, and since when that is known.
-    pub first: u64,
-    pub first_gap: Cause,
-    pub first_gap_since: u64,
+    pub first: First,
     /// The page of decoded code that was read last: its address and its index.
     pub page: u64,
     pub page_index: usize,
+}
+
+/// The first instruction of a group, why it came late, and since when that is known.
+#[derive(Clone)]
+pub struct First {
+    pub position: u64,
+    gap: Cause,
+    gap_since: u64,
 }
 
 /// What a commit teaches the predictors.
@@ -70,11 +75,22 @@ impl Fetch {
             line: NO_LINE,
             gap: Cause::Frontend,
             gap_since: 0,
-            first: u64::MAX,
-            first_gap: Cause::Frontend,
-            first_gap_since: 0,
+            first: First {
+                position: u64::MAX,
+                gap: Cause::Frontend,
+                gap_since: 0,
+            },
             page: NO_PAGE,
             page_index: 0,
+        }
+    }
+
+    /// Why the instruction at a position came late, and since when that is known.
+    pub fn gap_of(&self, position: u64) -> (Cause, u64) {
+        if self.first.position == position {
+            (self.first.gap, self.first.gap_since)
+        } else {
+            (Cause::Frontend, 0)
         }
     }
 
@@ -96,7 +112,7 @@ impl Fetch {
     }
 
     /// Fetch does not know where to go on until it is turned.
-    fn wait(&mut self) {
+    pub fn wait(&mut self) {
         self.left = 0;
         self.stall_until = NEVER;
     }
@@ -120,23 +136,32 @@ impl Fetch {
     }
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Nothing can be executed there: execution finds the cause once more. Returns where fetch goes.
     #[cold]
     pub(super) fn fetch_nothing(&mut self) -> u64 {
         self.fetch.wait();
-        if self.depth > 0 {
+        if self.depth > 0 || E::ENABLED {
             // As in the other core, which does not count it before it is decoded.
             self.stats.fetch_instructions -= 1;
         }
         UNKNOWN_TARGET
     }
 
-    /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
+    /// Begins the next group of instructions that are fetched together. False: a squash comes first.
     #[inline(never)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
-        let s = &self.stamps;
-        let room = s.decode(s.at(self.position, self.params.fetch_buffer as u64));
+        let begins = self.turn_to_group::<ASTRAY>();
+        if begins {
+            self.plan_group::<ASTRAY>();
+        }
+        begins
+    }
+
+    /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
+    #[inline(always)]
+    pub(super) fn turn_to_group<const ASTRAY: bool>(&mut self) -> bool {
+        let room = self.taken(self.position, 0);
         let f = &mut self.fetch;
         let cycle = (f.cycle + 1).max(f.stall_until).max(room);
         let line = f.pc >> self.params.line_shift;
@@ -153,13 +178,14 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let block = self.params.fetch_block_bytes;
         let f = &mut self.fetch;
         f.cycle = cycle;
-        f.first = self.position;
-        f.first_gap = std::mem::replace(&mut f.gap, Cause::Frontend);
-        f.first_gap_since = f.gap_since;
+        f.first = First {
+            position: self.position,
+            gap: std::mem::replace(&mut f.gap, Cause::Frontend),
+            gap_since: f.gap_since,
+        };
         f.left = self.params.fetch_width;
         f.block_end = (f.pc & !(block - 1)) + block;
         f.taken = 0;
-        self.plan_group::<ASTRAY>();
         true
     }
 

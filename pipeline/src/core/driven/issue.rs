@@ -2,10 +2,10 @@
 
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
-use super::{DrivenCore, NEVER, PipelineProbe, When};
+use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass};
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// How many of the cycles from `from` to `to` come before the next squash.
     #[inline(always)]
     pub(super) fn until_limit<const ASTRAY: bool>(&self, from: u64, to: u64) -> u64 {

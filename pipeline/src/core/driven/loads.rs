@@ -4,7 +4,7 @@ use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::UNKNOWN;
 use super::stores::Stores;
-use super::{DrivenCore, NEVER, PipelineProbe, When};
+use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level};
 use hps_sim_core::inst::{Inst, OpClass, reg};
 
@@ -38,7 +38,7 @@ enum Source {
     Wait(u64),
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The store that a load has to wait for, asked when it is dispatched.
     #[inline(always)]
     pub(super) fn dependence(&mut self, pc: u64, dispatch: u64) -> u64 {

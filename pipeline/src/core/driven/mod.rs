@@ -17,10 +17,11 @@
 //!   if the younger one could have had them first.
 //! - A store of which the cache wants another try may find that its port is another's.
 //!
-//! There is no decode-stage editor here, no order of issue but out of order, and no perfect predictor.
+//! There is no order of issue here but out of order, no perfect predictor, and no pipeline log.
 
 mod calendar;
 mod commit;
+mod edit;
 mod execute;
 mod fetch;
 mod issue;
@@ -30,10 +31,10 @@ mod stores;
 mod wrong_path;
 
 use hps_sim_core::code::CodeCache;
-use hps_sim_core::editor::NoEditor;
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{ALL_CLASSES, Inst, Op, OpClass, reg};
-use hps_sim_core::machine::Stop;
+use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
@@ -48,6 +49,7 @@ use crate::predict::{BranchUnit, Checkpoint};
 
 use calendar::{Calendar, Widths};
 use commit::Commits;
+use edit::Edit;
 use fetch::{Fetch, Lesson};
 use stores::Stores;
 use wrong_path::{AstrayStore, Episode};
@@ -194,9 +196,11 @@ struct Passing<'a> {
 }
 
 /// The core.
-pub struct DrivenCore<P: PipelineProbe = NoProbe> {
+pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// The program. Between two runs its state is that behind the last committed instruction.
     pub process: Process,
+    /// The decode-stage editor.
+    pub editor: E,
     /// The probe.
     pub probe: P,
     /// Counters of the core.
@@ -219,6 +223,7 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     fill: u64,
     calendar: Calendar,
     fetch: Fetch,
+    edit: Edit,
     /// What commits have yet to teach the predictors.
     lessons: Ring<Lesson>,
     lessons_head: usize,
@@ -259,26 +264,33 @@ pub struct DrivenCore<P: PipelineProbe = NoProbe> {
     /// Bytes that the last instruction stored.
     stored: u8,
     halted: Option<i32>,
+    /// What is executable may have changed.
+    code_changes: bool,
     /// Why the run ends, if it does.
     stop: Option<Stop>,
 }
 
-impl DrivenCore<NoProbe> {
-    /// A core without a probe.
+impl DrivenCore {
+    /// A core without editor and probe.
     ///
     /// # Errors
     /// What the machine has that this core does not.
     pub fn new(config: &MachineConfig, process: Process) -> Result<Self, NotDriven> {
-        DrivenCore::with(config, process, NoProbe)
+        DrivenCore::with(config, process, NoEditor, NoProbe)
     }
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
-    /// A core with a probe.
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
     /// What the machine has that this core does not.
-    pub fn with(config: &MachineConfig, process: Process, probe: P) -> Result<Self, NotDriven> {
+    pub fn with(
+        config: &MachineConfig,
+        process: Process,
+        editor: E,
+        probe: P,
+    ) -> Result<Self, NotDriven> {
         const {
             assert!(
                 !P::WANTS_STAGES,
@@ -294,7 +306,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         if config.memory.l1d_write != L1dWrite::WriteBack {
             return Err(NotDriven::WriteThrough);
         }
-        let params = Params::new(config, 0);
+        let params = Params::new(config, editor.extra_decode_stages());
         let table = UnitTable::new(&config.units);
         let widths = Widths {
             issue: params.issue_width,
@@ -304,10 +316,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
         };
         let calendar = Calendar::new(&table, widths).ok_or(NotDriven::Pools)?;
         let mut code = CodeCache::new(process.image.isa);
-        code.sync(&process.mem, &NoEditor);
+        code.sync(&process.mem, &editor);
         let in_flight = params.rob_entries as usize + params.fetch_buffer + params.decode_buffer;
         let stamps = Stamps::new(in_flight).ok_or(NotDriven::Window)?;
         Ok(DrivenCore {
+            edit: Edit::new::<E>(in_flight, process.hart.disepc),
+            editor,
             probe,
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
@@ -366,6 +380,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             astray_stores: Vec::new(),
             stored: 0,
             halted: None,
+            code_changes: false,
             stop: None,
             params,
             process,
@@ -379,8 +394,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// Runs until `limit` further instructions of the program have committed, or until it ends.
     pub fn run(&mut self, limit: u64) -> Stop {
-        let begin = self.stats.commit_program_instructions;
-        let end = begin.saturating_add(limit);
+        let begin = self.committed();
+        let end = self.stats.commit_program_instructions.saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
         }
@@ -393,21 +408,42 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
         self.code = Some(code);
         let stop = self.stop.unwrap_or(Stop::Limit);
-        // Counted once for all: what commits has passed every stage and owns a slot.
-        let committed = self.stats.commit_program_instructions - begin;
-        self.stats.fetch_instructions += committed;
-        self.stats.decode_instructions += committed;
-        self.stats.dispatch_instructions += committed;
-        self.cpi.add(Cause::Base, committed);
+        // Counted once for all: what commits has passed every stage and owns a slot. Only a decode-stage
+        // editor makes it others than those that were fetched.
+        let committed = self.committed();
+        if !E::ENABLED {
+            self.stats.fetch_instructions += committed.total() - begin.total();
+            self.stats.decode_instructions += committed.total() - begin.total();
+        }
+        self.stats.dispatch_instructions += committed.total() - begin.total();
+        self.cpi.add(Cause::Base, committed.program - begin.program);
+        let edited = committed.inserted + committed.handler;
+        self.cpi
+            .add(Cause::DiseInserted, edited - begin.inserted - begin.handler);
         self.stats.cycles = self.commits.cycle;
         stop
     }
 
-    /// An instruction of the right path does not commit, but has passed the stages up to dispatch.
+    /// Instructions that have committed, by origin.
+    fn committed(&self) -> RetiredCounts {
+        RetiredCounts {
+            program: self.stats.commit_program_instructions,
+            inserted: self.stats.commit_inserted_instructions,
+            handler: self.stats.commit_handler_instructions,
+        }
+    }
+
+    /// An instruction does not commit, but has passed the stages up to dispatch. On a wrong path it has been
+    /// counted there.
     #[cold]
     fn count_without_commit(&mut self) {
-        self.stats.fetch_instructions += u64::from(!self.fetch.is_waiting());
-        self.stats.decode_instructions += 1;
+        if self.depth > 0 {
+            return;
+        }
+        if !E::ENABLED {
+            self.stats.fetch_instructions += u64::from(!self.fetch.is_waiting());
+            self.stats.decode_instructions += 1;
+        }
         self.stats.dispatch_instructions += 1;
     }
 
@@ -422,11 +458,17 @@ impl<P: PipelineProbe> DrivenCore<P> {
     fn run_right_path(&mut self, code: &mut CodeCache, end: u64) {
         while self.depth == 0 && self.stop.is_none() {
             if self.stats.commit_program_instructions >= end {
-                self.process.hart.pc = self.fetch.pc;
+                let restart = self.next_restart();
+                self.process.hart.pc = restart.pc;
+                self.process.hart.disepc = restart.disepc;
                 self.stop = Some(Stop::Limit);
                 return;
             }
             while self.step::<false>(code) && self.stats.commit_program_instructions < end {}
+            if std::mem::take(&mut self.code_changes) {
+                code.sync(&self.process.mem, &self.editor);
+                self.fetch.forget_code();
+            }
         }
     }
 
@@ -454,8 +496,14 @@ impl<P: PipelineProbe> DrivenCore<P> {
         counters.plus(self.process.counters_before)
     }
 
-    /// The state of histories and return addresses as it is.
+    /// The state of histories and return addresses as it is, but for what was predicted of an instruction
+    /// that has not been sent on yet.
     fn checkpoint(&self) -> Checkpoint {
+        if E::ENABLED
+            && let Some(before) = self.edit.trigger_checkpoint()
+        {
+            return *before;
+        }
         let mut checkpoint = Checkpoint::default();
         self.branches.checkpoint(&mut checkpoint);
         checkpoint

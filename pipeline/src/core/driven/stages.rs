@@ -2,13 +2,13 @@
 
 use hps_sim_core::bus::NoMemory;
 use hps_sim_core::code::{CodeCache, SLOTS};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::Inst;
+use hps_sim_core::inst::{Inst, OpClass};
 
 use super::super::uop::kind;
-use super::{DrivenCore, Passing, PipelineProbe, in_order};
+use super::edit::Edited;
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, in_order};
 
 /// Cycles after which the calendar of issue forgets at the latest. Far less than it holds.
 pub(super) const LONG_AGO: u64 = 512;
@@ -22,11 +22,14 @@ fn compute(hart: &mut Hart, inst: &Inst, pc: u64) -> bool {
     exec::execute(hart, &mut NoMemory, inst, pc) == Outcome::Next
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The next instruction of the predicted path, through all stages; or the end of a wrong path. False:
     /// a wrong path begins or ends behind it, or the run does.
     #[inline(always)]
     pub(super) fn step<const ASTRAY: bool>(&mut self, code: &mut CodeCache) -> bool {
+        if E::ENABLED && self.edit.is_in_sequence() {
+            return self.step_in_sequence::<ASTRAY>(code);
+        }
         let f = &self.fetch;
         if ((f.left == 0) | (f.pc >= f.block_end) || !f.is_even && self.has_no_room(self.position))
             && !self.begin_group::<ASTRAY>()
@@ -42,7 +45,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let mut inst = self.decoded_at(code, pc);
         let mut kind = self.kinds[inst.class as usize];
         self.fetch.left -= 1;
-        if ASTRAY {
+        if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += 1;
         }
         let mut next = pc.wrapping_add(u64::from(inst.len));
@@ -50,7 +53,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.fetch.pc = next;
         if kind & kind::TURNS_FETCH != 0 {
             if kind & kind::TRANSFERS == 0 {
-                inst = self.decode_at(code, pc);
+                self.decode_at(code, pc);
+                inst = self.decoded_at(code, pc);
                 kind = self.kinds[inst.class as usize];
                 next = pc.wrapping_add(u64::from(inst.len));
                 predicted_next = next;
@@ -60,31 +64,77 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 predicted_next = self.predict(pc, inst, next);
             } else if inst.len == 0 {
                 predicted_next = self.fetch_nothing();
+            } else if E::ENABLED && inst.class == OpClass::DiseReturn {
+                self.fetch.wait();
             }
         }
         self.position = position + 1;
         let here = self.stamps.at(position, 0);
-        let (decode, mut dispatch);
-        if self.fetch.is_even {
-            (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-            if ASTRAY {
-                self.stats.decode_instructions += 1;
-            }
-            self.stamps.set_decode(here, decode);
-            self.stamps.set_dispatch(here, dispatch);
+        let decode = if self.fetch.is_even {
+            self.fetch.decode
         } else {
-            decode = self.decode_cycle(position);
-            self.stamps.set_decode(here, decode);
-            if ASTRAY {
-                if decode >= self.limit {
-                    self.stamps.set_dispatch(here, decode);
-                    return true;
-                }
-                self.stats.decode_instructions += 1;
-            }
-            dispatch = self.window_cycle::<ASTRAY>(position, decode);
-            self.stamps.set_dispatch(here, dispatch);
+            self.decode_cycle(position)
+        };
+        self.stamps.set_decode(here, decode);
+        if E::ENABLED {
+            self.edit.fetched(decode);
         }
+        if ASTRAY && decode >= self.limit {
+            self.stamps.set_dispatch(here, decode);
+            return true;
+        }
+        if ASTRAY || E::ENABLED {
+            self.stats.decode_instructions += 1;
+        }
+        if E::RELAYOUT {
+            self.edit.here = Edited::laid_out(self.mask_at(code, pc));
+        }
+        if E::ENABLED {
+            self.edit.here = self.edit.plain();
+            let mask = self.mask_at(code, pc);
+            if self.edit.concerns(mask) {
+                // A sequence has its place.
+                self.position = position;
+                if self.begins_expansion(inst, mask, (pc, predicted_next), decode) {
+                    return self.step_in_sequence::<ASTRAY>(code);
+                }
+                self.position = position + 1;
+            }
+            if inst.class == OpClass::DiseReturn {
+                predicted_next = self.return_from_handler(decode);
+            }
+        }
+        let dispatch = if self.fetch.is_even {
+            self.fetch.dispatch
+        } else {
+            self.window_cycle::<ASTRAY>(position, decode)
+        };
+        let passing = Passing {
+            inst,
+            pc,
+            next,
+            predicted_next,
+            decode,
+            dispatch,
+        };
+        self.dispatch::<ASTRAY>(passing, kind)
+    }
+
+    /// Dispatches the last instruction, in the first cycle in which the window has a place for it, as soon as
+    /// there is room elsewhere, too; then executes it and gives it its further cycles. As [`Self::step`].
+    #[inline(always)]
+    pub(super) fn dispatch<const ASTRAY: bool>(&mut self, passing: Passing<'_>, kind: u8) -> bool {
+        let Passing {
+            inst,
+            pc,
+            next,
+            predicted_next,
+            decode,
+            mut dispatch,
+        } = passing;
+        let position = self.position - 1;
+        let here = self.stamps.at(position, 0);
+        self.stamps.set_dispatch(here, dispatch);
         if (self.waiting >= self.params.reservation_stations) | (kind & kind::LIMITED != 0) {
             let cycle = self.wait_for_room::<ASTRAY>(dispatch, kind & kind::LIMITED, position);
             if cycle > dispatch {
@@ -96,6 +146,11 @@ impl<P: PipelineProbe> DrivenCore<P> {
         if self.stores.next_drain <= dispatch && !(ASTRAY && dispatch >= self.limit) {
             self.drain_until(dispatch);
         }
+        if E::ENABLED && self.editor.reads_register(inst.rd) {
+            // Microinstructions read it in decode.
+            self.edit.wait_until(dispatch);
+            self.fetch.is_even = false;
+        }
         if ASTRAY {
             if dispatch >= self.limit {
                 return true;
@@ -103,6 +158,13 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.stats.dispatch_instructions += 1;
         }
         self.dispatched = dispatch;
+        if E::ENABLED && self.is_unpredicted(inst, kind) {
+            let passing = Passing {
+                dispatch,
+                ..passing
+            };
+            return self.execute_unpredicted::<ASTRAY>(passing);
+        }
         if kind == 0 && compute(&mut self.process.hart, inst, pc) {
             // One of its own: this one need not be in memory for a call.
             let passing = Passing {
@@ -134,12 +196,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
             return self.execute_store::<ASTRAY>(passing);
         }
         if kind & kind::SERIALIZES != 0 {
-            let inst = *inst;
-            let passing = Passing {
-                inst: &inst,
-                ..passing
-            };
-            self.execute_alone(code, passing);
+            self.execute_alone(passing);
             return false;
         }
         self.execute::<ASTRAY>(passing, kind)
@@ -156,30 +213,82 @@ impl<P: PipelineProbe> DrivenCore<P> {
         }
     }
 
-    /// The same if that does not say what is there: it is decoded.
+    /// Decodes what the code cache does not hold yet. What can't be decoded stays an illegal instruction of no
+    /// length.
     #[inline(never)]
-    fn decode_at<'a>(&mut self, code: &'a mut CodeCache, pc: u64) -> &'a Inst {
-        match code.lookup(pc, &self.process.mem, &NoEditor) {
-            Ok(slot) => &slot.inst,
-            Err(_) => &NOTHING,
+    fn decode_at(&self, code: &mut CodeCache, pc: u64) {
+        let _ = code.lookup(pc, &self.process.mem, &self.editor);
+    }
+
+    /// What lies at an address of any page, decoded if need be.
+    pub(super) fn read_slot<'a>(&mut self, code: &'a mut CodeCache, pc: u64) -> &'a Inst {
+        if self.fetch.place_of(pc) >= SLOTS {
+            self.read_page(code, pc);
+        }
+        if self.decoded_at(code, pc).len == 0 {
+            self.decode_at(code, pc);
+        }
+        self.decoded_at(code, pc)
+    }
+
+    /// What the editor is interested in at an address of the page that is read (see
+    /// [`DecodeEditor::static_mask`]).
+    #[inline(always)]
+    fn mask_at(&self, code: &CodeCache, pc: u64) -> u32 {
+        let place = self.fetch.place_of(pc);
+        if place < SLOTS {
+            code.slots(self.fetch.page_index)[place].mask
+        } else {
+            0
         }
     }
 
     /// Whether the queue behind fetch has no room for an instruction in the cycle of its group.
     #[inline(always)]
-    fn has_no_room(&self, position: u64) -> bool {
+    pub(super) fn has_no_room(&self, position: u64) -> bool {
+        self.taken(position, 0) > self.fetch.cycle
+    }
+
+    /// When decode takes what lies a whole queue behind fetch before the instruction that is `ahead` behind
+    /// the next one, which has this position.
+    #[inline(always)]
+    pub(super) fn taken(&self, position: u64, ahead: usize) -> u64 {
+        let places = self.params.fetch_buffer;
+        if E::ENABLED {
+            return self.edit.taken(places - ahead);
+        }
         let s = &self.stamps;
-        s.decode(s.at(position, self.params.fetch_buffer as u64)) > self.fetch.cycle
+        s.decode(s.at(position + ahead as u64, places as u64))
     }
 
     /// The cycle in which an instruction of the group that is being fetched is decoded.
     #[inline(always)]
     fn decode_cycle(&self, position: u64) -> u64 {
+        self.decode_cycle_from(self.fetch.cycle + self.params.fetch_to_decode, position)
+    }
+
+    /// The cycle in which decode comes to what it could take from this cycle on.
+    #[inline(always)]
+    pub(super) fn decode_cycle_from(&self, from: u64, position: u64) -> u64 {
         let (p, s) = (&self.params, &self.stamps);
-        let room = s.dispatch(s.at(position, p.decode_buffer as u64));
-        let ripe = (self.fetch.cycle + p.fetch_to_decode).max(room);
+        let ripe = from.max(s.dispatch(s.at(position, p.decode_buffer as u64)));
         let width_ago = s.decode(s.at(position, p.decode_width as u64));
-        in_order(ripe, s.decode(s.at(position, 1)), width_ago)
+        let last = s.decode(s.at(position, 1));
+        if !E::ENABLED {
+            return in_order(ripe, last, width_ago);
+        }
+        let ripe = self.edit.in_time(ripe);
+        let cycle = self.edit.unstalled(in_order(ripe, last, width_ago));
+        // The end of a sequence has taken the place of an instruction.
+        let ends = self.edit.ends_in(cycle);
+        let is_full = ends > 0 && {
+            let position = position + ends as u64;
+            ends >= p.decode_width
+                || s.decode(s.at(position, p.decode_width as u64)) >= cycle
+                || ends >= p.decode_buffer
+                || s.dispatch(s.at(position, p.decode_buffer as u64)) > cycle
+        };
+        cycle + u64::from(is_full)
     }
 
     /// The first cycle in which dispatch has come to an instruction.
@@ -194,7 +303,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
     /// The cycle in which there is a place in the window, too, not before the next squash if that comes
     /// first.
     #[inline(never)]
-    fn window_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
+    pub(super) fn window_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
         let mut cycle = self.dispatch_cycle(position, decode);
         let rob = self.params.rob_entries;
         let window = if ASTRAY && position >= self.first_astray.saturating_add(rob) {
@@ -225,13 +334,16 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let mut decode = cycle + p.fetch_to_decode;
         let mut dispatch = decode + p.decode_to_dispatch;
         // Most groups come into stages that the group before them has left.
-        let is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
+        let mut is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
+        if E::ENABLED {
+            is_alone &= self.edit.is_free_in(decode);
+        }
         if !is_alone {
             decode = self.decode_cycle(first);
             dispatch = self.dispatch_cycle(first, decode);
         }
         let mut is_even = self.groups_fit
-            && s.decode(s.at(last, p.fetch_buffer as u64)) <= cycle
+            && self.taken(first, p.fetch_width - 1) <= cycle
             && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
             && s.commit(s.at(last, p.rob_entries)) <= dispatch
             && dispatch - self.calendar.passed() <= LONG_AGO;
@@ -239,6 +351,9 @@ impl<P: PipelineProbe> DrivenCore<P> {
             is_even = is_even
                 && s.decode(s.at(last, p.decode_width as u64)) < decode
                 && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
+        }
+        if E::ENABLED {
+            is_even &= is_alone || self.edit.is_free_in(decode);
         }
         if ASTRAY {
             is_even &= (dispatch < self.limit) & (last - self.first_astray < p.rob_entries);

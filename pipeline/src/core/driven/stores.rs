@@ -2,7 +2,7 @@
 
 use super::super::ring::Ring;
 use super::super::uop::UNKNOWN;
-use super::{DrivenCore, NEVER, PipelineProbe};
+use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
 
 /// Places of the filter.
@@ -171,7 +171,7 @@ impl Stores {
     }
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The oldest store that has not committed does so. Returns the cycle in which the cache may take
     /// it at the earliest; it takes one in a cycle.
     #[inline(always)]

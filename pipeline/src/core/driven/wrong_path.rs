@@ -2,7 +2,7 @@
 //! instruction, and what runs again since a load read too early or an instruction faulted.
 
 use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::code::trap_at;
+use hps_sim_core::code::{HandlerLink, trap_at};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
@@ -11,7 +11,8 @@ use hps_sim_core::trap::TrapCause;
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::kind;
-use super::{DrivenCore, Passing, PipelineProbe, REGISTERS};
+use super::edit::Origin;
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
 
 /// Why a path is taken back.
@@ -27,8 +28,16 @@ pub enum Turn {
     Elsewhere,
     /// A load had read before a store.
     Violation { store_pc: u64 },
-    /// An instruction faults.
-    Trap(TrapCause),
+    /// An instruction faults: whose, and why.
+    Trap(Origin, TrapCause),
+}
+
+/// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart {
+    pub pc: u64,
+    pub disepc: DisePc,
+    pub link: Option<HandlerLink>,
 }
 
 /// A path that will be taken back.
@@ -37,8 +46,7 @@ pub struct Episode {
     /// In this cycle.
     limit: u64,
     turn: Turn,
-    /// Where execution goes on.
-    pc: u64,
+    restart: Restart,
     /// Where it begins: its first instruction, load and store.
     position: u64,
     loads: u64,
@@ -62,7 +70,11 @@ impl Episode {
         Episode {
             limit: 0,
             turn: Turn::Elsewhere,
-            pc: 0,
+            restart: Restart {
+                pc: 0,
+                disepc: DisePc::NONE,
+                link: None,
+            },
             position: 0,
             loads: 0,
             stores: 0,
@@ -137,15 +149,15 @@ fn overlay(stores: &[AstrayStore], addr: u64, size: u64, mut value: u64) -> u64 
     value
 }
 
-impl<P: PipelineProbe> DrivenCore<P> {
-    /// Everything from the next instruction on is taken back in cycle `limit`, and execution goes on at
-    /// `pc`.
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// Everything from the next instruction on is taken back in cycle `limit`, and execution goes on
+    /// elsewhere.
     pub(super) fn begin_episode(
         &mut self,
         limit: u64,
         turn: Turn,
         checkpoint: Checkpoint,
-        pc: u64,
+        restart: Restart,
     ) {
         let hart = &self.process.hart;
         if self.depth == 0 {
@@ -159,7 +171,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
         let e = &mut self.episodes[self.depth];
         e.limit = limit;
         e.turn = turn;
-        e.pc = pc;
+        e.restart = restart;
         e.position = self.position;
         e.loads = self.loads;
         e.stores = self.stores.tail;
@@ -186,7 +198,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.position -= 1;
         self.loads -= 1;
         let checkpoint = self.checkpoint();
-        self.begin_episode(found, Turn::Violation { store_pc }, checkpoint, i.pc);
+        let restart = self.restart_here(i.pc);
+        self.begin_episode(found, Turn::Violation { store_pc }, checkpoint, restart);
         self.position += 1;
         self.loads += 1;
         self.process.hart.r[rd] = value;
@@ -204,7 +217,8 @@ impl<P: PipelineProbe> DrivenCore<P> {
         self.loads -= loads;
         self.stores.tail -= stores;
         let checkpoint = self.checkpoint();
-        self.begin_episode(cycle, Turn::Trap(cause), checkpoint, i.pc);
+        let turn = Turn::Trap(self.edit.origin::<E>(), cause);
+        self.begin_episode(cycle, turn, checkpoint, self.restart_here(i.pc));
         self.position += 1;
         self.loads += loads;
         self.stores.tail += stores;
@@ -246,7 +260,12 @@ impl<P: PipelineProbe> DrivenCore<P> {
             self.stamps.set_decode(place, 0);
             self.stamps.set_dispatch(place, 0);
         }
-        let (turn, pc) = (episode.turn, episode.pc);
+        let (turn, restart) = (episode.turn, episode.restart);
+        let pc = restart.pc;
+        if E::ENABLED {
+            self.editor.squash(self.position);
+            self.edit.restart(&restart, p.fetch_buffer);
+        }
         if let Turn::Branch {
             kind,
             taken,
@@ -266,7 +285,7 @@ impl<P: PipelineProbe> DrivenCore<P> {
                 self.violation(pc, store_pc);
                 self.fetch.redirect(pc, Cause::Replay, cycle);
             }
-            Turn::Trap(cause) => self.take_trap(pc, cause, cycle),
+            Turn::Trap(origin, cause) => self.take_trap(restart, origin, cause, cycle),
         }
     }
 
@@ -282,17 +301,20 @@ impl<P: PipelineProbe> DrivenCore<P> {
 
     /// The guest's handler, or the end.
     #[cold]
-    fn take_trap(&mut self, pc: u64, cause: TrapCause, cycle: u64) {
+    fn take_trap(&mut self, at: Restart, origin: Origin, cause: TrapCause, cycle: u64) {
+        let pc = self.editor.original(at.pc);
         let p = &mut self.process;
         let trap = trap_at(&p.mem, p.image.isa, pc, cause);
         p.hart.pc = pc;
-        p.hart.disepc = DisePc::NONE;
-        let may_handle = cause != TrapCause::Stopped;
+        p.hart.disepc = at.disepc;
+        let may_handle = origin != Origin::Handler && cause != TrapCause::Stopped;
         if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
-            self.fetch.redirect(p.hart.pc, Cause::Serialize, cycle);
+            self.edit.resume(p.hart.disepc);
+            let handler = self.editor.place(at.pc, p.hart.pc);
+            self.fetch.redirect(handler, Cause::Serialize, cycle);
             return;
         }
-        self.account_rest_of_cycle(pc);
+        self.account_rest_of_cycle(at.pc);
         self.stop = Some(Stop::Fault(trap));
     }
 }
