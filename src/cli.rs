@@ -168,21 +168,19 @@ impl RunArgs {
 /// How a machine is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CoreKind {
-    /// A cycle at a time: the reference, for every machine, with pipeline logs, productions and sampled
-    /// timing
+    /// A cycle at a time: the reference, for every machine, with pipeline logs and sampled timing
     Cycle,
     /// An instruction at a time, in program order: faster, and the same cycles where all accesses hit. Caches
     /// are asked in program order instead of in order of time, so elsewhere the IPC differs, mostly by hundredths
-    /// of a percent. For out-of-order machines; without --trace, --productions and --sample
+    /// of a percent. For out-of-order machines; without pipeline logs and sampled timing
     Instruction,
 }
 
-impl CoreKind {
-    /// Its name on the command line and in statistics.
-    pub fn name(self) -> &'static str {
-        match self {
-            CoreKind::Cycle => "cycle",
-            CoreKind::Instruction => "instruction",
+impl From<CoreKind> for hps_pipeline::core::CoreKind {
+    fn from(kind: CoreKind) -> Self {
+        match kind {
+            CoreKind::Cycle => hps_pipeline::core::CoreKind::Cycle,
+            CoreKind::Instruction => hps_pipeline::core::CoreKind::Instruction,
         }
     }
 }
@@ -279,6 +277,9 @@ pub struct SweepArgs {
     /// Machine (may be repeated)
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Vec<String>,
+    /// How machines are simulated, with and without a profiler [default: the definition's, or cycle]
+    #[arg(long, value_enum, conflicts_with_all = ["no_timing", "sample"])]
+    pub core: Option<CoreKind>,
     /// Time only short units of each run, and tell overheads with their 95% confidence interval; in
     /// between the program runs functionally, with its profile collected, and keeps caches and
     /// predictors warm. The interval speaks of sampling alone

@@ -27,6 +27,7 @@ mod timed;
 mod truth;
 
 pub use findings::findings;
+pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;
 pub use hps_profile::ProfileKind;
 pub use interval::Interval;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hps_pipeline::config::{ConfigError, MachineConfig};
+use hps_pipeline::core::{CoreKind, NotDriven};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
@@ -44,6 +45,16 @@ pub enum PlanError {
     /// A machine cannot be used.
     #[error(transparent)]
     Machine(#[from] ConfigError),
+    /// A machine has no core of the kind asked for.
+    #[error(
+        "machine {machine} has no instruction-driven core: {reason}; leave out core, or the machine"
+    )]
+    Core {
+        /// The machine.
+        machine: String,
+        /// What it has that such a core does not.
+        reason: NotDriven,
+    },
     /// A sampling point cannot be used.
     #[error(transparent)]
     Point(#[from] SamplePointError),
@@ -121,6 +132,8 @@ pub struct Plan {
     pub streams: StreamConfig,
     /// Data references are needed.
     pub wants_memory: bool,
+    /// How machines are simulated.
+    pub core: CoreKind,
     /// How timing is sampled, if it is.
     pub sampling: Option<SamplingPlan>,
 }
@@ -163,6 +176,12 @@ impl Plan {
             .iter()
             .map(|name| MachineConfig::load(&located(name, folder)))
             .collect::<Result<Vec<_>, _>>()?;
+        for machine in &machines {
+            spec.core.check(machine).map_err(|reason| PlanError::Core {
+                machine: machine.name.clone(),
+                reason,
+            })?;
+        }
         Plan::of(programs, machines, spec)
     }
 
@@ -189,6 +208,7 @@ impl Plan {
             points: Vec::new(),
             streams: StreamConfig::default(),
             wants_memory: spec.profiles.contains(&ProfileKind::DataStream),
+            core: spec.core,
             sampling: spec.sample,
         };
         plan.points = plan.enumerate(spec);
@@ -240,6 +260,9 @@ impl Plan {
         });
         if let (true, Some(sampling)) = (timed, self.sampling) {
             description["sampling"] = serde_json::json!(sampling);
+        }
+        if timed && self.core != CoreKind::Cycle {
+            description["core"] = serde_json::json!(self.core);
         }
         hexadecimal(&Sha256::digest(description.to_string().as_bytes())[..16])
     }

@@ -1,5 +1,6 @@
 //! One point of a sweep as it is stored: one JSON object a line.
 
+use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use serde::{Deserialize, Serialize};
@@ -57,9 +58,17 @@ pub struct TimingResult {
     pub inserted_instructions: u64,
     /// Instructions of handlers.
     pub handler_instructions: u64,
+    /// How the machine was simulated.
+    #[serde(default, skip_serializing_if = "is_cycle")]
+    pub core: CoreKind,
     /// How timing was sampled; none: every cycle was simulated. The instructions are exact in both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+}
+
+/// The reference is not mentioned.
+fn is_cycle(kind: &CoreKind) -> bool {
+    *kind == CoreKind::Cycle
 }
 
 /// One point: a program, a profile, a burst, a frequency, a machine.

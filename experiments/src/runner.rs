@@ -193,7 +193,7 @@ enum Baselines {
 
 impl Baselines {
     fn new(plan: &Plan, program: &Program, points: &[&Point], observer: &dyn Observer) -> Self {
-        let of = |machine: &MachineConfig| timed::baseline(program, machine);
+        let of = |machine: &MachineConfig| timed::baseline(program, machine, plan.core);
         match plan.sampling {
             None => Baselines::Exact(on_machines(plan, program, points, observer, of)),
             Some(sampling) => {

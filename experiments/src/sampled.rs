@@ -7,6 +7,7 @@
 //! whole run is known exactly, from the functional machine, so that the cost is taken by regression on it.
 
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
 use hps_pipeline::core::WARM_EVENTS;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
 use hps_productions::Collector;
@@ -203,6 +204,7 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
         instructions: with.retired.program,
         inserted_instructions: with.retired.inserted,
         handler_instructions: with.retired.handler,
+        core: CoreKind::Cycle,
         sampled: Some(Sampled {
             plan: with.plan,
             units: with.cycles.len() as u64,

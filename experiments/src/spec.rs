@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
@@ -74,6 +75,8 @@ pub struct SweepSpec {
     pub one_in: Vec<u64>,
     /// Machines: names of presets, or files.
     pub machines: Vec<String>,
+    /// How machines are simulated.
+    pub core: CoreKind,
     /// What is timed.
     pub timing: Timing,
     /// Timing by units of the runs instead of whole ones; none: every cycle is simulated.
@@ -91,6 +94,7 @@ impl Default for SweepSpec {
             bursts: vec![1, 10, 50, 100],
             one_in: vec![100, 500, 1000, 5000, 10000],
             machines: vec!["hps-4wide".to_string()],
+            core: CoreKind::default(),
             timing: Timing::PaperPoints,
             sample: None,
         }
@@ -102,7 +106,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, timing, sample"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, core, timing, sample"
     )]
     Syntax {
         /// File.
@@ -194,6 +198,12 @@ impl SweepSpec {
         if let Some(Err(error)) = self.sample.map(|plan| plan.validate()) {
             return bad("sample", &error.to_string());
         }
+        if self.sample.is_some() && self.core != CoreKind::Cycle {
+            return bad(
+                "sample",
+                "units are timed on the cycle-driven core; leave out core",
+            );
+        }
         if self.bursts.len() * self.one_in.len() > 64 {
             return bad(
                 "bursts",
@@ -275,6 +285,15 @@ mod tests {
         assert_eq!(spec.sample, Some(wanted));
         let text = ron::to_string(&spec).expect("written");
         assert_eq!(SweepSpec::from_ron(&text, "x.ron").expect("read"), spec);
+    }
+
+    #[test]
+    fn the_core_is_part_of_a_definition() {
+        let spec = SweepSpec::from_ron("(core: Instruction)", "x.ron").expect("valid");
+        assert_eq!(spec.core, CoreKind::Instruction);
+        let both = "(core: Instruction, sample: ())";
+        let e = SweepSpec::from_ron(both, "x.ron").expect_err("units need the other core");
+        assert!(e.to_string().contains("cycle-driven"), "{e}");
     }
 
     #[test]

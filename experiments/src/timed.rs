@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{Collector, CollectorOptions};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
@@ -63,12 +63,15 @@ pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(),
 }
 
 /// Times a program without DISE.
-pub fn baseline(program: &Program, machine: &MachineConfig) -> Baseline {
+pub fn baseline(program: &Program, machine: &MachineConfig, kind: CoreKind) -> Baseline {
     guarded(|| {
-        let mut core = Core::with(machine, start(program)?, NoEditor, NoProbe);
+        let process = start(program)?;
+        let mut core = EitherCore::with(kind, machine, process, NoEditor, NoProbe)
+            .map_err(|reason| reason.to_string())?;
         let stop = core.run_to_end();
-        check_end(program, stop, &core.process)?;
-        Ok((core.stats.cycles, core.stats.commit_program_instructions))
+        check_end(program, stop, core.process())?;
+        let s = core.stats();
+        Ok((s.cycles, s.commit_program_instructions))
     })
 }
 
@@ -126,8 +129,8 @@ impl Family<'_> {
     fn finish(&self, mut run: Run, point: &Point) -> Result<TimingResult, String> {
         let (baseline_cycles, baseline_instructions) = self.baseline;
         let stop = run.ended.unwrap_or_else(|| run.core.run_to_end());
-        check_end(&self.plan.programs[point.program], stop, &run.core.process)?;
-        let s = &run.core.stats;
+        check_end(&self.plan.programs[point.program], stop, run.core.process())?;
+        let s = run.core.stats();
         for (what, count) in [
             ("functional", self.instructions),
             ("baseline", baseline_instructions),
@@ -146,6 +149,7 @@ impl Family<'_> {
             instructions: s.commit_program_instructions,
             inserted_instructions: s.commit_inserted_instructions,
             handler_instructions: s.commit_handler_instructions,
+            core: self.plan.core,
             sampled: None,
         })
     }
@@ -154,7 +158,7 @@ impl Family<'_> {
 /// A profiled run under way.
 struct Run {
     collector: Collector,
-    core: Core<DiseEngine>,
+    core: EitherCore<DiseEngine, NoProbe>,
     ended: Option<Stop>,
 }
 
@@ -163,9 +167,12 @@ impl Run {
         let collector = collector(plan, point)?;
         let mut process = start(&plan.programs[point.program])?;
         let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
+        let machine = &plan.machines[point.machine];
+        let core = EitherCore::with(plan.core, machine, process, engine, NoProbe)
+            .map_err(|reason| reason.to_string())?;
         Ok(Run {
             collector,
-            core: Core::with(&plan.machines[point.machine], process, engine, NoProbe),
+            core,
             ended: None,
         })
     }
@@ -183,8 +190,8 @@ impl Run {
         let Ok(mut core) = self.core.duplicate() else {
             return Ok(None);
         };
-        let hart = &mut core.process.hart;
-        if !collector.take_over(&self.collector, hart, &mut core.editor) {
+        let (process, editor) = core.parts_mut();
+        if !collector.take_over(&self.collector, &mut process.hart, editor) {
             return Ok(None);
         }
         Ok(Some(Run {
@@ -198,7 +205,7 @@ impl Run {
     fn events_to(&self, collector: &Collector) -> u64 {
         let more = self.collector.point().sparsity - collector.point().sparsity;
         self.collector
-            .events_left(&self.core.editor)
+            .events_left(self.core.editor())
             .saturating_sub(more)
     }
 }

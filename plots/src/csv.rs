@@ -4,7 +4,7 @@ use hps_experiments::Row;
 
 use crate::PlotError;
 
-const COLUMNS: [&str; 32] = [
+const COLUMNS: [&str; 33] = [
     "id",
     "version",
     "program",
@@ -37,12 +37,14 @@ const COLUMNS: [&str; 32] = [
     "sampling_period",
     "sampling_warm_up",
     "sampling_unit",
+    "core",
 ];
 
 /// All rows as CSV with a header line (RFC 4180). Accuracies and overhead are fractions, not
 /// percent; what a point lacks is an empty field; `status` is `ok` or `failed`. The columns about sampled
 /// timing are empty where every cycle was simulated; elsewhere cycles are estimates, and the overhead's
-/// 95% confidence interval reaches `overhead_half_width` to both sides.
+/// 95% confidence interval reaches `overhead_half_width` to both sides. `core` says how the machine was simulated
+/// (`cycle` or `instruction`).
 ///
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
@@ -101,5 +103,6 @@ fn record(row: &Row) -> [String; COLUMNS.len()] {
         count(s.map(|s| s.plan.period)),
         count(s.map(|s| s.plan.warm_up)),
         count(s.map(|s| s.plan.unit)),
+        t.map(|t| t.core.name().to_string()).unwrap_or_default(),
     ]
 }

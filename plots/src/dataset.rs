@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use hps_experiments::{ProfileKind, Row, Sampled, TimingResult, paper_burst};
+use hps_experiments::{CoreKind, ProfileKind, Row, Sampled, TimingResult, paper_burst};
 
 /// Units with insertions below which an interval is not to be trusted.
 const FEW_UNITS: u64 = 10;
@@ -153,6 +153,26 @@ pub(crate) fn group(rows: &[Row]) -> Vec<DataSet<'_>> {
         .collect()
 }
 
+/// Whether any of these rows was timed on the instruction-driven core.
+fn is_by_instruction(rows: &[&Row]) -> bool {
+    let on = |row: &&Row| {
+        row.timing
+            .as_ref()
+            .is_some_and(|t| t.core == CoreKind::Instruction)
+    };
+    rows.iter().any(on)
+}
+
+/// How exact a row's numbers are, beside those of other rows of its point.
+fn exactness(row: &Row) -> u8 {
+    match &row.timing {
+        _ if row.failure.is_some() => 0,
+        Some(t) if t.sampled.is_some() => 1,
+        Some(t) if t.core == CoreKind::Instruction => 2,
+        _ => 3,
+    }
+}
+
 impl<'a> DataSet<'a> {
     /// What figures say about where their numbers come from.
     pub(crate) fn origin(&self) -> String {
@@ -160,14 +180,30 @@ impl<'a> DataSet<'a> {
             .input
             .map(|i| format!(" · input {i}"))
             .unwrap_or_default();
+        let core = if is_by_instruction(&self.rows) {
+            " · instruction-driven core"
+        } else {
+            ""
+        };
         format!(
-            "{} · {}{input} · hps {}",
+            "{}{core} · {}{input} · hps {}",
             self.machine, self.isa, self.version
         )
     }
 
+    /// What has to be said of how rows were timed, in sentences without their full stops; none: every cycle was
+    /// simulated in the order of time.
+    pub(crate) fn timing_notes(&self) -> Vec<String> {
+        let by_instruction = is_by_instruction(&self.rows).then(|| {
+            "timed on the instruction-driven core, which asks caches in program order: cycles are those of the \
+             cycle-driven core within hundredths of a percent mostly"
+                .to_string()
+        });
+        self.sampling().into_iter().chain(by_instruction).collect()
+    }
+
     /// How timing was sampled, in a sentence; none: every cycle was simulated.
-    pub(crate) fn sampling(&self) -> Option<String> {
+    fn sampling(&self) -> Option<String> {
         let rows = || self.rows.iter().filter(|row| row.sampled().is_some());
         let sampled: Vec<&Sampled> = rows().filter_map(|row| row.sampled()).collect();
         let plan = sampled.first()?.plan;
@@ -249,9 +285,8 @@ impl<'a> KindData<'a> {
             let known = points
                 .entry((program, row.burst, row.one_in))
                 .or_insert(*row);
-            // A point that was timed both ways is shown with its exact number.
-            let is_exact = |row: &Row| row.failure.is_none() && row.sampled().is_none();
-            if row.failure.is_none() && (!is_exact(known) || is_exact(row)) {
+            // A point that was timed in several ways is shown with its most exact number.
+            if row.failure.is_none() && exactness(row) >= exactness(known) {
                 *known = *row;
             }
         }

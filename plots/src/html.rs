@@ -166,7 +166,7 @@ impl Page {
                 "Overhead %",
             ];
             self.table("", &head, &rows);
-            if let Some(how) = section.set.sampling() {
+            for how in section.set.timing_notes() {
                 let capital = how[..1].to_uppercase();
                 let text = format!("{capital}{}", &how[1..]);
                 self.add(format!("<p class=\"note\">{}.</p>\n", escape(&text)));

@@ -99,7 +99,7 @@ pub fn summary_table(rows: &[Row]) -> String {
         }
         let _ = writeln!(text, "{}", one_line(&set.origin()));
         text.push_str(&align(&cells(set)));
-        if let Some(how) = set.sampling() {
+        for how in set.timing_notes() {
             let _ = writeln!(text, "{how}");
         }
         write_failures(&mut text, set);

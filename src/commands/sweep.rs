@@ -9,7 +9,7 @@ use hps_experiments::{InputSize, Observer, Plan, Row, Store, SweepSpec, Timing};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
-use crate::cli::{Size, SweepArgs};
+use crate::cli::{CoreKind, Size, SweepArgs};
 use crate::progress;
 
 /// Runs a sweep; the exit code is 1 if any point failed.
@@ -96,6 +96,9 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     }
     if !args.machine.is_empty() {
         spec.machines.clone_from(&args.machine);
+    }
+    if let Some(core) = args.core {
+        spec.core = core.into();
     }
     if args.sample {
         let plan = spec.sample.get_or_insert_default();
@@ -187,6 +190,9 @@ fn command_line(args: &SweepArgs) -> String {
         ));
     }
     words.extend(args.machine.iter().map(|m| format!("--machine {m}")));
+    if args.core == Some(CoreKind::Instruction) {
+        words.push("--core instruction".to_string());
+    }
     if args.all_timed {
         words.push("--all-timed".to_string());
     }

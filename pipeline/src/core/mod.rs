@@ -14,6 +14,7 @@ mod decode;
 mod dispatch;
 mod driven;
 mod duplicate;
+mod either;
 mod events;
 mod fetch;
 mod front_queue;
@@ -36,6 +37,7 @@ mod warming;
 
 pub use cpi::{Cause, CpiStack};
 pub use driven::{DrivenCore, NotDriven};
+pub use either::{CoreKind, EitherCore, Finished};
 pub use in_order::IssueStall;
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use slotting::Pipe;
@@ -412,6 +414,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 }
 
 impl Params {
+    /// Instructions from fetch to commit, at most, and but for those of a sequence under way.
+    fn in_flight(&self) -> usize {
+        self.rob_entries as usize + self.fetch_buffer + self.decode_buffer
+    }
+
     fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
         let decode_to_dispatch =
             u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);

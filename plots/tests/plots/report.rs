@@ -536,12 +536,12 @@ fn sampled_timing_is_said_wherever_its_numbers_are() {
     let csv = to_csv(&rows).unwrap();
     let head = csv.lines().next().unwrap();
     assert!(
-        head.ends_with("sampling_period,sampling_warm_up,sampling_unit"),
+        head.ends_with("sampling_period,sampling_warm_up,sampling_unit,core"),
         "{head}"
     );
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
-    assert_eq!(ends(",0.0003,80,40,200000,1000,1000"), 8);
-    assert_eq!(ends(",ok,,,,,,,"), 30, "not timed");
+    assert_eq!(ends(",0.0003,80,40,200000,1000,1000,cycle"), 8);
+    assert_eq!(ends(",ok,,,,,,,,"), 30, "not timed");
 
     // Beside exact rows of the same points, those are shown, in any order.
     for both in [

@@ -1,6 +1,8 @@
 //! Rows made by a formula, for tests only: nothing here was measured.
 
-use hps_experiments::{AccuracyResult, ProfileKind, Row, Sampled, SamplingPlan, TimingResult};
+use hps_experiments::{
+    AccuracyResult, CoreKind, ProfileKind, Row, Sampled, SamplingPlan, TimingResult,
+};
 
 /// Which points have a timing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +101,7 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
             instructions: 12_000_000,
             inserted_instructions: population / one_in,
             handler_instructions: population / one_in * 30,
+            core: CoreKind::Cycle,
             sampled: None,
         }),
         failure: None,

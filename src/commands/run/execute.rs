@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreStats, CpiStack, DrivenCore, PipelineProbe};
+use hps_pipeline::core::{
+    CoreKind, CoreStats, CpiStack, EitherCore, Finished, NotDriven, PipelineProbe,
+};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
@@ -15,13 +17,11 @@ use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use crate::cli::CoreKind;
-
 /// What a run is asked for beside the program's own work.
 pub struct Order<'a> {
     /// Timed on this machine; functional without.
     pub machine: Option<&'a MachineConfig>,
-    /// How that is simulated. By instruction there is no engine, no log and no sampling.
+    /// How that is simulated. By instruction there is no log and no sampling.
     pub core: CoreKind,
     /// Instructions of the program at most.
     pub limit: u64,
@@ -80,15 +80,12 @@ pub fn execute(
     if let (Some(config), Some(plan)) = (order.machine, order.sampling) {
         return sampled(config, process, plan, order.limit, order.jobs);
     }
-    if let (Some(config), CoreKind::Instruction) = (order.machine, order.core) {
-        return by_instruction(config, process, order.limit, order.by_function);
-    }
-    Ok(match engine {
+    match engine {
         None => with_editor(process, NoEditor, order, |_| None),
         Some(engine) => with_editor(process, engine, order, |engine| {
             Some(engine.stats().clone())
         }),
-    })
+    }
 }
 
 fn sampled(
@@ -118,49 +115,24 @@ fn sampled(
     })
 }
 
-fn by_instruction(
-    config: &MachineConfig,
-    process: Process,
-    limit: u64,
-    by_function: bool,
-) -> anyhow::Result<Ran> {
-    let (mut ran, timed) = if by_function {
-        let stacks = FunctionStacks::new(Arc::clone(&process.image));
-        let (ran, timed, stacks) = timed_by_instruction(config, process, stacks, limit)?;
-        let by_function = Some(stacks.ranking());
-        (
-            ran,
-            Timed {
-                by_function,
-                ..timed
-            },
-        )
-    } else {
-        let (ran, timed, NoProbe) = timed_by_instruction(config, process, NoProbe, limit)?;
-        (ran, timed)
-    };
-    ran.timed = Some(timed);
-    Ok(ran)
-}
-
 fn with_editor<E: DecodeEditor>(
     process: Process,
     editor: E,
     order: Order<'_>,
     dise: fn(&E) -> Option<DiseStats>,
-) -> Ran {
+) -> anyhow::Result<Ran> {
     let Some(config) = order.machine else {
-        return functional(process, editor, order.limit, dise);
+        return Ok(functional(process, editor, order.limit, dise));
     };
-    let limit = order.limit;
+    let (core, limit) = (order.core, order.limit);
     let stacks = FunctionStacks::new(Arc::clone(&process.image));
     let (mut ran, timed) = match (order.trace, order.by_function) {
         (None, false) => {
-            let (ran, timed, NoProbe) = timed(config, process, editor, NoProbe, limit, dise);
+            let (ran, timed, NoProbe) = timed(core, config, process, editor, NoProbe, limit, dise)?;
             (ran, timed)
         }
         (None, true) => {
-            let (ran, timed, stacks) = timed(config, process, editor, stacks, limit, dise);
+            let (ran, timed, stacks) = timed(core, config, process, editor, stacks, limit, dise)?;
             (
                 ran,
                 Timed {
@@ -171,7 +143,7 @@ fn with_editor<E: DecodeEditor>(
         }
         (Some(log), by_function) => {
             let (ran, timed, (log, stacks)) =
-                timed(config, process, editor, (log, stacks), limit, dise);
+                timed(core, config, process, editor, (log, stacks), limit, dise)?;
             let by_function = by_function.then(|| stacks.ranking());
             (
                 ran,
@@ -184,7 +156,7 @@ fn with_editor<E: DecodeEditor>(
         }
     };
     ran.timed = Some(timed);
-    ran
+    Ok(ran)
 }
 
 fn functional<E: DecodeEditor>(
@@ -208,76 +180,27 @@ fn functional<E: DecodeEditor>(
 }
 
 fn timed<E: DecodeEditor, P: PipelineProbe>(
+    kind: CoreKind,
     config: &MachineConfig,
     process: Process,
     editor: E,
     probe: P,
     limit: u64,
     dise: fn(&E) -> Option<DiseStats>,
-) -> (Ran, Timed, P) {
-    let mut core = Core::with(config, process, editor, probe);
+) -> anyhow::Result<(Ran, Timed, P)> {
+    let core = EitherCore::with(kind, config, process, editor, probe);
+    let mut core = core.map_err(|reason| no_such_core(config, &reason))?;
     let start = Instant::now();
     let stop = core.run(limit);
     let host_seconds = start.elapsed().as_secs_f64();
-    let memory = core.memory_stats();
-    let Core {
+    let Finished {
         process,
         editor,
         probe,
         stats,
         cpi,
-        ..
-    } = core;
-    let retired = RetiredCounts {
-        program: stats.commit_program_instructions,
-        inserted: stats.commit_inserted_instructions,
-        handler: stats.commit_handler_instructions,
-    };
-    let timed = Timed {
-        core: stats,
         memory,
-        cpi,
-        by_function: None,
-        trace: None,
-    };
-    (
-        Ran {
-            stop,
-            process,
-            retired,
-            host_seconds,
-            timed: None,
-            samples: None,
-            dise: dise(&editor),
-        },
-        timed,
-        probe,
-    )
-}
-
-fn timed_by_instruction<P: PipelineProbe>(
-    config: &MachineConfig,
-    process: Process,
-    probe: P,
-    limit: u64,
-) -> anyhow::Result<(Ran, Timed, P)> {
-    let mut core = DrivenCore::with(config, process, NoEditor, probe).map_err(|reason| {
-        anyhow::anyhow!(
-            "machine {} has no instruction-driven core: {reason}; use --core cycle",
-            config.name
-        )
-    })?;
-    let start = Instant::now();
-    let stop = core.run(limit);
-    let host_seconds = start.elapsed().as_secs_f64();
-    let memory = core.memory_stats();
-    let DrivenCore {
-        process,
-        probe,
-        stats,
-        cpi,
-        ..
-    } = core;
+    } = core.finish();
     let timed = Timed {
         core: stats,
         memory,
@@ -290,12 +213,21 @@ fn timed_by_instruction<P: PipelineProbe>(
         process,
         retired: RetiredCounts {
             program: stats.commit_program_instructions,
-            ..RetiredCounts::default()
+            inserted: stats.commit_inserted_instructions,
+            handler: stats.commit_handler_instructions,
         },
         host_seconds,
         timed: None,
         samples: None,
-        dise: None,
+        dise: dise(&editor),
     };
     Ok((ran, timed, probe))
+}
+
+/// What is said of a machine that has no core of the kind that was asked for.
+pub fn no_such_core(config: &MachineConfig, reason: &NotDriven) -> anyhow::Error {
+    anyhow::anyhow!(
+        "machine {} has no instruction-driven core: {reason}; use --core cycle",
+        config.name
+    )
 }

@@ -15,13 +15,14 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use hps_dise::{DiseConfig, ProductionSet};
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
-use crate::cli::{CoreKind, RunArgs};
+use crate::cli::RunArgs;
 use crate::{productions, program};
 use execute::{Order, Ran, Timed, execute};
 use statistics::{Context, Statistics};
@@ -31,12 +32,17 @@ const TRACE_INSTRUCTIONS: usize = 2_000_000;
 
 /// Runs the command; the result is the guest's exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    check_core(args)?;
+    let core = CoreKind::from(args.core);
+    check_core(args, core)?;
     let machine = args
         .machine
         .as_deref()
         .map(MachineConfig::load)
         .transpose()?;
+    if let Some(machine) = &machine {
+        core.check(machine)
+            .map_err(|reason| execute::no_such_core(machine, &reason))?;
+    }
     let image = program::load(args.program(), args.isa)?;
     let window = args
         .trace
@@ -59,7 +65,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 
     let order = Order {
         machine: machine.as_ref(),
-        core: args.core,
+        core,
         limit: args.max_instructions.unwrap_or(u64::MAX),
         by_function: args.by_function,
         trace: window.map(|window| KanataLog::new(image.isa, window, TRACE_INSTRUCTIONS)),
@@ -83,7 +89,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         arguments: args.arguments(),
         seed: args.guest.seed,
         machine: machine.as_ref(),
-        core: args.core,
+        core,
         dise: dise.map(|(set, config)| (args.productions.clone(), set.constants().clone(), config)),
     };
     let statistics = Statistics::new(&ran, context);
@@ -98,14 +104,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 /// Refuses what the instruction-driven core does not have.
-fn check_core(args: &RunArgs) -> anyhow::Result<()> {
-    if args.core != CoreKind::Instruction {
+fn check_core(args: &RunArgs, core: CoreKind) -> anyhow::Result<()> {
+    if core != CoreKind::Instruction {
         return Ok(());
     }
     let lacks = if args.trace.is_some() {
         "--trace: it keeps no pipeline log"
-    } else if !args.productions.is_empty() {
-        "--productions: it has no DISE engine in its decode stage"
     } else if args.sample {
         "--sample: units are timed on the cycle-driven core"
     } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, CoreStats, CpiStack};
+use hps_pipeline::core::{Cause, CoreKind, CoreStats, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::machine::{RetiredCounts, Stop};
@@ -15,7 +15,6 @@ use sha2::{Digest, Sha256};
 
 use super::execute::Ran;
 use super::{fault, rates::rates};
-use crate::cli::CoreKind;
 use crate::program;
 use crate::text::ratio;
 

@@ -491,7 +491,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             dispatch: self.window_cycle::<ASTRAY>(position, decode),
         };
         let kind = self.kinds[inst.class as usize];
-        self.dispatch::<ASTRAY>(passing, kind)
+        self.dispatch::<ASTRAY>(passing, kind, position)
     }
 
     /// The end of a sequence. If the trigger was a transfer and is not part of what was sent on, fetch has

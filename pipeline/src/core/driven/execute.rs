@@ -226,10 +226,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED {
             missed |= next_disepc != self.edit.here.predicted_disepc;
         }
-        let restart = Restart {
-            disepc: next_disepc,
-            ..self.restart_at(next_pc)
-        };
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
@@ -240,11 +236,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.count_branch(i.inst.class, missed);
             if missed {
                 // Before the checkpoint goes with the lesson.
-                self.go_astray(*i, done, restart, taken);
+                self.go_astray(*i, done, (next_pc, next_disepc), taken);
             }
             self.teach(commit, i.pc, i.inst.class, next_pc, taken);
         } else if missed {
-            self.go_astray(*i, done, restart, taken);
+            self.go_astray(*i, done, (next_pc, next_disepc), taken);
         }
         !missed
     }
@@ -581,7 +577,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
     #[inline(never)]
-    fn go_astray(&mut self, i: Passing<'_>, done: Done, restart: Restart, taken: bool) {
+    fn go_astray(
+        &mut self,
+        i: Passing<'_>,
+        done: Done,
+        (next_pc, next_disepc): (u64, DisePc),
+        taken: bool,
+    ) {
         let resolve = done.complete.max(done.issue + 1);
         if resolve >= self.limit {
             return;
@@ -593,6 +595,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             kind,
             taken,
             fallthrough: i.next,
+        };
+        let restart = Restart {
+            disepc: next_disepc,
+            ..self.restart_at(next_pc)
         };
         self.begin_episode(resolve, turn, self.last_checkpoint(), restart);
     }

@@ -21,6 +21,7 @@
 
 mod calendar;
 mod commit;
+mod duplicate;
 mod edit;
 mod execute;
 mod fetch;
@@ -85,13 +86,43 @@ pub enum NotDriven {
         "it has more than 6 pools of pipelined units, or one of more than 127 units (units.pools)"
     )]
     Pools,
+    /// A probe wants the stages of each instruction.
+    #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]
+    Log,
 }
 
 /// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
 /// hold.
 const STAMPS: usize = 1024;
 
+/// The calendar of issue and the cycles of a core.
+fn structures(
+    config: &MachineConfig,
+    params: &Params,
+    table: &UnitTable,
+) -> Result<(Calendar, Stamps), NotDriven> {
+    if config.issue.scheduling != Scheduling::OutOfOrder {
+        return Err(NotDriven::InOrder);
+    }
+    if config.branch.predictor == Predictor::Perfect {
+        return Err(NotDriven::Perfect);
+    }
+    if config.memory.l1d_write != L1dWrite::WriteBack {
+        return Err(NotDriven::WriteThrough);
+    }
+    let widths = Widths {
+        issue: params.issue_width,
+        ports: config.memory.l1d.ports,
+        fp_queue: params.fp_queue > 0,
+        window_cycles: CALENDAR_CYCLES,
+    };
+    let calendar = Calendar::new(table, widths).ok_or(NotDriven::Pools)?;
+    let stamps = Stamps::new(params.in_flight()).ok_or(NotDriven::Window)?;
+    Ok((calendar, stamps))
+}
+
 /// Cycles of the youngest instructions, by position: younger ones ask for them.
+#[derive(Clone)]
 struct Stamps {
     mask: u64,
     decode: [u64; STAMPS],
@@ -271,6 +302,15 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
 }
 
 impl DrivenCore {
+    /// Whether a machine has such a core, with any editor.
+    ///
+    /// # Errors
+    /// What it has that this core does not.
+    pub fn check(config: &MachineConfig) -> Result<(), NotDriven> {
+        let params = Params::new(config, 1);
+        structures(config, &params, &UnitTable::new(&config.units)).map(|_| ())
+    }
+
     /// A core without editor and probe.
     ///
     /// # Errors
@@ -284,41 +324,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
-    /// What the machine has that this core does not.
+    /// What the machine has that this core does not, or a probe that asks for stages.
     pub fn with(
         config: &MachineConfig,
         process: Process,
         editor: E,
         probe: P,
     ) -> Result<Self, NotDriven> {
-        const {
-            assert!(
-                !P::WANTS_STAGES,
-                "the pipeline log is the cycle-driven core's"
-            )
-        };
-        if config.issue.scheduling != Scheduling::OutOfOrder {
-            return Err(NotDriven::InOrder);
-        }
-        if config.branch.predictor == Predictor::Perfect {
-            return Err(NotDriven::Perfect);
-        }
-        if config.memory.l1d_write != L1dWrite::WriteBack {
-            return Err(NotDriven::WriteThrough);
+        if P::WANTS_STAGES {
+            return Err(NotDriven::Log);
         }
         let params = Params::new(config, editor.extra_decode_stages());
         let table = UnitTable::new(&config.units);
-        let widths = Widths {
-            issue: params.issue_width,
-            ports: config.memory.l1d.ports,
-            fp_queue: params.fp_queue > 0,
-            window_cycles: CALENDAR_CYCLES,
-        };
-        let calendar = Calendar::new(&table, widths).ok_or(NotDriven::Pools)?;
+        let (calendar, stamps) = structures(config, &params, &table)?;
         let mut code = CodeCache::new(process.image.isa);
         code.sync(&process.mem, &editor);
-        let in_flight = params.rob_entries as usize + params.fetch_buffer + params.decode_buffer;
-        let stamps = Stamps::new(in_flight).ok_or(NotDriven::Window)?;
+        let in_flight = params.in_flight();
         Ok(DrivenCore {
             edit: Edit::new::<E>(in_flight, process.hart.disepc),
             editor,

@@ -79,7 +79,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED {
             self.edit.fetched(decode);
         }
-        if ASTRAY && decode >= self.limit {
+        if ASTRAY && !self.fetch.is_even && decode >= self.limit {
             self.stamps.set_dispatch(here, decode);
             return true;
         }
@@ -117,13 +117,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             decode,
             dispatch,
         };
-        self.dispatch::<ASTRAY>(passing, kind)
+        self.dispatch::<ASTRAY>(passing, kind, position)
     }
 
     /// Dispatches the last instruction, in the first cycle in which the window has a place for it, as soon as
     /// there is room elsewhere, too; then executes it and gives it its further cycles. As [`Self::step`].
     #[inline(always)]
-    pub(super) fn dispatch<const ASTRAY: bool>(&mut self, passing: Passing<'_>, kind: u8) -> bool {
+    pub(super) fn dispatch<const ASTRAY: bool>(
+        &mut self,
+        passing: Passing<'_>,
+        kind: u8,
+        position: u64,
+    ) -> bool {
         let Passing {
             inst,
             pc,
@@ -132,7 +137,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             decode,
             mut dispatch,
         } = passing;
-        let position = self.position - 1;
         let here = self.stamps.at(position, 0);
         self.stamps.set_dispatch(here, dispatch);
         if (self.waiting >= self.params.reservation_stations) | (kind & kind::LIMITED != 0) {

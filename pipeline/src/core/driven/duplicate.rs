@@ -1,0 +1,60 @@
+//! A second core in the same state.
+
+use hps_sim_core::os::DuplicateError;
+
+use super::{DecodeEditor, DrivenCore, PipelineProbe};
+
+impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
+    /// A second core in the same state to the cycle, with everything in flight and a program of its own. Both
+    /// go on as this one would have alone.
+    ///
+    /// # Errors
+    /// [`DuplicateError`] if both programs would share something of the host that one of them can change.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        Ok(DrivenCore {
+            process: self.process.duplicate()?,
+            editor: self.editor.clone(),
+            probe: self.probe.clone(),
+            stats: self.stats,
+            cpi: self.cpi,
+            params: self.params.clone(),
+            memory: self.memory.clone(),
+            branches: self.branches.clone(),
+            memdep: self.memdep.clone(),
+            code: self.code.clone(),
+            operations: self.operations,
+            kinds: self.kinds,
+            groups_fit: self.groups_fit,
+            fill: self.fill,
+            calendar: self.calendar.clone(),
+            fetch: self.fetch.clone(),
+            edit: self.edit.clone(),
+            lessons: self.lessons.clone(),
+            lessons_head: self.lessons_head,
+            lessons_tail: self.lessons_tail,
+            stamps: self.stamps.clone(),
+            dispatched: self.dispatched,
+            position: self.position,
+            loads: self.loads,
+            loads_committed: self.loads_committed.clone(),
+            commits: self.commits,
+            results: self.results,
+            issues: self.issues,
+            waiting: self.waiting,
+            fp_waiting: self.fp_waiting,
+            full: self.full,
+            stores: self.stores.clone(),
+            parked: self.parked.clone(),
+            episodes: self.episodes.clone(),
+            depth: self.depth,
+            limit: self.limit,
+            first_astray: self.first_astray,
+            first_astray_load: self.first_astray_load,
+            astray_stores: self.astray_stores.clone(),
+            stored: self.stored,
+            halted: self.halted,
+            code_changes: self.code_changes,
+            stop: self.stop,
+        })
+    }
+}
