@@ -166,14 +166,10 @@ fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
     let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
     let log = hps.path("log.kanata");
     let start = ["run", "--core", "instruction", "--machine"];
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 3] = [
         (
             &["hps-4wide", "--trace", &log],
             "--trace: it keeps no pipeline log",
-        ),
-        (
-            &["hps-4wide", "--productions", "framework"],
-            "--productions: it has no DISE",
         ),
         (
             &["hps-4wide", "--sample"],
@@ -194,6 +190,10 @@ fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
         );
         assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
     }
+    // It is known before a file is made.
+    let file = hps.path("never.json");
+    hps.run(&[&start[..], &["ev5", "--stats-out", &file, &program]].concat());
+    assert!(!Path::new(&file).exists());
     // There is no core without a machine.
     let run = hps.run(&["run", "--core", "instruction", &program]);
     assert_eq!(run.code, 2);

@@ -13,7 +13,7 @@ use guest::{
     outcome_of_core, title, workload,
 };
 use hps_dise::{DiseConfig, DiseEngine};
-use hps_pipeline::core::Core;
+use hps_pipeline::core::{Core, CoreKind, EitherCore};
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles,
     SamplePoint,
@@ -105,28 +105,35 @@ fn assert_equal(what: &str, collected: &CollectedProfile, expected: &PointProfil
     samples
 }
 
-/// Collects on both machines and compares at every boundary.
+const KINDS: [CoreKind; 2] = [CoreKind::Cycle, CoreKind::Instruction];
+
+/// Collects on all machines and compares at every boundary.
 fn compare(subject: Subject, points: &[SamplePoint], boundaries: &[u64]) {
     let name = title(subject);
     let expected = grids(subject, points, boundaries);
     for kind in ProfileKind::ALL {
         for (at, &point) in points.iter().enumerate() {
-            let (collector, process, engine) = collecting(subject, kind, point, true);
-            let mut core = Core::with(&machine(), process, engine, NoProbe);
+            let mut cores = KINDS.map(|core| {
+                let (collector, process, engine) = collecting(subject, kind, point, true);
+                let core = EitherCore::with(core, &machine(), process, engine, NoProbe);
+                (collector, core.unwrap_or_else(|e| panic!("{e}")))
+            });
             let (functional_collector, process, engine) = collecting(subject, kind, point, true);
             let mut functional = Machine::with_editor(process, engine);
             let mut samples = 0;
             for (&boundary, grid) in boundaries.iter().zip(&expected) {
-                assert_eq!(
-                    core.run(boundary - core.stats.commit_program_instructions),
-                    Stop::Limit
-                );
-                core.drain_to_boundary();
-                let collected = collector
-                    .read(&core.process)
-                    .unwrap_or_else(|e| panic!("{e}"));
-                let what = format!("{name}: {kind} on the pipeline after {boundary} instructions");
-                samples = assert_equal(&what, &collected, &grid.points[at]);
+                for (at_core, (collector, core)) in cores.iter_mut().enumerate() {
+                    let done = core.stats().commit_program_instructions;
+                    assert_eq!(core.run(boundary - done), Stop::Limit);
+                    core.drain_to_boundary();
+                    let collected = collector.read(core.process());
+                    let collected = collected.unwrap_or_else(|e| panic!("{e}"));
+                    let what = format!(
+                        "{name}: {kind} on {:?} after {boundary} instructions",
+                        KINDS[at_core]
+                    );
+                    samples = assert_equal(&what, &collected, &grid.points[at]);
+                }
 
                 functional.run(&mut NoProbe, boundary - functional.retired.program);
                 let collected = functional_collector

@@ -275,3 +275,66 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
         overlap.stderr
     );
 }
+
+#[test]
+fn a_sweep_is_timed_on_either_core() {
+    let hps = guest::support::Hps::new();
+    std::fs::write(
+        hps.path("calls"),
+        guest::elf(&guest::assembly(RANDOM_CALLS)),
+    )
+    .expect("a program");
+    let definition = hps.path("sweep.ron");
+    let text = "(own_programs: [(path: \"calls\")], profiles: [method], bursts: [10], one_in: [100], timing: All)";
+    std::fs::write(&definition, text).expect("a definition");
+    let timed = |folder: &str, options: &[&str]| {
+        let order = [&["sweep", &definition, "--out", folder], options].concat();
+        let shown = hps.run(&order).expect_code(0);
+        let row = row(&hps, folder);
+        (shown, row.timing.expect("timed"), row.id)
+    };
+    let (by_cycle, wanted, id) = timed("cycle", &[]);
+    let (by_instruction, got, other_id) = timed("instruction", &["--core", "instruction"]);
+    assert!(!by_cycle.contains("instruction-driven"), "{by_cycle}");
+    assert!(
+        by_instruction.contains("instruction-driven core"),
+        "{by_instruction}"
+    );
+    assert_ne!(id, other_id, "one does not stand for the other");
+    assert_eq!(
+        (wanted.core, got.core),
+        (
+            hps_experiments::CoreKind::Cycle,
+            hps_experiments::CoreKind::Instruction
+        )
+    );
+    let instructions = |t: &hps_experiments::TimingResult| {
+        (
+            t.instructions,
+            t.inserted_instructions,
+            t.handler_instructions,
+        )
+    };
+    assert_eq!(instructions(&got), instructions(&wanted));
+    let error = got.cycles as f64 / wanted.cycles as f64 - 1.0;
+    assert!(error.abs() < 0.01, "{error}");
+    assert!(got.overhead > 0.0 && (got.overhead / wanted.overhead - 1.0).abs() < 0.1);
+
+    for (options, message) in [
+        (
+            &["--core", "instruction", "--sample"][..],
+            "cannot be used with",
+        ),
+        (
+            &["--core", "instruction", "--machine", "ev5"],
+            "machine ev5 has no instruction-driven core",
+        ),
+    ] {
+        let run = hps.run(&[&["sweep", &definition, "--out", "none"], options].concat());
+        assert!(
+            run.code != 0 && run.stderr.contains(message),
+            "{}",
+            run.stderr
+        );
+    }
+}

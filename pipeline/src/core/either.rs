@@ -133,6 +133,26 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => (&mut core.process, &mut core.editor))
     }
 
+    /// Brings `process` to the boundary of the last committed instruction. A core by instruction always stops
+    /// there.
+    pub fn drain_to_boundary(&mut self) {
+        if let EitherCore::Cycle(core) = self {
+            core.drain_to_boundary();
+        }
+    }
+
+    /// Slots by owner.
+    #[must_use]
+    pub fn cpi(&self) -> &CpiStack {
+        both!(self, core => &core.cpi)
+    }
+
+    /// Statistics of the memory hierarchy.
+    #[must_use]
+    pub fn memory_stats(&self) -> MemoryStats {
+        both!(self, core => core.memory_stats())
+    }
+
     /// Ends its life.
     #[must_use]
     pub fn finish(self) -> Finished<E, P> {

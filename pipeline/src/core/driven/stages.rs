@@ -70,18 +70,24 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.position = position + 1;
         let here = self.stamps.at(position, 0);
-        let decode = if self.fetch.is_even {
-            self.fetch.decode
+        let (decode, mut dispatch);
+        if self.fetch.is_even {
+            (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+            self.stamps.set_decode(here, decode);
         } else {
-            self.decode_cycle(position)
-        };
-        self.stamps.set_decode(here, decode);
-        if E::ENABLED {
-            self.edit.fetched(decode);
-        }
-        if ASTRAY && !self.fetch.is_even && decode >= self.limit {
-            self.stamps.set_dispatch(here, decode);
-            return true;
+            decode = self.decode_cycle(position);
+            self.stamps.set_decode(here, decode);
+            if ASTRAY && decode >= self.limit {
+                self.stamps.set_dispatch(here, decode);
+                if E::ENABLED {
+                    self.edit.fetched(decode);
+                }
+                return true;
+            }
+            dispatch = 0;
+            if !E::ENABLED {
+                dispatch = self.window_cycle::<ASTRAY>(position, decode);
+            }
         }
         if ASTRAY || E::ENABLED {
             self.stats.decode_instructions += 1;
@@ -90,6 +96,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.edit.here = Edited::laid_out(self.mask_at(code, pc));
         }
         if E::ENABLED {
+            self.edit.fetched(decode);
             self.edit.here = self.edit.plain();
             let mask = self.mask_at(code, pc);
             if self.edit.concerns(mask) {
@@ -103,12 +110,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.class == OpClass::DiseReturn {
                 predicted_next = self.return_from_handler(decode);
             }
+            if !self.fetch.is_even {
+                dispatch = self.window_cycle::<ASTRAY>(position, decode);
+            }
         }
-        let dispatch = if self.fetch.is_even {
-            self.fetch.dispatch
-        } else {
-            self.window_cycle::<ASTRAY>(position, decode)
-        };
         let passing = Passing {
             inst,
             pc,
