@@ -122,6 +122,8 @@ pub struct Gone {
 pub struct Edit {
     /// The instruction on its way through the stages.
     pub here: Edited,
+    /// It is, or may be, not as the program has it, or behind one that was not.
+    pub is_edited: bool,
     expansion: Option<Expansion>,
     /// The state of the predictors before the trigger's prediction, if it is a control transfer.
     trigger_checkpoint: Checkpoint,
@@ -131,6 +133,8 @@ pub struct Edit {
     resume: DisePc,
     /// Decode takes nothing before this cycle.
     not_before: u64,
+    /// From this cycle on none of what follows keeps anything out.
+    free_from: u64,
     /// In this cycle decode made a decision for which it stalls until that one.
     stalled: (u64, u64),
     /// The last trigger of which nothing was left to be sent on.
@@ -147,11 +151,13 @@ impl Edit {
     pub fn new<E: DecodeEditor>(in_flight: usize, resume: DisePc) -> Self {
         Edit {
             here: Edited::NOTHING,
+            is_edited: true,
             expansion: None,
             trigger_checkpoint: Checkpoint::default(),
             link: None,
             resume,
             not_before: 0,
+            free_from: 0,
             stalled: (0, 0),
             gone: None,
             ends: (0, 0),
@@ -198,18 +204,21 @@ impl Edit {
         mask != 0 || self.resume != DisePc::NONE
     }
 
-    /// An instruction outside of sequences: of the handler that decode is in, or the program's.
+    /// The next instruction is outside of sequences: of the handler that decode is in, or the program's.
     #[inline(always)]
-    pub fn plain(&self) -> Edited {
-        let origin = match self.link {
-            Some(_) => Origin::Handler,
-            None => Origin::Program,
-        };
-        Edited {
-            origin,
-            link: self.link,
-            stalled_until: self.stalled.1,
-            ..Edited::NOTHING
+    pub fn leave_sequence(&mut self) {
+        if self.is_edited {
+            let origin = match self.link {
+                Some(_) => Origin::Handler,
+                None => Origin::Program,
+            };
+            self.here = Edited {
+                origin,
+                link: self.link,
+                stalled_until: self.stalled.1,
+                ..Edited::NOTHING
+            };
+            self.is_edited = self.link.is_some();
         }
     }
 
@@ -217,6 +226,7 @@ impl Edit {
     #[inline(always)]
     pub fn wait_until(&mut self, cycle: u64) {
         self.not_before = cycle;
+        self.free_from = self.free_from.max(cycle);
     }
 
     /// The first cycle from `cycle` on that has not to be waited for.
@@ -228,10 +238,13 @@ impl Edit {
     /// Decode takes instructions in this cycle as they come.
     #[inline(always)]
     pub fn is_free_in(&self, cycle: u64) -> bool {
-        cycle >= self.not_before
-            && cycle > self.stalled.0
-            && cycle >= self.stalled.1
-            && cycle > self.ends.0
+        cycle >= self.free_from
+    }
+
+    /// Decode stalls from a cycle on for a decision that it makes there.
+    fn stall(&mut self, decode: u64, cycles: u64) {
+        self.stalled = (decode, decode + cycles);
+        self.free_from = self.free_from.max(decode + cycles);
     }
 
     /// The first cycle from `cycle` on in which decode does not stall.
@@ -268,6 +281,7 @@ impl Edit {
 
     fn ends_sequence_in(&mut self, cycle: u64) {
         self.ends = (cycle, self.ends_in(cycle) + 1);
+        self.free_from = self.free_from.max(cycle + 1);
     }
 
     /// The next instruction is a trigger whose expansion goes on there.
@@ -280,7 +294,9 @@ impl Edit {
         self.expansion = None;
         self.link = restart.link;
         self.resume = restart.disepc;
+        self.is_edited = true;
         self.not_before = 0;
+        self.free_from = 0;
         self.stalled = (0, 0);
         self.gone = None;
         self.ends = (0, 0);
@@ -370,7 +386,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let decision = self.editor.decide(seq, mask, pc, inst, regs);
             if decision.stall_cycles > 0 {
                 let stall = u64::from(decision.stall_cycles);
-                self.edit.stalled = (decode, decode + stall);
+                self.edit.stall(decode, stall);
+                self.edit.is_edited = true;
                 self.fetch.is_even = false;
                 self.stats.dise_stall_cycles += stall;
                 x.gap = Some(Cause::DiseStall);
@@ -401,7 +418,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let decode = self.decode_cycle_from(x.from, position);
         if ASTRAY && decode >= self.limit {
             // Nothing more is decoded, but fetch goes on.
-            self.edit.not_before = NEVER;
+            self.edit.wait_until(NEVER);
             return true;
         }
         let replacement = self
@@ -459,6 +476,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             due: Some(x.since),
             gap: x.gap.replace(Cause::Frontend),
         };
+        self.edit.is_edited = true;
         self.position = position + 1;
         let place = self.stamps.at(position, 0);
         self.stamps.set_decode(place, decode);
@@ -645,6 +663,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn is_unpredicted(&self, inst: &Inst, kind: u8) -> bool {
         let here = &self.edit.here;
+        if !self.edit.is_edited {
+            return false;
+        }
         let alone = matches!(
             inst.class,
             OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn

@@ -4,7 +4,7 @@ use hps_sim_core::bus::NoMemory;
 use hps_sim_core::code::{CodeCache, SLOTS};
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 
 use super::super::uop::kind;
 use super::edit::Edited;
@@ -97,7 +97,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         if E::ENABLED {
             self.edit.fetched(decode);
-            self.edit.here = self.edit.plain();
+            self.edit.leave_sequence();
             let mask = self.mask_at(code, pc);
             if self.edit.concerns(mask) {
                 // A sequence has its place.
@@ -155,7 +155,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if self.stores.next_drain <= dispatch && !(ASTRAY && dispatch >= self.limit) {
             self.drain_until(dispatch);
         }
-        if E::ENABLED && self.editor.reads_register(inst.rd) {
+        if E::ENABLED && inst.rd >= reg::DISE && self.editor.reads_register(inst.rd) {
             // Microinstructions read it in decode.
             self.edit.wait_until(dispatch);
             self.fetch.is_even = false;
