@@ -220,6 +220,9 @@ pub struct ProfileArgs {
     /// Time it on this machine, and report the overhead; functional only without
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
+    /// With --machine: how it is simulated, with and without the profiler
+    #[arg(long, value_enum, default_value_t = CoreKind::Cycle, requires = "machine")]
+    pub core: CoreKind,
     /// Leave what wrong paths did to the counters unrepaired
     #[arg(long, requires = "machine")]
     pub unrepaired: bool,

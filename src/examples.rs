@@ -27,7 +27,7 @@ Examples:
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --core instruction --stats bwt large
-      Timed an instruction at a time: faster, the IPC mostly within hundredths of a percent.
+      Timed an instruction at a time: faster, the IPC mostly within hundredths of a percent. With productions, too.
   hps run --machine hps-4wide --sample --stats bwt large
       Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
@@ -68,6 +68,8 @@ Examples:
       Two programs, the whole grid timed.
   hps sweep --isa riscv64 --isa alpha --out both
       The paper's grid on both instruction sets, with a table that puts them side by side.
+  hps sweep --all-timed --core instruction --out faster
+      The whole grid timed, machines simulated an instruction at a time.
   hps sweep --size large --all-timed --sample --out sampled
       The large inputs, the whole grid timed, by units of the runs: overheads with their interval.
   hps sweep --print-spec > mine.ron; hps sweep mine.ron

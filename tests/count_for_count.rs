@@ -276,21 +276,21 @@ fn a_fault_inside_a_sequence_goes_on_there() {
             &expected.points[0],
         );
 
-        let mut process = fresh();
-        let engine = collector
-            .install(&mut process)
-            .unwrap_or_else(|e| panic!("{e}"));
-        let mut core = Core::with(&machine(), process, engine, NoProbe);
-        assert_eq!(core.run(ENOUGH), Stop::Exit(5));
-        core.drain_to_boundary();
-        let collected = collector
-            .read(&core.process)
-            .unwrap_or_else(|e| panic!("{e}"));
-        assert_equal(
-            &format!("{kind} on the pipeline"),
-            &collected,
-            &expected.points[0],
-        );
+        for core in KINDS {
+            let what = format!("{kind} on {core:?}");
+            let mut process = fresh();
+            let engine = collector
+                .install(&mut process)
+                .unwrap_or_else(|e| panic!("{e}"));
+            let mut core = EitherCore::with(core, &machine(), process, engine, NoProbe)
+                .unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(core.run(ENOUGH), Stop::Exit(5));
+            core.drain_to_boundary();
+            let collected = collector
+                .read(core.process())
+                .unwrap_or_else(|e| panic!("{e}"));
+            assert_equal(&what, &collected, &expected.points[0]);
+        }
     }
 }
 

@@ -3,10 +3,13 @@
 
 use hps_dise::{DiseConfig, DiseEngine, ProductionSet};
 use hps_pipeline::config::{MachineConfig, Predictor};
-use hps_pipeline::core::{Core, DrivenCore, PipelineProbe};
+use hps_pipeline::core::{Core, CoreKind, CoreStats, DrivenCore, EitherCore, PipelineProbe};
+use hps_sim_core::inst::reg;
+use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
+use crate::common::compare::ALL_REGISTERS;
 use crate::common::random::Mix;
 use crate::common::{Program, machine, preset};
 use crate::dise::{COUNTS_ONLY, RESTARTS, costs, install, set};
@@ -185,7 +188,7 @@ fn a_run_is_the_same_however_it_is_cut() {
             let mut parts = driven(&config, begin(), NoProbe);
             let ended = loop {
                 match parts.run(piece) {
-                    hps_sim_core::machine::Stop::Limit => {}
+                    Stop::Limit => {}
                     stop => break stop,
                 }
             };
@@ -195,5 +198,49 @@ fn a_run_is_the_same_however_it_is_cut() {
             assert_eq!(parts.cpi, whole.cpi, "{what}");
             assert_eq!(parts.process.hart, whole.process.hart, "{what}");
         }
+    }
+}
+
+#[test]
+fn a_register_is_set_between_two_instructions() {
+    // Between bursts of counting, the period changes: what is counted from then on must agree.
+    let set = set(COMPUTED);
+    for (seed, name) in (7100..).zip(PRESETS) {
+        let program = exiting(seed, STRAIGHT);
+        let begin = || installed(&set, &DiseConfig::default(), &program);
+        let config = preset(name);
+        let kinds = [CoreKind::Cycle, CoreKind::Instruction];
+        let [oracle, core] = kinds.map(|kind| {
+            let (process, engine) = begin();
+            let mut core = EitherCore::with(kind, &config, process, engine, NoProbe)
+                .unwrap_or_else(|e| panic!("{name}: {e}"));
+            for (at, period) in [(301, 3), (40, 900), (500, 12)] {
+                assert_eq!(core.run(at), Stop::Limit, "{name}");
+                core.set_dise_register(reg::DISE, u64::MAX - period);
+            }
+            let stop = core.run_to_end();
+            core.drain_to_boundary();
+            (stop, core.finish())
+        });
+        let what = format!("seed {seed} on {name}");
+        assert_eq!(oracle.0, core.0, "{what}");
+        let (oracle, core) = (oracle.1, core.1);
+        let registers =
+            |process: &Process| process.hart.r[..usize::from(ALL_REGISTERS.end)].to_vec();
+        assert_eq!(
+            registers(&oracle.process),
+            registers(&core.process),
+            "{what}"
+        );
+        assert_eq!(oracle.editor.counters(), core.editor.counters(), "{what}");
+        let committed = |s: &CoreStats| {
+            [
+                s.commit_program_instructions,
+                s.commit_inserted_instructions,
+                s.commit_handler_instructions,
+            ]
+        };
+        assert_eq!(committed(&oracle.stats), committed(&core.stats), "{what}");
+        assert_close(&core.stats, &oracle.stats, 0.01, &what);
     }
 }

@@ -12,7 +12,10 @@ pub mod shim;
 mod sweep;
 pub mod validate;
 
-use crate::cli::{Cli, Command};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
+
+use crate::cli::{self, Cli, Command};
 
 /// Runs a command; the result is the exit code.
 pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
@@ -28,5 +31,17 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Validate(args) => validate::validate(&args),
         Command::Shim(command) => shim::shim(&command),
         Command::Doctor => doctor::doctor(),
+    }
+}
+
+/// The core that was asked for, if it can simulate the machine.
+pub fn core_for(kind: cli::CoreKind, machine: &MachineConfig) -> anyhow::Result<CoreKind> {
+    let kind = CoreKind::from(kind);
+    match kind.check(machine) {
+        Ok(()) => Ok(kind),
+        Err(reason) => anyhow::bail!(
+            "machine {} has no instruction-driven core: {reason}; use --core cycle",
+            machine.name
+        ),
     }
 }

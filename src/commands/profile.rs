@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use hps_experiments::machine::dise_config;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, SamplePoint,
 };
@@ -14,6 +14,7 @@ use hps_profile::{
     Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
     StreamConfig, StreamProfile, accuracy,
 };
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::Output;
@@ -21,7 +22,8 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::ProcessConfig;
 use serde_json::{Value, json};
 
-use crate::cli::{Kind, ProfileArgs};
+use crate::cli::{self, Kind, ProfileArgs};
+use crate::commands::core_for;
 use crate::{host, program};
 
 /// A change of the sampling while the program runs.
@@ -51,15 +53,16 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         .iter()
         .map(|text| parse_change(text))
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let machine = args
+    let timing = args
         .machine
         .as_deref()
         .map(MachineConfig::load)
         .transpose()?
         .map(|mut m| {
             m.dise.repair_counters &= !args.unrepaired;
-            m
-        });
+            Ok::<_, anyhow::Error>((core_for(args.core, &m)?, m))
+        })
+        .transpose()?;
     let image = program::load(args.program(), args.isa)?;
     let mut config = program::process_config(&args.guest, args.program(), args.arguments())?;
     // The program runs several times; its output is not what is asked for here.
@@ -69,21 +72,24 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let streams = StreamConfig::default();
     let truth = exhaustive(&image, &config, kind, &streams)?;
     let options = CollectorOptions {
-        dise: machine.as_ref().map(dise_config).unwrap_or_default(),
+        dise: timing
+            .as_ref()
+            .map(|(_, machine)| dise_config(machine))
+            .unwrap_or_default(),
         streams: (kind == ProfileKind::DataStream).then_some(streams),
         ..CollectorOptions::default()
     };
     let collector = Collector::new(kind, point, &options)?;
-    let run = match &machine {
+    let run = match &timing {
         None => run_functional(&image, &config, &collector, &changes)?,
-        Some(machine) => run_timed(&image, &config, &collector, &changes, machine)?,
+        Some((core, machine)) => run_timed(&image, &config, &collector, &changes, machine, *core)?,
     };
     let report = Report {
         args,
         kind,
         point,
         image: &image,
-        machine: machine.as_ref(),
+        machine: timing.as_ref().map(|(_, machine)| machine),
         run: &run,
     };
     match &run.collected {
@@ -210,16 +216,18 @@ fn run_timed(
     collector: &Collector,
     changes: &[Change],
     machine: &MachineConfig,
+    kind: CoreKind,
 ) -> anyhow::Result<Run> {
-    let mut baseline = Core::new(machine, program::process(image, config)?);
+    let process = program::process(image, config)?;
+    let mut baseline = EitherCore::with(kind, machine, process, NoEditor, NoProbe)?;
     ended(baseline.run_to_end(), image)?;
     let mut process = program::process(image, config)?;
     let engine = collector.install(&mut process)?;
-    let mut core = Core::with(machine, process, engine, NoProbe);
+    let mut core = EitherCore::with(kind, machine, process, engine, NoProbe)?;
     for change in changes {
         let ahead = change
             .at_instructions
-            .saturating_sub(core.stats.commit_program_instructions);
+            .saturating_sub(core.stats().commit_program_instructions);
         if core.run(ahead) != Stop::Limit {
             break;
         }
@@ -229,9 +237,9 @@ fn run_timed(
     }
     ended(core.run_to_end(), image)?;
     Ok(Run {
-        collected: collector.read(&core.process)?,
-        cycles: Some((core.stats.cycles, baseline.stats.cycles)),
-        instructions: core.stats.commit_program_instructions,
+        collected: collector.read(core.process())?,
+        cycles: Some((core.stats().cycles, baseline.stats().cycles)),
+        instructions: core.stats().commit_program_instructions,
     })
 }
 
@@ -269,8 +277,12 @@ impl Report<'_> {
         match (self.machine, self.run.cycles) {
             (Some(machine), Some((with, without))) => writeln!(
                 out,
-                "on {}: {with} cycles, {without} without profiling: overhead {:.3}%",
+                "on {}{}: {with} cycles, {without} without profiling: overhead {:.3}%",
                 machine.name,
+                match self.args.core {
+                    cli::CoreKind::Cycle => "",
+                    cli::CoreKind::Instruction => ", an instruction at a time",
+                },
                 100.0 * (with as f64 / without as f64 - 1.0)
             )?,
             _ => writeln!(
@@ -387,6 +399,7 @@ impl Report<'_> {
                 "sparsity": self.point.sparsity,
                 "args": self.args.arguments(),
                 "machine": self.machine.map(|m| m.to_ron()),
+                "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),
             }),
             kind: self.kind,
             total: 0,

@@ -133,12 +133,15 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => (&mut core.process, &mut core.editor))
     }
 
-    /// Brings `process` to the boundary of the last committed instruction. A core by instruction always stops
-    /// there.
+    /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt would: `process` has
+    /// the state there.
     pub fn drain_to_boundary(&mut self) {
-        if let EitherCore::Cycle(core) = self {
-            core.drain_to_boundary();
-        }
+        both!(self, core => core.drain_to_boundary());
+    }
+
+    /// Sets a DISE register from outside, between two instructions of the program.
+    pub fn set_dise_register(&mut self, register: u8, value: u64) {
+        both!(self, core => core.set_dise_register(register, value));
     }
 
     /// Slots by owner.

@@ -90,7 +90,8 @@ impl Tlb {
     #[inline]
     pub fn translate(&mut self, now: u64, addr: u64, next: &mut L2Tlb) -> Translation {
         let page = addr >> self.page_shift;
-        if page == self.last_page && now >= self.quiet_from {
+        let changes_nothing = page == self.last_page || self.tags.is_newest(page);
+        if changes_nothing && now >= self.quiet_from {
             self.stats.access_events += 1;
             return Translation::After {
                 delay: 0,

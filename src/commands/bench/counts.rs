@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use rayon::prelude::*;
@@ -97,14 +98,8 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
         bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
     };
     let programs = subjects(args)?;
-    let is_driven = match programs.first() {
-        Some(&(workload, isa)) => {
-            let machine = MachineConfig::load(&args.machine)?;
-            let subject = Subject::new(workload, isa, workload_size(args.size))?;
-            subject.not_driven(&machine)?.is_none()
-        }
-        None => false,
-    };
+    let machine = MachineConfig::load(&args.machine)?;
+    let is_driven = CoreKind::Instruction.check(&machine).is_ok();
     let recorded = args.compare.as_deref().map(read).transpose()?;
     let json = args.json.as_deref().map(create).transpose()?;
     let bar = progress::bar((programs.len() * MODES.len()) as u64, "counts");

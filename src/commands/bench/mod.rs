@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use hps_experiments::Interval;
 use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
 use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use serde::Serialize;
@@ -109,12 +110,10 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<u8> {
     let subjects = subjects(args)?;
     let size = workload_size(args.size);
     let json = args.json.as_deref().map(create).transpose()?;
-    // Known before anything runs: one of the programs is as good as another.
-    let not_driven = match subjects.first() {
-        Some(&(workload, isa)) if !args.skip.contains(&Mode::Instruction) => {
-            Subject::new(workload, isa, size)?.not_driven(&machine)?
-        }
-        _ => None,
+    let not_driven = if args.skip.contains(&Mode::Instruction) {
+        None
+    } else {
+        CoreKind::Instruction.check(&machine).err()
     };
     let sets = isas(args)
         .into_iter()
@@ -271,13 +270,13 @@ fn measure(
                 (Mode::Grid, _) => subject.grid(1)?,
                 (Mode::GridThreads, _) => subject.grid(host::processors())?,
                 (Mode::Timed, _) => {
-                    let (seconds, retired, took) = subject.timed(machine)?;
+                    let (seconds, retired, took) = subject.timed(CoreKind::Cycle, machine)?;
                     instructions = Some(retired);
                     cycles = Some(took);
                     seconds
                 }
                 (Mode::Instruction, _) => {
-                    let (seconds, retired, took) = subject.by_instruction(machine)?;
+                    let (seconds, retired, took) = subject.timed(CoreKind::Instruction, machine)?;
                     instructions = Some(retired);
                     instruction_cycles = Some(took);
                     seconds

@@ -8,10 +8,11 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, DrivenCore, NotDriven};
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::NoProbe;
@@ -86,47 +87,20 @@ impl Subject {
         Ok(seconds)
     }
 
-    /// Seconds on the pipeline, instructions and cycles.
-    pub fn timed(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, u64)> {
-        let mut core = Core::new(machine, self.process()?);
+    /// Seconds on a core, instructions and cycles.
+    pub fn timed(
+        &self,
+        kind: CoreKind,
+        machine: &MachineConfig,
+    ) -> anyhow::Result<(f64, u64, u64)> {
+        let mut core = EitherCore::with(kind, machine, self.process()?, NoEditor, NoProbe)?;
         let start = Instant::now();
         let stop = core.run_to_end();
         let seconds = start.elapsed().as_secs_f64();
-        expect(
-            self.workload,
-            self.size,
-            stop,
-            core.process.os.captured_stdout(),
-        )?;
-        Ok((
-            seconds,
-            core.stats.commit_program_instructions,
-            core.stats.cycles,
-        ))
-    }
-
-    /// Why the machine cannot be timed by instruction, if so.
-    pub fn not_driven(&self, machine: &MachineConfig) -> anyhow::Result<Option<NotDriven>> {
-        Ok(DrivenCore::new(machine, self.process()?).err())
-    }
-
-    /// Seconds on the instruction-driven core, instructions and cycles.
-    pub fn by_instruction(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, u64)> {
-        let mut core = DrivenCore::new(machine, self.process()?)?;
-        let start = Instant::now();
-        let stop = core.run_to_end();
-        let seconds = start.elapsed().as_secs_f64();
-        expect(
-            self.workload,
-            self.size,
-            stop,
-            core.process.os.captured_stdout(),
-        )?;
-        Ok((
-            seconds,
-            core.stats.commit_program_instructions,
-            core.stats.cycles,
-        ))
+        let stdout = core.process().os.captured_stdout();
+        expect(self.workload, self.size, stop, stdout)?;
+        let stats = core.stats();
+        Ok((seconds, stats.commit_program_instructions, stats.cycles))
     }
 
     /// Seconds with sampled timing, instructions, and the cycles of one of them, estimated.
@@ -152,8 +126,14 @@ impl Subject {
     ) -> anyhow::Result<()> {
         let process = self.process()?;
         let stop = match mode {
-            Mode::Timed => Core::new(machine, process).run(instructions),
-            Mode::Instruction => DrivenCore::new(machine, process)?.run(instructions),
+            Mode::Timed | Mode::Instruction => {
+                let kind = if mode == Mode::Timed {
+                    CoreKind::Cycle
+                } else {
+                    CoreKind::Instruction
+                };
+                EitherCore::with(kind, machine, process, NoEditor, NoProbe)?.run(instructions)
+            }
             Mode::Sampled => {
                 SampledRun::new(machine, process, SamplingPlan::default())?.run(instructions)?
             }

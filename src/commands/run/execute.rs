@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{
-    CoreKind, CoreStats, CpiStack, EitherCore, Finished, NotDriven, PipelineProbe,
-};
+use hps_pipeline::core::{CoreKind, CoreStats, CpiStack, EitherCore, Finished, PipelineProbe};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
@@ -188,8 +186,7 @@ fn timed<E: DecodeEditor, P: PipelineProbe>(
     limit: u64,
     dise: fn(&E) -> Option<DiseStats>,
 ) -> anyhow::Result<(Ran, Timed, P)> {
-    let core = EitherCore::with(kind, config, process, editor, probe);
-    let mut core = core.map_err(|reason| no_such_core(config, &reason))?;
+    let mut core = EitherCore::with(kind, config, process, editor, probe)?;
     let start = Instant::now();
     let stop = core.run(limit);
     let host_seconds = start.elapsed().as_secs_f64();
@@ -222,12 +219,4 @@ fn timed<E: DecodeEditor, P: PipelineProbe>(
         dise: dise(&editor),
     };
     Ok((ran, timed, probe))
-}
-
-/// What is said of a machine that has no core of the kind that was asked for.
-pub fn no_such_core(config: &MachineConfig, reason: &NotDriven) -> anyhow::Error {
-    anyhow::anyhow!(
-        "machine {} has no instruction-driven core: {reason}; use --core cycle",
-        config.name
-    )
 }

@@ -22,7 +22,8 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Process;
 
-use crate::cli::RunArgs;
+use crate::cli::{self, RunArgs};
+use crate::commands::core_for;
 use crate::{productions, program};
 use execute::{Order, Ran, Timed, execute};
 use statistics::{Context, Statistics};
@@ -32,17 +33,16 @@ const TRACE_INSTRUCTIONS: usize = 2_000_000;
 
 /// Runs the command; the result is the guest's exit code.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
-    let core = CoreKind::from(args.core);
-    check_core(args, core)?;
+    check_core(args)?;
     let machine = args
         .machine
         .as_deref()
         .map(MachineConfig::load)
         .transpose()?;
-    if let Some(machine) = &machine {
-        core.check(machine)
-            .map_err(|reason| execute::no_such_core(machine, &reason))?;
-    }
+    let core = match &machine {
+        Some(machine) => core_for(args.core, machine)?,
+        None => CoreKind::default(),
+    };
     let image = program::load(args.program(), args.isa)?;
     let window = args
         .trace
@@ -104,8 +104,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 }
 
 /// Refuses what the instruction-driven core does not have.
-fn check_core(args: &RunArgs, core: CoreKind) -> anyhow::Result<()> {
-    if core != CoreKind::Instruction {
+fn check_core(args: &RunArgs) -> anyhow::Result<()> {
+    if args.core != cli::CoreKind::Instruction {
         return Ok(());
     }
     let lacks = if args.trace.is_some() {

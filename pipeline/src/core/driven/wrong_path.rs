@@ -252,20 +252,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.calendar.squash(episode.mark, cycle);
         self.waiting -= episode.stay;
         self.fp_waiting -= episode.fp_stay;
-        // Those of older instructions lie before the squash.
-        let p = &self.params;
-        let queues = p.fetch_buffer.max(p.decode_buffer).max(p.dispatch_width) as u64;
-        for back in 1..=queues {
-            let place = self.stamps.at(self.position, back);
-            self.stamps.set_decode(place, 0);
-            self.stamps.set_dispatch(place, 0);
-        }
         let (turn, restart) = (episode.turn, episode.restart);
         let pc = restart.pc;
-        if E::ENABLED {
-            self.editor.squash(self.position);
-            self.edit.restart(&restart, p.fetch_buffer);
-        }
         if let Turn::Branch {
             kind,
             taken,
@@ -277,6 +265,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             self.branches.rewind(&episode.checkpoint);
         }
+        self.empty_front_end(&restart);
         match turn {
             Turn::Branch { .. } | Turn::Elsewhere => {
                 self.fetch.redirect(pc, Cause::Mispredict, cycle);
@@ -287,6 +276,41 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             Turn::Trap(origin, cause) => self.take_trap(restart, origin, cause, cycle),
         }
+    }
+
+    /// Nothing is between fetch and dispatch, and decode goes on elsewhere.
+    #[inline(always)]
+    fn empty_front_end(&mut self, restart: &Restart) {
+        // The cycles of older instructions lie before.
+        let p = &self.params;
+        let queues = p.fetch_buffer.max(p.decode_buffer).max(p.dispatch_width) as u64;
+        for back in 1..=queues {
+            let place = self.stamps.at(self.position, back);
+            self.stamps.set_decode(place, 0);
+            self.stamps.set_dispatch(place, 0);
+        }
+        if E::ENABLED {
+            self.editor.squash(self.position);
+            self.edit.restart(restart, p.fetch_buffer);
+        }
+    }
+
+    /// Empties the pipeline at the boundary of the last committed instruction, between two runs, as an interrupt
+    /// would: fetch begins anew in the cycle of that commit.
+    pub fn drain_to_boundary(&mut self) {
+        let restart = self.next_restart();
+        self.branches.rewind(&self.checkpoint());
+        self.empty_front_end(&restart);
+        self.fetch
+            .redirect(restart.pc, Cause::Serialize, self.commits.cycle);
+        self.process.hart.pc = restart.pc;
+        self.process.hart.disepc = restart.disepc;
+    }
+
+    /// Sets a DISE register from outside, between two instructions of the program.
+    pub fn set_dise_register(&mut self, register: u8, value: u64) {
+        self.drain_to_boundary();
+        self.process.hart.r[register as usize] = value;
     }
 
     #[cold]
