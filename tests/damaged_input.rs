@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use guest::{Random, assembled, captured, image, in_parallel, machine, workload};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::{Core, CoreKind, EitherCore};
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::{PAGE_SIZE, Perm};
 use hps_sim_core::os::{Output, StopReason};
+use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
 use hps_sim_core::riscv;
 use hps_sim_core::trap::TrapCause;
@@ -434,41 +436,64 @@ fn state(process: &Process) -> (Vec<u64>, u8, u64, Vec<u8>) {
     )
 }
 
-/// Runs random code on both machines and compares. How many instructions it was.
+/// Instructions of random code.
+const RANDOM: u64 = 1000;
+
+/// Runs random code on all machines and compares. How many instructions it was.
 fn run_random(isa: Isa, seed: u64, tame: &[Vec<u32>], config: &MachineConfig) -> u64 {
-    const LIMIT: u64 = 1000;
     let mut functional = Machine::new(random_process(isa, seed, tame));
-    let expected = functional.run_to(LIMIT);
-    let mut core = Core::new(config, random_process(isa, seed, tame));
-    let stop = core.run(LIMIT);
+    let expected = functional.run_to(RANDOM);
+    for kind in [CoreKind::Cycle, CoreKind::Instruction] {
+        if kind.check(config).is_ok() {
+            let process = random_process(isa, seed, tame);
+            let core = EitherCore::with(kind, config, process, NoEditor, NoProbe);
+            let core = core.unwrap_or_else(|e| panic!("{e}"));
+            compare_random(
+                isa,
+                core,
+                (&functional, expected),
+                &format!("seed {seed}, {kind:?}"),
+            );
+        }
+    }
+    functional.retired.program
+}
+
+fn compare_random(
+    isa: Isa,
+    mut core: EitherCore<NoEditor, NoProbe>,
+    (functional, expected): (&Machine, Stop),
+    what: &str,
+) {
+    let stop = core.run(RANDOM);
     core.drain_to_boundary();
-    assert_eq!(stop, expected, "seed {seed}");
+    assert_eq!(stop, expected, "{what}");
     assert_eq!(
-        core.stats.commit_program_instructions, functional.retired.program,
-        "seed {seed}"
+        core.stats().commit_program_instructions,
+        functional.retired.program,
+        "{what}"
     );
-    let (got, wanted) = (state(&core.process), state(&functional.process));
+    let (got, wanted) = (state(core.process()), state(&functional.process));
     for (number, (a, b)) in got.0.iter().zip(&wanted.0).enumerate() {
         let name = isa.register_name(number as u8);
         assert_eq!(
             a, b,
-            "seed {seed}: {name} on the pipeline and on the functional machine after {stop:?}"
+            "{what}: {name} on the core and on the functional machine after {stop:?}"
         );
     }
     assert_eq!(
         (got.1, got.2),
         (wanted.1, wanted.2),
-        "seed {seed}: fcsr and reservation"
+        "{what}: fcsr and reservation"
     );
-    assert!(got.3 == wanted.3, "seed {seed}: memory");
+    assert!(got.3 == wanted.3, "{what}: memory");
     if let Stop::Fault(trap) = stop {
         assert_eq!(
-            (core.process.hart.pc, functional.process.hart.pc),
+            (core.process().hart.pc, functional.process.hart.pc),
             (trap.pc, trap.pc),
-            "seed {seed}"
+            "{what}"
         );
     }
-    functional.retired.program
 }
 
 #[test]

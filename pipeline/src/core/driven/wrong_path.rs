@@ -338,6 +338,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.fetch.redirect(handler, Cause::Serialize, cycle);
             return;
         }
+        self.fetch.redirect(at.pc, Cause::Serialize, cycle);
         self.account_rest_of_cycle(at.pc);
         self.stop = Some(Stop::Fault(trap));
     }
