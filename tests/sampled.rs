@@ -320,6 +320,29 @@ fn a_sweep_is_timed_on_either_core() {
     assert!(error.abs() < 0.01, "{error}");
     assert!(got.overhead > 0.0 && (got.overhead / wanted.overhead - 1.0).abs() < 0.1);
 
+    // So is a single profile; what is collected does not depend on it.
+    let program = hps.path("calls");
+    let collected = |core: &str| {
+        let order = [
+            "profile",
+            "--machine",
+            "hps-4wide",
+            "--core",
+            core,
+            &program,
+        ];
+        let shown = hps.run(&order).expect_code(0);
+        assert_eq!(
+            shown.contains("an instruction at a time"),
+            core == "instruction",
+            "{shown}"
+        );
+        let lines: Vec<String> = shown.lines().skip(2).map(str::to_owned).collect();
+        assert!(lines.len() > 3, "{shown}");
+        lines
+    };
+    assert_eq!(collected("instruction"), collected("cycle"));
+
     for (options, message) in [
         (
             &["--core", "instruction", "--sample"][..],

@@ -214,7 +214,7 @@ fn a_register_is_set_between_two_instructions() {
             let (process, engine) = begin();
             let mut core = EitherCore::with(kind, &config, process, engine, NoProbe)
                 .unwrap_or_else(|e| panic!("{name}: {e}"));
-            for (at, period) in [(301, 3), (40, 900), (500, 12)] {
+            for (at, period) in [(0, 20), (301, 3), (40, 900), (500, 12)] {
                 assert_eq!(core.run(at), Stop::Limit, "{name}");
                 core.set_dise_register(reg::DISE, u64::MAX - period);
             }

@@ -301,8 +301,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let restart = self.next_restart();
         self.branches.rewind(&self.checkpoint());
         self.empty_front_end(&restart);
-        self.fetch
-            .redirect(restart.pc, Cause::Serialize, self.commits.cycle);
+        // There is no cycle 0.
+        let cycle = self.commits.cycle.max(1);
+        self.fetch.redirect(restart.pc, Cause::Serialize, cycle);
         self.process.hart.pc = restart.pc;
         self.process.hart.disepc = restart.disepc;
     }
