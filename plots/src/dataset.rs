@@ -195,8 +195,8 @@ impl<'a> DataSet<'a> {
     /// simulated in the order of time.
     pub(crate) fn timing_notes(&self) -> Vec<String> {
         let by_instruction = is_by_instruction(&self.rows).then(|| {
-            "timed on the instruction-driven core, which asks caches in program order: cycles are those of the \
-             cycle-driven core within hundredths of a percent mostly"
+            "timed on the instruction-driven core, which asks caches in program order: cycles differ a little from those \
+             of the cycle-driven core, with and without the profiler"
                 .to_string()
         });
         self.sampling().into_iter().chain(by_instruction).collect()
