@@ -171,15 +171,8 @@ const RANDOM_CALLS: &str = "
     ret
 ";
 
-/// The only row of a sweep's results.
-fn row(hps: &guest::support::Hps, folder: &str) -> hps_experiments::Row {
-    let file = format!("{}/results.jsonl", hps.path(folder));
-    let text = std::fs::read_to_string(file).expect("results");
-    serde_json::from_str(text.trim()).expect("one row")
-}
-
-#[test]
-fn a_sampled_sweep_tells_overheads_with_their_interval() {
+/// A folder with a program, and the definition of a sweep that times one point of it.
+fn sweep_of_calls() -> (guest::support::Hps, String) {
     let hps = guest::support::Hps::new();
     std::fs::write(
         hps.path("calls"),
@@ -189,6 +182,28 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
     let definition = hps.path("sweep.ron");
     let text = "(own_programs: [(path: \"calls\")], profiles: [method], bursts: [10], one_in: [100], timing: All)";
     std::fs::write(&definition, text).expect("a definition");
+    (hps, definition)
+}
+
+/// Instructions of a timed run, by origin.
+fn counts(t: &hps_experiments::TimingResult) -> [u64; 3] {
+    [
+        t.instructions,
+        t.inserted_instructions,
+        t.handler_instructions,
+    ]
+}
+
+/// The only row of a sweep's results.
+fn row(hps: &guest::support::Hps, folder: &str) -> hps_experiments::Row {
+    let file = format!("{}/results.jsonl", hps.path(folder));
+    let text = std::fs::read_to_string(file).expect("results");
+    serde_json::from_str(text.trim()).expect("one row")
+}
+
+#[test]
+fn a_sampled_sweep_tells_overheads_with_their_interval() {
+    let (hps, definition) = sweep_of_calls();
 
     let exact = hps
         .run(&["sweep", &definition, "--out", "exact"])
@@ -218,13 +233,6 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
         (3000, 500, 1000)
     );
     assert_eq!(sampled.units, timing.instructions / 3000);
-    let counts = |t: &hps_experiments::TimingResult| {
-        (
-            t.instructions,
-            t.inserted_instructions,
-            t.handler_instructions,
-        )
-    };
     assert_eq!(counts(&timing), counts(&wanted));
     assert_eq!(estimate.accuracy, row(&hps, "exact").accuracy);
     assert!(
@@ -278,15 +286,7 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
 
 #[test]
 fn a_sweep_is_timed_on_either_core() {
-    let hps = guest::support::Hps::new();
-    std::fs::write(
-        hps.path("calls"),
-        guest::elf(&guest::assembly(RANDOM_CALLS)),
-    )
-    .expect("a program");
-    let definition = hps.path("sweep.ron");
-    let text = "(own_programs: [(path: \"calls\")], profiles: [method], bursts: [10], one_in: [100], timing: All)";
-    std::fs::write(&definition, text).expect("a definition");
+    let (hps, definition) = sweep_of_calls();
     let timed = |folder: &str, options: &[&str]| {
         let order = [&["sweep", &definition, "--out", folder], options].concat();
         let shown = hps.run(&order).expect_code(0);
@@ -308,14 +308,7 @@ fn a_sweep_is_timed_on_either_core() {
             hps_experiments::CoreKind::Instruction
         )
     );
-    let instructions = |t: &hps_experiments::TimingResult| {
-        (
-            t.instructions,
-            t.inserted_instructions,
-            t.handler_instructions,
-        )
-    };
-    assert_eq!(instructions(&got), instructions(&wanted));
+    assert_eq!(counts(&got), counts(&wanted));
     let error = got.cycles as f64 / wanted.cycles as f64 - 1.0;
     assert!(error.abs() < 0.01, "{error}");
     assert!(got.overhead > 0.0 && (got.overhead / wanted.overhead - 1.0).abs() < 0.1);

@@ -142,15 +142,9 @@ fn sequences_with_memory_take_nearly_the_same_cycles() {
             let mut core = driven(&config, begin(), NoProbe);
             assert_eq!(core.run_to_end(), stop, "{what}");
             assert_close(&core.stats, &oracle.stats, 0.02, &what);
-            assert_eq!(
-                core.stats
-                    .dise_expansion_events
-                    .abs_diff(oracle.stats.dise_expansion_events)
-                    * 50
-                    / oracle.stats.dise_expansion_events,
-                0,
-                "{what}"
-            );
+            let expansions = oracle.stats.dise_expansion_events;
+            let others = expansions.abs_diff(core.stats.dise_expansion_events);
+            assert!(others * 50 < expansions, "{what}: {others} of {expansions}");
         }
     }
 }

@@ -81,6 +81,26 @@ impl DisePc {
         }
     }
 
+    /// The position behind it in its sequence; none stays none.
+    #[must_use]
+    pub const fn following(self) -> Self {
+        match self.production() {
+            Some(p) => DisePc::new(p, self.index().wrapping_add(1)),
+            None => DisePc::NONE,
+        }
+    }
+
+    /// Where an instruction at this position starts again: at the beginning of its expansion the decision for it
+    /// is made anew.
+    #[must_use]
+    pub const fn again(self) -> Self {
+        if self.index() == 0 {
+            DisePc::NONE
+        } else {
+            self
+        }
+    }
+
     /// The position in the replacement sequence (0 outside of one).
     #[must_use]
     pub const fn index(self) -> u8 {

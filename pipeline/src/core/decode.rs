@@ -5,7 +5,7 @@
 //! is fetched again and whose expansion goes on behind the call (`PC:DISEPC`).
 
 use hps_sim_core::code::HandlerLink;
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{DecodeEditor, Replacement};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Op, OpClass};
 
@@ -15,6 +15,62 @@ use super::in_order::IssueStall;
 use super::probe::StageRecord;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
+
+/// How the sequence goes on behind a replacement instruction that is sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// With its next position.
+    Not,
+    /// This one is its last, or fetch has left it.
+    Leaves,
+    /// A handler comes first.
+    Calls,
+}
+
+/// What decode knows of a replacement instruction that it sends on.
+pub(super) struct Sent {
+    /// What follows if nothing is mispredicted: an address, and a position in the expansion there.
+    pub next: (u64, DisePc),
+    pub ends: Ends,
+}
+
+/// What follows the replacement instruction at position `here` of the trigger at `pc`, behind which lies
+/// `fallthrough`, and fetch went to `fetched_next`.
+pub(super) fn sent(
+    r: &Replacement,
+    here: DisePc,
+    pc: u64,
+    (fallthrough, fetched_next): (u64, u64),
+) -> Sent {
+    let production = here.production().unwrap_or(0);
+    if r.inst.op == Op::DiseCall {
+        return Sent {
+            next: (r.inst.imm as u64, DisePc::NONE),
+            ends: Ends::Calls,
+        };
+    }
+    if r.inst.op == Op::DiseBr {
+        return Sent {
+            next: (pc, DisePc::new(production, r.inst.imm as u8)),
+            ends: Ends::Not,
+        };
+    }
+    let goes_to = if r.is_trigger {
+        fetched_next
+    } else {
+        fallthrough
+    };
+    if r.is_last || goes_to != fallthrough {
+        return Sent {
+            next: (goes_to, DisePc::NONE),
+            ends: Ends::Leaves,
+        };
+    }
+    Sent {
+        next: (pc, here.following()),
+        ends: Ends::Not,
+    }
+}
 
 /// A replacement sequence under way.
 #[derive(Clone)]
@@ -194,35 +250,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return self.end_expansion(&x);
         };
         self.progressed = true;
-        let fallthrough = f.fallthrough();
-        let fetched_next = self.fetched_next(&f);
-        // What follows if nothing is mispredicted: the next position, unless this is the last.
-        let mut next = (f.pc, DisePc::new(x.production, x.index.wrapping_add(1)));
         let mut checkpoint = NO_CHECKPOINT;
-        let mut leaves = r.is_last;
         if r.is_trigger {
             checkpoint = f.checkpoint;
             x.emitted = true;
-            leaves |= fetched_next != fallthrough;
         }
-        if leaves {
-            let target = if x.emitted { fetched_next } else { fallthrough };
-            next = (
-                if r.is_trigger { target } else { fallthrough },
-                DisePc::NONE,
-            );
-        }
-        if matches!(r.inst.op, Op::DiseBr) {
-            next = (f.pc, DisePc::new(x.production, r.inst.imm as u8));
-            leaves = false;
-        }
-        let calls = r.inst.class == OpClass::DiseCall && r.inst.op == Op::DiseCall;
-        if calls {
-            next = (r.inst.imm as u64, DisePc::NONE);
-        }
+        let here = x.position();
+        let Sent { next, ends } = sent(&r, here, f.pc, (f.fallthrough(), self.fetched_next(&f)));
         let position = self.decode_position();
         *self.inserted.at_mut(position as usize) = Inserted {
-            disepc: DisePc::new(x.production, x.index),
+            disepc: here,
             predicted_next: next.0,
             predicted_disepc: next.1,
             link: Inserted::NOTHING.link,
@@ -246,15 +283,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 StageCycles::decoded(f.since(self.now), self.now);
         }
         self.front.insert_decoded(d);
-        if calls {
+        if ends == Ends::Calls {
             let link = HandlerLink {
                 pc: f.pc,
-                disepc: DisePc::new(x.production, x.index + 1),
+                disepc: here.following(),
             };
             self.call_handler(&x, link, r.inst.imm as u64);
             return false;
         }
-        if leaves {
+        if ends == Ends::Leaves {
             return self.end_expansion(&x);
         }
         x.index = next.1.index();

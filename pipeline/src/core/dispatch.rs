@@ -285,7 +285,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i),
             Outcome::Next => {
                 if matches!(d.inst.class, OpClass::DiseBranch | OpClass::DiseCall) {
-                    (d.pc, following(i))
+                    (d.pc, i.disepc.following())
                 } else {
                     (i.predicted_next, i.predicted_disepc)
                 }
@@ -316,7 +316,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return (i.predicted_next, i.predicted_disepc);
         }
         // Predicted taken out of the middle of a sequence, but it goes on.
-        let next = following(i);
+        let next = i.disepc.following();
         let more = next
             .production()
             .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst));
@@ -506,13 +506,5 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.scheduler.schedule(self.now, ready, slot);
             }
         }
-    }
-}
-
-/// The next position of the sequence that an instruction stands in.
-fn following(i: &Inserted) -> DisePc {
-    match i.disepc.production() {
-        Some(p) => DisePc::new(p, i.disepc.index().wrapping_add(1)),
-        None => DisePc::NONE,
     }
 }

@@ -68,7 +68,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let inserted = self.inserted_of(&u, position);
         let restart = Restart {
             pc: u.front.pc,
-            disepc: again(inserted.disepc),
+            disepc: inserted.disepc.again(),
             link: (E::ENABLED && u.has(flag::HANDLER)).then_some(inserted.link),
         };
         let oldest = self.squash_from(position, restart, cause);
@@ -92,13 +92,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let inserted = self.inserted_in_decode(d, self.rob.tail);
             Restart {
                 pc: d.pc,
-                disepc: again(inserted.disepc),
+                disepc: inserted.disepc.again(),
                 link: (E::ENABLED && d.has(flag::HANDLER)).then_some(inserted.link),
             }
         } else if let Some(x) = &self.expansion {
             Restart {
                 pc: x.trigger_pc(),
-                disepc: again(x.position()),
+                disepc: x.position().again(),
                 link: None,
             }
         } else {
@@ -300,15 +300,5 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             pipe: cycles.pipe,
             issue_stall: cycles.stall,
         }
-    }
-}
-
-/// Where an instruction starts again: at the beginning of its expansion the editor decides anew,
-/// since its decision has been taken back as well.
-fn again(disepc: DisePc) -> DisePc {
-    if disepc.index() == 0 {
-        DisePc::NONE
-    } else {
-        disepc
     }
 }

@@ -134,7 +134,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
         let position = self.position - 1;
         if E::ENABLED
-            && let Some(gone) = self.edit.take_gone()
+            && let Some(gone) = self.edit.gone.take()
         {
             self.account_gap(lost, gone.pc, gone.gap);
             self.give(lost, gone.stalled_until, gone.pc, Cause::DiseStall);

@@ -17,7 +17,7 @@ use super::super::uop::kind;
 use super::commit::{Done, Seen};
 use super::edit::Origin;
 use super::stores::Store;
-use super::wrong_path::{AstrayBus, Restart, Turn};
+use super::wrong_path::AstrayBus;
 use super::{
     DecodeEditor, DrivenCore, FAULTS_AS, MemoryDependence, NEVER, Passing, PipelineProbe, When,
 };
@@ -236,11 +236,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.count_branch(i.inst.class, missed);
             if missed {
                 // Before the checkpoint goes with the lesson.
-                self.go_astray(*i, done, (next_pc, next_disepc), taken);
+                self.go_astray(i, done, (next_pc, next_disepc), taken);
             }
             self.teach(commit, i.pc, i.inst.class, next_pc, taken);
         } else if missed {
-            self.go_astray(*i, done, (next_pc, next_disepc), taken);
+            self.go_astray(i, done, (next_pc, next_disepc), taken);
         }
         !missed
     }
@@ -563,52 +563,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // Where a signal led is no target of the instruction.
         self.commit(&i, done, Seen::straight(&i));
         if (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc) {
-            let restart = Restart {
-                disepc: next_disepc,
-                ..self.restart_at(next_pc)
-            };
-            self.goes_elsewhere(done, restart);
+            self.goes_elsewhere(done, self.restart_at(next_pc, next_disepc));
         }
         if let Some(status) = self.halted {
             self.account_rest_of_cycle(next_pc);
             self.stop = Some(Stop::Exit(status));
-        }
-    }
-
-    /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
-    #[inline(never)]
-    fn go_astray(
-        &mut self,
-        i: Passing<'_>,
-        done: Done,
-        (next_pc, next_disepc): (u64, DisePc),
-        taken: bool,
-    ) {
-        let resolve = done.complete.max(done.issue + 1);
-        if resolve >= self.limit {
-            return;
-        }
-        let Some(kind) = super::super::fetch::branch_kind(i.inst.class) else {
-            return;
-        };
-        let turn = Turn::Branch {
-            kind,
-            taken,
-            fallthrough: i.next,
-        };
-        let restart = Restart {
-            disepc: next_disepc,
-            ..self.restart_at(next_pc)
-        };
-        self.begin_episode(resolve, turn, self.last_checkpoint(), restart);
-    }
-
-    /// The same behind an instruction that nobody has predicted.
-    #[inline(never)]
-    pub(super) fn goes_elsewhere(&mut self, done: Done, restart: Restart) {
-        let resolve = done.complete.max(done.issue + 1);
-        if resolve < self.limit {
-            self.begin_episode(resolve, Turn::Elsewhere, self.checkpoint(), restart);
         }
     }
 }

@@ -27,6 +27,7 @@ mod execute;
 mod fetch;
 mod issue;
 mod loads;
+mod sequence;
 mod stages;
 mod stores;
 mod wrong_path;

@@ -9,8 +9,10 @@ use hps_sim_core::memory::Memory;
 use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
+use super::super::fetch::branch_kind;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::kind;
+use super::commit::Done;
 use super::edit::Origin;
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
@@ -189,6 +191,42 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.limit = limit;
     }
 
+    /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
+    #[inline(never)]
+    pub(super) fn go_astray(
+        &mut self,
+        i: &Passing<'_>,
+        done: Done,
+        (next_pc, next_disepc): (u64, DisePc),
+        taken: bool,
+    ) {
+        let Some(kind) = branch_kind(i.inst.class) else {
+            return;
+        };
+        let turn = Turn::Branch {
+            kind,
+            taken,
+            fallthrough: i.next,
+        };
+        let restart = self.restart_at(next_pc, next_disepc);
+        self.resolves(done, turn, self.last_checkpoint(), restart);
+    }
+
+    /// The same behind an instruction that nobody has predicted.
+    #[inline(never)]
+    pub(super) fn goes_elsewhere(&mut self, done: Done, restart: Restart) {
+        self.resolves(done, Turn::Elsewhere, self.checkpoint(), restart);
+    }
+
+    /// Where an instruction went is known when it is complete, if nothing has taken it back by then.
+    #[inline(always)]
+    fn resolves(&mut self, done: Done, turn: Turn, checkpoint: Checkpoint, restart: Restart) {
+        let resolve = done.complete.max(done.issue + 1);
+        if resolve < self.limit {
+            self.begin_episode(resolve, turn, checkpoint, restart);
+        }
+    }
+
     /// A load has read too early, which is found in cycle `found`: it and what follows run again then.
     #[cold]
     pub(super) fn runs_again(&mut self, i: Passing<'_>, old_value: u64, found: u64, store_pc: u64) {
@@ -334,7 +372,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         p.hart.disepc = at.disepc;
         let may_handle = origin != Origin::Handler && cause != TrapCause::Stopped;
         if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
-            self.edit.resume(p.hart.disepc);
+            self.edit.resume = p.hart.disepc;
             let handler = self.editor.place(at.pc, p.hart.pc);
             self.fetch.redirect(handler, Cause::Serialize, cycle);
             return;
