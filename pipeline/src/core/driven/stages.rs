@@ -144,6 +144,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } = passing;
         let here = self.stamps.at(position, 0);
         self.stamps.set_dispatch(here, dispatch);
+        debug_assert!(
+            self.full.0 == u64::MAX || self.full.0 < position,
+            "what comes to dispatch has not waited there"
+        );
         if (self.waiting >= self.params.reservation_stations) | (kind & kind::LIMITED != 0) {
             let cycle = self.wait_for_room::<ASTRAY>(dispatch, kind & kind::LIMITED, position);
             if cycle > dispatch {

@@ -280,6 +280,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.position = episode.position;
         self.loads = episode.loads;
         self.stores.tail = episode.stores;
+        // Another instruction will have the position of the one that waited.
+        self.full = (u64::MAX, 0);
         let hart = &mut self.process.hart;
         hart.r[..REGISTERS].copy_from_slice(&episode.registers);
         hart.fcsr = episode.fcsr;
