@@ -7,6 +7,7 @@ use crate::alpha::exec as alpha;
 use crate::bus::Bus;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op};
+use crate::memory::Memory;
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
 };
@@ -36,6 +37,39 @@ pub enum Outcome {
     Trap(TrapCause),
 }
 
+/// Executes one instruction of an operation that goes on behind itself, as [`execute`] does. False: it traps,
+/// and nothing has changed.
+pub type Straight = fn(&mut Hart, &mut Memory, &Inst, u64) -> bool;
+
+/// Where an instruction goes, as far as a control transfer has to say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Straight on.
+    Next,
+    /// To the address beside this.
+    Taken,
+    /// [`execute`] says where. Nothing has changed.
+    Otherwise,
+}
+
+/// Executes one control transfer, as [`execute`] does: where it goes, and the address if it is taken.
+pub type Transfer = fn(&mut Hart, &mut Memory, &Inst, u64) -> (Turn, u64);
+
+impl Op {
+    /// This operation, for those who ask once what they execute many times. Of one that does not go on
+    /// behind itself, false, or where it goes is lost.
+    #[must_use]
+    pub fn straight(self) -> Straight {
+        STRAIGHT[self as usize]
+    }
+
+    /// The same of a control transfer. Of an operation that is none, what it does may be lost.
+    #[must_use]
+    pub fn transfer(self) -> Transfer {
+        TRANSFERS[self as usize]
+    }
+}
+
 macro_rules! define_execute {
     ($($variant:ident $mnemonic:literal $format:ident $match:literal $mask:literal $class:ident
        $function:path, $doc:literal;)*) => {
@@ -48,7 +82,94 @@ macro_rules! define_execute {
                 $(Op::$variant => $function(hart, bus, inst, pc),)*
             }
         }
+
+        /// Each operation by its number.
+        static STRAIGHT: [Straight; Op::ALL.len()] = [$(
+            |hart, mem, inst, pc| $function(hart, mem, inst, pc) == Outcome::Next,
+        )*];
+
+        static TRANSFERS: [Transfer; Op::ALL.len()] = [$(
+            |hart, mem, inst, pc| match $function(hart, mem, inst, pc) {
+                Outcome::Next => (Turn::Next, 0),
+                Outcome::Taken(target) => (Turn::Taken, target),
+                _ => (Turn::Otherwise, 0),
+            },
+        )*];
     };
 }
 
 for_each_op!(define_execute);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inst::{ALL_CLASSES, OpClass, reg};
+    use crate::memory::Perm;
+
+    /// Instructions of every operation, in states in which they mostly do not fault.
+    fn samples() -> impl Iterator<Item = (Inst, Hart)> {
+        let mut state = 7_u64;
+        let mut random = move || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            state >> 33
+        };
+        let ops = Op::ALL.iter().flat_map(|op| std::iter::repeat_n(*op, 20));
+        ops.map(move |op| {
+            let mut hart = Hart::default();
+            for register in 1..reg::DISE {
+                hart.r[usize::from(register)] = 0x1_0000 + random() % 0x800 * 8;
+            }
+            let inst = Inst {
+                imm: (random() % 64) as i64 * 8,
+                op,
+                class: OpClass::Illegal,
+                rd: 1 + (random() % 60) as u8,
+                rs1: (random() % 64) as u8,
+                rs2: (random() % 64) as u8,
+                rs3: (random() % 64) as u8,
+                len: 4,
+            };
+            (inst, hart)
+        })
+    }
+
+    #[test]
+    fn an_operation_by_itself_does_what_execution_does() {
+        assert_eq!(ALL_CLASSES[0], OpClass::Illegal);
+        let mut memory = Memory::new(1 << 20).unwrap();
+        memory.map(0x1_0000, 0x8000, Perm::RW).unwrap();
+        let before = [0x5a; 0x8000];
+        let (mut straight, mut taken, mut traps) = (0, 0, 0);
+        for (inst, hart) in samples() {
+            let mut run = |what: &mut dyn FnMut(&mut Hart, &mut Memory)| {
+                let mut hart = hart.clone();
+                memory.write_bytes(0x1_0000, &before).unwrap();
+                what(&mut hart, &mut memory);
+                (hart, memory.readable(0x1_0000, 0x8000).unwrap().to_vec())
+            };
+            let pc = 0x1_4000;
+            let (mut outcome, mut goes_on, mut turn) = (Outcome::Next, false, (Turn::Next, 0));
+            let expected = run(&mut |h, m| outcome = execute(h, m, &inst, pc));
+            let by_straight = run(&mut |h, m| goes_on = inst.op.straight()(h, m, &inst, pc));
+            let by_transfer = run(&mut |h, m| turn = inst.op.transfer()(h, m, &inst, pc));
+            assert!(
+                by_straight == expected && by_transfer == expected,
+                "{inst:?}"
+            );
+            assert_eq!(goes_on, outcome == Outcome::Next, "{inst:?}");
+            let expected = match outcome {
+                Outcome::Next => (Turn::Next, 0),
+                Outcome::Taken(target) => (Turn::Taken, target),
+                _ => (Turn::Otherwise, 0),
+            };
+            assert_eq!(turn, expected, "{inst:?}");
+            straight += u32::from(goes_on);
+            taken += u32::from(turn.0 == Turn::Taken);
+            traps += u32::from(matches!(outcome, Outcome::Trap(_)));
+        }
+        assert!(
+            straight > 3000 && taken > 100 && traps > 20,
+            "{straight} {taken} {traps}"
+        );
+    }
+}

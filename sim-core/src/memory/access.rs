@@ -56,6 +56,13 @@ impl Memory {
         self.load_slow(addr, N)
     }
 
+    /// Whether every read that begins at this address faults: in less time than it takes to find out why.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_unreadable(&self, addr: u64) -> bool {
+        addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::R == 0
+    }
+
     #[cold]
     #[inline(never)]
     fn load_slow(&self, addr: u64, len: usize) -> Result<u64, MemFault> {

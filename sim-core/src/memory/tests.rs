@@ -381,3 +381,26 @@ fn reserve_failure_names_the_remedy() {
     .to_string();
     assert!(text.contains("vm.overcommit_memory"), "{text}");
 }
+
+#[test]
+fn what_is_unreadable_faults_at_its_first_byte() {
+    let mut m = memory();
+    m.map(0x1000, 0x1000, Perm::R).unwrap();
+    m.map(0x2000, 0x1000, Perm::W).unwrap();
+    for addr in [
+        0,
+        0xfff,
+        0x1000,
+        0x1fff,
+        0x2000,
+        0x3000,
+        Memory::LIMIT,
+        u64::MAX,
+    ] {
+        assert_eq!(
+            m.is_unreadable(addr),
+            m.load::<1>(addr).is_err(),
+            "{addr:#x}"
+        );
+    }
+}
