@@ -4,6 +4,7 @@
 //! it should have waited for, are put in one set; from then on the load waits for the youngest
 //! store of its set that is in flight.
 
+use super::ring::Ring;
 use super::uop::UNKNOWN;
 use crate::config::MemDep;
 
@@ -35,13 +36,22 @@ impl MemoryDependence {
 }
 
 impl MemoryDependence {
+    /// Whether some load waits for the addresses of all older stores.
+    pub fn waits_for_any(&self) -> bool {
+        matches!(
+            self,
+            MemoryDependence::Conservative | MemoryDependence::StoreWait(_)
+        )
+    }
+
     /// The predictor that a configuration asks for.
     pub fn new(config: &MemDep) -> Self {
         match config {
             MemDep::Conservative => MemoryDependence::Conservative,
             MemDep::Aggressive => MemoryDependence::Aggressive,
             MemDep::StoreSets(c) => MemoryDependence::StoreSets(StoreSets {
-                ssit: vec![INVALID; (c.ssit_entries as usize).next_power_of_two()],
+                ssit: Ring::new(c.ssit_entries as usize, INVALID),
+                is_empty: true,
                 lfst: vec![0; c.lfst_entries.max(1) as usize],
                 next_set: 0,
                 clear_interval: c.clear_interval_cycles.max(1),
@@ -76,7 +86,9 @@ impl MemoryDependence {
 #[derive(Clone, Debug)]
 pub struct StoreSets {
     /// Store set of an instruction, by a hash of its address.
-    ssit: Vec<u32>,
+    ssit: Ring<u32>,
+    /// No instruction has one.
+    is_empty: bool,
     /// Store queue position plus one of the last store of a set, zero: none.
     lfst: Vec<u64>,
     next_set: u32,
@@ -85,15 +97,19 @@ pub struct StoreSets {
 }
 
 impl StoreSets {
-    #[inline]
-    fn index(&self, pc: u64) -> usize {
-        ((pc >> 1) as usize) & (self.ssit.len() - 1)
+    /// The store set of the instruction at `pc`, at this index of the ring.
+    #[inline(always)]
+    fn index(pc: u64) -> usize {
+        (pc >> 1) as usize
     }
 
     /// A load is dispatched: the store queue position of the store to wait for.
-    #[inline]
+    #[inline(always)]
     pub fn load(&self, pc: u64) -> Option<u64> {
-        let set = self.ssit[self.index(pc)];
+        if self.is_empty {
+            return None;
+        }
+        let set = *self.ssit.at(Self::index(pc));
         if set == INVALID {
             return None;
         }
@@ -101,9 +117,12 @@ impl StoreSets {
     }
 
     /// A store is dispatched at this position of the store queue.
-    #[inline]
+    #[inline(always)]
     pub fn store(&mut self, pc: u64, position: u64) {
-        let set = self.ssit[self.index(pc)];
+        if self.is_empty {
+            return;
+        }
+        let set = *self.ssit.at(Self::index(pc));
         if set != INVALID {
             self.lfst[set as usize] = position + 1;
         }
@@ -111,8 +130,8 @@ impl StoreSets {
 
     /// A load read before a store that it should have waited for.
     pub fn violation(&mut self, load_pc: u64, store_pc: u64) {
-        let (l, s) = (self.index(load_pc), self.index(store_pc));
-        let set = match (self.ssit[l], self.ssit[s]) {
+        let (l, s) = (Self::index(load_pc), Self::index(store_pc));
+        let set = match (*self.ssit.at(l), *self.ssit.at(s)) {
             (INVALID, INVALID) => {
                 let set = self.next_set;
                 self.next_set = (self.next_set + 1) % self.lfst.len() as u32;
@@ -122,27 +141,30 @@ impl StoreSets {
             // The paper's rule: the smaller of two sets wins, so that merging ends.
             (a, b) => a.min(b),
         };
-        self.ssit[l] = set;
-        self.ssit[s] = set;
+        *self.ssit.at_mut(l) = set;
+        *self.ssit.at_mut(s) = set;
+        self.is_empty = false;
     }
 
     /// The clock of this one stands still meanwhile: it is nearer to forgetting everything.
     fn learn(&mut self, other: &StoreSets, cycles: u64) {
-        for (mine, theirs) in self.ssit.iter_mut().zip(&other.ssit) {
-            if *mine == INVALID {
-                *mine = *theirs;
+        for at in 0..self.ssit.places() {
+            if *self.ssit.at(at) == INVALID {
+                *self.ssit.at_mut(at) = *other.ssit.at(at);
             }
         }
+        self.is_empty &= other.is_empty;
         self.next_set = other.next_set;
         self.next_clear = self.next_clear.saturating_sub(cycles);
         self.tick(0);
     }
 
     /// Forgets everything now and then, so that sets cannot only grow.
-    #[inline]
+    #[inline(always)]
     pub fn tick(&mut self, now: u64) {
         if now >= self.next_clear {
-            self.ssit.fill(INVALID);
+            self.ssit = Ring::new(self.ssit.places(), INVALID);
+            self.is_empty = true;
             self.lfst.fill(0);
             self.next_clear = now + self.clear_interval;
         }

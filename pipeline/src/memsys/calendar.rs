@@ -19,27 +19,33 @@ impl Calendar {
 
     /// The first cycle, not before `from`, from which `cycles` cycles are free.
     pub fn find(&self, from: u64, cycles: u64) -> u64 {
+        self.gap(from, cycles).0
+    }
+
+    /// The same, and the index of the first interval behind it.
+    #[inline]
+    fn gap(&self, from: u64, cycles: u64) -> (u64, usize) {
+        // Accesses come nearly in order of time: most intervals lie before.
+        let before = self.booked.iter().rposition(|(_, free)| *free <= from);
+        let mut at = before.map_or(0, |before| before + 1);
         let mut start = from;
-        for &(taken, free) in &self.booked {
-            if start + cycles <= taken {
-                break;
-            }
+        while let Some(&(taken, free)) = self.booked.get(at)
+            && start + cycles > taken
+        {
             start = start.max(free);
+            at += 1;
         }
-        start
+        (start, at)
     }
 
     /// Takes what [`find`](Self::find) gives; forgets what ended before `now`.
     pub fn book(&mut self, now: u64, from: u64, cycles: u64) -> u64 {
-        let past = self
-            .booked
-            .iter()
-            .take_while(|(_, end)| *end <= now)
-            .count();
-        self.booked.drain(..past);
-        let start = self.find(from, cycles);
+        if self.booked.first().is_some_and(|(_, end)| *end <= now) {
+            let past = self.booked.partition_point(|(_, end)| *end <= now);
+            self.booked.drain(..past);
+        }
+        let (start, at) = self.gap(from, cycles);
         let end = start + cycles;
-        let at = self.booked.partition_point(|(taken, _)| *taken < start);
         let joins_next = self.booked.get(at).is_some_and(|next| next.0 == end);
         let joins_last = at > 0 && self.booked[at - 1].1 == start;
         match (joins_last, joins_next) {

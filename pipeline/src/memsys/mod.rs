@@ -164,6 +164,12 @@ impl Level1 {
         free
     }
 
+    /// Whether a port is left in this cycle.
+    #[inline(always)]
+    fn has_port(&self, now: u64) -> bool {
+        self.port_cycle != now || self.ports_taken < self.ports
+    }
+
     /// Whether a piece of memory lies in more than one line.
     #[inline]
     fn crosses(&self, addr: u64, size: u8) -> bool {
@@ -337,6 +343,21 @@ impl MemorySystem {
         memory.l1d.mshrs = Mshrs::out_of_order(config.l1d.mshrs);
         memory.lower.expect_disorder(&config.l2);
         memory
+    }
+
+    /// Fetches instructions of the line at `addr`, if nothing delays that and little changes, as most often.
+    /// They are there with the cycles of a hit. False: nothing has changed.
+    #[inline(always)]
+    pub(crate) fn fetch_quickly(&mut self, now: u64, addr: u64) -> bool {
+        let l1i = &mut self.l1i;
+        let is_quick = l1i.has_port(now)
+            && self.itlb.is_quick(now, addr)
+            && l1i.quick_hit(now, 0, addr, false).is_some();
+        if is_quick {
+            l1i.take_port(now);
+            self.itlb.count_quick();
+        }
+        is_quick
     }
 
     /// Fetches instructions of the line at `addr`.

@@ -47,8 +47,9 @@ impl InFlight {
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
     slots: Box<[InFlight]>,
-    /// The lines of the slots once more, close together: they are searched at each access that may miss.
-    lines: Box<[u64]>,
+    /// The slots in order of their ends, and of their numbers where these are the same: few of them end late,
+    /// and who looks for a line looks at those alone.
+    order: Box<[u16]>,
     count: usize,
     /// No line is on its way from this cycle on.
     quiet_from: u64,
@@ -56,26 +57,28 @@ pub(super) struct Mshrs {
 
 impl Mshrs {
     pub fn new(count: u32) -> Self {
+        Mshrs::with_places(count, 1)
+    }
+
+    /// Empty registers for accesses that do not come in order of time.
+    pub fn out_of_order(count: u32) -> Self {
+        Mshrs::with_places(count, PLACES_OUT_OF_ORDER)
+    }
+
+    fn with_places(count: u32, places: usize) -> Self {
         let empty = InFlight {
             line: 0,
             start: 0,
             end: 0,
             level: Level::L1,
         };
+        let slots = count as usize * places;
         Mshrs {
-            slots: vec![empty; count as usize].into_boxed_slice(),
-            lines: vec![empty.line; count as usize].into_boxed_slice(),
+            slots: vec![empty; slots].into_boxed_slice(),
+            order: (0..slots as u16).collect(),
             count: count as usize,
             quiet_from: 0,
         }
-    }
-
-    /// Empty registers for accesses that do not come in order of time.
-    pub fn out_of_order(count: u32) -> Self {
-        let mut mshrs = Mshrs::new(count);
-        mshrs.slots = mshrs.slots.repeat(PLACES_OUT_OF_ORDER).into_boxed_slice();
-        mshrs.lines = mshrs.lines.repeat(PLACES_OUT_OF_ORDER).into_boxed_slice();
-        mshrs
     }
 
     /// Whether no line is on its way.
@@ -84,51 +87,122 @@ impl Mshrs {
         now >= self.quiet_from
     }
 
+    /// The slots whose lines are there after this cycle, and their numbers, the latest first.
+    #[inline]
+    fn late(&self, now: u64) -> impl Iterator<Item = (u16, &InFlight)> {
+        let slots = self.order.iter().rev();
+        let slots = slots.map(|at| (*at, &self.slots[usize::from(*at)]));
+        slots.take_while(move |(_, slot)| slot.end > now)
+    }
+
     /// The register of a line that is on its way.
     #[inline]
     pub fn find(&self, now: u64, line: u64) -> Option<InFlight> {
         if self.is_quiet(now) {
             return None;
         }
-        self.find_busy(now, line)
-    }
-
-    fn find_busy(&self, now: u64, line: u64) -> Option<InFlight> {
-        let slots = self.lines.iter().zip(&self.slots);
-        let mut same = slots.filter(|(of_slot, _)| **of_slot == line);
-        same.find(|(_, slot)| slot.end > now).map(|found| *found.1)
+        // The same line can be there twice where accesses come out of order.
+        let same = self.late(now).filter(|(_, slot)| slot.line == line);
+        let found = same.min_by_key(|(at, _)| *at)?;
+        Some(*found.1)
     }
 
     /// A free register, or the cycle in which one becomes free.
     pub fn free(&self, now: u64) -> Result<usize, u64> {
-        let (mut busy, mut next_end) = (0, u64::MAX);
-        // The one that has been free for longest.
-        let (mut least_end, mut free) = (u64::MAX, 0);
-        for (at, slot) in self.slots.iter().enumerate() {
-            if slot.is_busy(now) {
-                busy += 1;
-                next_end = next_end.min(slot.end);
-            }
-            if slot.end < least_end {
-                (least_end, free) = (slot.end, at);
-            }
+        let busy = self.late(now).filter(|(_, slot)| slot.start <= now);
+        let (mut count, mut next_end) = (0, u64::MAX);
+        for (_, slot) in busy {
+            count += 1;
+            next_end = slot.end;
         }
-        if busy >= self.count {
+        if count >= self.count {
             return Err(next_end);
         }
-        Ok(free)
+        // The one that has been free for longest.
+        Ok(usize::from(self.order[0]))
     }
 
     /// The cycle, after `now`, in which the next line is there.
     pub fn next_end(&self, now: u64) -> u64 {
-        let busy = self.slots.iter().filter(|slot| slot.is_busy(now));
-        busy.map(|slot| slot.end).min().unwrap_or(now + 1)
+        let busy = self.late(now).filter(|(_, slot)| slot.is_busy(now));
+        busy.map(|(_, slot)| slot.end).last().unwrap_or(now + 1)
     }
 
-    /// Takes a free register.
+    /// Takes the free register.
     pub fn take(&mut self, slot: usize, line: InFlight) {
-        self.lines[slot] = line.line;
+        debug_assert_eq!(slot, usize::from(self.order[0]));
         self.slots[slot] = line;
         self.quiet_from = self.quiet_from.max(line.end);
+        let key = |at: u16| (self.slots[usize::from(at)].end, at);
+        let taken = (line.end, slot as u16);
+        let place = self.order.iter().rposition(|at| key(*at) <= taken);
+        let place = place.unwrap_or(0);
+        self.order.copy_within(1..=place, 0);
+        self.order[place] = slot as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::tests::Random;
+
+    /// By looking at every slot.
+    struct Brute(Vec<InFlight>, usize);
+
+    impl Brute {
+        fn find(&self, now: u64, line: u64) -> Option<InFlight> {
+            let mut slots = self.0.iter();
+            slots.find(|s| s.line == line && s.end > now).copied()
+        }
+
+        fn free(&self, now: u64) -> Result<usize, u64> {
+            let busy = self.0.iter().filter(|s| s.is_busy(now));
+            if busy.clone().count() >= self.1 {
+                return Err(busy.map(|s| s.end).min().unwrap());
+            }
+            let slots = 0..self.0.len();
+            Ok(slots.min_by_key(|at| self.0[*at].end).unwrap())
+        }
+    }
+
+    #[test]
+    fn the_late_ones_say_what_all_say() {
+        let mut random = Random::new(13);
+        for places in [1, PLACES_OUT_OF_ORDER] {
+            let mut mshrs = Mshrs::with_places(4, places);
+            let mut brute = Brute(mshrs.slots.to_vec(), 4);
+            let (mut time, mut merged, mut refused) = (10, 0, 0);
+            for _ in 0..20_000 {
+                time += random.below(6);
+                // Only with more places do accesses come out of order.
+                let now = time - if places > 1 { random.below(10) } else { 0 };
+                let line = random.below(12);
+                let found = mshrs.find(now, line);
+                assert_eq!(found, brute.find(now, line));
+                if found.is_some() {
+                    merged += 1;
+                    continue;
+                }
+                let free = mshrs.free(now);
+                assert_eq!(free, brute.free(now));
+                let Ok(slot) = free else {
+                    let ends = brute.0.iter().filter(|s| s.is_busy(now)).map(|s| s.end);
+                    assert_eq!(mshrs.next_end(now), ends.min().unwrap());
+                    refused += 1;
+                    continue;
+                };
+                let in_flight = InFlight {
+                    line,
+                    start: InFlight::started(now),
+                    // Several end in the same cycle.
+                    end: now + 5 * (1 + random.below(6)),
+                    level: Level::L2,
+                };
+                mshrs.take(slot, in_flight);
+                brute.0[slot] = in_flight;
+            }
+            assert!(merged > 100 && refused > 100);
+        }
     }
 }

@@ -616,3 +616,29 @@ fn every_counter_is_reported_once_with_its_unit() {
     let units = ["_events", "_cycles", "_bytes"];
     assert!(names.iter().all(|n| units.iter().any(|u| n.ends_with(u))));
 }
+
+#[test]
+fn a_quick_fetch_is_a_fetch() {
+    let mut random = Random::new(31);
+    let mut small = config();
+    small.l1i.size_bytes = 1024;
+    let mut memory = MemorySystem::out_of_order(&small);
+    let mut other = memory.clone();
+    let (mut now, mut quick) = (1000, 0);
+    for _ in 0..20_000 {
+        now += random.below(3);
+        // Mostly a few lines, so that many are the newest of their set; sometimes another page.
+        let addr = 0x40 * random.below(6) + 0x1000 * (random.below(50) / 49) * random.below(200);
+        let hit = now + u64::from(small.l1i.hit_cycles);
+        let before = memory.stats();
+        if memory.fetch_quickly(now, addr) {
+            quick += 1;
+            assert_eq!(other.fetch(now, addr), super::hit(hit, false));
+        } else {
+            assert_eq!(memory.stats(), before);
+            assert_eq!(other.fetch(now, addr), memory.fetch(now, addr));
+        }
+        assert_eq!(memory.stats(), other.stats());
+    }
+    assert!((1_000..19_000).contains(&quick), "{quick}");
+}

@@ -86,13 +86,25 @@ impl Tlb {
         }
     }
 
+    /// Whether a translation takes no time and changes nothing, which most do.
+    #[inline(always)]
+    pub fn is_quick(&self, now: u64, addr: u64) -> bool {
+        let page = addr >> self.page_shift;
+        (page == self.last_page || self.tags.is_newest(page)) && now >= self.quiet_from
+    }
+
+    /// Counts a translation that [was quick](Self::is_quick).
+    #[inline(always)]
+    pub fn count_quick(&mut self) {
+        self.stats.access_events += 1;
+    }
+
     /// Translates for an access at `now`.
     #[inline]
     pub fn translate(&mut self, now: u64, addr: u64, next: &mut L2Tlb) -> Translation {
         let page = addr >> self.page_shift;
-        let changes_nothing = page == self.last_page || self.tags.is_newest(page);
-        if changes_nothing && now >= self.quiet_from {
-            self.stats.access_events += 1;
+        if self.is_quick(now, addr) {
+            self.count_quick();
             return Translation::After {
                 delay: 0,
                 missed: false,

@@ -4,22 +4,59 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
     values: Box<[u8]>,
-    max: u8,
+    /// The least value that says taken.
+    taken_from: u8,
+    after: &'static Steps,
 }
+
+/// Bits of the widest counter.
+const MOST_BITS: usize = 7;
+/// Its values.
+const VALUES: usize = 1 << MOST_BITS;
+
+/// What follows each value after a step down, none, or a step up.
+type Steps = [[u8; VALUES]; 3];
+
+/// The steps of counters of each number of bits.
+static STEPS: [Steps; MOST_BITS + 1] = {
+    let mut steps = [[[0; VALUES]; 3]; MOST_BITS + 1];
+    let mut bits = 0;
+    while bits <= MOST_BITS {
+        let max = (1 << bits) - 1;
+        let mut value = 0;
+        while value <= max {
+            steps[bits][0][value] = value.saturating_sub(1) as u8;
+            steps[bits][1][value] = value as u8;
+            steps[bits][2][value] = if value < max { value + 1 } else { max } as u8;
+            value += 1;
+        }
+        bits += 1;
+    }
+    steps
+};
 
 impl Counters {
     /// `entries` (a power of two) counters of `bits` bits.
     pub fn new(entries: usize, bits: u32) -> Self {
+        assert!(entries.is_power_of_two(), "the index is masked");
         Counters {
             values: vec![(1 << (bits - 1)) - 1; entries].into_boxed_slice(),
-            max: ((1_u32 << bits) - 1) as u8,
+            taken_from: 1 << (bits - 1),
+            after: &STEPS[bits as usize],
         }
     }
 
     /// Taken if the counter is in its upper half. `index` is reduced to the table.
     #[inline]
     pub fn taken(&self, index: usize) -> bool {
-        self.values[index & (self.values.len() - 1)] > self.max / 2
+        *self.value(index) >= self.taken_from
+    }
+
+    #[inline(always)]
+    fn value(&self, index: usize) -> &u8 {
+        // SAFETY: no table is empty, so that the last index is one less than the length, and bits that are
+        // masked with it are no more.
+        unsafe { self.values.get_unchecked(index & (self.values.len() - 1)) }
     }
 
     /// One step towards the outcome. Whether it said taken before.
@@ -31,12 +68,13 @@ impl Counters {
     /// One step up (1) or down (-1), or none (0). Whether it said taken before.
     #[inline(always)]
     pub fn step(&mut self, index: usize, step: i32) -> bool {
-        let index = index & (self.values.len() - 1);
-        let value = &mut self.values[index];
+        let last = self.values.len() - 1;
+        // SAFETY: as in `value`.
+        let value = unsafe { self.values.get_unchecked_mut(index & last) };
         let before = *value;
-        // Without a branch: outcomes are what is hard to predict, on the host too.
-        *value = (i32::from(before) + step).max(0).min(i32::from(self.max)) as u8;
-        before > self.max / 2
+        // By table and not by comparisons: outcomes are what is hard to predict, on the host too.
+        *value = self.after[(step + 1) as usize][usize::from(before) % VALUES];
+        before >= self.taken_from
     }
 }
 

@@ -8,25 +8,18 @@ const FOLDS: usize = 3;
 /// flight, a power of two.
 const RING_BITS: u32 = 16_384;
 
-/// The part of the history that a checkpoint holds.
+/// Folded long histories: for each table index, tag and second tag.
+pub(super) type Folds = [[u16; FOLDS]; MAX_TABLES];
+
+/// The part of the history that a checkpoint holds, but for what is folded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HistoryState {
     /// Directions of conditional branches, the newest in bit 0.
     pub global: u64,
-    /// Folded long histories: three for each table.
-    folds: [[u16; FOLDS]; MAX_TABLES],
     /// Number of directions pushed, modulo 2^32: the end of the long history in the ring.
     position: u32,
     /// Directions and bits of indirect targets, the newest at the bottom.
     pub path: u32,
-}
-
-impl HistoryState {
-    /// Folded histories of a table: index, tag, second tag.
-    #[inline]
-    pub fn folds(&self, table: usize) -> [u16; FOLDS] {
-        self.folds[table]
-    }
 }
 
 /// How one history of `length` bits is folded to `width` bits: bit `i` of the history (0 is the
@@ -67,6 +60,8 @@ struct Table {
 pub(super) struct History {
     /// What a checkpoint copies.
     pub state: HistoryState,
+    /// What it copies of a history that [has folded parts](Self::is_folded).
+    pub folds: Folds,
     tables: [Table; MAX_TABLES],
     table_count: usize,
     ring: Box<[u64]>,
@@ -77,6 +72,7 @@ impl History {
     pub fn short() -> Self {
         History {
             state: HistoryState::default(),
+            folds: Folds::default(),
             tables: [Table::default(); MAX_TABLES],
             table_count: 0,
             ring: Box::default(),
@@ -98,17 +94,22 @@ impl History {
         history
     }
 
+    #[inline(always)]
+    pub fn is_folded(&self) -> bool {
+        self.table_count > 0
+    }
+
     /// A conditional branch went this way.
-    #[inline]
+    #[inline(always)]
     pub fn push_direction(&mut self, taken: bool) {
         let newest = u32::from(taken);
         let state = &mut self.state;
         state.global = (state.global << 1) | u64::from(taken);
         state.path = (state.path << 1) | newest;
-        if self.table_count > 0 {
-            self.push_long(newest);
-        } else {
-            state.position = state.position.wrapping_add(1);
+        let position = state.position;
+        state.position = position.wrapping_add(1);
+        if self.is_folded() {
+            self.push_long(newest, position);
         }
     }
 
@@ -116,7 +117,7 @@ impl History {
     /// does not count it.
     #[inline(always)]
     pub fn push_short(&mut self, taken: bool) {
-        debug_assert!(self.table_count == 0);
+        debug_assert!(!self.is_folded());
         let state = &mut self.state;
         state.global = (state.global << 1) | u64::from(taken);
         state.path = (state.path << 1) | u32::from(taken);
@@ -135,12 +136,9 @@ impl History {
         self.state.path = (self.state.path << 2) | bits;
     }
 
-    fn push_long(&mut self, newest: u32) {
-        let position = self.state.position;
-        for (table, folds) in self.tables[..self.table_count]
-            .iter()
-            .zip(&mut self.state.folds)
-        {
+    #[inline(never)]
+    fn push_long(&mut self, newest: u32, position: u32) {
+        for (table, folds) in self.tables[..self.table_count].iter().zip(&mut self.folds) {
             let oldest = ring_bit(&self.ring, position.wrapping_sub(table.length));
             for (fold, value) in table.folds.iter().zip(folds) {
                 *value = fold.step(*value, newest, oldest);
@@ -149,7 +147,6 @@ impl History {
         let at = position % RING_BITS;
         let word = &mut self.ring[at as usize / 64];
         *word = (*word & !(1 << (at % 64))) | (u64::from(newest) << (at % 64));
-        self.state.position = position.wrapping_add(1);
     }
 }
 
@@ -187,7 +184,7 @@ mod tests {
                 for (table, &length) in lengths.iter().enumerate() {
                     let expected = [index_bits, tag_bits, tag_bits - 1]
                         .map(|width| folded(&bits, length, width));
-                    assert_eq!(history.state.folds(table), expected, "length {length}");
+                    assert_eq!(history.folds[table], expected, "length {length}");
                 }
             }
         }
@@ -204,13 +201,13 @@ mod tests {
                 history.push_direction(taken);
                 straight.push_direction(taken);
             }
-            let checkpoint = history.state;
+            let checkpoint = (history.state, history.folds);
             for _ in 0..random.below(6000) {
                 history.push_direction(random.below(2) == 0);
                 history.push_target(random.next());
             }
-            history.state = checkpoint;
-            assert_eq!(history.state, straight.state);
+            (history.state, history.folds) = checkpoint;
+            assert_eq!(checkpoint, (straight.state, straight.folds));
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) mod tests;
 
 use crate::config::{BranchConfig, Predictor};
 use delay::{Delay, Seen};
-use history::{History, HistoryState};
+use history::{Folds, History, HistoryState};
 use ras::{Ras, RasState};
 use simple::{Bimodal, Gshare, Tournament, TournamentPrediction};
 use tage::{Tage, TagePrediction};
@@ -42,6 +42,18 @@ pub enum BranchKind {
     Return,
 }
 
+impl BranchKind {
+    /// Its target stands in the instruction.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_direct(self) -> bool {
+        matches!(
+            self,
+            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call
+        )
+    }
+}
+
 /// A prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predicted {
@@ -58,11 +70,23 @@ pub struct Predicted {
 
 /// Everything `restore`, `rewind` and `train` need of the state before a branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Checkpoint {
     history: HistoryState,
     ras: RasState,
-    tage: TagePrediction,
     tournament: TournamentPrediction,
+    tage: TagePrediction,
+    /// Only of a predictor that has folded histories.
+    folds: Folds,
+}
+
+/// Where a branch lies in tables that are found by its address alone, for those who ask more than once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Site {
+    /// Its local history, if the predictor has any.
+    local: u32,
+    /// Its set of the branch target buffer, and its tag there.
+    target: (u32, u32),
 }
 
 const _: () = assert!(size_of::<Checkpoint>() <= 96);
@@ -138,20 +162,61 @@ impl BranchUnit {
         direct_target: u64,
         cp: &mut Checkpoint,
     ) -> Predicted {
+        let site = self.site(pc);
+        self.predict_at((pc, &site), kind, fallthrough, direct_target, cp)
+    }
+
+    /// Where the branch at `pc` lies in the tables.
+    #[inline(always)]
+    #[must_use]
+    pub fn site(&self, pc: u64) -> Site {
+        let local = match &self.direction {
+            Direction::Tournament(p) => p.slot(pc),
+            _ => 0,
+        };
+        Site {
+            local,
+            target: self.btb.place(pc),
+        }
+    }
+
+    /// [`predict`](Self::predict) of a branch whose site is known.
+    #[inline(always)]
+    pub fn predict_at(
+        &mut self,
+        (pc, site): (u64, &Site),
+        kind: BranchKind,
+        fallthrough: u64,
+        direct_target: u64,
+        cp: &mut Checkpoint,
+    ) -> Predicted {
         self.checkpoint(cp);
+        if kind == BranchKind::Conditional {
+            let taken = self.predict_direction((pc, site), cp);
+            self.history.push_direction(taken);
+            return Predicted {
+                taken,
+                target: if taken { direct_target } else { fallthrough },
+                btb_hit: taken && self.btb.lookup(site.target) == Some(direct_target),
+            };
+        }
+        self.predict_transfer((pc, site), kind, fallthrough, direct_target)
+    }
+
+    /// The prediction of a branch that is always taken.
+    #[inline(never)]
+    fn predict_transfer(
+        &mut self,
+        (pc, site): (u64, &Site),
+        kind: BranchKind,
+        fallthrough: u64,
+        direct_target: u64,
+    ) -> Predicted {
         let predicted = match kind {
-            BranchKind::Conditional => {
-                let taken = self.predict_direction(pc, cp);
-                Predicted {
-                    taken,
-                    target: if taken { direct_target } else { fallthrough },
-                    btb_hit: taken && self.btb.lookup(pc) == Some(direct_target),
-                }
-            }
-            BranchKind::Jump | BranchKind::Call => Predicted {
+            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => Predicted {
                 taken: true,
                 target: direct_target,
-                btb_hit: self.btb.lookup(pc) == Some(direct_target),
+                btb_hit: self.btb.lookup(site.target) == Some(direct_target),
             },
             BranchKind::Return if self.ras.exists() => Predicted {
                 taken: true,
@@ -159,7 +224,7 @@ impl BranchUnit {
                 btb_hit: true,
             },
             BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
-                let in_btb = self.btb.lookup(pc);
+                let in_btb = self.btb.lookup(site.target);
                 let cache = self.indirect.as_ref();
                 let cached = cache.and_then(|cache| cache.lookup(pc, self.history.state.path));
                 Predicted {
@@ -210,31 +275,43 @@ impl BranchUnit {
     /// again. A squash at another instruction uses the checkpoint of the oldest squashed branch.
     pub fn rewind(&mut self, cp: &Checkpoint) {
         self.history.state = cp.history;
+        if self.history.is_folded() {
+            self.history.folds = cp.folds;
+        }
         self.ras.restore(&cp.ras);
     }
 
     /// Teaches the outcome of a branch at its commit: in program order, right path only. `target`
     /// is the address of the next instruction.
     pub fn train(&mut self, cp: &Checkpoint, pc: u64, kind: BranchKind, taken: bool, target: u64) {
-        if kind == BranchKind::Conditional {
-            self.train_direction(cp, pc, taken);
-        }
-        self.train_target(pc, kind, taken, target, cp.history.path);
+        let site = self.site(pc);
+        self.train_at(cp, (pc, &site), kind, taken, target);
     }
 
-    /// `path`: the history of targets before the branch.
-    #[inline]
-    fn train_target(&mut self, pc: u64, kind: BranchKind, taken: bool, target: u64, path: u32) {
-        let indirect = match kind {
-            BranchKind::IndirectJump | BranchKind::IndirectCall => true,
-            BranchKind::Return => !self.ras.exists(),
-            BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => false,
-        };
-        if indirect && let Some(cache) = &mut self.indirect {
-            cache.train(pc, path, target);
+    /// [`train`](Self::train) of a branch whose site is known.
+    #[inline(always)]
+    pub fn train_at(
+        &mut self,
+        cp: &Checkpoint,
+        (pc, site): (u64, &Site),
+        kind: BranchKind,
+        taken: bool,
+        target: u64,
+    ) {
+        if kind == BranchKind::Conditional {
+            self.train_direction(cp, (pc, site), taken);
+        } else if !(kind.is_direct() || kind == BranchKind::Return && self.ras.exists()) {
+            self.train_indirect(cp, pc, target);
         }
         if taken {
-            self.btb.train(pc, target);
+            self.btb.train(site.target, target);
+        }
+    }
+
+    #[inline(never)]
+    fn train_indirect(&mut self, cp: &Checkpoint, pc: u64, target: u64) {
+        if let Some(cache) = &mut self.indirect {
+            cache.train(pc, cp.history.path, target);
         }
     }
 
@@ -250,7 +327,7 @@ impl BranchUnit {
             self.warm_direction(pc, taken)
         };
         if taken {
-            self.btb.train(pc, target);
+            self.btb.train(self.btb.place(pc), target);
         }
         right
     }
@@ -260,8 +337,9 @@ impl BranchUnit {
     fn warm_direction(&mut self, pc: u64, taken: bool) -> bool {
         let mut cp = Checkpoint::default();
         self.checkpoint(&mut cp);
-        let predicted = self.predict_direction(pc, &mut cp);
-        self.train_direction(&cp, pc, taken);
+        let site = self.site(pc);
+        let predicted = self.predict_direction((pc, &site), &mut cp);
+        self.train_direction(&cp, (pc, &site), taken);
         self.history.push_direction(taken);
         predicted == taken
     }
@@ -277,17 +355,17 @@ impl BranchUnit {
     ) -> bool {
         match kind {
             BranchKind::Conditional | BranchKind::Jump => {
-                self.btb.train(pc, target);
+                self.btb.train(self.btb.place(pc), target);
                 true
             }
             BranchKind::Call => {
-                self.btb.train(pc, target);
+                self.btb.train(self.btb.place(pc), target);
                 self.ras.push(fallthrough);
                 true
             }
             BranchKind::Return if self.ras.exists() => {
                 let right = self.ras.peek() == target;
-                self.btb.train(pc, target);
+                self.btb.train(self.btb.place(pc), target);
                 self.ras.pop();
                 right
             }
@@ -305,8 +383,10 @@ impl BranchUnit {
             Some(cache) => cache.replace(pc, path, target),
             None => None,
         };
-        let predicted = cached.or_else(|| self.btb.lookup(pc)).unwrap_or(0);
-        self.btb.train(pc, target);
+        let predicted = cached
+            .or_else(|| self.btb.lookup(self.btb.place(pc)))
+            .unwrap_or(0);
+        self.btb.train(self.btb.place(pc), target);
         self.advance(kind, true, target, fallthrough);
         predicted == target
     }
@@ -351,37 +431,60 @@ impl BranchUnit {
     #[inline(always)]
     pub(crate) fn checkpoint(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;
+        if self.history.is_folded() {
+            cp.folds = self.history.folds;
+        }
         cp.ras = self.ras.checkpoint();
     }
 
     #[inline(always)]
-    fn predict_direction(&self, pc: u64, cp: &mut Checkpoint) -> bool {
-        let history = &self.history.state;
+    fn predict_direction(&self, (pc, site): (u64, &Site), cp: &mut Checkpoint) -> bool {
+        if let Direction::Tournament(p) = &self.direction {
+            cp.tournament = p.predict(site.local, self.history.state.global);
+            return cp.tournament.taken;
+        }
+        self.predict_otherwise(pc, cp)
+    }
+
+    /// The direction of a branch by anything but a tournament.
+    #[inline(never)]
+    fn predict_otherwise(&self, pc: u64, cp: &mut Checkpoint) -> bool {
+        let history = &self.history;
         match &self.direction {
             Direction::Always(taken) => *taken,
             Direction::Bimodal(p) => p.predict(pc),
-            Direction::Gshare(p) => p.predict(pc, history.global),
-            Direction::Tournament(p) => {
-                cp.tournament = p.predict(pc, history.global);
-                cp.tournament.taken
-            }
+            Direction::Gshare(p) => p.predict(pc, history.state.global),
+            Direction::Tournament(p) => p.predict(p.slot(pc), history.state.global).taken,
             Direction::Tage(p) => {
-                cp.tage = p.predict(pc, history);
+                cp.tage = p.predict(pc, &history.folds);
                 cp.tage.taken
             }
         }
     }
 
-    fn train_direction(&mut self, cp: &Checkpoint, pc: u64, taken: bool) {
+    #[inline(always)]
+    fn train_direction(&mut self, cp: &Checkpoint, (pc, site): (u64, &Site), taken: bool) {
+        if let Direction::Tournament(p) = &mut self.direction {
+            let branches = self.history.since(&cp.history);
+            p.train(
+                site.local,
+                cp.history.global,
+                cp.tournament,
+                taken,
+                branches,
+            );
+        } else {
+            self.train_otherwise(cp, pc, taken);
+        }
+    }
+
+    #[inline(never)]
+    fn train_otherwise(&mut self, cp: &Checkpoint, pc: u64, taken: bool) {
         match &mut self.direction {
-            Direction::Always(_) => {}
+            Direction::Always(_) | Direction::Tournament(_) => {}
             Direction::Bimodal(p) => p.train(pc, taken),
             Direction::Gshare(p) => p.train(pc, cp.history.global, taken),
-            Direction::Tournament(p) => {
-                let branches = self.history.since(&cp.history);
-                p.train(pc, cp.history.global, cp.tournament, taken, branches);
-            }
-            Direction::Tage(p) => p.train(pc, &cp.history, &cp.tage, taken),
+            Direction::Tage(p) => p.train(pc, &cp.folds, &cp.tage, taken),
         }
     }
 

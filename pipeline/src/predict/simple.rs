@@ -103,9 +103,16 @@ impl Tournament {
         }
     }
 
-    #[inline]
-    pub fn predict(&self, pc: u64, global: u64) -> TournamentPrediction {
-        let known = self.delay.history(pc_index(pc, self.local_index_bits));
+    /// The local history of the branch at `pc`.
+    #[inline(always)]
+    pub fn slot(&self, pc: u64) -> u32 {
+        pc_index(pc, self.local_index_bits) as u32
+    }
+
+    /// The prediction of a branch with this local history.
+    #[inline(always)]
+    pub fn predict(&self, slot: u32, global: u64) -> TournamentPrediction {
+        let known = self.delay.history(slot as usize);
         let local_history = (known & self.local_mask) as u16;
         let history = global as usize;
         let taken = if self.chooser.taken(history) {
@@ -120,15 +127,16 @@ impl Tournament {
     }
 
     /// `branches`: how many have been predicted since this one was, itself among them.
+    #[inline(always)]
     pub fn train(
         &mut self,
-        pc: u64,
+        slot: u32,
         global: u64,
         prediction: TournamentPrediction,
         taken: bool,
         branches: u32,
     ) {
-        let slot = pc_index(pc, self.local_index_bits);
+        let slot = slot as usize;
         if prediction.taken == taken {
             self.delay.observe(slot, branches);
         }
@@ -154,7 +162,7 @@ impl Tournament {
     /// predicted right.
     #[inline(always)]
     pub fn warm(&mut self, pc: u64, global: u64, taken: bool) -> bool {
-        let slot = pc_index(pc, self.local_index_bits);
+        let slot = self.slot(pc) as usize;
         let longest = 32 - self.local_history_bits;
         let known = self.delay.committed_history(slot, longest);
         let predicted = self.learn(global, (known & self.local_mask) as u16, taken);

@@ -2,7 +2,7 @@
 //! "A case for (partially) tagged geometric history length branch prediction", 2006).
 
 use super::counters::pc_index;
-use super::history::{History, HistoryState, MAX_TABLES};
+use super::history::{Folds, History, MAX_TABLES};
 use super::simple::Bimodal;
 use crate::config::TageConfig;
 
@@ -106,8 +106,8 @@ impl Tage {
 
     /// Slot and tag of `pc` in a table.
     #[inline]
-    fn place(&self, table: usize, pc: u64, history: &HistoryState) -> (usize, u16) {
-        let [index_fold, tag_fold, second_fold] = history.folds(table);
+    fn place(&self, table: usize, pc: u64, folds: &Folds) -> (usize, u16) {
+        let [index_fold, tag_fold, second_fold] = folds[table];
         let mask = (1 << self.index_bits) - 1;
         let mixed = pc_index(pc, self.index_bits)
             ^ (pc >> (self.index_bits + 2 + table as u32)) as usize
@@ -118,7 +118,7 @@ impl Tage {
         (slot, tag.max(1))
     }
 
-    pub fn predict(&self, pc: u64, history: &HistoryState) -> TagePrediction {
+    pub fn predict(&self, pc: u64, folds: &Folds) -> TagePrediction {
         let base_taken = self.base.predict(pc);
         let mut prediction = TagePrediction {
             taken: base_taken,
@@ -129,7 +129,7 @@ impl Tage {
             new_entry: false,
         };
         for table in (0..self.tables).rev() {
-            let (slot, tag) = self.place(table, pc, history);
+            let (slot, tag) = self.place(table, pc, folds);
             let entry = self.entries[slot];
             if entry.tag != tag {
                 continue;
@@ -153,13 +153,7 @@ impl Tage {
         prediction
     }
 
-    pub fn train(
-        &mut self,
-        pc: u64,
-        history: &HistoryState,
-        prediction: &TagePrediction,
-        taken: bool,
-    ) {
+    pub fn train(&mut self, pc: u64, folds: &Folds, prediction: &TagePrediction, taken: bool) {
         if prediction.new_entry && prediction.provider_taken != prediction.alternative_taken {
             let step = if prediction.alternative_taken == taken {
                 1
@@ -171,9 +165,9 @@ impl Tage {
         }
         let new_but_right = prediction.new_entry && prediction.provider_taken == taken;
         if prediction.taken != taken && !new_but_right {
-            self.allocate(pc, history, prediction.provider, taken);
+            self.allocate(pc, folds, prediction.provider, taken);
         }
-        self.train_provider(pc, history, prediction, taken);
+        self.train_provider(pc, folds, prediction, taken);
         self.trained += 1;
         if self.trained == self.reset_interval {
             self.trained = 0;
@@ -183,21 +177,15 @@ impl Tage {
         }
     }
 
-    fn train_provider(
-        &mut self,
-        pc: u64,
-        history: &HistoryState,
-        prediction: &TagePrediction,
-        taken: bool,
-    ) {
-        self.step(prediction.provider, pc, history, taken);
+    fn train_provider(&mut self, pc: u64, folds: &Folds, prediction: &TagePrediction, taken: bool) {
+        self.step(prediction.provider, pc, folds, taken);
         if prediction.provider == BASE {
             return;
         }
         if prediction.new_entry {
-            self.step(prediction.alternative, pc, history, taken);
+            self.step(prediction.alternative, pc, folds, taken);
         }
-        let (slot, tag) = self.place(usize::from(prediction.provider), pc, history);
+        let (slot, tag) = self.place(usize::from(prediction.provider), pc, folds);
         let entry = &mut self.entries[slot];
         if entry.tag == tag && prediction.provider_taken != prediction.alternative_taken {
             entry.useful = if prediction.provider_taken == taken {
@@ -209,12 +197,12 @@ impl Tage {
     }
 
     /// Moves the counter of a table (or of the base) if it still holds the branch.
-    fn step(&mut self, table: u8, pc: u64, history: &HistoryState, taken: bool) {
+    fn step(&mut self, table: u8, pc: u64, folds: &Folds, taken: bool) {
         if table == BASE {
             self.base.train(pc, taken);
             return;
         }
-        let (slot, tag) = self.place(usize::from(table), pc, history);
+        let (slot, tag) = self.place(usize::from(table), pc, folds);
         if self.entries[slot].tag == tag {
             self.entries[slot].step(taken);
         }
@@ -223,7 +211,7 @@ impl Tage {
     /// Takes an entry of a longer history that is not useful; if there is none, all of them become
     /// less useful. Each free table but the last is passed over with probability 1/2, so that two
     /// branches in turn do not evict each other for ever.
-    fn allocate(&mut self, pc: u64, history: &HistoryState, provider: u8, taken: bool) {
+    fn allocate(&mut self, pc: u64, folds: &Folds, provider: u8, taken: bool) {
         let first = if provider == BASE {
             0
         } else {
@@ -231,7 +219,7 @@ impl Tage {
         };
         let mut chosen = None;
         for table in first..self.tables {
-            let (slot, tag) = self.place(table, pc, history);
+            let (slot, tag) = self.place(table, pc, folds);
             if self.entries[slot].useful == 0 {
                 chosen = Some((slot, tag));
                 if self.next_random() & 1 == 0 {
@@ -249,7 +237,7 @@ impl Tage {
             return;
         }
         for table in first..self.tables {
-            let (slot, _) = self.place(table, pc, history);
+            let (slot, _) = self.place(table, pc, folds);
             self.entries[slot].useful = self.entries[slot].useful.saturating_sub(1);
         }
     }

@@ -43,7 +43,7 @@ impl Btb {
 
     /// First slot of the set, and the tag.
     #[inline]
-    fn place(&self, pc: u64) -> (usize, u32) {
+    pub fn place(&self, pc: u64) -> (u32, u32) {
         let set = if self.set_bits == 0 {
             0
         } else {
@@ -51,25 +51,37 @@ impl Btb {
         };
         // Both bits below the word number take part: bit 1 stays in the tag.
         let above = ((pc >> 2) >> self.set_bits) << 1 | ((pc >> 1) & 1);
-        (set * self.ways, (above as u32 & self.tag_mask) | VALID)
+        (
+            (set * self.ways) as u32,
+            (above as u32 & self.tag_mask) | VALID,
+        )
     }
 
-    /// The last target of the branch at `pc`.
-    #[inline]
-    pub fn lookup(&self, pc: u64) -> Option<u64> {
-        let (first, tag) = self.place(pc);
-        let set = &self.entries[first..first + self.ways];
+    /// The last target of the branch at this place.
+    #[inline(always)]
+    pub fn lookup(&self, (first, tag): (u32, u32)) -> Option<u64> {
+        let first = first as usize;
+        let newest = &self.entries[first];
+        if newest.tag == tag {
+            return Some(newest.target);
+        }
+        self.lookup_older(first, tag)
+    }
+
+    #[inline(never)]
+    fn lookup_older(&self, first: usize, tag: u32) -> Option<u64> {
+        let set = &self.entries[first + 1..first + self.ways];
         let entry = set.iter().find(|entry| entry.tag == tag)?;
         Some(entry.target)
     }
 
-    /// The branch at `pc` went to `target`.
-    #[inline]
-    pub fn train(&mut self, pc: u64, target: u64) {
+    /// The branch at this place went to `target`.
+    #[inline(always)]
+    pub fn train(&mut self, (first, tag): (u32, u32), target: u64) {
         if self.absent {
             return;
         }
-        let (first, tag) = self.place(pc);
+        let first = first as usize;
         let newest = &mut self.entries[first];
         if newest.tag == tag {
             newest.target = target;
@@ -166,7 +178,7 @@ mod tests {
             let word = pc / 4;
             let set = &mut sets[((word % 4) ^ if pc % 4 == 2 { 2 } else { 0 }) as usize];
             let known = set.iter().find(|(known, _)| *known == pc).map(|(_, t)| *t);
-            assert_eq!(btb.lookup(pc), known);
+            assert_eq!(btb.lookup(btb.place(pc)), known);
             if random.below(2) == 0 {
                 let target = random.next();
                 set.retain(|(known, _)| *known != pc);
@@ -174,7 +186,7 @@ mod tests {
                     set.remove(0);
                 }
                 set.push((pc, target));
-                btb.train(pc, target);
+                btb.train(btb.place(pc), target);
             }
         }
     }
@@ -187,9 +199,9 @@ mod tests {
             tag_bits: 2,
         };
         let mut btb = Btb::new(&config);
-        btb.train(0x1000, 5);
-        assert_eq!(btb.lookup(0x1000), Some(5));
-        assert_eq!(btb.lookup(0x1000 + 4 * 4), None);
-        assert_eq!(btb.lookup(0x1000 + 4 * 4 * 2), Some(5));
+        btb.train(btb.place(0x1000), 5);
+        assert_eq!(btb.lookup(btb.place(0x1000)), Some(5));
+        assert_eq!(btb.lookup(btb.place(0x1000 + 4 * 4)), None);
+        assert_eq!(btb.lookup(btb.place(0x1000 + 4 * 4 * 2)), Some(5));
     }
 }
