@@ -392,12 +392,62 @@ fn stacks_of_functions_sum_to_the_whole() {
     }
 }
 
+/// Everything that a run has counted, and the registers behind it.
+fn numbers(core: &DrivenCore) -> impl PartialEq + std::fmt::Debug + use<> {
+    let memory = format!("{:?}", core.memory_stats());
+    (core.stats, core.cpi, memory, core.process.hart.clone())
+}
+
+/// Runs a program block by block, and each instruction by itself.
+fn agree_with_each_alone(
+    config: &MachineConfig,
+    start: impl Fn() -> Process,
+    most: u64,
+    what: &str,
+) {
+    let mut blocks = driven(config, start(), NoProbe);
+    let mut alone = driven(config, start(), NoProbe);
+    alone.take_each_alone();
+    assert_eq!(blocks.run(most), alone.run(most), "{what}");
+    assert_eq!(numbers(&blocks), numbers(&alone), "{what}");
+}
+
+#[test]
+fn blocks_of_random_programs_are_their_instructions() {
+    for name in PRESETS {
+        for seed in 7000..7020 {
+            for program in [
+                exiting(seed, Mix::default()),
+                faulting(seed, Mix::default()),
+            ] {
+                let what = format!("seed {seed} on {name}");
+                agree_with_each_alone(&preset(name), || program.process(), u64::MAX, &what);
+            }
+        }
+    }
+}
+
+/// Long enough for what is rare: a queue that is full when the first instruction of a block comes, or twice in
+/// one block on a wrong path.
+#[test]
+fn blocks_of_the_project_s_programs_are_their_instructions() {
+    std::thread::scope(|scope| {
+        for isa in ["riscv64", "alpha"] {
+            scope.spawn(move || {
+                for w in hps_workloads::all() {
+                    for name in ["tiny-2wide", "ev6"] {
+                        let what = format!("{} ({isa}) on {name}", w.name);
+                        let start = || workload(w, isa);
+                        agree_with_each_alone(&preset(name), start, 1_000_000, &what);
+                    }
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_run_is_the_same_however_it_is_cut() {
-    let numbers = |core: &DrivenCore| {
-        let memory = format!("{:?}", core.memory_stats());
-        (core.stats, core.cpi, memory, core.process.hart.clone())
-    };
     for (w, isa, name) in workloads() {
         let config = preset(name);
         let mut whole = driven(&config, workload(w, isa), NoProbe);

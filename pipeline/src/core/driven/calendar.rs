@@ -4,6 +4,8 @@
 //! younger one never comes before an older one, that is what selection of the oldest ready instruction
 //! gives, cycle by cycle, for everything that is taken for one cycle.
 
+use std::ops::Range;
+
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
 
 use super::super::uop::kind;
@@ -29,10 +31,32 @@ const fn lane(at: u32) -> Lanes {
     1 << (8 * at)
 }
 
+/// What an instruction takes of the cycle in which it issues, and how long it computes.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
+    full: Lanes,
+    /// One in each of its lanes.
+    one: Lanes,
+    /// From issue to result.
+    pub latency_cycles: u32,
+    class: OpClass,
+}
+
+impl Demand {
+    /// The same of what keeps no unit for longer than a cycle.
+    pub fn of_a_cycle(&self) -> Demand {
+        Demand {
+            latency_cycles: 1,
+            ..*self
+        }
+    }
+}
+
 /// What an instruction of a class takes.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
+    /// As in [`Demand`].
     full: Lanes,
     really_full: Lanes,
     /// Of the pool that loads take: the bit that says, of a full lane, that somebody was refused.
@@ -82,6 +106,8 @@ pub struct Calendar {
     fresh: Lanes,
     /// The last cycle of which nothing will be taken any more.
     passed: u64,
+    /// The last cycle that is near: half of the ring is left for the search.
+    near: u64,
     uses: [Use; OpClass::COUNT],
     /// The units of each pool that are held.
     held: Vec<Vec<Held>>,
@@ -150,6 +176,7 @@ impl Calendar {
             mask: cycles as u64 - 1,
             fresh,
             passed: 0,
+            near: (cycles as u64 - 1) / 2,
             uses,
             held: pools
                 .iter()
@@ -161,6 +188,17 @@ impl Calendar {
         })
     }
 
+    /// What an instruction of this class takes that has its result so late.
+    pub fn demand(&self, class: OpClass, latency_cycles: u32) -> Demand {
+        let Use { full, one, .. } = self.uses[class as usize];
+        Demand {
+            full,
+            one,
+            latency_cycles,
+            class,
+        }
+    }
+
     #[inline(always)]
     fn at(&mut self, cycle: u64) -> &mut Lanes {
         debug_assert!(cycle > self.passed && cycle - self.passed <= self.mask);
@@ -168,28 +206,28 @@ impl Calendar {
         unsafe { self.cycles.get_unchecked_mut((cycle & self.mask) as usize) }
     }
 
-    /// Cycles so far ahead are not in the ring; half of it is left for the search.
+    /// Cycles so far ahead are not in the ring.
     #[inline(always)]
     fn is_far(&self, cycle: u64) -> bool {
-        cycle - self.passed > self.mask / 2
+        debug_assert_eq!(self.near, self.passed + self.mask / 2);
+        cycle > self.near
     }
 
-    /// Takes what an instruction of this class needs, in the first cycle from `from` on in which it is
+    /// Takes what an instruction needs, in the first cycle from `from` on in which it is
     /// free. `WRONG_PATH`: a squash may give it back.
     #[inline(always)]
-    pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, class: OpClass, latency: u64) -> u64 {
-        let u = &self.uses[class as usize];
-        let (full, one) = (u.full, u.one);
+    pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, demand: &Demand) -> u64 {
+        let Demand { full, one, .. } = *demand;
         if self.is_far(from) {
-            return self.take_seldom::<WRONG_PATH>(from, class, latency);
+            return self.take_seldom::<WRONG_PATH>(from, demand);
         }
         let mut cycle = from;
         if *self.at(cycle) & full != 0 {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<WRONG_PATH>(from, class, latency);
+                return self.take_seldom::<WRONG_PATH>(from, demand);
             }
-            cycle = self.search(from, class);
+            cycle = self.search(from, demand.class);
         }
         *self.at(cycle) += one;
         if WRONG_PATH {
@@ -204,16 +242,16 @@ impl Calendar {
     pub fn take_with_port<const WRONG_PATH: bool>(
         &mut self,
         from: u64,
-        class: OpClass,
+        demand: &Demand,
     ) -> (u64, bool) {
-        let Use { full, one, .. } = self.uses[class as usize];
+        let Demand { full, one, .. } = *demand;
         if self.is_far(from) | (full == NEVER_FREE) {
-            let cycle = self.take_seldom::<WRONG_PATH>(from, class, 1);
+            let cycle = self.take_seldom::<WRONG_PATH>(from, &demand.of_a_cycle());
             return (cycle, self.take_port::<WRONG_PATH>(cycle));
         }
         let mut cycle = from;
         if *self.at(cycle) & full != 0 {
-            cycle = self.search(from, class);
+            cycle = self.search(from, demand.class);
         }
         let lanes = self.at(cycle);
         let has_port = *lanes & (lane(PORTS) * FULL) == 0;
@@ -258,16 +296,15 @@ impl Calendar {
     pub fn take_load<const WRONG_PATH: bool>(
         &mut self,
         from: u64,
-        class: OpClass,
+        demand: &Demand,
         waits: impl Fn(u64) -> Option<u64>,
     ) -> Result<u64, (u64, u64)> {
-        let Use {
-            full, one, refusal, ..
-        } = self.uses[class as usize];
+        let Demand { full, one, .. } = *demand;
+        let refusal = self.uses[demand.class as usize].refusal;
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<WRONG_PATH>(from, class, 1)),
+                None => Ok(self.take_seldom::<WRONG_PATH>(from, &demand.of_a_cycle())),
             };
         }
         let mut cycle = from;
@@ -293,15 +330,10 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom<const WRONG_PATH: bool>(
-        &mut self,
-        from: u64,
-        class: OpClass,
-        latency: u64,
-    ) -> u64 {
-        let u = self.uses[class as usize];
+    fn take_seldom<const WRONG_PATH: bool>(&mut self, from: u64, demand: &Demand) -> u64 {
+        let u = self.uses[demand.class as usize];
         let (cycle, unit) = if u.is_held {
-            let (cycle, unit) = self.hold(from, u, latency);
+            let (cycle, unit) = self.hold(from, u, u64::from(demand.latency_cycles));
             (cycle, Some((u.pool, unit)))
         } else {
             let mut cycle = from;
@@ -406,15 +438,22 @@ impl Calendar {
     fn pass_to(&mut self, cycle: u64) -> Left {
         let mut left = Left::default();
         let fresh = self.fresh;
-        while self.passed < cycle {
-            let next = self.passed + 1;
-            let was = std::mem::replace(self.at(next), fresh);
-            left.all += u32::from(was as u8 - fresh as u8);
-            if let Some(fp) = self.fp_leave.get_mut((next & self.mask) as usize) {
-                left.fp += u32::from(std::mem::take(fp));
+        let first = self.passed + 1;
+        for cycles in stretches(first, cycle + 1, self.mask) {
+            for lanes in &mut self.cycles[cycles] {
+                let was = std::mem::replace(lanes, fresh);
+                left.all += u32::from(was as u8 - fresh as u8);
             }
-            self.passed = next;
         }
+        if !self.fp_leave.is_empty() {
+            for cycles in stretches(first, cycle + 1, self.mask) {
+                for fp in &mut self.fp_leave[cycles] {
+                    left.fp += u32::from(std::mem::take(fp));
+                }
+            }
+        }
+        self.passed = cycle;
+        self.near = cycle + self.mask / 2;
         if !self.far.is_empty() {
             self.pass_far(&mut left);
         }
@@ -476,6 +515,14 @@ impl Calendar {
             }
         }
     }
+}
+
+/// The places of the cycles from `from` to before `to` in a ring, as two stretches without a turn.
+fn stretches(from: u64, to: u64, mask: u64) -> [Range<usize>; 2] {
+    let (first, count) = ((from & mask) as usize, (to - from).min(mask + 1) as usize);
+    let places = mask as usize + 1;
+    let straight = count.min(places - first);
+    [first..first + straight, 0..count - straight]
 }
 
 /// The first cycle from `from` on from which a unit is free for `cycles` cycles.
@@ -622,12 +669,12 @@ mod tests {
         while !fits(issued, table, widths, expected, (class, kept)) {
             expected += 1;
         }
-        let latency = u64::from(timing.latency_cycles);
+        let demand = calendar.demand(class, timing.latency_cycles);
         let wants_port = class == OpClass::Load && random.below(2) == 0;
         let (cycle, has_port) = if wants_port {
-            calendar.take_with_port::<WRONG_PATH>(from, class)
+            calendar.take_with_port::<WRONG_PATH>(from, &demand)
         } else {
-            let cycle = calendar.take::<WRONG_PATH>(from, class, latency);
+            let cycle = calendar.take::<WRONG_PATH>(from, &demand);
             (cycle, false)
         };
         assert_eq!(cycle, expected, "{class:?} from {from}");
@@ -639,35 +686,25 @@ mod tests {
     #[test]
     fn a_load_is_asked_for_its_store_until_something_older_was_refused() {
         let (mut calendar, _, _) = calendar("tiny-2wide");
+        let load = calendar.demand(OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(
-            calendar.take_load::<false>(5, OpClass::Load, |_| None),
-            Ok(5)
-        );
+        assert_eq!(calendar.take_load::<false>(5, &load, |_| None), Ok(5));
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
-        assert_eq!(
-            calendar.take_load::<false>(5, OpClass::Load, waits),
-            Err((5, 7))
-        );
-        assert_eq!(
-            calendar.take_load::<false>(5, OpClass::Load, |_| None),
-            Ok(6)
-        );
+        assert_eq!(calendar.take_load::<false>(5, &load, waits), Err((5, 7)));
+        assert_eq!(calendar.take_load::<false>(5, &load, |_| None), Ok(6));
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
-        assert_eq!(
-            calendar.take_load::<false>(5, OpClass::Load, waits),
-            Err((6, 7))
-        );
+        assert_eq!(calendar.take_load::<false>(5, &load, waits), Err((6, 7)));
     }
 
     #[test]
     fn what_lies_beyond_the_ring_leaves_its_station_all_the_same() {
         let (mut calendar, _, _) = calendar("hps-4wide");
         let far = 5000;
-        assert_eq!(calendar.take::<false>(far, OpClass::IntAlu, 1), far);
+        let alu = calendar.demand(OpClass::IntAlu, 1);
+        assert_eq!(calendar.take::<false>(far, &alu), far);
         let mark = calendar.mark();
-        assert_eq!(calendar.take::<true>(far + 1, OpClass::IntAlu, 1), far + 1);
+        assert_eq!(calendar.take::<true>(far + 1, &alu), far + 1);
         calendar.squash(mark, far);
         calendar.in_vain::<false>(far);
         assert_eq!(calendar.pass(far - 1), Some(Left::default()));
@@ -682,5 +719,14 @@ mod tests {
         assert!(!calendar.take_port::<false>(9));
         calendar.squash(0, 9);
         assert!(calendar.take_port::<false>(9));
+    }
+
+    #[test]
+    fn stretches_are_the_places_of_their_cycles() {
+        for (from, to) in [(3, 3), (3, 7), (14, 18), (16, 32), (5, 90)] {
+            let places: Vec<usize> = stretches(from, to, 15).into_iter().flatten().collect();
+            let each = (from..to).take(16).map(|cycle| (cycle & 15) as usize);
+            assert_eq!(places, each.collect::<Vec<_>>());
+        }
     }
 }

@@ -4,10 +4,10 @@
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::machine::report;
 
-use super::super::commit::cause_of;
 use super::super::cpi::Cause;
+use super::blocks::StaticInst;
 use super::edit::Origin;
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
+use super::{DecodeEditor, DrivenCore, PipelineProbe};
 
 /// How far commit has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,10 +38,10 @@ pub struct Seen {
 impl Seen {
     /// Of an instruction that goes straight on.
     #[inline(always)]
-    pub fn straight(i: &Passing<'_>) -> Seen {
+    pub fn straight(inst: &StaticInst) -> Seen {
         Seen {
             addr: 0,
-            next_pc: i.next,
+            next_pc: inst.next,
             taken: false,
         }
     }
@@ -50,10 +50,10 @@ impl Seen {
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Commits the instruction that was dispatched last. Returns the cycle.
     #[inline(always)]
-    pub(super) fn commit(&mut self, passing: &Passing<'_>, done: Done, seen: Seen) -> u64 {
+    pub(super) fn commit(&mut self, inst: &StaticInst, done: Done, seen: Seen) -> u64 {
         let cycle = self.next_commit(done.complete);
         if cycle > self.commits.cycle {
-            self.account_lost_slots(passing, done, cycle);
+            self.account_lost_slots(inst, done, cycle);
             self.commits.used = 1;
             self.commits.cycle = cycle;
         } else {
@@ -75,14 +75,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         *count += 1;
         if P::WANTS_SLOTS {
-            self.probe.slots(passing.pc, owner, 1);
+            self.probe.slots(inst.pc, owner, 1);
         }
         if P::ENABLED {
             report(
                 &mut self.probe,
-                passing.pc,
+                inst.pc,
                 self.edit.here.disepc,
-                passing.inst,
+                inst,
                 origin == Origin::Program,
                 seen.addr,
                 seen.next_pc,
@@ -102,9 +102,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
     #[inline(always)]
-    pub(super) fn account_lost_slots(&mut self, i: &Passing<'_>, done: Done, until: u64) {
+    pub(super) fn account_lost_slots(&mut self, inst: &StaticInst, done: Done, until: u64) {
         let p = &self.params;
-        let known = i.dispatch + self.fill;
+        let known = self.dispatched + self.fill;
         let mut lost = Lost {
             from: self.commits.cycle,
             until,
@@ -112,25 +112,27 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             width: p.commit_width,
         };
         if lost.from < known {
-            self.account_approach(&mut lost, (i.pc, i.decode, i.dispatch), known);
+            self.account_approach(&mut lost, inst.pc, known);
             if lost.from >= until {
                 return;
             }
         }
-        match i.inst.class {
-            OpClass::Load => self.account_load(&mut lost, i.pc, done),
-            class => self.give(&mut lost, until, i.pc, cause_of(class)),
+        if inst.class == OpClass::Load {
+            self.account_load(&mut lost, inst.pc, done);
+        } else {
+            self.give(&mut lost, until, inst.pc, inst.cause);
         }
+    }
+
+    /// When the last instruction was decoded.
+    fn decoded(&self) -> u64 {
+        self.stamps.decode(self.stamps.at(self.position, 1))
     }
 
     /// Those that are lost before it is known what the instruction itself waits for.
     #[inline(never)]
-    fn account_approach(
-        &mut self,
-        lost: &mut Lost,
-        (pc, decode, dispatch): (u64, u64, u64),
-        known: u64,
-    ) {
+    fn account_approach(&mut self, lost: &mut Lost, pc: u64, known: u64) {
+        let (decode, dispatch) = (self.decoded(), self.dispatched);
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
         let position = self.position - 1;
         if E::ENABLED

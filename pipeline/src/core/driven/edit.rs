@@ -184,6 +184,12 @@ impl Edit {
         self.expansion.is_some()
     }
 
+    /// The next instruction is not the program's own, or one that is looked at once more.
+    #[inline(always)]
+    pub fn is_elsewhere(&self) -> bool {
+        self.is_in_sequence() || self.link.is_some() || self.resume != DisePc::NONE
+    }
+
     /// The state of the predictors before a trigger that has not been sent on, if it was predicted.
     pub fn trigger_checkpoint(&self) -> Option<&Checkpoint> {
         let x = self.expansion.as_ref()?;

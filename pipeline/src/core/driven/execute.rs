@@ -3,9 +3,9 @@
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor;
-use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::exec::{self, Outcome, Turn};
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
 use hps_sim_core::os::SyscallResult;
@@ -14,13 +14,12 @@ use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::uop::kind;
+use super::blocks::StaticInst;
 use super::commit::{Done, Seen};
 use super::edit::Origin;
 use super::stores::Store;
 use super::wrong_path::AstrayBus;
-use super::{
-    DecodeEditor, DrivenCore, FAULTS_AS, MemoryDependence, NEVER, Passing, PipelineProbe, When,
-};
+use super::{DecodeEditor, DrivenCore, MemoryDependence, NEVER, Passing, PipelineProbe, When};
 
 /// An instruction just before it executes.
 #[derive(Clone, Copy)]
@@ -62,32 +61,40 @@ impl Bus for RightBus<'_> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// Executes an instruction that goes on behind itself, in the program's memory. False: it traps, and nothing
+    /// has changed.
+    #[inline(always)]
+    pub(super) fn takes_effect(&mut self, inst: &StaticInst) -> bool {
+        let Process { hart, mem, .. } = &mut self.process;
+        (inst.effect)(hart, mem, inst, inst.pc)
+    }
+
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
-    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, i: &Passing<'_>) {
+    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst) {
         self.waiting += 1;
-        let ready = self.ready(i.inst, i.dispatch);
-        let latency = self.latency(i.inst.op);
-        let when = self.issue::<ASTRAY>(ready, i.inst.class, latency);
-        self.set_when(i.inst.rd, when);
+        let ready = self.ready(inst, self.dispatched);
+        let when = self.issue::<ASTRAY>(ready, inst);
+        self.set_when(inst.rd, when);
         if !ASTRAY {
             let done = self.done(when, Cause::Execute);
-            self.commit(i, done, Seen::straight(i));
+            self.commit(inst, done, Seen::straight(inst));
         }
     }
 
     /// Executes any other instruction that has been dispatched, and gives it its further cycles.
     #[inline(never)]
-    pub(super) fn execute<const ASTRAY: bool>(&mut self, passing: Passing<'_>, kind: u8) -> bool {
-        let i = &passing;
+    pub(super) fn execute<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let i = passing;
         let inst = i.inst;
+        let kind = inst.kind;
         if kind & kind::FLOAT == 0 {
             self.waiting += 1;
         } else {
             self.fp_waiting += 1;
         }
         let mut before = Before {
-            ready: self.ready(inst, i.dispatch),
+            ready: self.ready(inst, self.dispatched),
             addr: 0,
             value: 0,
         };
@@ -96,28 +103,28 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             before = self.before_access(i);
         }
         if is_memory && let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(*i, before, cause);
+            return self.faults::<ASTRAY>(i, before, cause);
         }
-        match self.evaluate::<ASTRAY>(inst, i.pc) {
-            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(*i, before),
+        match self.evaluate::<ASTRAY>(inst, i.inst.pc) {
+            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(i, before),
             Outcome::Next => {}
-            outcome => return self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+            outcome => return self.faults::<ASTRAY>(i, before, cause_of(outcome)),
         }
-        let when = self.issue::<ASTRAY>(before.ready, inst.class, self.latency(inst.op));
+        let when = self.issue::<ASTRAY>(before.ready, inst);
         self.set_when(inst.rd, when);
         if !ASTRAY {
             let done = self.done(when, Cause::Execute);
-            self.commit(i, done, Seen::straight(i));
+            self.commit(i.inst, done, Seen::straight(i.inst));
         }
         true
     }
 
     /// What a memory instruction is just before it executes.
     #[inline(always)]
-    fn before_access(&self, i: &Passing<'_>) -> Before {
+    fn before_access(&self, i: Passing<'_>) -> Before {
         let registers = &self.process.hart.r;
         Before {
-            ready: self.ready(i.inst, i.dispatch),
+            ready: self.ready(i.inst, self.dispatched),
             addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
             value: registers[usize::from(i.inst.rd)],
         }
@@ -125,7 +132,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Why the program may not access what an editor has put into its memory.
     #[inline(always)]
-    fn refused(&self, i: &Passing<'_>, before: Before) -> Option<TrapCause> {
+    fn refused(&self, i: Passing<'_>, before: Before) -> Option<TrapCause> {
         if !E::ENABLED || self.edit.here.origin != Origin::Program {
             return None;
         }
@@ -135,22 +142,43 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Executes a load, and gives it its further cycles.
     #[inline(never)]
     pub(super) fn execute_load<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = &passing;
+        let i = passing;
         self.waiting += 1;
-        let before = self.before_access(i);
+        debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
+        let registers = &self.process.hart.r;
+        let before = Before {
+            ready: self.ready_by_first(i.inst),
+            addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
+            value: registers[usize::from(i.inst.rd)],
+        };
         if let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(*i, before, cause);
+            return self.faults::<ASTRAY>(i, before, cause);
         }
-        match self.evaluate::<ASTRAY>(i.inst, i.pc) {
+        if ASTRAY && self.process.mem.is_unreadable(before.addr) {
+            // Wrong paths take pointers from anywhere. Nobody asks why they fault.
+            let cause = TrapCause::LoadFault { addr: before.addr };
+            return self.faults::<ASTRAY>(i, before, cause);
+        }
+        // A wrong path sees its own stores.
+        let is_direct = !ASTRAY || self.astray_stores.is_empty();
+        if is_direct && self.takes_effect(i.inst) {
+            return self.finish_load::<ASTRAY>(i, before);
+        }
+        self.execute_load_slowly::<ASTRAY>(passing, before)
+    }
+
+    #[inline(never)]
+    fn execute_load_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+        match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => self.finish_load::<ASTRAY>(i, before),
-            outcome => self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+            outcome => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
         }
     }
 
     /// The same for a store.
     #[inline(never)]
     pub(super) fn execute_store<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = &passing;
+        let i = passing;
         self.waiting += 1;
         // It issues by its address alone, see `send_store`, and has no value to lose.
         let base = self.process.hart.r[usize::from(i.inst.rs1)];
@@ -160,45 +188,69 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             value: 0,
         };
         if let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(*i, before, cause);
+            return self.faults::<ASTRAY>(i, before, cause);
         }
-        match self.evaluate::<ASTRAY>(i.inst, i.pc) {
+        if !ASTRAY && self.takes_effect(i.inst) {
+            self.stored = i.inst.bytes;
+            self.finish_store::<ASTRAY>(i, before);
+            return true;
+        }
+        self.execute_store_slowly::<ASTRAY>(passing, before)
+    }
+
+    #[inline(never)]
+    fn execute_store_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+        match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => {
                 self.finish_store::<ASTRAY>(i, before);
                 true
             }
-            outcome => self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+            outcome => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
         }
     }
 
     /// The same for a control transfer.
     #[inline(never)]
     pub(super) fn execute_transfer<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = &passing;
+        self.execute_transfer_here::<ASTRAY>(passing)
+    }
+
+    /// The same for one of a group whose cycles are known, which is predicted first.
+    #[inline(never)]
+    pub(super) fn predict_and_execute<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        let predicted_next = self.predict_here(inst);
+        self.execute_transfer_here::<ASTRAY>(Passing {
+            inst,
+            predicted_next,
+        })
+    }
+
+    #[inline(always)]
+    fn execute_transfer_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         self.waiting += 1;
-        let before = Before {
-            ready: self.ready(inst, i.dispatch),
-            addr: 0,
-            value: 0,
-        };
+        let ready = self.ready_by_two(inst);
         let mut next_disepc = DisePc::NONE;
-        let (next_pc, taken) = match self.evaluate::<ASTRAY>(inst, i.pc) {
-            Outcome::Next if E::ENABLED => {
+        let Process { hart, mem, .. } = &mut self.process;
+        let (next_pc, taken) = match (inst.transfer)(hart, mem, inst, inst.pc) {
+            (Turn::Next, _) if E::ENABLED => {
                 let next_pc;
                 (next_pc, next_disepc) = self.not_taken(i);
                 (next_pc, false)
             }
-            Outcome::Next => (i.next, false),
-            Outcome::Taken(target) if E::RELAYOUT && self.edit.here.origin == Origin::Program => {
+            (Turn::Next, _) => (inst.next, false),
+            (Turn::Taken, target) if E::RELAYOUT && self.edit.here.origin == Origin::Program => {
                 let hart = &mut self.process.hart;
-                let next_pc = editor::transfer(&self.editor, hart, inst, i.pc, target);
+                let next_pc = editor::transfer(&self.editor, hart, inst, i.inst.pc, target);
                 (next_pc, true)
             }
-            Outcome::Taken(target) => (target, true),
-            outcome => return self.faults::<ASTRAY>(*i, before, cause_of(outcome)),
+            (Turn::Taken, target) => (target, true),
+            (Turn::Otherwise, _) => {
+                let outcome = self.evaluate::<ASTRAY>(inst, inst.pc);
+                return self.faults_at::<ASTRAY>(i, ready, cause_of(outcome));
+            }
         };
-        let when = self.issue::<ASTRAY>(before.ready, inst.class, self.latency(inst.op));
+        let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
         self.finish_transfer::<ASTRAY>(i, done, (next_pc, next_disepc), taken)
@@ -217,7 +269,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn finish_transfer<const ASTRAY: bool>(
         &mut self,
-        i: &Passing<'_>,
+        i: Passing<'_>,
         done: Done,
         (next_pc, next_disepc): (u64, DisePc),
         taken: bool,
@@ -229,16 +281,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
-                next_pc: if taken { next_pc } else { i.next },
+                next_pc: if taken { next_pc } else { i.inst.next },
                 taken,
             };
-            let commit = self.commit(i, done, seen);
+            let commit = self.commit(i.inst, done, seen);
             self.count_branch(i.inst.class, missed);
             if missed {
                 // Before the checkpoint goes with the lesson.
                 self.go_astray(i, done, (next_pc, next_disepc), taken);
             }
-            self.teach(commit, i.pc, i.inst.class, next_pc, taken);
+            self.teach(commit, i.inst, next_pc, taken);
         } else if missed {
             self.go_astray(i, done, (next_pc, next_disepc), taken);
         }
@@ -281,16 +333,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_load<const ASTRAY: bool>(&mut self, i: &Passing<'_>, before: Before) -> bool {
+    fn finish_load<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
         let inst = i.inst;
-        let store = self.dependence(i.pc, i.dispatch);
+        let store = self.dependence(i.inst.pc, self.dispatched);
         self.loads += 1;
-        let size = u64::from(self.operations[inst.op as usize].access_bytes);
+        let size = u64::from(inst.bytes);
         let loaded = self.load::<ASTRAY>(inst, before.ready, (before.addr, size), store);
         if let Some((found, store_pc)) = loaded.violation
             && (!ASTRAY || found < self.limit)
         {
-            self.runs_again(*i, before.value, found, store_pc);
+            self.runs_again(i, before.value, found, store_pc);
             self.set_when(inst.rd, loaded.when);
             return false;
         }
@@ -299,9 +351,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let done = self.done(loaded.when, loaded.level);
             let seen = Seen {
                 addr: before.addr,
-                ..Seen::straight(i)
+                ..Seen::straight(i.inst)
             };
-            let commit = self.commit(i, done, seen);
+            let commit = self.commit(i.inst, done, seen);
             self.stats.load_committed_events += 1;
             *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
         }
@@ -309,41 +361,39 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool>(&mut self, i: &Passing<'_>, before: Before) {
-        self.follows_store(i.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, before.addr, OpClass::Store);
+    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) {
+        self.follows_store(i.inst.pc);
+        let (when, data) = self.send_store::<ASTRAY>(i, before.addr, i.inst);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.complete = done.complete.max(data + self.params.issue_to_execute);
             let seen = Seen {
                 addr: before.addr,
-                ..Seen::straight(i)
+                ..Seen::straight(i.inst)
             };
-            let commit = self.commit(i, done, seen);
+            let commit = self.commit(i.inst, done, seen);
             self.stats.store_committed_events += 1;
             self.commit_store(commit);
         }
     }
 
-    /// A store waits for its address; its data come when they come. Returns when it issues, and when
-    /// its data are there.
+    /// A store waits for its address; its data come when they come. It issues as itself, or as what faults.
+    /// Returns when, and when its data are there.
     #[inline(always)]
     fn send_store<const ASTRAY: bool>(
         &mut self,
-        i: &Passing<'_>,
+        i: Passing<'_>,
         addr: u64,
-        class: OpClass,
+        issues_as: &StaticInst,
     ) -> (When, u64) {
         let inst = i.inst;
-        let ready = i.dispatch + self.params.dispatch_to_issue;
-        let ready = ready.max(self.results[usize::from(inst.rs1)]);
-        let latency = self.latency(inst.op);
-        let when = self.issue::<ASTRAY>(ready, class, latency);
-        let data = self.results[usize::from(inst.rs2)].max(i.dispatch + 1);
+        let ready = self.ready_by_first(inst);
+        let when = self.issue::<ASTRAY>(ready, issues_as);
+        let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         self.stores.push(Store {
             addr,
             size: std::mem::take(&mut self.stored),
-            pc: i.pc,
+            pc: i.inst.pc,
             known: when.issue,
             found: when.result,
             data_issue: self.issues[usize::from(inst.rs2)],
@@ -366,13 +416,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
         let inst = i.inst;
-        self.dependence(i.pc, i.dispatch);
-        self.follows_store(i.pc);
+        self.dependence(i.inst.pc, self.dispatched);
+        self.follows_store(i.inst.pc);
         self.loads += 1;
         let mut store = Store {
             addr: before.addr,
             size: std::mem::take(&mut self.stored),
-            pc: i.pc,
+            pc: i.inst.pc,
             known: NEVER,
             found: NEVER,
             data_issue: NEVER,
@@ -390,10 +440,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return true;
         }
         let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
-        let size = u64::from(self.operations[inst.op as usize].access_bytes);
-        let address = self.latency(inst.op);
+        let size = u64::from(inst.bytes);
+        let address = inst.latency();
         let (cycle, data, level) = loop {
-            let cycle = self.calendar.take::<false>(ready, inst.class, 1);
+            let cycle = self
+                .calendar
+                .take::<false>(ready, &inst.demand.of_a_cycle());
             match self.read::<false>(cycle, before.addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {
@@ -416,9 +468,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let done = self.done(when, level);
         let seen = Seen {
             addr: before.addr,
-            ..Seen::straight(&i)
+            ..Seen::straight(i.inst)
         };
-        let commit = self.commit(&i, done, seen);
+        let commit = self.commit(i.inst, done, seen);
         self.stats.atomic_committed_events += 1;
         *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
         self.commit_store(commit);
@@ -450,7 +502,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         before: Before,
         cause: TrapCause,
     ) -> bool {
-        let kind = self.kinds[i.inst.class as usize];
+        let kind = i.inst.kind;
+        let issues_as = i.inst.faulting(&self.calendar);
         self.stored = 0;
         if kind & kind::FLOAT != 0 {
             // It leaves as what it issues as.
@@ -458,15 +511,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.waiting += 1;
         }
         if kind & kind::LOADS != 0 {
-            self.dependence(i.pc, i.dispatch);
+            self.dependence(i.inst.pc, self.dispatched);
             self.loads += 1;
         }
         let when = if kind & kind::STORES != 0 {
-            self.follows_store(i.pc);
-            self.send_store::<ASTRAY>(&i, before.addr, FAULTS_AS).0
+            self.follows_store(i.inst.pc);
+            self.send_store::<ASTRAY>(i, before.addr, &issues_as).0
         } else {
-            let latency = self.latency(i.inst.op);
-            self.issue::<ASTRAY>(before.ready, FAULTS_AS, latency)
+            self.issue::<ASTRAY>(before.ready, &issues_as)
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {
@@ -474,13 +526,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let done = self.done(when, Cause::Execute);
         let cause = if i.inst.len == 0 {
-            self.fetch_cause(i.pc)
+            self.fetch_cause(i.inst.pc)
         } else {
             cause
         };
         let cycle = self.next_commit(done.complete);
         if cycle > self.commits.cycle {
-            self.account_lost_slots(&i, done, cycle);
+            self.account_lost_slots(i.inst, done, cycle);
             self.commits.cycle = cycle;
             self.commits.used = 0;
         }
@@ -503,22 +555,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
         self.waiting += 1;
         let before = Before {
-            ready: self.ready(i.inst, i.dispatch),
+            ready: self.ready(i.inst, self.dispatched),
             addr: 0,
             value: 0,
         };
-        self.process.hart.counters = self.guest_counters(i.dispatch);
+        self.process.hart.counters = self.guest_counters(self.dispatched);
         let in_handler = self.edit.here.origin == Origin::Handler;
         let (mut next_pc, mut next_disepc) = (i.predicted_next, self.edit.here.predicted_disepc);
-        match self.evaluate::<false>(i.inst, i.pc) {
+        match self.evaluate::<false>(i.inst, i.inst.pc) {
             Outcome::Next => {}
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
                 let next = if E::RELAYOUT {
-                    let original = self.editor.original(i.pc);
+                    let original = self.editor.original(i.inst.pc);
                     original.wrapping_add(u64::from(i.inst.len))
                 } else {
-                    i.next
+                    i.inst.next
                 };
                 let Process { hart, mem, os, .. } = &mut self.process;
                 hart.pc = next;
@@ -530,7 +582,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                             // A signal was delivered, or a handler of one returned.
                             (next_pc, next_disepc) = (hart.pc, hart.disepc);
                             if E::RELAYOUT {
-                                next_pc = self.editor.place(i.pc, next_pc);
+                                next_pc = self.editor.place(i.inst.pc, next_pc);
                             }
                         }
                     }
@@ -556,12 +608,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return;
             }
         }
-        let latency = self.latency(i.inst.op);
-        let when = self.issue::<false>(before.ready, i.inst.class, latency);
+        let when = self.issue::<false>(before.ready, i.inst);
         self.set_when(i.inst.rd, when);
         let done = self.done(when, Cause::Execute);
         // Where a signal led is no target of the instruction.
-        self.commit(&i, done, Seen::straight(&i));
+        self.commit(i.inst, done, Seen::straight(i.inst));
         if (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc) {
             self.goes_elsewhere(done, self.restart_at(next_pc, next_disepc));
         }

@@ -1,19 +1,31 @@
 //! Fetch, a group at a time, and the predictors that it asks.
 
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
-use hps_sim_core::inst::{Inst, OpClass};
 
 use super::super::cpi::Cause;
-use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
+use super::super::fetch::UNKNOWN_TARGET;
+use super::blocks::StaticInst;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
-use crate::predict::{BranchKind, Checkpoint};
+use crate::predict::{BranchKind, Checkpoint, Site};
 
 /// No line has been read since fetch was turned.
 const NO_LINE: u64 = u64::MAX;
 
 /// No page: only odd addresses in the last page of all are near it.
 const NO_PAGE: u64 = u64::MAX - 4096;
+
+/// What is known of the stages behind fetch when a group begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Each instruction has cycles of its own.
+    Uneven,
+    /// All are decoded in one cycle and dispatched in one, unless something keeps out one of them that does
+    /// not keep out all.
+    Even,
+    /// The same, but the squash of their path comes first; with an editor, also before they are decoded.
+    InVain,
+}
 
 /// Where fetch stands.
 #[derive(Clone)]
@@ -25,9 +37,8 @@ pub struct Fetch {
     pub left: usize,
     pub block_end: u64,
     pub taken: u32,
-    /// All instructions of the group are decoded and dispatched in these cycles, unless something keeps out
-    /// one of them that does not keep out all.
-    pub is_even: bool,
+    pub pace: Pace,
+    /// Of a group that is not uneven: when it is decoded and dispatched.
     pub decode: u64,
     pub dispatch: u64,
     pub stall_until: u64,
@@ -56,6 +67,7 @@ pub struct Lesson {
     pub commit: u64,
     pub pc: u64,
     pub next_pc: u64,
+    pub site: Site,
     pub kind: Option<BranchKind>,
     pub taken: bool,
 }
@@ -68,7 +80,7 @@ impl Fetch {
             left: 0,
             block_end: 0,
             taken: 0,
-            is_even: false,
+            pace: Pace::Uneven,
             decode: 0,
             dispatch: 0,
             stall_until: 0,
@@ -149,7 +161,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Begins the next group of instructions that are fetched together. False: a squash comes first.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
         let begins = self.turn_to_group::<ASTRAY>();
         if begins {
@@ -169,6 +181,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return false;
         }
         let cycle = if line == f.line {
+            cycle
+        } else if self.memory.fetch_quickly(cycle, f.pc) {
+            f.line = line;
+            self.memory.pass(self.dispatched.min(cycle));
             cycle
         } else if let Some(cycle) = self.read_line::<ASTRAY>(line, cycle) {
             cycle
@@ -191,7 +207,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Reads a line of the instruction cache from a cycle on: when it is there. None: a squash comes
     /// first.
-    #[inline]
+    #[inline(never)]
     fn read_line<const ASTRAY: bool>(&mut self, line: u64, mut cycle: u64) -> Option<u64> {
         let pc = self.fetch.pc;
         while line != self.fetch.line {
@@ -236,17 +252,26 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Predicts a control transfer and turns fetch. Returns where it goes.
     #[inline(never)]
-    pub(super) fn predict(&mut self, pc: u64, inst: &Inst, fallthrough: u64) -> u64 {
-        let Some(kind) = branch_kind(inst.class) else {
+    pub(super) fn predict(&mut self, inst: &StaticInst) -> u64 {
+        self.predict_here(inst)
+    }
+
+    #[inline(always)]
+    pub(super) fn predict_here(&mut self, inst: &StaticInst) -> u64 {
+        let fallthrough = inst.next;
+        let Some(kind) = inst.branch else {
             return fallthrough;
         };
+        let pc = inst.pc;
         self.learn(self.fetch.cycle);
-        let is_direct = inst.class.is_direct();
+        let is_direct = kind.is_direct();
         let direct = if is_direct { inst.direct_target(pc) } else { 0 };
         let lesson = self.lessons.at_mut(self.lessons_tail);
-        let predicted =
-            self.branches
-                .predict(pc, kind, fallthrough, direct, &mut lesson.checkpoint);
+        let site = (pc, &inst.site);
+        let cp = &mut lesson.checkpoint;
+        let predicted = self
+            .branches
+            .predict_at(site, kind, fallthrough, direct, cp);
         let next = match (predicted.taken, is_direct) {
             (false, _) => fallthrough,
             (true, true) => direct,
@@ -285,13 +310,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return;
             }
             if let Some(kind) = lesson.kind {
-                self.branches.train(
-                    &lesson.checkpoint,
-                    lesson.pc,
-                    kind,
-                    lesson.taken,
-                    lesson.next_pc,
-                );
+                let site = (lesson.pc, &lesson.site);
+                let cp = &lesson.checkpoint;
+                self.branches
+                    .train_at(cp, site, kind, lesson.taken, lesson.next_pc);
             }
             self.lessons_head += 1;
         }
@@ -299,19 +321,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A control transfer of the right path commits; its prediction was the last one made.
     #[inline(always)]
-    pub(super) fn teach(
-        &mut self,
-        commit: u64,
-        pc: u64,
-        class: OpClass,
-        next_pc: u64,
-        taken: bool,
-    ) {
+    pub(super) fn teach(&mut self, commit: u64, inst: &StaticInst, next_pc: u64, taken: bool) {
         let lesson = self.lessons.at_mut(self.lessons_tail);
         lesson.commit = commit;
-        lesson.pc = pc;
+        lesson.pc = inst.pc;
         lesson.next_pc = next_pc;
-        lesson.kind = branch_kind(class);
+        lesson.site = inst.site;
+        lesson.kind = inst.branch;
         lesson.taken = taken;
         self.lessons_tail += 1;
         debug_assert!(self.lessons_tail - self.lessons_head <= self.lessons.places());

@@ -2,8 +2,9 @@
 
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
+use super::blocks::StaticInst;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// How many of the cycles from `from` to `to` come before the next squash.
@@ -36,6 +37,31 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             self.waiting >= self.params.reservation_stations
         }
+    }
+
+    /// Whether there is a station for each of so many instructions, but those of the queue for floating point.
+    #[inline(always)]
+    pub(super) fn has_stations(&self, count: u32) -> bool {
+        self.waiting + count <= self.params.reservation_stations
+    }
+
+    /// Whether an instruction of this kind finds room in its queues in this cycle at once.
+    #[inline(always)]
+    pub(super) fn is_open<const ASTRAY: bool>(&self, kind: u8, cycle: u64) -> bool {
+        if kind & kind::LIMITED == 0 {
+            return true;
+        }
+        let mut is_open = true;
+        if kind & kind::LOADS != 0 {
+            let queue = u64::from(self.params.load_queue);
+            let place = self.loads.wrapping_sub(queue) as usize;
+            is_open = *self.loads_committed.at(place) <= cycle
+                && !(ASTRAY && self.loads >= self.first_astray_load.saturating_add(queue));
+        }
+        if kind & kind::STORES != 0 {
+            is_open &= !self.stores.is_full();
+        }
+        is_open && (kind & kind::FLOAT == 0 || self.fp_waiting < self.params.fp_queue)
     }
 
     /// Waits for a station, for places in the load and store queues, or, if the instruction executes
@@ -121,6 +147,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         ready.max(self.results[usize::from(inst.rs3)])
     }
 
+    /// The same of an instruction that has no third source.
+    #[inline(always)]
+    pub(super) fn ready_by_two(&self, inst: &Inst) -> u64 {
+        debug_assert_eq!(inst.rs3, reg::ZERO);
+        let ready = self.ready_by_first(inst);
+        ready.max(self.results[usize::from(inst.rs2)])
+    }
+
+    /// The same of one that waits for its first source alone, as loads do and addresses of stores.
+    #[inline(always)]
+    pub(super) fn ready_by_first(&self, inst: &Inst) -> u64 {
+        let ready = self.dispatched + self.params.dispatch_to_issue;
+        ready.max(self.results[usize::from(inst.rs1)])
+    }
+
     /// A register gets its value.
     #[inline(always)]
     pub(super) fn set_when(&mut self, register: u8, when: When) {
@@ -130,25 +171,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Issues an instruction that does not touch memory: when, and when its result is there.
     #[inline(always)]
-    pub(super) fn issue<const ASTRAY: bool>(
-        &mut self,
-        ready: u64,
-        class: OpClass,
-        latency: u64,
-    ) -> When {
+    pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
         if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(class);
+            self.stays::<ASTRAY>(inst.class);
             return When {
                 result: NEVER,
                 issue: NEVER,
             };
         }
-        let issue = self.calendar.take::<ASTRAY>(ready, class, latency);
+        let issue = self.calendar.take::<ASTRAY>(ready, &inst.demand);
         if ASTRAY && issue >= self.limit {
-            self.stays::<ASTRAY>(class);
+            self.stays::<ASTRAY>(inst.class);
         }
         When {
-            result: issue + latency,
+            result: issue + inst.latency(),
             issue,
         }
     }
@@ -157,11 +193,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn stays<const ASTRAY: bool>(&mut self, class: OpClass) {
         if ASTRAY {
-            let episode = &mut self.episodes[self.depth - 1];
             if self.kinds[class as usize] & kind::FLOAT != 0 {
-                episode.fp_stay += 1;
+                self.fp_stay += 1;
             } else {
-                episode.stay += 1;
+                self.stay += 1;
             }
         }
     }

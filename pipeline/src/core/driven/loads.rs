@@ -3,10 +3,11 @@
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::UNKNOWN;
+use super::blocks::StaticInst;
 use super::stores::Stores;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level};
-use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::inst::{OpClass, reg};
 
 /// A load, timed.
 #[derive(Clone, Copy)]
@@ -54,7 +55,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn load<const ASTRAY: bool>(
         &mut self,
-        inst: &Inst,
+        inst: &StaticInst,
         ready: u64,
         (addr, size): (u64, u64),
         store: u64,
@@ -64,13 +65,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if waits || self.stores.may_overlap(addr, size) || (ASTRAY && ready >= self.limit) {
             return self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store);
         }
-        let (cycle, has_port) = self.calendar.take_with_port::<ASTRAY>(ready, OpClass::Load);
+        let (cycle, has_port) = self.calendar.take_with_port::<ASTRAY>(ready, &inst.demand);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
             return Loaded::NEVER;
         }
         match self.read_with::<ASTRAY>(has_port, cycle, addr, size) {
-            Ok((result, level)) => self.loaded(inst, cycle, result + self.latency(inst.op), level),
+            Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
             Err(again) => {
                 self.calendar.in_vain::<ASTRAY>(cycle);
                 self.load_carefully::<ASTRAY>(inst, again, (addr, size), store)
@@ -78,20 +79,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Whether the dependence policy could make the next load wait for a store.
+    /// Whether the dependence policy could make the next load wait for a store: this one, or any.
     #[inline(always)]
     fn waits_for_stores(&self, store: u64) -> bool {
         let (oldest, tail) = (self.stores.oldest(), self.stores.tail);
-        match &self.memdep {
-            MemoryDependence::StoreSets(_) => (oldest..tail).contains(&store),
-            MemoryDependence::Aggressive => false,
-            _ => oldest < tail,
+        if store != UNKNOWN && (oldest..tail).contains(&store) {
+            return true;
         }
+        self.waits_for_any && oldest < tail
     }
 
     /// A load that has issued in `cycle`.
     #[inline(always)]
-    fn loaded(&self, inst: &Inst, cycle: u64, result: u64, level: Cause) -> Loaded {
+    fn loaded(&self, inst: &StaticInst, cycle: u64, result: u64, level: Cause) -> Loaded {
         Loaded {
             when: When {
                 result: result + self.fp_load_extra(inst.rd),
@@ -106,13 +106,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn load_carefully<const ASTRAY: bool>(
         &mut self,
-        inst: &Inst,
+        inst: &StaticInst,
         mut ready: u64,
         (addr, size): (u64, u64),
         store: u64,
     ) -> Loaded {
         let before = self.stores.tail;
-        let address = self.latency(inst.op);
+        let address = inst.latency();
         let mut loaded = Loaded::NEVER;
         loop {
             if ASTRAY && ready >= self.limit {
@@ -121,7 +121,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let cycle = match calendar.take_load::<ASTRAY>(ready, OpClass::Load, waits) {
+            let cycle = match calendar.take_load::<ASTRAY>(ready, &inst.demand, waits) {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {
                     if !ASTRAY || cycle < self.limit {

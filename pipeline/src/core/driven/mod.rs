@@ -19,6 +19,7 @@
 //!
 //! There is no order of issue here but out of order, no perfect predictor, and no pipeline log.
 
+mod blocks;
 mod calendar;
 mod commit;
 mod duplicate;
@@ -32,10 +33,9 @@ mod stages;
 mod stores;
 mod wrong_path;
 
-use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
-use hps_sim_core::inst::{ALL_CLASSES, Inst, Op, OpClass, reg};
+use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -49,6 +49,7 @@ use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
 use crate::predict::{BranchUnit, Checkpoint};
 
+use blocks::{Code, StaticInst};
 use calendar::{Calendar, Widths};
 use commit::Commits;
 use edit::Edit;
@@ -198,15 +199,6 @@ fn in_order(from: u64, last: u64, width_ago: u64) -> u64 {
     from.max(last).max(width_ago + 1)
 }
 
-/// What is known of an operation.
-#[derive(Clone, Copy)]
-struct Operation {
-    /// From issue to result.
-    latency_cycles: u32,
-    /// Zero: it does not touch memory.
-    access_bytes: u8,
-}
-
 /// When an instruction issues and has its result.
 #[derive(Clone, Copy, Debug, Default)]
 struct When {
@@ -215,16 +207,12 @@ struct When {
     issue: u64,
 }
 
-/// An instruction on its way through the stages.
+/// An instruction that has been dispatched, the last one, in [`DrivenCore::dispatched`].
 #[derive(Clone, Copy)]
 struct Passing<'a> {
-    inst: &'a Inst,
-    pc: u64,
-    /// The address behind it, and where fetch went.
-    next: u64,
+    inst: &'a StaticInst,
+    /// Where fetch went behind it.
     predicted_next: u64,
-    decode: u64,
-    dispatch: u64,
 }
 
 /// The core.
@@ -243,9 +231,12 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     memory: MemorySystem,
     branches: BranchUnit,
     memdep: MemoryDependence,
+    /// A load may have to wait for the addresses of all older stores.
+    waits_for_any: bool,
     /// Not here while the core runs.
-    code: Option<CodeCache>,
-    operations: [Operation; Op::ALL.len()],
+    code: Option<Code>,
+    /// Of each operation, in cycles from issue to result.
+    latencies: [u32; Op::ALL.len()],
     /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
     /// queue for it.
     kinds: [u8; OpClass::COUNT],
@@ -287,6 +278,9 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     episodes: Vec<Episode>,
     /// How many of them are followed.
     depth: usize,
+    /// Instructions of the innermost of them that are still in their stations when they are squashed.
+    stay: u32,
+    fp_stay: u32,
     /// Squash of the innermost of them.
     limit: u64,
     /// The first position of the outermost of them, and the first load and store there.
@@ -338,7 +332,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let params = Params::new(config, editor.extra_decode_stages());
         let table = UnitTable::new(&config.units);
         let (calendar, stamps) = structures(config, &params, &table)?;
-        let mut code = CodeCache::new(process.image.isa);
+        let memdep = MemoryDependence::new(&config.speculation.memory_dependence);
+        let mut code = Code::new(process.image.isa);
         code.sync(&process.mem, &editor);
         let in_flight = params.in_flight();
         Ok(DrivenCore {
@@ -349,12 +344,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             cpi: CpiStack::default(),
             memory: MemorySystem::out_of_order(&config.memory),
             branches: BranchUnit::new(&config.branch),
-            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+            waits_for_any: memdep.waits_for_any(),
+            memdep,
             code: Some(code),
-            operations: std::array::from_fn(|op| Operation {
-                latency_cycles: table.latency_cycles(Op::ALL[op]),
-                access_bytes: Op::ALL[op].access_bytes(),
-            }),
+            latencies: std::array::from_fn(|op| table.latency_cycles(Op::ALL[op])),
             kinds: ALL_CLASSES.map(|class| match kind::of(class) {
                 kind if params.fp_queue > 0 => kind,
                 kind => kind & !kind::FLOAT,
@@ -396,6 +389,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             parked: Vec::new(),
             episodes: Vec::new(),
             depth: 0,
+            stay: 0,
+            fp_stay: 0,
             limit: u64::MAX,
             first_astray: u64::MAX,
             first_astray_load: u64::MAX,
@@ -407,6 +402,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             params,
             process,
         })
+    }
+
+    /// From now on every instruction is asked for by itself, as if groups never fitted into a stage. Slower, and
+    /// everything else is the same: the oracle of what is done for a whole block.
+    pub fn take_each_alone(&mut self) {
+        self.groups_fit = false;
     }
 
     /// Runs to the end of the program.
@@ -423,7 +424,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.stop = None;
         let isa = self.process.image.isa;
-        let mut code = self.code.take().unwrap_or_else(|| CodeCache::new(isa));
+        let mut code = self.code.take().unwrap_or_else(|| Code::new(isa));
         while self.stop.is_none() {
             self.run_right_path(&mut code, end);
             self.run_wrong_path(&mut code);
@@ -477,7 +478,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Follows the right path until a wrong one begins or the run ends.
     #[inline(never)]
-    fn run_right_path(&mut self, code: &mut CodeCache, end: u64) {
+    fn run_right_path(&mut self, code: &mut Code, end: u64) {
         while self.depth == 0 && self.stop.is_none() {
             if self.stats.commit_program_instructions >= end {
                 let restart = self.next_restart();
@@ -486,7 +487,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.stop = Some(Stop::Limit);
                 return;
             }
-            while self.step::<false>(code) && self.stats.commit_program_instructions < end {}
+            loop {
+                let most = end - self.stats.commit_program_instructions;
+                if most == 0 || !self.step_block::<false>(code, most) {
+                    break;
+                }
+            }
             if std::mem::take(&mut self.code_changes) {
                 code.sync(&self.process.mem, &self.editor);
                 self.fetch.forget_code();
@@ -496,16 +502,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Follows wrong paths to their ends.
     #[inline(never)]
-    fn run_wrong_path(&mut self, code: &mut CodeCache) {
+    fn run_wrong_path(&mut self, code: &mut Code) {
         while self.depth > 0 {
-            self.step::<true>(code);
+            self.step_block::<true>(code, 0);
         }
-    }
-
-    /// From issue to result.
-    #[inline(always)]
-    fn latency(&self, op: Op) -> u64 {
-        u64::from(self.operations[op as usize].latency_cycles)
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.
@@ -531,6 +531,3 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         checkpoint
     }
 }
-
-/// The class of what executes like one but faults.
-const FAULTS_AS: OpClass = OpClass::IntAlu;

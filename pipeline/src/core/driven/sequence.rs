@@ -10,9 +10,11 @@ use super::super::cpi::Cause;
 use super::super::decode::{Ends, Sent, sent};
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
 use super::super::uop::kind;
+use super::blocks::StaticInst;
 use super::commit::Seen;
 use super::edit::{Edited, Expansion, Gone, Origin};
 use super::execute::cause_of;
+use super::fetch::Pace;
 use super::wrong_path::Restart;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe};
 
@@ -88,7 +90,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 let stall = u64::from(decision.stall_cycles);
                 self.edit.stall(decode, stall);
                 self.edit.is_edited = true;
-                self.fetch.is_even = false;
+                self.fetch.pace = Pace::Uneven;
                 self.stats.dise_stall_cycles += stall;
                 x.gap = Some(Cause::DiseStall);
                 x.from = decode + stall;
@@ -100,7 +102,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.dise_expansion_events += 1;
             x.production = production;
         }
-        self.fetch.is_even = false;
+        self.fetch.pace = Pace::Uneven;
         if branch_kind(inst.class).is_some() {
             self.edit.trigger_checkpoint = self.last_checkpoint();
         }
@@ -177,16 +179,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.edit.expansion = Some(x);
             }
         }
+        let dispatch = self.window_cycle::<ASTRAY>(position, decode);
         let passing = Passing {
-            inst: &inst,
-            pc,
-            next: fallthrough,
+            inst: &self.static_inst(&inst, pc, fallthrough),
             predicted_next: next.0,
-            decode,
-            dispatch: self.window_cycle::<ASTRAY>(position, decode),
         };
-        let kind = self.kinds[inst.class as usize];
-        self.dispatch::<ASTRAY>(passing, kind, position)
+        self.dispatch::<ASTRAY>(passing, position, dispatch)
     }
 
     /// The end of a sequence. If the trigger was a transfer and is not part of what was sent on, fetch has
@@ -209,7 +207,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stats.dise_redirect_events += 1;
         self.edit.empty_queue(self.params.fetch_buffer);
         self.fetch.redirect(link.pc, Cause::DiseStall, decode);
-        self.fetch.is_even = false;
+        self.fetch.pace = Pace::Uneven;
         link.pc
     }
 
@@ -248,7 +246,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.squash_instructions += 1;
             self.edit.fetched(NEVER);
             if branch_kind(inst.class).is_some() {
-                self.predict(pc, &inst, next);
+                self.predict(&self.static_inst(&inst, pc, next));
             } else if inst.len == 0 {
                 self.fetch_nothing();
             } else if inst.class == OpClass::DiseReturn {
@@ -265,24 +263,24 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute_unpredicted<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         let inst = i.inst;
-        let ready = self.ready(inst, i.dispatch);
+        let ready = self.ready(inst, self.dispatched);
         let here = self.edit.here;
         let mut link = here.link;
         let mut taken = false;
-        let (next_pc, next_disepc) = match self.evaluate::<ASTRAY>(inst, i.pc) {
-            Outcome::Next if inst.class == OpClass::Branch => self.not_taken(&i),
-            Outcome::Next => (i.pc, here.disepc.following()),
+        let (next_pc, next_disepc) = match self.evaluate::<ASTRAY>(inst, i.inst.pc) {
+            Outcome::Next if inst.class == OpClass::Branch => self.not_taken(i),
+            Outcome::Next => (i.inst.pc, here.disepc.following()),
             Outcome::Taken(target) => {
                 taken = true;
                 (target, DisePc::NONE)
             }
             Outcome::DiseTaken(index) => {
                 let production = here.disepc.production().unwrap_or(0);
-                (i.pc, DisePc::new(production, index))
+                (i.inst.pc, DisePc::new(production, index))
             }
             Outcome::DiseCall(handler) => {
                 link = Some(HandlerLink {
-                    pc: i.pc,
+                    pc: i.inst.pc,
                     disepc: here.disepc.following(),
                 });
                 (handler, DisePc::NONE)
@@ -293,16 +291,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             outcome => return self.faults_at::<ASTRAY>(i, ready, cause_of(outcome)),
         };
-        let when = self.issue::<ASTRAY>(ready, inst.class, self.latency(inst.op));
+        let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
-                next_pc: if taken { next_pc } else { i.next },
+                next_pc: if taken { next_pc } else { i.inst.next },
                 taken,
             };
-            self.commit(&i, done, seen);
+            self.commit(i.inst, done, seen);
         }
         if (next_pc, next_disepc) == (i.predicted_next, here.predicted_disepc) {
             return true;
@@ -317,28 +315,28 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Where a conditional branch goes on that is not taken: in its sequence, or in the program behind it.
-    pub(super) fn not_taken(&self, i: &Passing<'_>) -> (u64, DisePc) {
+    pub(super) fn not_taken(&self, i: Passing<'_>) -> (u64, DisePc) {
         let here = &self.edit.here;
         if here.disepc == DisePc::NONE {
-            return (i.next, DisePc::NONE);
+            return (i.inst.next, DisePc::NONE);
         }
-        if here.predicted_disepc != DisePc::NONE || i.predicted_next == i.next {
+        if here.predicted_disepc != DisePc::NONE || i.predicted_next == i.inst.next {
             return (i.predicted_next, here.predicted_disepc);
         }
         // Predicted taken out of the middle of a sequence, but it goes on.
         let next = here.disepc.following();
         let more = next
             .production()
-            .and_then(|p| self.editor.replacement(p, next.index(), i.pc, i.inst));
+            .and_then(|p| self.editor.replacement(p, next.index(), i.inst.pc, i.inst));
         match more {
-            Some(_) => (i.pc, next),
-            None => (i.next, DisePc::NONE),
+            Some(_) => (i.inst.pc, next),
+            None => (i.inst.next, DisePc::NONE),
         }
     }
 
     /// Whether an instruction is one for [`Self::execute_unpredicted`].
     #[inline(always)]
-    pub(super) fn is_unpredicted(&self, inst: &Inst, kind: u8) -> bool {
+    pub(super) fn is_unpredicted(&self, inst: &StaticInst) -> bool {
         let here = &self.edit.here;
         if !self.edit.is_edited {
             return false;
@@ -347,6 +345,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             inst.class,
             OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn
         );
-        alone || here.origin == Origin::Inserted && kind & kind::TRANSFERS != 0
+        alone || here.origin == Origin::Inserted && inst.kind & kind::TRANSFERS != 0
     }
 }

@@ -1,13 +1,12 @@
 //! An instruction through fetch, decode and dispatch.
 
-use hps_sim_core::bus::NoMemory;
 use hps_sim_core::code::{CodeCache, SLOTS};
-use hps_sim_core::exec::{self, Outcome};
-use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 
 use super::super::uop::kind;
+use super::blocks::Code;
 use super::edit::Edited;
+use super::fetch::Pace;
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, in_order};
 
 /// Cycles after which the calendar of issue forgets at the latest. Far less than it holds.
@@ -16,52 +15,37 @@ pub(super) const LONG_AGO: u64 = 512;
 /// Where nothing can be executed.
 const NOTHING: Inst = Inst::illegal(0);
 
-/// Executes what only computes. False: it traps, and nothing has changed.
-#[inline(never)]
-fn compute(hart: &mut Hart, inst: &Inst, pc: u64) -> bool {
-    exec::execute(hart, &mut NoMemory, inst, pc) == Outcome::Next
-}
-
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The next instruction of the predicted path, through all stages; or the end of a wrong path. False:
     /// a wrong path begins or ends behind it, or the run does.
     #[inline(always)]
-    pub(super) fn step<const ASTRAY: bool>(&mut self, code: &mut CodeCache) -> bool {
+    pub(super) fn step<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
         if E::ENABLED && self.edit.is_in_sequence() {
-            return self.step_in_sequence::<ASTRAY>(code);
+            return self.step_in_sequence::<ASTRAY>(&mut code.cache);
         }
-        let f = &self.fetch;
-        if ((f.left == 0) | (f.pc >= f.block_end) || !f.is_even && self.has_no_room(self.position))
-            && !self.begin_group::<ASTRAY>()
-        {
-            self.squash();
+        if !self.comes_to_group::<ASTRAY>() {
             return false;
-        }
-        if self.fetch.place_of(self.fetch.pc) >= SLOTS {
-            self.read_page(code, self.fetch.pc);
         }
         let position = self.position;
         let pc = self.fetch.pc;
-        let mut inst = self.decoded_at(code, pc);
-        let mut kind = self.kinds[inst.class as usize];
+        let nothing;
+        let found = self.find(code, pc);
+        let Code { cache, insts } = code;
+        let inst = if let Some(index) = found {
+            &insts[index]
+        } else {
+            nothing = self.static_inst(&NOTHING, pc, pc);
+            &nothing
+        };
         self.fetch.left -= 1;
         if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += 1;
         }
-        let mut next = pc.wrapping_add(u64::from(inst.len));
-        let mut predicted_next = next;
-        self.fetch.pc = next;
-        if kind & kind::TURNS_FETCH != 0 {
-            if kind & kind::TRANSFERS == 0 {
-                self.decode_at(code, pc);
-                inst = self.decoded_at(code, pc);
-                kind = self.kinds[inst.class as usize];
-                next = pc.wrapping_add(u64::from(inst.len));
-                predicted_next = next;
-                self.fetch.pc = next;
-            }
-            if kind & kind::TRANSFERS != 0 {
-                predicted_next = self.predict(pc, inst, next);
+        let mut predicted_next = inst.next;
+        self.fetch.pc = inst.next;
+        if inst.kind & kind::TURNS_FETCH != 0 {
+            if inst.kind & kind::TRANSFERS != 0 {
+                predicted_next = self.predict(inst);
             } else if inst.len == 0 {
                 predicted_next = self.fetch_nothing();
             } else if E::ENABLED && inst.class == OpClass::DiseReturn {
@@ -71,7 +55,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.position = position + 1;
         let here = self.stamps.at(position, 0);
         let (decode, mut dispatch);
-        if self.fetch.is_even {
+        if self.fetch.pace == Pace::Even {
             (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
             self.stamps.set_decode(here, decode);
         } else {
@@ -93,36 +77,47 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.decode_instructions += 1;
         }
         if E::RELAYOUT {
-            self.edit.here = Edited::laid_out(self.mask_at(code, pc));
+            self.edit.here = Edited::laid_out(self.mask_at(cache, pc));
         }
         if E::ENABLED {
             self.edit.fetched(decode);
             self.edit.leave_sequence();
-            let mask = self.mask_at(code, pc);
+            let mask = self.mask_at(cache, pc);
             if self.edit.concerns(mask) {
                 // A sequence has its place.
                 self.position = position;
                 if self.begins_expansion(inst, mask, (pc, predicted_next), decode) {
-                    return self.step_in_sequence::<ASTRAY>(code);
+                    return self.step_in_sequence::<ASTRAY>(cache);
                 }
                 self.position = position + 1;
             }
             if inst.class == OpClass::DiseReturn {
                 predicted_next = self.return_from_handler(decode);
             }
-            if !self.fetch.is_even {
+            if self.fetch.pace != Pace::Even {
                 dispatch = self.window_cycle::<ASTRAY>(position, decode);
             }
         }
         let passing = Passing {
             inst,
-            pc,
-            next,
             predicted_next,
-            decode,
-            dispatch,
         };
-        self.dispatch::<ASTRAY>(passing, kind, position)
+        self.dispatch::<ASTRAY>(passing, position, dispatch)
+    }
+
+    /// Begins the next group if there is no place for the next instruction in this one. False: a wrong path has
+    /// ended.
+    #[inline(always)]
+    pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
+        let f = &self.fetch;
+        if ((f.left == 0) | (f.pc >= f.block_end)
+            || f.pace == Pace::Uneven && self.has_no_room(self.position))
+            && !self.begin_group::<ASTRAY>()
+        {
+            self.squash();
+            return false;
+        }
+        true
     }
 
     /// Dispatches the last instruction, in the first cycle in which the window has a place for it, as soon as
@@ -131,29 +126,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn dispatch<const ASTRAY: bool>(
         &mut self,
         passing: Passing<'_>,
-        kind: u8,
         position: u64,
+        mut dispatch: u64,
     ) -> bool {
-        let Passing {
-            inst,
-            pc,
-            next,
-            predicted_next,
-            decode,
-            mut dispatch,
-        } = passing;
+        let inst = passing.inst;
         let here = self.stamps.at(position, 0);
         self.stamps.set_dispatch(here, dispatch);
         debug_assert!(
             self.full.0 == u64::MAX || self.full.0 < position,
             "what comes to dispatch has not waited there"
         );
-        if (self.waiting >= self.params.reservation_stations) | (kind & kind::LIMITED != 0) {
-            let cycle = self.wait_for_room::<ASTRAY>(dispatch, kind & kind::LIMITED, position);
+        let limited = inst.kind & kind::LIMITED;
+        if (self.waiting >= self.params.reservation_stations) | (limited != 0) {
+            let cycle = self.wait_for_room::<ASTRAY>(dispatch, limited, position);
             if cycle > dispatch {
                 dispatch = cycle;
                 self.stamps.set_dispatch(here, dispatch);
-                self.fetch.is_even = false;
+                self.fetch.pace = Pace::Uneven;
             }
         }
         if self.stores.next_drain <= dispatch && !(ASTRAY && dispatch >= self.limit) {
@@ -162,7 +151,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED && inst.rd >= reg::DISE && self.editor.reads_register(inst.rd) {
             // Microinstructions read it in decode.
             self.edit.wait_until(dispatch);
-            self.fetch.is_even = false;
+            self.fetch.pace = Pace::Uneven;
         }
         if ASTRAY {
             if dispatch >= self.limit {
@@ -171,34 +160,27 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.dispatch_instructions += 1;
         }
         self.dispatched = dispatch;
-        if E::ENABLED && self.is_unpredicted(inst, kind) {
-            let passing = Passing {
-                dispatch,
-                ..passing
-            };
+        if E::ENABLED && self.is_unpredicted(inst) {
             return self.execute_unpredicted::<ASTRAY>(passing);
         }
-        if kind == 0 && compute(&mut self.process.hart, inst, pc) {
-            // One of its own: this one need not be in memory for a call.
-            let passing = Passing {
-                inst,
-                pc,
-                next,
-                predicted_next: next,
-                decode,
-                dispatch,
-            };
-            self.finish_computed::<ASTRAY>(&passing);
+        self.complete::<ASTRAY>(passing)
+    }
+
+    /// Executes an instruction that has been dispatched, and gives it its further cycles. As [`Self::step`].
+    #[inline(always)]
+    pub(super) fn complete<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let inst = passing.inst;
+        if inst.kind == 0 && self.takes_effect(inst) {
+            self.finish_computed::<ASTRAY>(inst);
             return true;
         }
-        let passing = Passing {
-            inst,
-            pc,
-            next,
-            predicted_next,
-            decode,
-            dispatch,
-        };
+        self.complete_other::<ASTRAY>(passing)
+    }
+
+    /// The same, but for what has computed.
+    #[inline(always)]
+    pub(super) fn complete_other<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        let kind = passing.inst.kind;
         if kind == kind::LOADS {
             return self.execute_load::<ASTRAY>(passing);
         }
@@ -212,7 +194,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.execute_alone(passing);
             return false;
         }
-        self.execute::<ASTRAY>(passing, kind)
+        self.execute::<ASTRAY>(passing)
     }
 
     /// What the code cache holds for an address of the page that is read.
@@ -355,24 +337,35 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             decode = self.decode_cycle(first);
             dispatch = self.dispatch_cycle(first, decode);
         }
-        let mut is_even = self.groups_fit
+        let mut fits = self.groups_fit
             && self.taken(first, p.fetch_width - 1) <= cycle
-            && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
-            && s.commit(s.at(last, p.rob_entries)) <= dispatch
+            && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode;
+        let mut is_even = s.commit(s.at(last, p.rob_entries)) <= dispatch
             && dispatch - self.calendar.passed() <= LONG_AGO;
         if !is_alone {
-            is_even = is_even
-                && s.decode(s.at(last, p.decode_width as u64)) < decode
-                && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
+            fits = fits && s.decode(s.at(last, p.decode_width as u64)) < decode;
+            is_even = is_even && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
         }
         if E::ENABLED {
-            is_even &= is_alone || self.edit.is_free_in(decode);
+            fits &= is_alone || self.edit.is_free_in(decode);
         }
         if ASTRAY {
-            is_even &= (dispatch < self.limit) & (last - self.first_astray < p.rob_entries);
+            // What is not decoded any more does not ask for a place in the window.
+            is_even = is_even && last - self.first_astray < p.rob_entries;
+            is_even |= decode >= self.limit;
         }
+        let pace = if !(fits & is_even) {
+            Pace::Uneven
+        } else if !ASTRAY || dispatch < self.limit {
+            Pace::Even
+        } else if E::ENABLED && decode < self.limit {
+            // Decode still asks the editor.
+            Pace::Uneven
+        } else {
+            Pace::InVain
+        };
         let f = &mut self.fetch;
-        f.is_even = is_even;
+        f.pace = pace;
         f.decode = decode;
         f.dispatch = dispatch;
     }

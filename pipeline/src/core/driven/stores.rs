@@ -28,7 +28,7 @@ pub struct Store {
 
 impl Store {
     /// Whether it writes any of `size` bytes at `addr`.
-    #[inline]
+    #[inline(always)]
     fn overlaps(&self, addr: u64, size: u64) -> bool {
         self.addr.wrapping_sub(addr) < size || addr.wrapping_sub(self.addr) < u64::from(self.size)
     }
@@ -115,9 +115,16 @@ impl Stores {
     /// long as they may be in flight that there may be some.
     #[inline(always)]
     pub fn may_overlap(&self, addr: u64, size: u64) -> bool {
+        self.youngest_near(addr, size) > self.oldest()
+    }
+
+    /// One past the youngest store, or a squashed one behind it, that touches these bytes or others that the
+    /// filter takes for them.
+    #[inline(always)]
+    fn youngest_near(&self, addr: u64, size: u64) -> u64 {
         let last = addr.wrapping_add(size - 1);
         let first = self.filter[(addr >> 3) as usize % FILTER];
-        first.max(self.filter[(last >> 3) as usize % FILTER]) > self.oldest()
+        first.max(self.filter[(last >> 3) as usize % FILTER])
     }
 
     /// The first cycle in which the cache may take a store that is in the queue: one of which it wants
@@ -149,8 +156,16 @@ impl Stores {
         addr: u64,
         size: u64,
     ) -> Option<(&Store, u64)> {
-        let mut stores = self.queued(cycle, before);
-        stores.find(|(store, _)| store.size != 0 && store.overlaps(addr, size))
+        // None that is younger touches these bytes. Of those that do only the youngest matters: if it has left
+        // the queue, those before it have.
+        let last = before.min(self.youngest_near(addr, size));
+        let mut positions = (self.oldest()..last).rev();
+        let found = positions.find(|position| {
+            let store = self.get(*position);
+            store.size != 0 && store.overlaps(addr, size)
+        })?;
+        let drain = self.drain_of(found);
+        (drain > cycle).then(|| (self.get(found), drain))
     }
 
     /// When the address of the youngest store before `before` that is not known in this cycle will be.
@@ -202,6 +217,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
+    #[inline(always)]
     fn take_until(&mut self, cycle: u64) {
         self.memory.pass(self.dispatched);
         while self.stores.next_drain <= cycle {
@@ -232,19 +248,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// The oldest store goes to the cache, unless that wants it later.
+    #[inline(always)]
     fn try_drain(&mut self) {
         let s = &mut self.stores;
         let cycle = s.next_drain;
-        let store = *s.get(s.drained);
-        if store.size > 0 {
-            let accessed = self.memory.store_on_port(cycle, store.addr, store.size);
-            if let AccessResult::Retry { at_cycle } = accessed {
-                let retry = at_cycle.max(cycle + 1);
-                s.ring.at_mut(s.drained as usize).drain = retry;
-                s.next_drain = retry;
-                s.last_drain = s.last_drain.max(retry);
-                return;
-            }
+        let &Store { addr, size, .. } = s.get(s.drained);
+        if size > 0
+            && let AccessResult::Retry { at_cycle } = self.memory.store_on_port(cycle, addr, size)
+        {
+            let retry = at_cycle.max(cycle + 1);
+            s.ring.at_mut(s.drained as usize).drain = retry;
+            s.next_drain = retry;
+            s.last_drain = s.last_drain.max(retry);
+            return;
         }
         s.drained += 1;
         if s.drained < s.committed {

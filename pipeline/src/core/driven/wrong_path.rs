@@ -61,9 +61,9 @@ pub struct Episode {
     reservation: u64,
     astray_stores: usize,
     mark: usize,
-    /// Its instructions that are still in their stations when they are squashed.
-    pub stay: u32,
-    pub fp_stay: u32,
+    /// What [`DrivenCore::stay`] was of the path around it.
+    stay: u32,
+    fp_stay: u32,
 }
 
 impl Episode {
@@ -185,8 +185,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.reservation = hart.reservation;
         e.astray_stores = self.astray_stores.len();
         e.mark = self.calendar.mark();
-        e.stay = 0;
-        e.fp_stay = 0;
+        e.stay = std::mem::take(&mut self.stay);
+        e.fp_stay = std::mem::take(&mut self.fp_stay);
         self.depth += 1;
         self.limit = limit;
     }
@@ -195,7 +195,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     pub(super) fn go_astray(
         &mut self,
-        i: &Passing<'_>,
+        i: Passing<'_>,
         done: Done,
         (next_pc, next_disepc): (u64, DisePc),
         taken: bool,
@@ -206,7 +206,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let turn = Turn::Branch {
             kind,
             taken,
-            fallthrough: i.next,
+            fallthrough: i.inst.next,
         };
         let restart = self.restart_at(next_pc, next_disepc);
         self.resolves(done, turn, self.last_checkpoint(), restart);
@@ -236,7 +236,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.position -= 1;
         self.loads -= 1;
         let checkpoint = self.checkpoint();
-        let restart = self.restart_here(i.pc);
+        let restart = self.restart_here(i.inst.pc);
         self.begin_episode(found, Turn::Violation { store_pc }, checkpoint, restart);
         self.position += 1;
         self.loads += 1;
@@ -256,7 +256,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stores.tail -= stores;
         let checkpoint = self.checkpoint();
         let turn = Turn::Trap(self.edit.origin::<E>(), cause);
-        self.begin_episode(cycle, turn, checkpoint, self.restart_here(i.pc));
+        self.begin_episode(cycle, turn, checkpoint, self.restart_here(i.inst.pc));
         self.position += 1;
         self.loads += loads;
         self.stores.tail += stores;
@@ -290,8 +290,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.issues[..REGISTERS].copy_from_slice(&episode.issues);
         self.astray_stores.truncate(episode.astray_stores);
         self.calendar.squash(episode.mark, cycle);
-        self.waiting -= episode.stay;
-        self.fp_waiting -= episode.fp_stay;
+        self.waiting -= std::mem::replace(&mut self.stay, episode.stay);
+        self.fp_waiting -= std::mem::replace(&mut self.fp_stay, episode.fp_stay);
         let (turn, restart) = (episode.turn, episode.restart);
         let pc = restart.pc;
         if let Turn::Branch {

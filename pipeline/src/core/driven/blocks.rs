@@ -1,0 +1,342 @@
+//! Fetch blocks, decoded once for a core.
+//!
+//! Of most groups all instructions are decoded in one cycle and dispatched in one (see
+//! [`DrivenCore::plan_group`]). Little is left to ask of each of them then but what it is, and that does not
+//! change: from an address to the end of its fetch block, or to the first control transfer, instructions
+//! lie here one behind the other, with all that this machine knows of them.
+
+use std::ops::Deref;
+
+use hps_sim_core::code::{CodeCache, PAGE_SHIFT, SLOTS};
+use hps_sim_core::exec::{Straight, Transfer};
+use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::isa::Isa;
+use hps_sim_core::memory::Memory;
+
+use super::super::commit::cause_of;
+use super::super::cpi::Cause;
+use super::super::fetch::branch_kind;
+use super::super::uop::kind;
+use super::calendar::{Calendar, Demand};
+use super::fetch::Pace;
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
+use crate::predict::{BranchKind, Site};
+
+/// The class as which an instruction issues that faults.
+const FAULTS_AS: OpClass = OpClass::IntAlu;
+
+/// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it.
+#[derive(Clone, Copy)]
+pub struct StaticInst {
+    inst: Inst,
+    pub pc: u64,
+    /// The address behind it.
+    pub next: u64,
+    /// What it does if it goes on behind itself.
+    pub effect: Straight,
+    /// The same of a control transfer.
+    pub transfer: Transfer,
+    pub demand: Demand,
+    /// Of a control transfer: what it is to the predictor, and where in its tables.
+    pub branch: Option<BranchKind>,
+    pub site: Site,
+    /// See [`kind`].
+    pub kind: u8,
+    /// What slots are lost to that wait for this instruction alone, if it is no load.
+    pub cause: Cause,
+    /// Bytes that it accesses; zero: it does not touch memory.
+    pub bytes: u8,
+    /// Instructions from this one to the end of its block; zero: it goes its own way.
+    rest: u8,
+}
+
+impl StaticInst {
+    /// From issue to result.
+    #[inline(always)]
+    pub fn latency(&self) -> u64 {
+        u64::from(self.demand.latency_cycles)
+    }
+
+    /// What issues in its place if it faults. Slots that wait for it are lost to what it is.
+    pub fn faulting(&self, calendar: &Calendar) -> StaticInst {
+        let inst = Inst {
+            class: FAULTS_AS,
+            ..self.inst
+        };
+        StaticInst {
+            inst,
+            demand: calendar.demand(FAULTS_AS, self.demand.latency_cycles),
+            ..*self
+        }
+    }
+}
+
+impl Deref for StaticInst {
+    type Target = Inst;
+
+    #[inline(always)]
+    fn deref(&self) -> &Inst {
+        &self.inst
+    }
+}
+
+/// Decoded code.
+#[derive(Clone)]
+pub struct Code {
+    pub cache: CodeCache,
+    /// Where an instruction is found is noted in its slot of the cache: one past the index.
+    pub insts: Vec<StaticInst>,
+}
+
+impl Code {
+    pub fn new(isa: Isa) -> Self {
+        Code {
+            cache: CodeCache::new(isa),
+            insts: Vec::new(),
+        }
+    }
+
+    /// Throws everything away if executable memory or the editor's tables have changed.
+    pub fn sync<E: DecodeEditor>(&mut self, mem: &Memory, editor: &E) {
+        if self.cache.sync(mem, editor) {
+            self.insts.clear();
+        }
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// As [`Self::step`], for as many instructions of the block at the next address as the group takes, and
+    /// as `most` allows on the right path.
+    #[inline(always)]
+    pub(super) fn step_block<const ASTRAY: bool>(&mut self, code: &mut Code, most: u64) -> bool {
+        if E::ENABLED && (E::RELAYOUT || self.edit.is_elsewhere()) {
+            return self.step::<ASTRAY>(code);
+        }
+        if !self.comes_to_group::<ASTRAY>() {
+            return false;
+        }
+        if self.fetch.pace == Pace::Uneven {
+            return self.step_alone::<ASTRAY>(code);
+        }
+        let Some(first) = self.find(code, self.fetch.pc) else {
+            return self.step_alone::<ASTRAY>(code);
+        };
+        let left = self.fetch.left;
+        let mut count = left.min(usize::from(code.insts[first].rest));
+        if !ASTRAY {
+            count = count.min(usize::try_from(most).unwrap_or(usize::MAX));
+        }
+        if count == 0 {
+            return self.step_alone::<ASTRAY>(code);
+        }
+        let insts = &code.insts[first..first + count];
+        if ASTRAY && self.fetch.pace == Pace::InVain {
+            self.fetch_block_in_vain(insts);
+            return true;
+        }
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        if !self.has_stations(count as u32) {
+            self.pass::<ASTRAY>(dispatch);
+            if !self.has_stations(count as u32) {
+                return self.step_alone::<ASTRAY>(code);
+            }
+        }
+        if !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
+            // It may come so late that nothing is drained for it.
+            return self.step_alone::<ASTRAY>(code);
+        }
+        if self.stores.next_drain <= dispatch {
+            self.drain_until(dispatch);
+        }
+        self.dispatched = dispatch;
+        if E::ENABLED {
+            self.edit.leave_sequence();
+        }
+        let mut goes_on = true;
+        let mut done = count;
+        let mut late = 0;
+        for (at, inst) in insts.iter().enumerate() {
+            let position = self.position;
+            self.position = position + 1;
+            let here = self.stamps.at(position, 0);
+            self.stamps.set_decode(here, decode);
+            self.stamps.set_dispatch(here, dispatch);
+            if E::ENABLED {
+                self.edit.fetched(decode);
+            }
+            if inst.kind == 0 && self.takes_effect(inst) {
+                self.finish_computed::<ASTRAY>(inst);
+                continue;
+            }
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - at - 1;
+                goes_on = self.predict_and_execute::<ASTRAY>(inst);
+                break;
+            }
+            let passing = Passing {
+                inst,
+                predicted_next: inst.next,
+            };
+            if !self.is_open::<ASTRAY>(inst.kind, dispatch) {
+                late += 1;
+                goes_on = self.dispatch_late::<ASTRAY>(passing, position);
+            } else {
+                goes_on = self.complete_other::<ASTRAY>(passing);
+            }
+            if !goes_on | (self.fetch.pace != Pace::Even) {
+                done = at + 1;
+                break;
+            }
+        }
+        self.leave_block(&insts[done - 1], left - done);
+        if ASTRAY || E::ENABLED {
+            self.stats.fetch_instructions += done as u64;
+            self.stats.decode_instructions += done as u64;
+        }
+        if ASTRAY {
+            self.stats.dispatch_instructions += (done - late) as u64;
+        }
+        goes_on
+    }
+
+    /// The same for a block of a wrong path that ends before they are dispatched.
+    #[inline(never)]
+    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) {
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let is_decoded = decode < self.limit;
+        let left = self.fetch.left;
+        let mut done = 0;
+        for inst in insts {
+            done += 1;
+            let mut predicted_next = inst.next;
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                predicted_next = self.predict(inst);
+            }
+            let position = self.position;
+            self.position = position + 1;
+            let here = self.stamps.at(position, 0);
+            self.stamps.set_decode(here, decode);
+            if E::ENABLED {
+                self.edit.fetched(decode);
+            }
+            if !is_decoded {
+                self.stamps.set_dispatch(here, decode);
+                continue;
+            }
+            self.stamps.set_dispatch(here, dispatch);
+            if !self.is_open::<true>(inst.kind, dispatch) {
+                let passing = Passing {
+                    inst,
+                    predicted_next,
+                };
+                self.dispatch_late::<true>(passing, position);
+                break;
+            }
+        }
+        self.leave_block(&insts[done - 1], left - done);
+        self.stats.fetch_instructions += done as u64;
+        if is_decoded {
+            self.stats.decode_instructions += done as u64;
+        }
+    }
+
+    /// Fetch goes on behind the last instruction that it has taken of a block.
+    #[inline(always)]
+    fn leave_block(&mut self, last: &StaticInst, left: usize) {
+        // Where a transfer leads has been predicted.
+        if last.kind & kind::TRANSFERS == 0 {
+            self.fetch.pc = last.next;
+            self.fetch.left = left;
+        }
+    }
+
+    /// What belongs to no block, or to a group whose instructions have cycles of their own.
+    #[inline(never)]
+    fn step_alone<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+        self.step::<ASTRAY>(code)
+    }
+
+    /// As [`Self::dispatch`].
+    #[inline(never)]
+    fn dispatch_late<const ASTRAY: bool>(&mut self, passing: Passing<'_>, position: u64) -> bool {
+        self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
+    }
+
+    /// The index of the instruction at an address. None: there is nothing that could be executed.
+    #[inline(always)]
+    pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
+        if self.fetch.place_of(pc) >= SLOTS {
+            self.read_page(&mut code.cache, pc);
+        }
+        let place = self.fetch.place_of(pc);
+        if place >= SLOTS {
+            return None;
+        }
+        match code.cache.slots(self.fetch.page_index)[place].note {
+            0 => self.lay_out(code, pc),
+            note => Some(note as usize - 1),
+        }
+    }
+
+    /// Decodes the block that begins at `pc`, in the page that is read; what the editor has to say something about
+    /// belongs to none. Returns the index of its first instruction, if there is one.
+    #[cold]
+    #[inline(never)]
+    fn lay_out(&self, code: &mut Code, pc: u64) -> Option<usize> {
+        let Code { cache, insts } = code;
+        let block = self.params.fetch_block_bytes;
+        let block_end = (pc & !(block - 1)) + block;
+        let first = insts.len();
+        let mut at = pc;
+        while at < block_end && (at ^ pc) >> PAGE_SHIFT == 0 {
+            let Ok(slot) = cache.lookup(at, &self.process.mem, &self.editor) else {
+                break;
+            };
+            let next = at.wrapping_add(u64::from(slot.inst.len));
+            let inst = self.static_inst(&slot.inst, at, next);
+            let turns = inst.kind & (kind::TURNS_FETCH | kind::TRANSFERS) == kind::TURNS_FETCH;
+            let is_alone = turns
+                || inst.kind & kind::SERIALIZES != 0
+                || E::ENABLED && (slot.mask != 0 || self.editor.reads_register(inst.rd))
+                || E::RELAYOUT;
+            if is_alone && at != pc {
+                break;
+            }
+            insts.push(inst);
+            if slot.note == 0 {
+                slot.note = insts.len() as u32;
+            }
+            at = next;
+            if is_alone {
+                return Some(first);
+            }
+            if inst.kind & kind::TRANSFERS != 0 {
+                break;
+            }
+        }
+        for (rest, inst) in (1..).zip(insts[first..].iter_mut().rev()) {
+            inst.rest = rest;
+        }
+        (first < insts.len()).then_some(first)
+    }
+
+    /// What this machine knows of an instruction at `pc` that goes on at `next`.
+    pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
+        let latency = self.latencies[inst.op as usize];
+        StaticInst {
+            inst: *inst,
+            pc,
+            next,
+            effect: inst.op.straight(),
+            transfer: inst.op.transfer(),
+            demand: self.calendar.demand(inst.class, latency),
+            branch: branch_kind(inst.class),
+            site: self.branches.site(pc),
+            kind: self.kinds[inst.class as usize],
+            cause: cause_of(inst.class),
+            bytes: inst.op.access_bytes(),
+            rest: 0,
+        }
+    }
+}
