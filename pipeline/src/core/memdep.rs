@@ -163,7 +163,7 @@ impl StoreSets {
     #[inline(always)]
     pub fn tick(&mut self, now: u64) {
         if now >= self.next_clear {
-            self.ssit = Ring::new(self.ssit.places(), INVALID);
+            self.ssit.fill(INVALID);
             self.is_empty = true;
             self.lfst.fill(0);
             self.next_clear = now + self.clear_interval;

@@ -21,6 +21,13 @@ impl<T: Clone> Ring<T> {
     }
 }
 
+impl<T: Clone> Ring<T> {
+    /// Every place holds `value`.
+    pub fn fill(&mut self, value: T) {
+        self.places.fill(value);
+    }
+}
+
 impl<T> Ring<T> {
     /// How many places there are.
     #[inline]

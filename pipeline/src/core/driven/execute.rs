@@ -6,9 +6,7 @@ use hps_sim_core::editor;
 use hps_sim_core::exec::{self, Outcome, Turn};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
-use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
-use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
@@ -73,7 +71,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst) {
         self.waiting += 1;
-        let ready = self.ready(inst, self.dispatched);
+        let ready = self.ready(inst);
         let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         if !ASTRAY {
@@ -84,8 +82,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Executes any other instruction that has been dispatched, and gives it its further cycles.
     #[inline(never)]
-    pub(super) fn execute<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = passing;
+    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let kind = inst.kind;
         if kind & kind::FLOAT == 0 {
@@ -94,7 +91,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.fp_waiting += 1;
         }
         let mut before = Before {
-            ready: self.ready(inst, self.dispatched),
+            ready: self.ready(inst),
             addr: 0,
             value: 0,
         };
@@ -124,7 +121,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn before_access(&self, i: Passing<'_>) -> Before {
         let registers = &self.process.hart.r;
         Before {
-            ready: self.ready(i.inst, self.dispatched),
+            ready: self.ready(i.inst),
             addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
             value: registers[usize::from(i.inst.rd)],
         }
@@ -141,8 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Executes a load, and gives it its further cycles.
     #[inline(never)]
-    pub(super) fn execute_load<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = passing;
+    pub(super) fn execute_load<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
         let registers = &self.process.hart.r;
@@ -164,7 +160,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if is_direct && self.takes_effect(i.inst) {
             return self.finish_load::<ASTRAY>(i, before);
         }
-        self.execute_load_slowly::<ASTRAY>(passing, before)
+        self.execute_load_slowly::<ASTRAY>(i, before)
     }
 
     #[inline(never)]
@@ -177,8 +173,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The same for a store.
     #[inline(never)]
-    pub(super) fn execute_store<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let i = passing;
+    pub(super) fn execute_store<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         // It issues by its address alone, see `send_store`, and has no value to lose.
         let base = self.process.hart.r[usize::from(i.inst.rs1)];
@@ -195,7 +190,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.finish_store::<ASTRAY>(i, before);
             return true;
         }
-        self.execute_store_slowly::<ASTRAY>(passing, before)
+        self.execute_store_slowly::<ASTRAY>(i, before)
     }
 
     #[inline(never)]
@@ -547,78 +542,5 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut code = CodeCache::new(self.process.image.isa);
         let looked_up = code.lookup(pc, &self.process.mem, &self.editor);
         looked_up.err().unwrap_or(TrapCause::FetchFault)
-    }
-
-    /// What executes with nothing else in flight.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
-        self.waiting += 1;
-        let before = Before {
-            ready: self.ready(i.inst, self.dispatched),
-            addr: 0,
-            value: 0,
-        };
-        self.process.hart.counters = self.guest_counters(self.dispatched);
-        let in_handler = self.edit.here.origin == Origin::Handler;
-        let (mut next_pc, mut next_disepc) = (i.predicted_next, self.edit.here.predicted_disepc);
-        match self.evaluate::<false>(i.inst, i.inst.pc) {
-            Outcome::Next => {}
-            Outcome::Syscall if !in_handler => {
-                self.stats.syscall_events += 1;
-                let next = if E::RELAYOUT {
-                    let original = self.editor.original(i.inst.pc);
-                    original.wrapping_add(u64::from(i.inst.len))
-                } else {
-                    i.inst.next
-                };
-                let Process { hart, mem, os, .. } = &mut self.process;
-                hart.pc = next;
-                hart.disepc = DisePc::NONE;
-                self.code_changes = true;
-                match os.syscall(hart, mem) {
-                    SyscallResult::Continue => {
-                        if hart.pc != next || hart.disepc != DisePc::NONE {
-                            // A signal was delivered, or a handler of one returned.
-                            (next_pc, next_disepc) = (hart.pc, hart.disepc);
-                            if E::RELAYOUT {
-                                next_pc = self.editor.place(i.inst.pc, next_pc);
-                            }
-                        }
-                    }
-                    SyscallResult::Exit(status) => self.halted = Some(status),
-                    SyscallResult::Trap => {
-                        self.faults::<false>(i, before, TrapCause::Stopped);
-                        return;
-                    }
-                }
-            }
-            Outcome::FenceI => {
-                // Other machines that run this process later have to know, too.
-                self.process.mem.invalidate_code();
-                self.code_changes = true;
-            }
-            Outcome::DiseDrain if in_handler => {
-                let mem = &self.process.mem;
-                self.editor
-                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
-            }
-            outcome => {
-                self.faults::<false>(i, before, cause_of(outcome));
-                return;
-            }
-        }
-        let when = self.issue::<false>(before.ready, i.inst);
-        self.set_when(i.inst.rd, when);
-        let done = self.done(when, Cause::Execute);
-        // Where a signal led is no target of the instruction.
-        self.commit(i.inst, done, Seen::straight(i.inst));
-        if (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc) {
-            self.goes_elsewhere(done, self.restart_at(next_pc, next_disepc));
-        }
-        if let Some(status) = self.halted {
-            self.account_rest_of_cycle(next_pc);
-            self.stop = Some(Stop::Exit(status));
-        }
     }
 }

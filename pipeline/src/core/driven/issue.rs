@@ -138,11 +138,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle
     }
 
-    /// When the sources of an instruction that was dispatched in this cycle allow it to issue.
+    /// When the sources of the instruction that was dispatched last allow it to issue.
     #[inline(always)]
-    pub(super) fn ready(&self, inst: &Inst, dispatch: u64) -> u64 {
-        let ready = (dispatch + self.params.dispatch_to_issue)
-            .max(self.results[usize::from(inst.rs1)])
+    pub(super) fn ready(&self, inst: &Inst) -> u64 {
+        let ready = self
+            .ready_by_first(inst)
             .max(self.results[usize::from(inst.rs2)]);
         ready.max(self.results[usize::from(inst.rs3)])
     }

@@ -19,6 +19,7 @@
 //!
 //! There is no order of issue here but out of order, no perfect predictor, and no pipeline log.
 
+mod alone;
 mod blocks;
 mod calendar;
 mod commit;

@@ -263,7 +263,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute_unpredicted<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         let inst = i.inst;
-        let ready = self.ready(inst, self.dispatched);
+        let ready = self.ready(inst);
         let here = self.edit.here;
         let mut link = here.link;
         let mut taken = false;
