@@ -73,17 +73,6 @@ struct Use {
     searched: (u64, u64),
 }
 
-/// Something taken on a wrong path, that a squash may have to give back.
-#[derive(Clone, Copy, Debug)]
-struct Taken {
-    cycle: u64,
-    /// Zero: a slot used in vain.
-    one: Lanes,
-    fp: u8,
-    /// The pool and unit of a unit that is held.
-    unit: Option<(u8, u8)>,
-}
-
 /// Cycles for which a unit is held, in order.
 type Held = Vec<(u64, u64)>;
 
@@ -111,7 +100,6 @@ pub struct Calendar {
     uses: [Use; OpClass::COUNT],
     /// The units of each pool that are held.
     held: Vec<Vec<Held>>,
-    wrong_path: Vec<Taken>,
     /// Cycles beyond the ring: what is taken there is not limited, but leaves its station.
     far: Vec<(u64, Left)>,
     /// Cycles of slots used by loads that went back to their stations.
@@ -182,7 +170,6 @@ impl Calendar {
                 .iter()
                 .map(|units| vec![Held::new(); *units as usize])
                 .collect(),
-            wrong_path: Vec::new(),
             far: Vec::new(),
             in_vain: Vec::new(),
         })
@@ -214,66 +201,70 @@ impl Calendar {
     }
 
     /// Takes what an instruction needs, in the first cycle from `from` on in which it is
-    /// free. `WRONG_PATH`: a squash may give it back.
+    /// free. `ASTRAY`: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
+    /// cycle is not before `limit`. So a squash has nothing to give back.
     #[inline(always)]
-    pub fn take<const WRONG_PATH: bool>(&mut self, from: u64, demand: &Demand) -> u64 {
+    pub fn take<const ASTRAY: bool>(&mut self, from: u64, demand: &Demand, limit: u64) -> u64 {
+        debug_assert!(!ASTRAY || from < limit);
         let Demand { full, one, .. } = *demand;
         if self.is_far(from) {
-            return self.take_seldom::<WRONG_PATH>(from, demand);
+            return self.take_seldom::<ASTRAY>(from, demand, limit);
         }
         let mut cycle = from;
         if *self.at(cycle) & full != 0 {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<WRONG_PATH>(from, demand);
+                return self.take_seldom::<ASTRAY>(from, demand, limit);
             }
-            cycle = self.search(from, demand.class);
+            cycle = self.search::<ASTRAY>(from, demand.class, limit);
+            if ASTRAY && cycle >= limit {
+                return cycle;
+            }
         }
         *self.at(cycle) += one;
-        if WRONG_PATH {
-            self.remember(cycle, one, 0, None);
-        }
         cycle
     }
 
     /// The same for a load that waits for no store, together with a port of the data cache; false: all ports of
     /// that cycle are taken.
     #[inline(always)]
-    pub fn take_with_port<const WRONG_PATH: bool>(
+    pub fn take_with_port<const ASTRAY: bool>(
         &mut self,
         from: u64,
         demand: &Demand,
+        limit: u64,
     ) -> (u64, bool) {
+        debug_assert!(!ASTRAY || from < limit);
         let Demand { full, one, .. } = *demand;
         if self.is_far(from) | (full == NEVER_FREE) {
-            let cycle = self.take_seldom::<WRONG_PATH>(from, &demand.of_a_cycle());
-            return (cycle, self.take_port::<WRONG_PATH>(cycle));
+            let cycle = self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit);
+            let comes = !ASTRAY || cycle < limit;
+            return (cycle, comes && self.take_port(cycle));
         }
         let mut cycle = from;
         if *self.at(cycle) & full != 0 {
-            cycle = self.search(from, demand.class);
+            cycle = self.search::<ASTRAY>(from, demand.class, limit);
+            if ASTRAY && cycle >= limit {
+                return (cycle, false);
+            }
         }
         let lanes = self.at(cycle);
         let has_port = *lanes & (lane(PORTS) * FULL) == 0;
-        let taken = one + if has_port { lane(PORTS) } else { 0 };
-        *lanes += taken;
-        if WRONG_PATH {
-            self.remember(cycle, taken, 0, None);
-        }
+        *lanes += one + if has_port { lane(PORTS) } else { 0 };
         (cycle, has_port)
     }
 
     /// The first cycle behind `from`, which is full, in which there is room for a class that lanes say all
-    /// of. Notes in each cycle in which it finds its pool full that it was refused. What was searched before is
-    /// passed over: nothing becomes free but by a squash.
+    /// of, or `limit` if that is before. Notes in each cycle in which it finds its pool full that it was refused. What
+    /// was searched before is passed over: nothing becomes free again.
     #[inline(never)]
-    fn search(&mut self, from: u64, class: OpClass) -> u64 {
+    fn search<const ASTRAY: bool>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
         let u = &self.uses[class as usize];
         let (full, refusal) = (u.full, u.refusal);
         let (since, until) = u.searched;
         let is_known = (since..until).contains(&from);
         let mut cycle = if is_known { until } else { from };
-        loop {
+        while !ASTRAY || cycle < limit {
             let lanes = self.at(cycle);
             if *lanes & full == 0 {
                 break;
@@ -293,10 +284,11 @@ impl Calendar {
     /// as long as nothing older has found all units of the pool taken. `Err`: in this cycle it begins to
     /// wait, until that one.
     #[inline(always)]
-    pub fn take_load<const WRONG_PATH: bool>(
+    pub fn take_load<const ASTRAY: bool>(
         &mut self,
         from: u64,
         demand: &Demand,
+        limit: u64,
         waits: impl Fn(u64) -> Option<u64>,
     ) -> Result<u64, (u64, u64)> {
         let Demand { full, one, .. } = *demand;
@@ -304,11 +296,11 @@ impl Calendar {
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<WRONG_PATH>(from, &demand.of_a_cycle())),
+                None => Ok(self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit)),
             };
         }
         let mut cycle = from;
-        loop {
+        while !ASTRAY || cycle < limit {
             let lanes = *self.at(cycle);
             let refused = lanes & (lanes >> 7) & refusal != 0;
             if lanes & (FULL << (8 * ISSUE)) == 0 && !refused {
@@ -323,25 +315,30 @@ impl Calendar {
             }
             cycle += 1;
         }
-        if WRONG_PATH {
-            self.remember(cycle, one, 0, None);
-        }
         Ok(cycle)
     }
 
     #[inline(never)]
-    fn take_seldom<const WRONG_PATH: bool>(&mut self, from: u64, demand: &Demand) -> u64 {
+    fn take_seldom<const ASTRAY: bool>(
+        &mut self,
+        from: u64,
+        demand: &Demand,
+        limit: u64,
+    ) -> u64 {
         let u = self.uses[demand.class as usize];
-        let (cycle, unit) = if u.is_held {
-            let (cycle, unit) = self.hold(from, u, u64::from(demand.latency_cycles));
-            (cycle, Some((u.pool, unit)))
+        let limit = if ASTRAY { limit } else { u64::MAX };
+        let cycle = if u.is_held {
+            self.hold(from, u, u64::from(demand.latency_cycles), limit)
         } else {
             let mut cycle = from;
             while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
                 cycle += 1;
             }
-            (cycle, None)
+            cycle
         };
+        if cycle >= limit {
+            return cycle;
+        }
         if self.is_far(cycle) {
             let left = Left {
                 all: 1,
@@ -354,25 +351,12 @@ impl Calendar {
                 self.fp_leave[(cycle & self.mask) as usize] += 1;
             }
         }
-        if WRONG_PATH {
-            self.remember(cycle, u.one, u.fp, unit);
-        }
         cycle
     }
 
-    #[inline(always)]
-    fn remember(&mut self, cycle: u64, one: Lanes, fp: u8, unit: Option<(u8, u8)>) {
-        self.wrong_path.push(Taken {
-            cycle,
-            one,
-            fp,
-            unit,
-        });
-    }
-
-    /// The first gap of a unit from `from` on in a cycle in which an instruction may issue: the cycle and
-    /// the unit, which is held from then on.
-    fn hold(&mut self, mut from: u64, u: Use, latency: u64) -> (u64, u8) {
+    /// The first gap of a unit from `from` on in a cycle in which an instruction may issue; a unit is held from
+    /// then on, unless that is not before `limit`.
+    fn hold(&mut self, mut from: u64, u: Use, latency: u64, limit: u64) -> u64 {
         // What is faster than its class holds the unit no longer than that.
         let cycles = u64::from(u.interval_cycles).min(latency).max(1);
         let passed = self.passed;
@@ -384,6 +368,9 @@ impl Calendar {
                 .enumerate()
                 .min_by_key(|(_, start)| *start)
                 .unwrap_or((0, from));
+            if start >= limit {
+                return start;
+            }
             if !self.is_far(start) && *self.at(start) & u.really_full != 0 {
                 from = start + 1;
                 continue;
@@ -391,22 +378,19 @@ impl Calendar {
             let held = &mut self.held[usize::from(u.pool)][unit];
             let place = held.partition_point(|h| h.0 < start);
             held.insert(place, (start, start + cycles));
-            return (start, unit as u8);
+            return start;
         }
     }
 
     /// A load goes back to its station, from which it has not left after all.
     #[cold]
-    pub fn in_vain<const WRONG_PATH: bool>(&mut self, cycle: u64) {
+    pub fn in_vain(&mut self, cycle: u64) {
         self.in_vain.push(cycle);
-        if WRONG_PATH {
-            self.remember(cycle, 0, 0, None);
-        }
     }
 
     /// Takes a port of the data cache. False if all are taken in this cycle.
     #[inline(always)]
-    pub fn take_port<const WRONG_PATH: bool>(&mut self, cycle: u64) -> bool {
+    pub fn take_port(&mut self, cycle: u64) -> bool {
         if self.is_far(cycle) | (cycle <= self.passed) {
             return true;
         }
@@ -415,9 +399,6 @@ impl Calendar {
             return false;
         }
         *lanes += lane(PORTS);
-        if WRONG_PATH {
-            self.remember(cycle, lane(PORTS), 0, None);
-        }
         true
     }
 
@@ -477,44 +458,6 @@ impl Calendar {
             stays
         });
     }
-
-    /// What has been taken on wrong paths up to here.
-    pub fn mark(&self) -> usize {
-        self.wrong_path.len()
-    }
-
-    /// Gives back what was taken behind a mark for `cycle` and later.
-    pub fn squash(&mut self, mark: usize, cycle: u64) {
-        self.uses.iter_mut().for_each(|u| u.searched = (0, 0));
-        while self.wrong_path.len() > mark {
-            let Some(taken) = self.wrong_path.pop() else {
-                return;
-            };
-            if taken.cycle < cycle || taken.cycle <= self.passed {
-                continue;
-            }
-            if taken.one == 0 {
-                if let Some(at) = self.in_vain.iter().position(|at| *at == taken.cycle) {
-                    self.in_vain.swap_remove(at);
-                }
-                continue;
-            }
-            if let Some((pool, unit)) = taken.unit {
-                self.held[usize::from(pool)][usize::from(unit)].retain(|h| h.0 != taken.cycle);
-            }
-            if let Some(far) = self.far.iter().position(|far| far.0 == taken.cycle) {
-                self.far.swap_remove(far);
-                continue;
-            }
-            let lanes = self.at(taken.cycle);
-            // What was refused there is not any more.
-            *lanes &= !(taken.one & *lanes & (*lanes >> 7));
-            *lanes -= taken.one;
-            if taken.fp != 0 {
-                self.fp_leave[(taken.cycle & self.mask) as usize] -= 1;
-            }
-        }
-    }
 }
 
 /// The places of the cycles from `from` to before `to` in a ring, as two stretches without a turn.
@@ -560,6 +503,7 @@ impl Widths {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NEVER;
     use super::*;
     use crate::config::MachineConfig;
     use crate::predict::tests::Random;
@@ -577,9 +521,8 @@ mod tests {
         (calendar, table, widths)
     }
 
-    /// What has issued: cycle, class, cycles for which it keeps its unit, whether on a wrong path, and
-    /// whether it has taken a port.
-    type Issued = Vec<(u64, OpClass, u64, bool, bool)>;
+    /// What has issued: cycle, class, cycles for which it keeps its unit, and whether it has taken a port.
+    type Issued = Vec<(u64, OpClass, u64, bool)>;
 
     /// Whether an instruction may issue in a cycle beside others, by counting.
     fn fits(
@@ -609,6 +552,7 @@ mod tests {
             let mut issued = Issued::new();
             let mut passed = 0;
             let mut left = 0;
+            let mut squashes = 0;
             for _ in 0..4000 {
                 if random.below(3) == 0 {
                     passed += 1 + random.below(3);
@@ -618,45 +562,41 @@ mod tests {
                         issued.iter().filter(|i| i.0 <= passed).count()
                     );
                 }
+                let mut limit = NEVER;
                 if random.below(40) == 0 {
-                    // A wrong path: some instructions, of which those from a cycle on are taken back.
-                    let mark = calendar.mark();
-                    let limit = passed + 1 + random.below(20);
+                    // A wrong path.
+                    limit = passed + 2 + random.below(20);
                     for _ in 0..random.below(20) {
                         one::<true>(
                             &mut calendar,
                             &mut issued,
-                            &table,
-                            widths,
+                            (&table, widths),
                             &mut random,
-                            passed,
+                            (passed, limit),
                         );
                     }
-                    calendar.squash(mark, limit);
-                    issued.retain(|i| !i.3 || i.0 < limit);
-                    for i in &mut issued {
-                        i.3 = false;
-                    }
                 }
+                squashes += usize::from(limit != NEVER);
                 one::<false>(
                     &mut calendar,
                     &mut issued,
-                    &table,
-                    widths,
+                    (&table, widths),
                     &mut random,
-                    passed,
+                    (passed, NEVER),
                 );
             }
+            assert!(squashes > 50);
         }
     }
 
-    fn one<const WRONG_PATH: bool>(
+    /// One more instruction that is ready behind `passed` and before `limit`; if it does not issue before that,
+    /// nothing is taken.
+    fn one<const ASTRAY: bool>(
         calendar: &mut Calendar,
         issued: &mut Issued,
-        table: &UnitTable,
-        widths: Widths,
+        (table, widths): (&UnitTable, Widths),
         random: &mut Random,
-        passed: u64,
+        (passed, limit): (u64, u64),
     ) {
         let mut class = ALL_CLASSES[random.below(ALL_CLASSES.len() as u64) as usize];
         if table.timing(class).interval_cycles > 1 && random.below(8) > 0 {
@@ -664,7 +604,7 @@ mod tests {
         }
         let timing = table.timing(class);
         let kept = u64::from(timing.interval_cycles.min(timing.latency_cycles)).max(1);
-        let from = passed + 1 + random.below(30);
+        let from = passed + 1 + random.below((limit - passed - 1).min(30));
         let mut expected = from;
         while !fits(issued, table, widths, expected, (class, kept)) {
             expected += 1;
@@ -672,15 +612,18 @@ mod tests {
         let demand = calendar.demand(class, timing.latency_cycles);
         let wants_port = class == OpClass::Load && random.below(2) == 0;
         let (cycle, has_port) = if wants_port {
-            calendar.take_with_port::<WRONG_PATH>(from, &demand)
+            calendar.take_with_port::<ASTRAY>(from, &demand, limit)
         } else {
-            let cycle = calendar.take::<WRONG_PATH>(from, &demand);
-            (cycle, false)
+            (calendar.take::<ASTRAY>(from, &demand, limit), false)
         };
+        if expected >= limit {
+            assert!(cycle >= limit, "{class:?} from {from}");
+            return;
+        }
         assert_eq!(cycle, expected, "{class:?} from {from}");
-        let ports = issued.iter().filter(|i| i.0 == cycle && i.4).count();
+        let ports = issued.iter().filter(|i| i.0 == cycle && i.3).count();
         assert_eq!(has_port, wants_port && ports < widths.ports as usize);
-        issued.push((cycle, class, kept, WRONG_PATH, has_port));
+        issued.push((cycle, class, kept, has_port));
     }
 
     #[test]
@@ -688,13 +631,13 @@ mod tests {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = calendar.demand(OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(calendar.take_load::<false>(5, &load, |_| None), Ok(5));
+        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, |_| None), Ok(5));
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
-        assert_eq!(calendar.take_load::<false>(5, &load, waits), Err((5, 7)));
-        assert_eq!(calendar.take_load::<false>(5, &load, |_| None), Ok(6));
+        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, waits), Err((5, 7)));
+        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, |_| None), Ok(6));
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
-        assert_eq!(calendar.take_load::<false>(5, &load, waits), Err((6, 7)));
+        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, waits), Err((6, 7)));
     }
 
     #[test]
@@ -702,23 +645,33 @@ mod tests {
         let (mut calendar, _, _) = calendar("hps-4wide");
         let far = 5000;
         let alu = calendar.demand(OpClass::IntAlu, 1);
-        assert_eq!(calendar.take::<false>(far, &alu), far);
-        let mark = calendar.mark();
-        assert_eq!(calendar.take::<true>(far + 1, &alu), far + 1);
-        calendar.squash(mark, far);
-        calendar.in_vain::<false>(far);
+        assert_eq!(calendar.take::<false>(far, &alu, NEVER), far);
+        assert_eq!(calendar.take::<true>(far + 1, &alu, far + 2), far + 1);
+        calendar.in_vain(far);
         assert_eq!(calendar.pass(far - 1), Some(Left::default()));
         let left = calendar.pass(far + 10);
-        assert_eq!(left, Some(Left { all: 0, fp: 0 }), "one left, one in vain");
+        assert_eq!(left, Some(Left { all: 1, fp: 0 }), "two left, one in vain");
     }
 
     #[test]
-    fn ports_are_given_back_by_a_squash() {
+    fn what_comes_behind_a_squash_takes_neither_slot_nor_port_and_is_refused_nothing() {
         let (mut calendar, _, _) = calendar("tiny-2wide");
-        assert!(calendar.take_port::<true>(9));
-        assert!(!calendar.take_port::<false>(9));
-        calendar.squash(0, 9);
-        assert!(calendar.take_port::<false>(9));
+        let load = calendar.demand(OpClass::Load, 1);
+        assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
+        assert_eq!(calendar.take_with_port::<false>(10, &load, NEVER), (10, true));
+        let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
+        assert!(cycle >= 10 && !has_port);
+        let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);
+        assert!(cycle.unwrap() >= 10);
+        assert!(calendar.take::<true>(9, &load, 10) >= 10);
+        // One unit, which is held from cycle 9 on.
+        let division = calendar.demand(OpClass::IntDiv, 20);
+        assert_eq!(calendar.take::<false>(9, &division, NEVER), 9);
+        assert!(calendar.take::<true>(9, &division, 12) >= 12);
+        // Nobody has been refused in cycle 10: the next load is asked there.
+        let waits = |cycle: u64| (cycle == 10).then_some(12);
+        let waiting = calendar.take_load::<false>(10, &load, NEVER, waits);
+        assert_eq!(waiting, Err((10, 12)));
     }
 
     #[test]

@@ -440,11 +440,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let (cycle, data, level) = loop {
             let cycle = self
                 .calendar
-                .take::<false>(ready, &inst.demand.of_a_cycle());
-            match self.read::<false>(cycle, before.addr, size) {
+                .take::<false>(ready, &inst.demand.of_a_cycle(), NEVER);
+            match self.read(cycle, before.addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {
-                    self.calendar.in_vain::<false>(cycle);
+                    self.calendar.in_vain(cycle);
                     ready = again;
                 }
             }

@@ -179,7 +179,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 issue: NEVER,
             };
         }
-        let issue = self.calendar.take::<ASTRAY>(ready, &inst.demand);
+        let issue = self
+            .calendar
+            .take::<ASTRAY>(ready, &inst.demand, self.limit);
         if ASTRAY && issue >= self.limit {
             self.stays::<ASTRAY>(inst.class);
         }

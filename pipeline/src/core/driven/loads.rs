@@ -65,15 +65,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if waits || self.stores.may_overlap(addr, size) || (ASTRAY && ready >= self.limit) {
             return self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store);
         }
-        let (cycle, has_port) = self.calendar.take_with_port::<ASTRAY>(ready, &inst.demand);
+        let (cycle, has_port) =
+            self.calendar
+                .take_with_port::<ASTRAY>(ready, &inst.demand, self.limit);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
             return Loaded::NEVER;
         }
-        match self.read_with::<ASTRAY>(has_port, cycle, addr, size) {
+        match self.read_with(has_port, cycle, addr, size) {
             Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
             Err(again) => {
-                self.calendar.in_vain::<ASTRAY>(cycle);
+                self.calendar.in_vain(cycle);
                 self.load_carefully::<ASTRAY>(inst, again, (addr, size), store)
             }
         }
@@ -121,7 +123,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let cycle = match calendar.take_load::<ASTRAY>(ready, &inst.demand, waits) {
+            let cycle = match calendar.take_load::<ASTRAY>(ready, &inst.demand, self.limit, waits) {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {
                     if !ASTRAY || cycle < self.limit {
@@ -141,13 +143,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 Source::Cache
             };
             let result = match source {
-                Source::Cache => match self.read::<ASTRAY>(cycle, addr, size) {
+                Source::Cache => match self.read(cycle, addr, size) {
                     Ok((result, level)) => {
                         loaded.level = level;
                         result + address
                     }
                     Err(again) => {
-                        self.calendar.in_vain::<ASTRAY>(cycle);
+                        self.calendar.in_vain(cycle);
                         ready = again;
                         continue;
                     }
@@ -159,7 +161,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 }
                 Source::Wait(until) => {
                     debug_assert!(until > cycle);
-                    self.calendar.in_vain::<ASTRAY>(cycle);
+                    self.calendar.in_vain(cycle);
                     self.park::<ASTRAY>(cycle, until);
                     ready = until + 1;
                     continue;
@@ -184,19 +186,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
     #[inline(always)]
-    pub(super) fn read<const ASTRAY: bool>(
+    pub(super) fn read(
         &mut self,
         cycle: u64,
         addr: u64,
         size: u64,
     ) -> Result<(u64, Cause), u64> {
-        let has_port = self.calendar.take_port::<ASTRAY>(cycle);
-        self.read_with::<ASTRAY>(has_port, cycle, addr, size)
+        let has_port = self.calendar.take_port(cycle);
+        self.read_with(has_port, cycle, addr, size)
     }
 
     /// The same with a port that has been taken, if there was one.
     #[inline(always)]
-    fn read_with<const ASTRAY: bool>(
+    fn read_with(
         &mut self,
         has_port: bool,
         cycle: u64,

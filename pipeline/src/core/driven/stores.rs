@@ -203,7 +203,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             s.next_drain = drain;
         }
         if has_port {
-            self.calendar.take_port::<false>(drain);
+            self.calendar.take_port(drain);
         }
     }
 

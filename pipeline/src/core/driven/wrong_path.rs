@@ -60,7 +60,6 @@ pub struct Episode {
     fcsr: u8,
     reservation: u64,
     astray_stores: usize,
-    mark: usize,
     /// What [`DrivenCore::stay`] was of the path around it.
     stay: u32,
     fp_stay: u32,
@@ -87,7 +86,6 @@ impl Episode {
             fcsr: 0,
             reservation: 0,
             astray_stores: 0,
-            mark: 0,
             stay: 0,
             fp_stay: 0,
         }
@@ -184,7 +182,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.fcsr = hart.fcsr;
         e.reservation = hart.reservation;
         e.astray_stores = self.astray_stores.len();
-        e.mark = self.calendar.mark();
         e.stay = std::mem::take(&mut self.stay);
         e.fp_stay = std::mem::take(&mut self.fp_stay);
         self.depth += 1;
@@ -289,7 +286,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.results[..REGISTERS].copy_from_slice(&episode.results);
         self.issues[..REGISTERS].copy_from_slice(&episode.issues);
         self.astray_stores.truncate(episode.astray_stores);
-        self.calendar.squash(episode.mark, cycle);
         self.waiting -= std::mem::replace(&mut self.stay, episode.stay);
         self.fp_waiting -= std::mem::replace(&mut self.fp_stay, episode.fp_stay);
         let (turn, restart) = (episode.turn, episode.restart);
