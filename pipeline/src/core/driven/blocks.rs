@@ -149,6 +149,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.drain_until(dispatch);
         }
         self.dispatched = dispatch;
+        if ASTRAY && !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit {
+            self.dispatch_block_in_vain(insts);
+            return true;
+        }
         if E::ENABLED {
             self.edit.leave_sequence();
         }
@@ -239,6 +243,43 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if is_decoded {
             self.stats.decode_instructions += done as u64;
         }
+    }
+
+    /// The same for a block of a wrong path that ends before anything in it issues. Nothing behind it does then, so
+    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
+    #[inline(never)]
+    fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) {
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let left = self.fetch.left;
+        let mut done = 0;
+        let mut late = 0;
+        for inst in insts {
+            done += 1;
+            let position = self.position;
+            self.position = position + 1;
+            let here = self.stamps.at(position, 0);
+            self.stamps.set_decode(here, decode);
+            self.stamps.set_dispatch(here, dispatch);
+            let mut predicted_next = inst.next;
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                predicted_next = self.predict(inst);
+            }
+            if !self.is_open::<true>(inst.kind, dispatch) {
+                late += 1;
+                let passing = Passing {
+                    inst,
+                    predicted_next,
+                };
+                self.dispatch_late::<true>(passing, position);
+                break;
+            }
+            self.waits_in_vain(inst);
+        }
+        self.leave_block(&insts[done - 1], left - done);
+        self.stats.fetch_instructions += done as u64;
+        self.stats.decode_instructions += done as u64;
+        self.stats.dispatch_instructions += (done - late) as u64;
     }
 
     /// Fetch goes on behind the last instruction that it has taken of a block.

@@ -41,6 +41,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             commits: self.commits,
             results: self.results,
             issues: self.issues,
+            registers: self.registers,
             waiting: self.waiting,
             fp_waiting: self.fp_waiting,
             full: self.full,

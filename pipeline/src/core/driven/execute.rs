@@ -401,7 +401,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Loads that depend on this store find it from now on.
     #[inline(always)]
-    fn follows_store(&mut self, pc: u64) {
+    pub(super) fn follows_store(&mut self, pc: u64) {
         if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
             sets.store(pc, self.stores.tail);
         }

@@ -37,6 +37,7 @@ mod wrong_path;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -60,6 +61,8 @@ use wrong_path::{AstrayStore, Episode};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
+/// Those of programs for RISC-V that nothing edits.
+const RISCV_REGISTERS: usize = reg::DISE as usize;
 /// As many as a register number can name, so that no access needs a check.
 const PLACES: usize = reg::COUNT;
 
@@ -82,7 +85,9 @@ pub enum NotDriven {
     #[error("its data cache writes through (memory.l1d_write)")]
     WriteThrough,
     /// Its window is too large.
-    #[error("its reorder buffer and the queues before it hold more than {STAMPS} instructions")]
+    #[error(
+        "its reorder buffer and twice the queues before it hold more than {STAMPS} instructions"
+    )]
     Window,
     /// It has too many pools of units.
     #[error(
@@ -95,7 +100,7 @@ pub enum NotDriven {
 }
 
 /// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
-/// hold.
+/// hold, and those that are asked for by the first ones behind a squash.
 const STAMPS: usize = 1024;
 
 /// The calendar of issue and the cycles of a core.
@@ -120,8 +125,18 @@ fn structures(
         window_cycles: CALENDAR_CYCLES,
     };
     let calendar = Calendar::new(table, widths).ok_or(NotDriven::Pools)?;
-    let stamps = Stamps::new(params.in_flight()).ok_or(NotDriven::Window)?;
+    // A wrong path does not run into what is asked for behind its squash.
+    let stamps = Stamps::new(params.in_flight() + params.fetch_width + params.look_back());
+    let stamps = stamps.ok_or(NotDriven::Window)?;
     Ok((calendar, stamps))
+}
+
+impl Params {
+    /// How far fetch, decode and dispatch ask back for the cycles of older instructions, the window aside.
+    fn look_back(&self) -> usize {
+        let queues = self.fetch_buffer.max(self.decode_buffer);
+        queues.max(self.decode_width).max(self.dispatch_width)
+    }
 }
 
 /// Cycles of the youngest instructions, by position: younger ones ask for them.
@@ -144,6 +159,11 @@ impl Stamps {
             dispatch: [0; STAMPS],
             commit: [0; STAMPS],
         })
+    }
+
+    /// Instructions whose cycles are kept.
+    fn places(&self) -> u64 {
+        self.mask + 1
     }
 
     /// Where the cycles of the instruction stand that is `back` positions before another one.
@@ -266,6 +286,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// in `issues`.
     results: [u64; PLACES],
     issues: [u64; PLACES],
+    /// How many of them, from the first on, hold anything.
+    registers: usize,
     /// Dispatched instructions that have not issued by the cycle of the last dispatch: in the reservation
     /// stations, and in the queue for floating point if there is one.
     waiting: u32,
@@ -383,6 +405,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             },
             results: [0; PLACES],
             issues: [0; PLACES],
+            registers: match process.image.isa {
+                Isa::Riscv64 if !E::ENABLED => RISCV_REGISTERS,
+                Isa::Riscv64 | Isa::Alpha => REGISTERS,
+            },
             waiting: 0,
             fp_waiting: 0,
             full: (u64::MAX, 0),

@@ -104,6 +104,12 @@ impl Stores {
         }
     }
 
+    /// Adds one that no load will ask for: only its place is taken.
+    #[inline(always)]
+    pub fn push_unknown(&mut self) {
+        self.tail += 1;
+    }
+
     /// The oldest store that a load may find. An atomic that waits for all stores lets the cache take
     /// them ahead of time, so they are looked at by their cycles.
     #[inline(always)]

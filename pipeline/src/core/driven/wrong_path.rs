@@ -176,9 +176,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.loads = self.loads;
         e.stores = self.stores.tail;
         e.checkpoint = checkpoint;
-        e.registers.copy_from_slice(&hart.r[..REGISTERS]);
-        e.results.copy_from_slice(&self.results[..REGISTERS]);
-        e.issues.copy_from_slice(&self.issues[..REGISTERS]);
+        let used = self.registers;
+        e.registers[..used].copy_from_slice(&hart.r[..used]);
+        e.registers[REGISTERS - 1] = hart.r[REGISTERS - 1];
+        e.results[..used].copy_from_slice(&self.results[..used]);
+        e.issues[..used].copy_from_slice(&self.issues[..used]);
         e.fcsr = hart.fcsr;
         e.reservation = hart.reservation;
         e.astray_stores = self.astray_stores.len();
@@ -273,6 +275,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.first_astray_load = u64::MAX;
         }
         let episode = &self.episodes[self.depth];
+        debug_assert!(
+            self.position - episode.position + self.params.look_back() as u64
+                <= self.stamps.places(),
+            "a wrong path has taken the places of cycles that are asked for behind it"
+        );
         self.stats.squash_instructions += self.position - episode.position;
         self.position = episode.position;
         self.loads = episode.loads;
@@ -280,11 +287,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // Another instruction will have the position of the one that waited.
         self.full = (u64::MAX, 0);
         let hart = &mut self.process.hart;
-        hart.r[..REGISTERS].copy_from_slice(&episode.registers);
+        let used = self.registers;
+        hart.r[..used].copy_from_slice(&episode.registers[..used]);
+        hart.r[REGISTERS - 1] = episode.registers[REGISTERS - 1];
         hart.fcsr = episode.fcsr;
         hart.reservation = episode.reservation;
-        self.results[..REGISTERS].copy_from_slice(&episode.results);
-        self.issues[..REGISTERS].copy_from_slice(&episode.issues);
+        self.results[..used].copy_from_slice(&episode.results[..used]);
+        self.issues[..used].copy_from_slice(&episode.issues[..used]);
         self.astray_stores.truncate(episode.astray_stores);
         self.waiting -= std::mem::replace(&mut self.stay, episode.stay);
         self.fp_waiting -= std::mem::replace(&mut self.fp_stay, episode.fp_stay);
@@ -317,17 +326,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Nothing is between fetch and dispatch, and decode goes on elsewhere.
     #[inline(always)]
     fn empty_front_end(&mut self, restart: &Restart) {
-        // The cycles of older instructions lie before.
-        let p = &self.params;
-        let queues = p.fetch_buffer.max(p.decode_buffer).max(p.dispatch_width) as u64;
-        for back in 1..=queues {
-            let place = self.stamps.at(self.position, back);
-            self.stamps.set_decode(place, 0);
-            self.stamps.set_dispatch(place, 0);
-        }
+        // What is older has been dispatched before: its cycles keep nothing waiting.
         if E::ENABLED {
             self.editor.squash(self.position);
-            self.edit.restart(restart, p.fetch_buffer);
+            self.edit.restart(restart, self.params.fetch_buffer);
         }
     }
 
