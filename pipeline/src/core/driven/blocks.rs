@@ -157,14 +157,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.edit.leave_sequence();
         }
         let mut goes_on = true;
-        let mut done = count;
         let mut late = 0;
-        for (at, inst) in insts.iter().enumerate() {
-            let position = self.position;
-            self.position = position + 1;
-            let here = self.stamps.at(position, 0);
-            self.stamps.set_decode(here, decode);
-            self.stamps.set_dispatch(here, dispatch);
+        // Of those that are not taken here the next ones will say otherwise.
+        self.stamps.set_block(self.position, count, decode, dispatch);
+        let mut rest = insts.iter();
+        for inst in rest.by_ref() {
+            self.position += 1;
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
@@ -173,7 +171,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 continue;
             }
             if inst.kind & kind::TRANSFERS != 0 {
-                self.fetch.left = left - at - 1;
+                // The last one of its block.
+                self.fetch.left = left - count;
                 goes_on = self.predict_and_execute::<ASTRAY>(inst);
                 break;
             }
@@ -183,15 +182,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             if !self.is_open::<ASTRAY>(inst.kind, dispatch) {
                 late += 1;
-                goes_on = self.dispatch_late::<ASTRAY>(passing, position);
+                goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
             } else {
                 goes_on = self.complete_other::<ASTRAY>(passing);
             }
             if !goes_on | (self.fetch.pace != Pace::Even) {
-                done = at + 1;
                 break;
             }
         }
+        let done = count - rest.len();
         self.leave_block(&insts[done - 1], left - done);
         if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += done as u64;

@@ -26,6 +26,8 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             latencies: self.latencies,
             kinds: self.kinds,
             groups_fit: self.groups_fit,
+            groups_flow: self.groups_flow,
+            late: self.late,
             fill: self.fill,
             calendar: self.calendar.clone(),
             fetch: self.fetch.clone(),

@@ -103,6 +103,9 @@ pub enum NotDriven {
 /// hold, and those that are asked for by the first ones behind a squash.
 const STAMPS: usize = 1024;
 
+/// Instructions whose cycles are set at once, usually.
+const AT_ONCE: usize = 4;
+
 /// The calendar of issue and the cycles of a core.
 fn structures(
     config: &MachineConfig,
@@ -126,12 +129,32 @@ fn structures(
     };
     let calendar = Calendar::new(table, widths).ok_or(NotDriven::Pools)?;
     // A wrong path does not run into what is asked for behind its squash.
-    let stamps = Stamps::new(params.in_flight() + params.fetch_width + params.look_back());
+    let stamps = Stamps::new(params.in_flight() + params.fetch_width.max(AT_ONCE) + params.look_back());
     let stamps = stamps.ok_or(NotDriven::Window)?;
     Ok((calendar, stamps))
 }
 
 impl Params {
+    /// See [`DrivenCore::groups_fit`].
+    fn groups_fit(&self) -> bool {
+        let places = [
+            self.fetch_buffer,
+            self.decode_width,
+            self.decode_buffer,
+            self.dispatch_width,
+            self.rob_entries as usize,
+        ];
+        places.into_iter().all(|places| places >= self.fetch_width)
+    }
+
+    /// See [`DrivenCore::groups_flow`]. There is one group in a cycle.
+    fn groups_flow(&self) -> bool {
+        // Cycles between a group and what has to leave a queue for its last instruction.
+        let between = |queue: usize| (queue + 1 - self.fetch_width).div_ceil(self.fetch_width);
+        between(self.fetch_buffer) as u64 >= self.fetch_to_decode
+            && between(self.decode_buffer) as u64 >= self.decode_to_dispatch
+    }
+
     /// How far fetch, decode and dispatch ask back for the cycles of older instructions, the window aside.
     fn look_back(&self) -> usize {
         let queues = self.fetch_buffer.max(self.decode_buffer);
@@ -202,6 +225,23 @@ impl Stamps {
         unsafe { *self.dispatch.get_unchecked_mut(place.0) = cycle };
     }
 
+    /// Decode and dispatch of `count` instructions from a position on, and perhaps of a few behind them.
+    #[inline(always)]
+    fn set_block(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
+        let Place(first) = self.at(position, 0);
+        let block = first..first + AT_ONCE;
+        if count <= AT_ONCE && block.end as u64 <= self.places() {
+            self.decode[block.clone()].fill(decode);
+            self.dispatch[block].fill(dispatch);
+            return;
+        }
+        for position in position..position + count as u64 {
+            let place = self.at(position, 0);
+            self.set_decode(place, decode);
+            self.set_dispatch(place, dispatch);
+        }
+    }
+
     #[inline(always)]
     fn set_commit(&mut self, place: Place, cycle: u64) {
         // SAFETY: as above.
@@ -263,6 +303,10 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     kinds: [u8; OpClass::COUNT],
     /// No stage is narrower, and no queue smaller, than a fetch group.
     groups_fit: bool,
+    /// Groups that come through all stages without waiting never fill the queues between them.
+    groups_flow: bool,
+    /// The last cycles in which an instruction was decoded and dispatched that had waited for its turn.
+    late: (u64, u64),
     /// Cycles from dispatch to commit of what waits for nothing.
     fill: u64,
     calendar: Calendar,
@@ -379,15 +423,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 + params.issue_to_execute
                 + 1
                 + params.complete_to_commit,
-            groups_fit: [
-                params.fetch_buffer,
-                params.decode_width,
-                params.decode_buffer,
-                params.dispatch_width,
-                params.rob_entries as usize,
-            ]
-            .into_iter()
-            .all(|places| places >= params.fetch_width),
+            groups_fit: params.groups_fit(),
+            groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
+            late: (0, 0),
             calendar,
             fetch: Fetch::at(process.hart.pc),
             lessons: Ring::new(2 * in_flight, Lesson::default()),
@@ -435,6 +473,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// everything else is the same: the oracle of what is done for a whole block.
     pub fn take_each_alone(&mut self) {
         self.groups_fit = false;
+        self.groups_flow = false;
     }
 
     /// Runs to the end of the program.

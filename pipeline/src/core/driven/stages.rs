@@ -60,6 +60,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stamps.set_decode(here, decode);
         } else {
             decode = self.decode_cycle(position);
+            self.late.0 = decode;
             self.stamps.set_decode(here, decode);
             if ASTRAY && decode >= self.limit {
                 self.stamps.set_dispatch(here, decode);
@@ -71,6 +72,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             dispatch = 0;
             if !E::ENABLED {
                 dispatch = self.window_cycle::<ASTRAY>(position, decode);
+                self.late.1 = dispatch;
             }
         }
         if ASTRAY || E::ENABLED {
@@ -142,6 +144,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if cycle > dispatch {
                 dispatch = cycle;
                 self.stamps.set_dispatch(here, dispatch);
+                self.late.1 = dispatch;
                 self.fetch.pace = Pace::Uneven;
             }
         }
@@ -317,6 +320,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle
     }
 
+    /// Whether the queues behind fetch and behind decode have room for all of the group that is fetched and
+    /// decoded in these cycles.
+    #[inline(always)]
+    fn finds_room(&self, first: u64, cycle: u64, decode: u64) -> bool {
+        let (p, s) = (&self.params, &self.stamps);
+        let last = first + p.fetch_width as u64 - 1;
+        self.taken(first, p.fetch_width - 1) <= cycle
+            && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
+    }
+
     /// Finds out whether all instructions of the group that begins are decoded in one cycle and
     /// dispatched in one: those of the first if nothing keeps out the last that it may have. Then nobody
     /// asks again for each of them, which is half of the work of these stages.
@@ -328,23 +341,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let before = s.at(first, 1);
         let mut decode = cycle + p.fetch_to_decode;
         let mut dispatch = decode + p.decode_to_dispatch;
+        let mut fits = self.groups_fit;
         // Most groups come into stages that the group before them has left.
-        let mut is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
-        if E::ENABLED {
-            is_alone &= self.edit.is_free_in(decode);
+        let flows = self.groups_flow && self.late.0 <= cycle && self.late.1 <= decode;
+        let mut is_alone = flows;
+        if !flows {
+            is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
+            if E::ENABLED {
+                is_alone &= self.edit.is_free_in(decode);
+            }
+            if !is_alone {
+                decode = self.decode_cycle(first);
+                dispatch = self.dispatch_cycle(first, decode);
+            }
+            fits = fits && self.finds_room(first, cycle, decode);
         }
-        if !is_alone {
-            decode = self.decode_cycle(first);
-            dispatch = self.dispatch_cycle(first, decode);
-        }
-        let mut fits = self.groups_fit
-            && self.taken(first, p.fetch_width - 1) <= cycle
-            && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode;
+        debug_assert!(!flows || self.finds_room(first, cycle, decode));
+        debug_assert!(!flows || s.decode(before) < decode && s.dispatch(before) < dispatch);
         let mut is_even = s.commit(s.at(last, p.rob_entries)) <= dispatch
             && dispatch - self.calendar.passed() <= LONG_AGO;
         if !is_alone {
             fits = fits && s.decode(s.at(last, p.decode_width as u64)) < decode;
             is_even = is_even && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
+            self.late = (decode, dispatch);
         }
         if E::ENABLED {
             fits &= is_alone || self.edit.is_free_in(decode);

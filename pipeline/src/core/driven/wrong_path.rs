@@ -327,6 +327,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn empty_front_end(&mut self, restart: &Restart) {
         // What is older has been dispatched before: its cycles keep nothing waiting.
+        self.late = (0, 0);
         if E::ENABLED {
             self.editor.squash(self.position);
             self.edit.restart(restart, self.params.fetch_buffer);
