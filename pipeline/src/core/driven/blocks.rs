@@ -96,6 +96,18 @@ impl Code {
         }
     }
 
+    /// The block at the index that [`DrivenCore::find`] gave; empty if the instruction there goes its own way.
+    #[inline(always)]
+    fn block(&self, first: usize) -> &[StaticInst] {
+        debug_assert!(first < self.insts.len());
+        // SAFETY: an index is one of these, since slots that note any go with them, in `sync`; and all that a block
+        // has left was laid out behind its first instruction.
+        unsafe {
+            let rest = usize::from(self.insts.get_unchecked(first).rest);
+            self.insts.get_unchecked(first..first + rest)
+        }
+    }
+
     /// Throws everything away if executable memory or the editor's tables have changed.
     pub fn sync<E: DecodeEditor>(&mut self, mem: &Memory, editor: &E) {
         if self.cache.sync(mem, editor) {
@@ -122,14 +134,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.step_alone::<ASTRAY>(code);
         };
         let left = self.fetch.left;
-        let mut count = left.min(usize::from(code.insts[first].rest));
+        let block = code.block(first);
+        let mut count = left.min(block.len());
         if !ASTRAY {
             count = count.min(usize::try_from(most).unwrap_or(usize::MAX));
         }
         if count == 0 {
             return self.step_alone::<ASTRAY>(code);
         }
-        let insts = &code.insts[first..first + count];
+        let insts = &block[..count];
         if ASTRAY && self.fetch.pace == Pace::InVain {
             self.fetch_block_in_vain(insts);
             return true;
@@ -158,8 +171,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let mut goes_on = true;
         let mut late = 0;
-        // Of those that are not taken here the next ones will say otherwise.
-        self.stamps.set_block(self.position, count, decode, dispatch);
         let mut rest = insts.iter();
         for inst in rest.by_ref() {
             self.position += 1;
@@ -216,24 +227,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
             }
-            let position = self.position;
-            self.position = position + 1;
-            let here = self.stamps.at(position, 0);
-            self.stamps.set_decode(here, decode);
+            self.position += 1;
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if !is_decoded {
-                self.stamps.set_dispatch(here, decode);
-                continue;
-            }
-            self.stamps.set_dispatch(here, dispatch);
-            if !self.is_open::<true>(inst.kind, dispatch) {
+            if is_decoded && !self.is_open::<true>(inst.kind, dispatch) {
                 let passing = Passing {
                     inst,
                     predicted_next,
                 };
-                self.dispatch_late::<true>(passing, position);
+                self.dispatch_late::<true>(passing, self.position - 1);
                 break;
             }
         }
@@ -248,17 +251,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
     #[inline(never)]
     fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) {
-        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let dispatch = self.fetch.dispatch;
         let left = self.fetch.left;
         let mut done = 0;
         let mut late = 0;
         for inst in insts {
             done += 1;
-            let position = self.position;
-            self.position = position + 1;
-            let here = self.stamps.at(position, 0);
-            self.stamps.set_decode(here, decode);
-            self.stamps.set_dispatch(here, dispatch);
+            self.position += 1;
             let mut predicted_next = inst.next;
             if inst.kind & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
@@ -270,7 +269,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     inst,
                     predicted_next,
                 };
-                self.dispatch_late::<true>(passing, position);
+                self.dispatch_late::<true>(passing, self.position - 1);
                 break;
             }
             self.waits_in_vain(inst);

@@ -61,9 +61,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Loaded {
         self.parked.clear();
-        let waits = self.waits_for_stores(store);
-        if waits || self.stores.may_overlap(addr, size) || (ASTRAY && ready >= self.limit) {
+        if self.waits_for_stores(store) || (ASTRAY && ready >= self.limit) {
             return self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store);
+        }
+        if self.stores.may_overlap(addr, size) {
+            return self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store);
         }
         let (cycle, has_port) =
             self.calendar
@@ -78,6 +80,37 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.calendar.in_vain(cycle);
                 self.load_carefully::<ASTRAY>(inst, again, (addr, size), store)
             }
+        }
+    }
+
+    /// The same of a load that waits for no store, but may read what one writes. Most get their value from the
+    /// youngest one near it.
+    #[inline(never)]
+    fn load_beside_stores<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        ready: u64,
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        let (demand, limit) = (&inst.demand, self.limit);
+        let taken = self
+            .calendar
+            .take_load::<ASTRAY>(ready, demand, limit, |_| None);
+        let cycle = match taken {
+            Ok(cycle) if !ASTRAY || cycle < limit => cycle,
+            _ => {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return Loaded::NEVER;
+            }
+        };
+        if let Some(data) = self.stores.forwards(cycle, addr, size) {
+            return self.forwarded(inst, cycle, data);
+        }
+        let mut violation = None;
+        match self.try_load::<ASTRAY>(inst, cycle, (addr, size), &mut violation) {
+            Ok(loaded) => loaded,
+            Err(again) => self.load_again::<ASTRAY>(inst, again, (addr, size), store, violation),
         }
     }
 
@@ -104,26 +137,50 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// As [`Self::load`], for any load, try by try.
+    /// A load whose value a store gives it.
+    #[inline(always)]
+    fn forwarded(&mut self, inst: &StaticInst, cycle: u64, data: u64) -> Loaded {
+        self.stats.store_forward_events += 1;
+        let result = data.max(cycle + inst.latency()) + self.params.store_forward;
+        self.loaded(inst, cycle, result, Cause::LoadL1)
+    }
+
+    /// As [`Self::load`], for any load.
     #[inline(never)]
     fn load_carefully<const ASTRAY: bool>(
         &mut self,
         inst: &StaticInst,
-        mut ready: u64,
-        (addr, size): (u64, u64),
+        ready: u64,
+        bytes: (u64, u64),
         store: u64,
     ) -> Loaded {
+        self.load_again::<ASTRAY>(inst, ready, bytes, store, None)
+    }
+
+    /// The same, try by try, of one that may have read before a store already.
+    #[inline(always)]
+    fn load_again<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        mut ready: u64,
+        bytes: (u64, u64),
+        store: u64,
+        mut violation: Option<(u64, u64)>,
+    ) -> Loaded {
         let before = self.stores.tail;
-        let address = inst.latency();
-        let mut loaded = Loaded::NEVER;
+        let never = |violation| Loaded {
+            violation,
+            ..Loaded::NEVER
+        };
         loop {
             if ASTRAY && ready >= self.limit {
                 self.stays::<ASTRAY>(OpClass::Load);
-                return loaded;
+                return never(violation);
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let cycle = match calendar.take_load::<ASTRAY>(ready, &inst.demand, self.limit, waits) {
+            let taken = calendar.take_load::<ASTRAY>(ready, &inst.demand, self.limit, waits);
+            let cycle = match taken {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {
                     if !ASTRAY || cycle < self.limit {
@@ -135,43 +192,50 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             if ASTRAY && cycle >= self.limit {
                 self.stays::<ASTRAY>(OpClass::Load);
-                return loaded;
+                return never(violation);
             }
-            let source = if self.stores.may_overlap(addr, size) {
-                self.source(cycle, before, (addr, size), &mut loaded)
-            } else {
-                Source::Cache
-            };
-            let result = match source {
-                Source::Cache => match self.read(cycle, addr, size) {
-                    Ok((result, level)) => {
-                        loaded.level = level;
-                        result + address
-                    }
-                    Err(again) => {
-                        self.calendar.in_vain(cycle);
-                        ready = again;
-                        continue;
-                    }
-                },
-                Source::Forward(data) => {
-                    self.stats.store_forward_events += 1;
-                    loaded.level = Cause::LoadL1;
-                    data.max(cycle + address) + self.params.store_forward
-                }
-                Source::Wait(until) => {
-                    debug_assert!(until > cycle);
-                    self.calendar.in_vain(cycle);
-                    self.park::<ASTRAY>(cycle, until);
-                    ready = until + 1;
-                    continue;
-                }
-            };
-            return Loaded {
-                violation: loaded.violation,
-                ..self.loaded(inst, cycle, result, loaded.level)
-            };
+            match self.try_load::<ASTRAY>(inst, cycle, bytes, &mut violation) {
+                Ok(loaded) => return loaded,
+                Err(again) => ready = again,
+            }
         }
+    }
+
+    /// A load that issues in `cycle`. `Err`: it goes back to its station, and may issue again from that cycle
+    /// on.
+    #[inline(always)]
+    fn try_load<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        cycle: u64,
+        (addr, size): (u64, u64),
+        violation: &mut Option<(u64, u64)>,
+    ) -> Result<Loaded, u64> {
+        let source = if self.stores.may_overlap(addr, size) {
+            self.source(cycle, (addr, size), violation)
+        } else {
+            Source::Cache
+        };
+        let loaded = match source {
+            Source::Cache => match self.read(cycle, addr, size) {
+                Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
+                Err(again) => {
+                    self.calendar.in_vain(cycle);
+                    return Err(again);
+                }
+            },
+            Source::Forward(data) => self.forwarded(inst, cycle, data),
+            Source::Wait(until) => {
+                debug_assert!(until > cycle);
+                self.calendar.in_vain(cycle);
+                self.park::<ASTRAY>(cycle, until);
+                return Err(until + 1);
+            }
+        };
+        Ok(Loaded {
+            violation: *violation,
+            ..loaded
+        })
     }
 
     #[inline(always)]
@@ -239,10 +303,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn source(
         &mut self,
         cycle: u64,
-        before: u64,
         (addr, size): (u64, u64),
-        loaded: &mut Loaded,
+        violation: &mut Option<(u64, u64)>,
     ) -> Source {
+        let before = self.stores.tail;
         let found = self.stores.youngest_overlapping(cycle, before, addr, size);
         let Some((store, drain)) = found else {
             return Source::Cache;
@@ -251,7 +315,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             // Nobody knows yet that they overlap: the load reads a stale value, and the store will
             // find out.
             let found = store.found + self.params.issue_to_execute;
-            loaded.violation = loaded.violation.or(Some((found, store.pc)));
+            *violation = violation.or(Some((found, store.pc)));
             return Source::Cache;
         }
         if store.data_issue > cycle {

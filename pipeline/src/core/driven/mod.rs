@@ -227,12 +227,12 @@ impl Stamps {
 
     /// Decode and dispatch of `count` instructions from a position on, and perhaps of a few behind them.
     #[inline(always)]
-    fn set_block(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
+    fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
         let Place(first) = self.at(position, 0);
-        let block = first..first + AT_ONCE;
-        if count <= AT_ONCE && block.end as u64 <= self.places() {
-            self.decode[block.clone()].fill(decode);
-            self.dispatch[block].fill(dispatch);
+        let group = first..first + AT_ONCE;
+        if count <= AT_ONCE && group.end as u64 <= self.places() {
+            self.decode[group.clone()].fill(decode);
+            self.dispatch[group].fill(dispatch);
             return;
         }
         for position in position..position + count as u64 {

@@ -383,6 +383,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             Pace::InVain
         };
+        if pace != Pace::Uneven {
+            // What is not decoded before the squash has no cycle of dispatch.
+            let is_decoded = !ASTRAY || decode < self.limit;
+            let dispatch = if is_decoded { dispatch } else { decode };
+            self.stamps
+                .set_group(first, self.params.fetch_width, decode, dispatch);
+        }
         let f = &mut self.fetch;
         f.pace = pace;
         f.decode = decode;

@@ -174,6 +174,19 @@ impl Stores {
         (drain > cycle).then(|| (self.get(found), drain))
     }
 
+    /// From when on the youngest store near these bytes can give them to a load that issues in this cycle. `None`: it
+    /// can't, or they are another one's.
+    #[inline(always)]
+    pub fn forwards(&self, cycle: u64, addr: u64, size: u64) -> Option<u64> {
+        let position = self.youngest_near(addr, size) - 1;
+        let store = self.get(position);
+        let gives = (position < self.tail)
+            & store.covers(addr, size)
+            & (store.known <= cycle)
+            & (store.data_issue <= cycle);
+        (gives && self.drain_of(position) > cycle).then_some(store.data)
+    }
+
     /// When the address of the youngest store before `before` that is not known in this cycle will be.
     pub fn youngest_unknown(&self, cycle: u64, before: u64) -> Option<u64> {
         let mut stores = self.queued(cycle, before);
@@ -289,6 +302,7 @@ mod tests {
     fn the_filter_never_hides_a_store_also_behind_squashed_ones() {
         let mut random = Random::new(3);
         let mut stores = Stores::new(16);
+        let mut forwarded = 0;
         for _ in 0..20_000 {
             let (addr, size) = (random.below(300), 1 << random.below(4));
             let brute = (stores.drained..stores.tail).rev().find(|at| {
@@ -299,6 +313,13 @@ mod tests {
             let found = stores.youngest_overlapping(0, stores.tail, addr, size);
             assert_eq!(found.map(|(store, _)| store.pc), brute);
             assert!(stores.may_overlap(addr, size) || brute.is_none());
+            if stores.may_overlap(addr, size)
+                && let Some(data) = stores.forwards(0, addr, size)
+            {
+                let source = found.map(|(store, _)| (store.data, store.covers(addr, size)));
+                assert_eq!(source, Some((data, true)));
+                forwarded += 1;
+            }
             match random.below(4) {
                 0 if stores.drained < stores.tail => {
                     stores.drained += 1;
@@ -311,11 +332,13 @@ mod tests {
                     size: if random.below(8) == 0 { 0 } else { size as u8 },
                     // Names it.
                     pc: stores.tail,
+                    data: random.next(),
                     drain: NEVER,
                     ..Store::default()
                 }),
             }
         }
+        assert!(forwarded > 200, "{forwarded}");
     }
 
     #[test]
