@@ -103,24 +103,42 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
     #[inline(always)]
     pub(super) fn account_lost_slots(&mut self, inst: &StaticInst, done: Done, until: u64) {
-        let p = &self.params;
         let known = self.dispatched + self.fill;
-        let mut lost = Lost {
-            from: self.commits.cycle,
-            until,
-            used: self.commits.used,
-            width: p.commit_width,
-        };
+        let mut lost = self.lost(until);
+        if lost.from < known || inst.class == OpClass::Load && !self.parked.is_empty() {
+            self.account_slowly(inst, done, known, until);
+            return;
+        }
+        if inst.class == OpClass::Load {
+            self.give(&mut lost, done.issue + 1, inst.pc, Cause::LoadL1);
+            self.give(&mut lost, until, inst.pc, done.level);
+        } else {
+            self.give(&mut lost, until, inst.pc, inst.cause);
+        }
+    }
+
+    /// The same where an instruction comes late, or a load has waited for stores.
+    #[inline(never)]
+    fn account_slowly(&mut self, inst: &StaticInst, done: Done, known: u64, until: u64) {
+        let mut lost = self.lost(until);
         if lost.from < known {
             self.account_approach(&mut lost, inst.pc, known);
-            if lost.from >= until {
-                return;
-            }
         }
         if inst.class == OpClass::Load {
             self.account_load(&mut lost, inst.pc, done);
         } else {
             self.give(&mut lost, until, inst.pc, inst.cause);
+        }
+    }
+
+    /// The slots between the last commit and a cycle.
+    #[inline(always)]
+    fn lost(&self, until: u64) -> Lost {
+        Lost {
+            from: self.commits.cycle,
+            until,
+            used: self.commits.used,
+            width: self.params.commit_width,
         }
     }
 
@@ -130,7 +148,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Those that are lost before it is known what the instruction itself waits for.
-    #[inline(never)]
     fn account_approach(&mut self, lost: &mut Lost, pc: u64, known: u64) {
         let (decode, dispatch) = (self.decoded(), self.dispatched);
         // Each stage sees in a cycle what the one before it did in an earlier cycle.
@@ -170,7 +187,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    #[inline(always)]
     fn account_load(&mut self, lost: &mut Lost, pc: u64, done: Done) {
         for at in 0..self.parked.len() {
             let (parked, woken) = self.parked[at];
@@ -202,12 +218,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The rest of the last cycle of a run.
     pub(super) fn account_rest_of_cycle(&mut self, pc: u64) {
         let until = self.commits.cycle + 1;
-        let mut lost = Lost {
-            from: self.commits.cycle,
-            until,
-            used: self.commits.used,
-            width: self.params.commit_width,
-        };
+        let mut lost = self.lost(until);
         self.give(&mut lost, until, pc, Cause::Serialize);
         self.commits.used = self.params.commit_width;
     }
