@@ -90,12 +90,33 @@ impl Tags {
         newest
     }
 
+    /// Uses a line if it is the one of its set that was used last but one, with LRU. False if not: nothing has
+    /// changed.
+    #[inline(always)]
+    fn use_second(&mut self, line: u64, write: bool) -> bool {
+        let at = self.set_of(line) * self.ways;
+        let wanted = (line << LINE_SHIFT) | self.newest;
+        // With one way the next slot is another set's, where the line is not.
+        let Some([newest, second]) = self.slots.get_mut(at..at + 2) else {
+            return false;
+        };
+        let is_second = *second & !DIRTY == wanted;
+        if is_second {
+            std::mem::swap(newest, second);
+            *newest |= if write { DIRTY } else { 0 };
+        }
+        is_second
+    }
+
     /// Uses a line. False if it is not there.
     #[inline]
     pub fn access(&mut self, line: u64, write: bool) -> bool {
-        if self.use_newest(line, write) {
-            return true;
-        }
+        self.use_newest(line, write) || self.use_second(line, write) || self.search(line, write)
+    }
+
+    /// As [`Self::access`], for a line anywhere in its set.
+    #[inline(never)]
+    fn search(&mut self, line: u64, write: bool) -> bool {
         let wanted = (line << LINE_SHIFT) | VALID;
         let number = self.set_of(line);
         let first = number * self.ways;
