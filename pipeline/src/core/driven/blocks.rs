@@ -19,7 +19,7 @@ use super::super::fetch::branch_kind;
 use super::super::uop::kind;
 use super::calendar::{Calendar, Demand};
 use super::fetch::Pace;
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
 use crate::predict::{BranchKind, Site};
 
 /// The class as which an instruction issues that faults.
@@ -322,7 +322,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// belongs to none. Returns the index of its first instruction, if there is one.
     #[cold]
     #[inline(never)]
-    fn lay_out(&self, code: &mut Code, pc: u64) -> Option<usize> {
+    fn lay_out(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
         let Code { cache, insts } = code;
         let block = self.params.fetch_block_bytes;
         let block_end = (pc & !(block - 1)) + block;
@@ -341,6 +341,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 || E::RELAYOUT;
             if is_alone && at != pc {
                 break;
+            }
+            if (self.registers..RISCV_REGISTERS).contains(&usize::from(inst.rd)) {
+                self.use_float_registers();
             }
             insts.push(inst);
             if slot.note == 0 {

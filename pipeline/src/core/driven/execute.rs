@@ -156,7 +156,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<ASTRAY>(i, before, cause);
         }
         // A wrong path sees its own stores.
-        let is_direct = !ASTRAY || self.astray_stores.is_empty();
+        let is_direct = !ASTRAY || self.is_untouched(before.addr, i.inst.bytes);
         if is_direct && self.takes_effect(i.inst) {
             return self.finish_load::<ASTRAY>(i, before);
         }

@@ -61,8 +61,9 @@ use wrong_path::{AstrayStore, Episode};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
-/// Those of programs for RISC-V that nothing edits.
+/// Those of programs for RISC-V that nothing edits, and of them those for integers.
 const RISCV_REGISTERS: usize = reg::DISE as usize;
+const RISCV_INTEGERS: usize = reg::FP as usize;
 /// As many as a register number can name, so that no access needs a check.
 const PLACES: usize = reg::COUNT;
 
@@ -330,7 +331,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// in `issues`.
     results: [u64; PLACES],
     issues: [u64; PLACES],
-    /// How many of them, from the first on, hold anything.
+    /// How many of them, from the first on, the code that has been decoded may write, [`reg::SINK`] aside.
     registers: usize,
     /// Dispatched instructions that have not issued by the cycle of the last dispatch: in the reservation
     /// stations, and in the queue for floating point if there is one.
@@ -444,7 +445,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             results: [0; PLACES],
             issues: [0; PLACES],
             registers: match process.image.isa {
-                Isa::Riscv64 if !E::ENABLED => RISCV_REGISTERS,
+                Isa::Riscv64 if !E::ENABLED => RISCV_INTEGERS,
                 Isa::Riscv64 | Isa::Alpha => REGISTERS,
             },
             waiting: 0,

@@ -14,7 +14,7 @@ use super::super::memdep::MemoryDependence;
 use super::super::uop::kind;
 use super::commit::Done;
 use super::edit::Origin;
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS};
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS, RISCV_REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
 
 /// Why a path is taken back.
@@ -100,6 +100,14 @@ pub struct AstrayStore {
     size: u64,
 }
 
+impl AstrayStore {
+    /// Whether it writes any of `size` bytes at `addr`.
+    #[inline(always)]
+    fn overlaps(&self, addr: u64, size: u64) -> bool {
+        self.addr.wrapping_sub(addr) < size || addr.wrapping_sub(self.addr) < self.size
+    }
+}
+
 /// Guest memory below the stores of a wrong path.
 pub struct AstrayBus<'a> {
     pub mem: &'a mut Memory,
@@ -133,9 +141,7 @@ impl Bus for AstrayBus<'_> {
 /// The value of `size` bytes at `addr`, of which memory holds `value`.
 fn overlay(stores: &[AstrayStore], addr: u64, size: u64, mut value: u64) -> u64 {
     for store in stores {
-        let near =
-            store.addr.wrapping_sub(addr) < size || addr.wrapping_sub(store.addr) < store.size;
-        if !near {
+        if !store.overlaps(addr, size) {
             continue;
         }
         for byte in 0..size {
@@ -188,6 +194,27 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.fp_stay = std::mem::take(&mut self.fp_stay);
         self.depth += 1;
         self.limit = limit;
+    }
+
+    /// Whether memory holds these bytes as the wrong path that is followed sees them.
+    #[inline(always)]
+    pub(super) fn is_untouched(&self, addr: u64, size: u8) -> bool {
+        let mut stores = self.astray_stores.iter();
+        !stores.any(|store| store.overlaps(addr, u64::from(size)))
+    }
+
+    /// Registers for floating point may be written from now on, which they have not been on any path that is
+    /// followed: they are what they were where it begins.
+    #[cold]
+    pub(super) fn use_float_registers(&mut self) {
+        let used = self.registers..RISCV_REGISTERS;
+        for e in &mut self.episodes[..self.depth] {
+            let values = &self.process.hart.r[used.clone()];
+            e.registers[used.clone()].copy_from_slice(values);
+            e.results[used.clone()].copy_from_slice(&self.results[used.clone()]);
+            e.issues[used.clone()].copy_from_slice(&self.issues[used.clone()]);
+        }
+        self.registers = RISCV_REGISTERS;
     }
 
     /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
