@@ -63,6 +63,13 @@ impl Memory {
         addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::R == 0
     }
 
+    /// The same for writes.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_unwritable(&self, addr: u64) -> bool {
+        addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::W == 0
+    }
+
     #[cold]
     #[inline(never)]
     fn load_slow(&self, addr: u64, len: usize) -> Result<u64, MemFault> {

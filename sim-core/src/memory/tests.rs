@@ -383,7 +383,7 @@ fn reserve_failure_names_the_remedy() {
 }
 
 #[test]
-fn what_is_unreadable_faults_at_its_first_byte() {
+fn what_is_unreadable_or_unwritable_faults_at_its_first_byte() {
     let mut m = memory();
     m.map(0x1000, 0x1000, Perm::R).unwrap();
     m.map(0x2000, 0x1000, Perm::W).unwrap();
@@ -400,6 +400,11 @@ fn what_is_unreadable_faults_at_its_first_byte() {
         assert_eq!(
             m.is_unreadable(addr),
             m.load::<1>(addr).is_err(),
+            "{addr:#x}"
+        );
+        assert_eq!(
+            m.is_unwritable(addr),
+            m.check_store::<1>(addr).is_err(),
             "{addr:#x}"
         );
     }

@@ -185,6 +185,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if let Some(cause) = self.refused(i, before) {
             return self.faults::<ASTRAY>(i, before, cause);
         }
+        if ASTRAY && self.process.mem.is_unwritable(before.addr) {
+            let cause = TrapCause::StoreFault { addr: before.addr };
+            return self.faults::<ASTRAY>(i, before, cause);
+        }
         if !ASTRAY && self.takes_effect(i.inst) {
             self.stored = i.inst.bytes;
             self.finish_store::<ASTRAY>(i, before);
