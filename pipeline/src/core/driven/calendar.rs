@@ -319,12 +319,7 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom<const ASTRAY: bool>(
-        &mut self,
-        from: u64,
-        demand: &Demand,
-        limit: u64,
-    ) -> u64 {
+    fn take_seldom<const ASTRAY: bool>(&mut self, from: u64, demand: &Demand, limit: u64) -> u64 {
         let u = self.uses[demand.class as usize];
         let limit = if ASTRAY { limit } else { u64::MAX };
         let cycle = if u.is_held {
@@ -631,13 +626,25 @@ mod tests {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = calendar.demand(OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, |_| None), Ok(5));
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            Ok(5)
+        );
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
-        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, waits), Err((5, 7)));
-        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, |_| None), Ok(6));
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, waits),
+            Err((5, 7))
+        );
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            Ok(6)
+        );
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
-        assert_eq!(calendar.take_load::<false>(5, &load, NEVER, waits), Err((6, 7)));
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, waits),
+            Err((6, 7))
+        );
     }
 
     #[test]
@@ -658,7 +665,10 @@ mod tests {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = calendar.demand(OpClass::Load, 1);
         assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
-        assert_eq!(calendar.take_with_port::<false>(10, &load, NEVER), (10, true));
+        assert_eq!(
+            calendar.take_with_port::<false>(10, &load, NEVER),
+            (10, true)
+        );
         let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
         assert!(cycle >= 10 && !has_port);
         let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);

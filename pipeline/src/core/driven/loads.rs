@@ -250,12 +250,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
     #[inline(always)]
-    pub(super) fn read(
-        &mut self,
-        cycle: u64,
-        addr: u64,
-        size: u64,
-    ) -> Result<(u64, Cause), u64> {
+    pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<(u64, Cause), u64> {
         let has_port = self.calendar.take_port(cycle);
         self.read_with(has_port, cycle, addr, size)
     }
