@@ -427,6 +427,100 @@ fn blocks_of_random_programs_are_their_instructions() {
     }
 }
 
+/// Machines whose queues in front of the window are longer and shorter than what comes through the stages before
+/// them, and whose window ends at a power of two with them and without.
+fn other_front_ends() -> impl Iterator<Item = MachineConfig> {
+    let depths = [(6, 1, 16), (1, 6, 16), (5, 2, 8), (3, 3, 4), (2, 1, 40)];
+    depths.into_iter().flat_map(|(fetch, decode, buffer)| {
+        [32, 64 - buffer, 100].map(|window| {
+            let mut config = preset("hps-4wide");
+            config.name = format!("{fetch}-{decode}-{buffer}-{window}");
+            config.fetch.fetch_to_decode_cycles = fetch;
+            config.fetch.fetch_buffer_insts = buffer;
+            config.decode.decode_to_dispatch_cycles = decode;
+            config.window.rob_entries = window;
+            config
+        })
+    })
+}
+
+#[test]
+fn any_front_end_takes_blocks_as_their_instructions() {
+    for config in other_front_ends() {
+        for seed in 7100..7104 {
+            let program = exiting(seed, Mix::default());
+            let what = format!("seed {seed} on {}", config.name);
+            agree_with_each_alone(&config, || program.process(), u64::MAX, &what);
+            let straight = exiting(seed, STRAIGHT);
+            let mut oracle = Core::new(&config, straight.process());
+            oracle.run_to_end();
+            let mut core = driven(&config, straight.process(), NoProbe);
+            core.run_to_end();
+            assert_eq!(core.stats.cycles, oracle.stats.cycles, "{what}, straight");
+        }
+    }
+}
+
+/// The first code for floating point that a core sees lies on a wrong path, and the registers are in use already.
+#[test]
+fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
+    let text = "
+        li a0, 7
+        li a1, 3
+        div a2, a0, a1
+        bnez a2, over
+        fadd.d f1, f1, f2
+        fcvt.d.l f2, a0
+        over:
+        li a0, 0
+        li a7, 93
+        ecall";
+    let program = Program::new(text, random::DATA_BYTES);
+    let [first, second] = [33, 34];
+    for name in PRESETS {
+        let mut process = program.process();
+        (process.hart.r[first], process.hart.r[second]) = (1.5f64.to_bits(), 2.5f64.to_bits());
+        let mut core = driven(&preset(name), process, NoProbe);
+        assert_eq!(core.run_to_end(), Stop::Exit(0), "{name}");
+        assert!(core.stats.squash_instructions > 2, "{name}: no wrong path");
+        let values = [first, second].map(|at| f64::from_bits(core.process.hart.r[at]));
+        assert_eq!(values, [1.5, 2.5], "{name}");
+    }
+}
+
+/// Loads that wait until a store that writes a part of what they read has left its queue: as many slots as in the
+/// cycle-driven core are lost to that and to the access itself, in which the last cycle of the wait is the access's.
+#[test]
+fn what_loads_lose_to_stores_is_said() {
+    let text = "
+        li a0, 700
+        li a1, 3
+        li t0, 200
+        addi sp, sp, -64
+        again:
+        div a2, a0, a1
+        sb a2, 0(sp)
+        ld a3, 0(sp)
+        add a0, a3, a0
+        addi t0, t0, -1
+        bnez t0, again
+        li a0, 0
+        li a7, 93
+        ecall";
+    let program = Program::new(text, random::DATA_BYTES);
+    for name in ["hps-4wide", "wide-8", "simplescalar-4wide"] {
+        let config = preset(name);
+        let mut oracle = Core::new(&config, program.process());
+        oracle.run_to_end();
+        let mut core = driven(&config, program.process(), NoProbe);
+        core.run_to_end();
+        let waits = |stack: &CpiStack| stack.get(Cause::StoreWait);
+        assert!(waits(&oracle.cpi) > 200 && waits(&core.cpi) > 200, "{name}");
+        let all = |stack: &CpiStack| waits(stack) + stack.get(Cause::LoadL1);
+        assert_eq!(all(&core.cpi), all(&oracle.cpi), "{name}");
+    }
+}
+
 /// Long enough for what is rare: a queue that is full when the first instruction of a block comes, or twice in
 /// one block on a wrong path.
 #[test]
