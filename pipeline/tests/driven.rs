@@ -488,6 +488,35 @@ fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
     }
 }
 
+/// A wrong path reads the pointer that it has written, and what that points to: one access to the cache.
+#[test]
+fn a_wrong_path_follows_pointers_that_it_has_stored() {
+    let text = "
+        li a0, 700
+        li a1, 3
+        addi t1, sp, -1024
+        sd zero, -8(sp)
+        div a2, a0, a1
+        div a2, a2, a1
+        div a2, a2, a1
+        bnez a2, over
+        sd t1, -8(sp)
+        ld t2, -8(sp)
+        ld t3, 0(t2)
+        over:
+        li a0, 0
+        li a7, 93
+        ecall";
+    let program = Program::new(text, random::DATA_BYTES);
+    let config = preset("hps-4wide");
+    let mut oracle = Core::new(&config, program.process());
+    oracle.run_to_end();
+    let mut core = driven(&config, program.process(), NoProbe);
+    core.run_to_end();
+    assert_eq!(oracle.memory_stats().l1d.read_access_events, 1);
+    assert_eq!(core.memory_stats().l1d.read_access_events, 1);
+}
+
 /// Loads that wait until a store that writes a part of what they read has left its queue: as many slots as in the
 /// cycle-driven core are lost to that and to the access itself, in which the last cycle of the wait is the access's.
 #[test]
