@@ -31,6 +31,7 @@ mod issue;
 mod loads;
 mod sequence;
 mod stages;
+mod stamps;
 mod stores;
 mod wrong_path;
 
@@ -56,6 +57,7 @@ use calendar::{Calendar, Widths};
 use commit::Commits;
 use edit::Edit;
 use fetch::{Fetch, Lesson};
+use stamps::{AT_ONCE, STAMPS, Stamps};
 use stores::Stores;
 use wrong_path::{AstrayStore, Episode};
 
@@ -99,13 +101,6 @@ pub enum NotDriven {
     #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]
     Log,
 }
-
-/// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
-/// hold, and those that are asked for by the first ones behind a squash.
-const STAMPS: usize = 1024;
-
-/// Instructions whose cycles are set at once, usually.
-const AT_ONCE: usize = 4;
 
 /// The calendar of issue and the cycles of a core.
 fn structures(
@@ -163,97 +158,6 @@ impl Params {
         queues.max(self.decode_width).max(self.dispatch_width)
     }
 }
-
-/// Cycles of the youngest instructions, by position: younger ones ask for them.
-#[derive(Clone)]
-struct Stamps {
-    mask: u64,
-    decode: [u64; STAMPS],
-    dispatch: [u64; STAMPS],
-    /// Of the right path only.
-    commit: [u64; STAMPS],
-}
-
-impl Stamps {
-    /// `None`: so many instructions are too many.
-    fn new(in_flight: usize) -> Option<Self> {
-        let places = in_flight.next_power_of_two();
-        (places <= STAMPS).then_some(Stamps {
-            mask: places as u64 - 1,
-            decode: [0; STAMPS],
-            dispatch: [0; STAMPS],
-            commit: [0; STAMPS],
-        })
-    }
-
-    /// Instructions whose cycles are kept.
-    fn places(&self) -> u64 {
-        self.mask + 1
-    }
-
-    /// Where the cycles of the instruction stand that is `back` positions before another one.
-    #[inline(always)]
-    fn at(&self, position: u64, back: u64) -> Place {
-        Place((position.wrapping_sub(back) & self.mask) as usize)
-    }
-
-    #[inline(always)]
-    fn decode(&self, place: Place) -> u64 {
-        // SAFETY: places come from `at`, and `mask` is less than `STAMPS` and never changes.
-        unsafe { *self.decode.get_unchecked(place.0) }
-    }
-
-    #[inline(always)]
-    fn dispatch(&self, place: Place) -> u64 {
-        // SAFETY: as above.
-        unsafe { *self.dispatch.get_unchecked(place.0) }
-    }
-
-    #[inline(always)]
-    fn commit(&self, place: Place) -> u64 {
-        // SAFETY: as above.
-        unsafe { *self.commit.get_unchecked(place.0) }
-    }
-
-    #[inline(always)]
-    fn set_decode(&mut self, place: Place, cycle: u64) {
-        // SAFETY: as above.
-        unsafe { *self.decode.get_unchecked_mut(place.0) = cycle };
-    }
-
-    #[inline(always)]
-    fn set_dispatch(&mut self, place: Place, cycle: u64) {
-        // SAFETY: as above.
-        unsafe { *self.dispatch.get_unchecked_mut(place.0) = cycle };
-    }
-
-    /// Decode and dispatch of `count` instructions from a position on, and perhaps of a few behind them.
-    #[inline(always)]
-    fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
-        let Place(first) = self.at(position, 0);
-        let group = first..first + AT_ONCE;
-        if count <= AT_ONCE && group.end as u64 <= self.places() {
-            self.decode[group.clone()].fill(decode);
-            self.dispatch[group].fill(dispatch);
-            return;
-        }
-        for position in position..position + count as u64 {
-            let place = self.at(position, 0);
-            self.set_decode(place, decode);
-            self.set_dispatch(place, dispatch);
-        }
-    }
-
-    #[inline(always)]
-    fn set_commit(&mut self, place: Place, cycle: u64) {
-        // SAFETY: as above.
-        unsafe { *self.commit.get_unchecked_mut(place.0) = cycle };
-    }
-}
-
-/// A place among the [`Stamps`] of a core, of which there is only one.
-#[derive(Clone, Copy)]
-struct Place(usize);
 
 /// The cycle in which a stage takes an instruction that may come from `from` on, if it took the one
 /// before it in `last` and the one that is its width before it in `width_ago`.

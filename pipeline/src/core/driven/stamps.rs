@@ -1,0 +1,99 @@
+//! The cycles in which the youngest instructions were decoded, dispatched and committed.
+
+/// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
+/// hold, and those that are asked for by the first ones behind a squash.
+pub const STAMPS: usize = 1024;
+
+/// Instructions whose cycles are set at once, usually.
+pub const AT_ONCE: usize = 4;
+
+/// Cycles of the youngest instructions, by position: younger ones ask for them.
+#[derive(Clone)]
+pub struct Stamps {
+    mask: u64,
+    decode: [u64; STAMPS],
+    dispatch: [u64; STAMPS],
+    /// Of the right path only.
+    commit: [u64; STAMPS],
+}
+
+impl Stamps {
+    /// `None`: so many instructions are too many.
+    pub fn new(in_flight: usize) -> Option<Self> {
+        let places = in_flight.next_power_of_two();
+        (places <= STAMPS).then_some(Stamps {
+            mask: places as u64 - 1,
+            decode: [0; STAMPS],
+            dispatch: [0; STAMPS],
+            commit: [0; STAMPS],
+        })
+    }
+
+    /// Instructions whose cycles are kept.
+    pub fn places(&self) -> u64 {
+        self.mask + 1
+    }
+
+    /// Where the cycles of the instruction stand that is `back` positions before another one.
+    #[inline(always)]
+    pub fn at(&self, position: u64, back: u64) -> Place {
+        Place((position.wrapping_sub(back) & self.mask) as usize)
+    }
+
+    #[inline(always)]
+    pub fn decode(&self, place: Place) -> u64 {
+        // SAFETY: places come from `at`, and `mask` is less than `STAMPS` and never changes.
+        unsafe { *self.decode.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    pub fn dispatch(&self, place: Place) -> u64 {
+        // SAFETY: as above.
+        unsafe { *self.dispatch.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    pub fn commit(&self, place: Place) -> u64 {
+        // SAFETY: as above.
+        unsafe { *self.commit.get_unchecked(place.0) }
+    }
+
+    #[inline(always)]
+    pub fn set_decode(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.decode.get_unchecked_mut(place.0) = cycle };
+    }
+
+    #[inline(always)]
+    pub fn set_dispatch(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.dispatch.get_unchecked_mut(place.0) = cycle };
+    }
+
+    /// Decode and dispatch of `count` instructions from a position on, and perhaps of a few behind them.
+    #[inline(always)]
+    pub fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
+        let Place(first) = self.at(position, 0);
+        let group = first..first + AT_ONCE;
+        if count <= AT_ONCE && group.end as u64 <= self.places() {
+            self.decode[group.clone()].fill(decode);
+            self.dispatch[group].fill(dispatch);
+            return;
+        }
+        for position in position..position + count as u64 {
+            let place = self.at(position, 0);
+            self.set_decode(place, decode);
+            self.set_dispatch(place, dispatch);
+        }
+    }
+
+    #[inline(always)]
+    pub fn set_commit(&mut self, place: Place, cycle: u64) {
+        // SAFETY: as above.
+        unsafe { *self.commit.get_unchecked_mut(place.0) = cycle };
+    }
+}
+
+/// A place among the [`Stamps`] of a core, of which there is only one.
+#[derive(Clone, Copy)]
+pub struct Place(usize);
