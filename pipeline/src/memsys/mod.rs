@@ -122,6 +122,8 @@ struct Level1 {
     tags: Tags,
     mshrs: Mshrs,
     line_shift: u32,
+    /// Of the bytes of a line.
+    offset_mask: u64,
     hit_cycles: u64,
     ports: u32,
     /// Cycle of the last access, and how many ports it took.
@@ -142,6 +144,7 @@ impl Level1 {
             ),
             mshrs: Mshrs::new(config.mshrs),
             line_shift: config.line_bytes.trailing_zeros(),
+            offset_mask: u64::from(config.line_bytes) - 1,
             hit_cycles: u64::from(config.hit_cycles),
             ports: config.ports,
             port_cycle: u64::MAX,
@@ -171,10 +174,9 @@ impl Level1 {
     }
 
     /// Whether a piece of memory lies in more than one line.
-    #[inline]
+    #[inline(always)]
     fn crosses(&self, addr: u64, size: u8) -> bool {
-        let last = addr.wrapping_add(u64::from(size.max(1)) - 1);
-        (addr ^ last) >> self.line_shift != 0
+        (addr & self.offset_mask) + u64::from(size) > self.offset_mask + 1
     }
 
     #[inline]
@@ -182,12 +184,12 @@ impl Level1 {
         ((addr >> self.line_shift) + 1) << self.line_shift
     }
 
-    /// A hit of the newest line of its set while no line is on its way, which most accesses are: the
+    /// A hit of the newest line of its set that is not on its way, which most accesses are: the
     /// cycle in which the data are there. None: not known yet, and nothing has changed.
     #[inline(always)]
     fn quick_hit(&mut self, now: u64, delay: u64, addr: u64, write: bool) -> Option<u64> {
         let line = addr >> self.line_shift;
-        if !self.mshrs.is_quiet(now) || !self.tags.use_newest(line, write) {
+        if !self.mshrs.is_quiet(now, line) || !self.tags.use_newest(line, write) {
             return None;
         }
         if write {
@@ -385,17 +387,36 @@ impl MemorySystem {
         self.data(now, addr, size, false)
     }
 
-    /// A load that has a port already, in a cycle that may lie before those of earlier calls.
-    #[inline]
-    pub(crate) fn load_on_port(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
-        self.data_on_port(now, addr, size, false)
+    /// An access that has a port already, in a cycle that may lie before those of earlier calls, if nothing delays
+    /// it and little changes, as most often: the cycle of a hit. Stores write back. None: nothing has changed.
+    #[inline(always)]
+    pub(crate) fn hit_quickly(
+        &mut self,
+        now: u64,
+        addr: u64,
+        size: u8,
+        write: bool,
+    ) -> Option<u64> {
+        debug_assert!(self.lower.write_buffer.is_none());
+        let l1d = &mut self.l1d;
+        if l1d.crosses(addr, size) || !self.dtlb.is_quick(now, addr) {
+            return None;
+        }
+        let ready_cycle = l1d.quick_hit(now, 0, addr, write)?;
+        self.dtlb.count_quick();
+        Some(ready_cycle)
     }
 
-    /// A store that has a port already, likewise, to a cache that writes back.
-    #[inline]
-    pub(crate) fn store_on_port(&mut self, now: u64, addr: u64, size: u8) -> AccessResult {
-        debug_assert!(self.lower.write_buffer.is_none());
-        self.data_on_port(now, addr, size, true)
+    /// The same of an access that is not so quick.
+    #[inline(never)]
+    pub(crate) fn access_on_port(
+        &mut self,
+        now: u64,
+        addr: u64,
+        size: u8,
+        write: bool,
+    ) -> AccessResult {
+        self.data_on_port(now, addr, size, write)
     }
 
     /// From now on no access lies before this cycle. Without it, none lies before the last one.

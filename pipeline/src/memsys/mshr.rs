@@ -9,6 +9,9 @@ use super::Level;
 /// earlier access out.
 const PLACES_OUT_OF_ORDER: usize = 4;
 
+/// Groups of lines, by their last bits, of which it is known until when any is on its way.
+const GROUPS: usize = 64;
+
 /// A line on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InFlight {
@@ -51,8 +54,8 @@ pub(super) struct Mshrs {
     /// and who looks for a line looks at those alone.
     order: Box<[u16]>,
     count: usize,
-    /// No line is on its way from this cycle on.
-    quiet_from: u64,
+    /// From this cycle on no line of a group is on its way.
+    quiet_from: [u64; GROUPS],
 }
 
 impl Mshrs {
@@ -77,14 +80,14 @@ impl Mshrs {
             slots: vec![empty; slots].into_boxed_slice(),
             order: (0..slots as u16).collect(),
             count: count as usize,
-            quiet_from: 0,
+            quiet_from: [0; GROUPS],
         }
     }
 
-    /// Whether no line is on its way.
+    /// True: this line is not on its way.
     #[inline(always)]
-    pub fn is_quiet(&self, now: u64) -> bool {
-        now >= self.quiet_from
+    pub fn is_quiet(&self, now: u64, line: u64) -> bool {
+        now >= self.quiet_from[line as usize % GROUPS]
     }
 
     /// The slots whose lines are there after this cycle, and their numbers, the latest first.
@@ -98,7 +101,7 @@ impl Mshrs {
     /// The register of a line that is on its way.
     #[inline]
     pub fn find(&self, now: u64, line: u64) -> Option<InFlight> {
-        if self.is_quiet(now) {
+        if self.is_quiet(now, line) {
             return None;
         }
         // The same line can be there twice where accesses come out of order.
@@ -132,7 +135,8 @@ impl Mshrs {
     pub fn take(&mut self, slot: usize, line: InFlight) {
         debug_assert_eq!(slot, usize::from(self.order[0]));
         self.slots[slot] = line;
-        self.quiet_from = self.quiet_from.max(line.end);
+        let quiet_from = &mut self.quiet_from[line.line as usize % GROUPS];
+        *quiet_from = line.end.max(*quiet_from);
         let key = |at: u16| (self.slots[usize::from(at)].end, at);
         let taken = (line.end, slot as u16);
         let place = self.order.iter().rposition(|at| key(*at) <= taken);

@@ -56,6 +56,15 @@ impl Tags {
         (line & self.set_mask) as usize
     }
 
+    /// The first slot of a line's set. There is one: a set is a number up to `set_mask`, which is the number of sets
+    /// minus one, and neither that nor the number of slots changes.
+    #[inline(always)]
+    fn first_of(&self, line: u64) -> usize {
+        let first = self.set_of(line) * self.ways;
+        debug_assert!(first < self.slots.len());
+        first
+    }
+
     #[inline]
     fn way_of(&self, line: u64) -> Option<usize> {
         let wanted = (line << LINE_SHIFT) | VALID;
@@ -74,15 +83,17 @@ impl Tags {
     /// Whether a line is the newest of its set, with LRU.
     #[inline(always)]
     pub fn is_newest(&self, line: u64) -> bool {
-        let slot = self.slots[self.set_of(line) * self.ways];
+        // SAFETY: `first_of` gives such indices.
+        let slot = unsafe { *self.slots.get_unchecked(self.first_of(line)) };
         slot & !DIRTY == (line << LINE_SHIFT) | self.newest
     }
 
     /// Uses a line if it is the newest of its set, with LRU. False if not: nothing has changed.
     #[inline(always)]
     pub fn use_newest(&mut self, line: u64, write: bool) -> bool {
-        let at = self.set_of(line) * self.ways;
-        let slot = &mut self.slots[at];
+        let at = self.first_of(line);
+        // SAFETY: `at` comes from `first_of`.
+        let slot = unsafe { self.slots.get_unchecked_mut(at) };
         let newest = *slot & !DIRTY == (line << LINE_SHIFT) | self.newest;
         if newest && write {
             *slot |= DIRTY;

@@ -8,6 +8,9 @@ use crate::config::{L2TlbConfig, Replacement, TlbConfig};
 /// Walks that may be under way for one first-level TLB.
 const MAX_WALKS: usize = 8;
 
+/// Groups of pages, by their last bits, of which it is known until when any waits for a walk.
+const GROUPS: usize = 16;
+
 /// The second-level TLB.
 #[derive(Clone, Debug)]
 pub(super) struct L2Tlb {
@@ -53,8 +56,8 @@ pub(super) struct Tlb {
     last_page: u64,
     /// Pages and the cycles in which their walks end.
     walks: [(u64, u64); MAX_WALKS],
-    /// No walk is under way from this cycle on.
-    quiet_from: u64,
+    /// From this cycle on no walk for a page of a group is under way.
+    quiet_from: [u64; GROUPS],
     pub stats: TlbStats,
     /// Misses of accesses that took no time.
     pub warmed: u64,
@@ -80,7 +83,7 @@ impl Tlb {
             miss_cycles: u64::from(config.miss_cycles),
             last_page: u64::MAX,
             walks: [(0, 0); MAX_WALKS],
-            quiet_from: 0,
+            quiet_from: [0; GROUPS],
             stats: TlbStats::default(),
             warmed: 0,
         }
@@ -90,7 +93,13 @@ impl Tlb {
     #[inline(always)]
     pub fn is_quick(&self, now: u64, addr: u64) -> bool {
         let page = addr >> self.page_shift;
-        (page == self.last_page || self.tags.is_newest(page)) && now >= self.quiet_from
+        (page == self.last_page || self.tags.is_newest(page)) && self.is_quiet(now, page)
+    }
+
+    /// True: no walk for this page is under way.
+    #[inline(always)]
+    fn is_quiet(&self, now: u64, page: u64) -> bool {
+        now >= self.quiet_from[page as usize % GROUPS]
     }
 
     /// Counts a translation that [was quick](Self::is_quick).
@@ -117,7 +126,7 @@ impl Tlb {
         if self.tags.access(page, false) {
             self.stats.access_events += 1;
             self.last_page = page;
-            if now >= self.quiet_from {
+            if self.is_quiet(now, page) {
                 return Translation::After {
                     delay: 0,
                     missed: false,
@@ -143,7 +152,8 @@ impl Tlb {
         self.last_page = page;
         let delay = self.walk_cycles(page, next);
         self.walks[slot] = (page, now + delay);
-        self.quiet_from = self.quiet_from.max(now + delay);
+        let quiet_from = &mut self.quiet_from[page as usize % GROUPS];
+        *quiet_from = (now + delay).max(*quiet_from);
         Translation::After {
             delay,
             missed: true,

@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT, SLOTS};
 use hps_sim_core::exec::{Straight, Transfer};
-use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
@@ -46,6 +46,12 @@ pub struct StaticInst {
     pub cause: Cause,
     /// Bytes that it accesses; zero: it does not touch memory.
     pub bytes: u8,
+    /// The bits of an address that the access leaves as they are, sign-extended.
+    address_mask: i8,
+    /// Cycles by which a load into its register takes longer.
+    pub load_extra: u32,
+    /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
+    ahead: u8,
     /// Instructions from this one to the end of its block; zero: it goes its own way.
     rest: u8,
 }
@@ -55,6 +61,13 @@ impl StaticInst {
     #[inline(always)]
     pub fn latency(&self) -> u64 {
         u64::from(self.demand.latency_cycles)
+    }
+
+    /// The address that it accesses.
+    #[inline(always)]
+    pub fn address(&self, registers: &[u64; reg::COUNT]) -> u64 {
+        let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
+        addr & i64::from(self.address_mask) as u64
     }
 
     /// What issues in its place if it faults. Slots that wait for it are lost to what it is.
@@ -154,7 +167,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return self.step_alone::<ASTRAY>(code);
             }
         }
-        if !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
+        let limited = insts[0].ahead & kind::LIMITED;
+        let is_open = limited == 0 || self.is_open_to::<ASTRAY>(limited, count as u32, dispatch);
+        if !is_open && !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
             // It may come so late that nothing is drained for it.
             return self.step_alone::<ASTRAY>(code);
         }
@@ -171,8 +186,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let mut goes_on = true;
         let mut late = 0;
-        let mut rest = insts.iter();
-        for inst in rest.by_ref() {
+        let first = self.position;
+        let mut last = &insts[0];
+        for inst in insts {
+            last = inst;
             self.position += 1;
             if E::ENABLED {
                 self.edit.fetched(decode);
@@ -191,7 +208,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 inst,
                 predicted_next: inst.next,
             };
-            if !self.is_open::<ASTRAY>(inst.kind, dispatch) {
+            if !is_open && !self.is_open::<ASTRAY>(inst.kind, dispatch) {
                 late += 1;
                 goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
             } else {
@@ -201,8 +218,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 break;
             }
         }
-        let done = count - rest.len();
-        self.leave_block(&insts[done - 1], left - done);
+        let done = (self.position - first) as usize;
+        self.leave_block(last, left - done);
         if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += done as u64;
             self.stats.decode_instructions += done as u64;
@@ -357,7 +374,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 break;
             }
         }
+        let mut ahead = 0;
         for (rest, inst) in (1..).zip(insts[first..].iter_mut().rev()) {
+            ahead |= inst.kind;
+            inst.ahead = ahead;
             inst.rest = rest;
         }
         (first < insts.len()).then_some(first)
@@ -378,6 +398,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             kind: self.kinds[inst.class as usize],
             cause: cause_of(inst.class),
             bytes: inst.op.access_bytes(),
+            address_mask: inst.op.data_address(u64::MAX, 0) as i8,
+            load_extra: if (reg::FP..reg::DISE).contains(&inst.rd) {
+                self.params.fp_load_extra as u32
+            } else {
+                0
+            },
+            ahead: 0,
             rest: 0,
         }
     }

@@ -14,8 +14,51 @@ use super::{DecodeEditor, DrivenCore, PipelineProbe};
 pub struct Commits {
     /// Cycle of the last commit.
     pub cycle: u64,
-    /// Slots that are used in it.
-    pub used: u64,
+    /// The next instruction commits in this cycle at the earliest: the same, or the one behind it.
+    next: u64,
+    /// Slots that are left there, at least one.
+    left: u64,
+}
+
+impl Commits {
+    /// All slots of a cycle of so many slots are used.
+    pub fn full(cycle: u64, width: u64) -> Self {
+        Commits {
+            cycle,
+            next: cycle + 1,
+            left: width,
+        }
+    }
+
+    /// None of them is used, and those of earlier cycles have owners.
+    pub fn empty(cycle: u64, width: u64) -> Self {
+        Commits {
+            cycle,
+            next: cycle,
+            left: width,
+        }
+    }
+
+    /// Slots that are used in the cycle of the last commit, of so many.
+    fn used(&self, width: u64) -> u64 {
+        if self.next > self.cycle {
+            width
+        } else {
+            width - self.left
+        }
+    }
+
+    /// Takes the next slot. Returns the cycle.
+    #[inline(always)]
+    fn take(&mut self, width: u64) -> u64 {
+        self.cycle = self.next;
+        self.left -= 1;
+        if self.left == 0 {
+            self.next += 1;
+            self.left = width;
+        }
+        self.cycle
+    }
 }
 
 /// What becomes of an instruction behind dispatch.
@@ -51,14 +94,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Commits the instruction that was dispatched last. Returns the cycle.
     #[inline(always)]
     pub(super) fn commit(&mut self, inst: &StaticInst, done: Done, seen: Seen) -> u64 {
-        let cycle = self.next_commit(done.complete);
-        if cycle > self.commits.cycle {
-            self.account_lost_slots(inst, done, cycle);
-            self.commits.used = 1;
-            self.commits.cycle = cycle;
-        } else {
-            self.commits.used += 1;
+        let width = self.params.commit_width;
+        let until = self.next_commit(done.complete);
+        // An end of a sequence is accounted for with what commits next in another cycle.
+        if until > self.commits.next || E::ENABLED && until > self.commits.cycle {
+            self.account_lost_slots(inst, done, until);
+            self.commits = Commits::empty(until, width);
         }
+        let cycle = self.commits.take(width);
         let place = self.stamps.at(self.position, 1);
         self.stamps.set_commit(place, cycle);
         let origin = self.edit.origin::<E>();
@@ -95,9 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The cycle in which something that completes in `complete` may commit next.
     #[inline(always)]
     pub(super) fn next_commit(&self, complete: u64) -> u64 {
-        let c = &self.commits;
-        let full = u64::from(c.used >= self.params.commit_width);
-        (complete + self.params.complete_to_commit).max(c.cycle + full)
+        (complete + self.params.complete_to_commit).max(self.commits.next)
     }
 
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
@@ -134,11 +175,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The slots between the last commit and a cycle.
     #[inline(always)]
     fn lost(&self, until: u64) -> Lost {
+        let width = self.params.commit_width;
         Lost {
             from: self.commits.cycle,
             until,
-            used: self.commits.used,
-            width: self.params.commit_width,
+            used: self.commits.used(width),
+            width,
         }
     }
 
@@ -220,7 +262,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let until = self.commits.cycle + 1;
         let mut lost = self.lost(until);
         self.give(&mut lost, until, pc, Cause::Serialize);
-        self.commits.used = self.params.commit_width;
+        self.commits = Commits::full(self.commits.cycle, self.params.commit_width);
     }
 }
 

@@ -13,7 +13,7 @@ use hps_sim_core::trap::TrapCause;
 use super::super::cpi::Cause;
 use super::super::uop::kind;
 use super::blocks::StaticInst;
-use super::commit::{Done, Seen};
+use super::commit::{Commits, Done, Seen};
 use super::edit::Origin;
 use super::stores::Store;
 use super::wrong_path::AstrayBus;
@@ -122,7 +122,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let registers = &self.process.hart.r;
         Before {
             ready: self.ready(i.inst),
-            addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
+            addr: i.inst.address(registers),
             value: registers[usize::from(i.inst.rd)],
         }
     }
@@ -144,7 +144,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let registers = &self.process.hart.r;
         let before = Before {
             ready: self.ready_by_first(i.inst),
-            addr: i.inst.data_address(registers[usize::from(i.inst.rs1)]),
+            addr: i.inst.address(registers),
             value: registers[usize::from(i.inst.rd)],
         };
         if let Some(cause) = self.refused(i, before) {
@@ -176,10 +176,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute_store<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         // It issues by its address alone, see `send_store`, and has no value to lose.
-        let base = self.process.hart.r[usize::from(i.inst.rs1)];
         let before = Before {
             ready: 0,
-            addr: i.inst.data_address(base),
+            addr: i.inst.address(&self.process.hart.r),
             value: 0,
         };
         if let Some(cause) = self.refused(i, before) {
@@ -453,7 +452,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 }
             }
         };
-        let result = data + address + self.fp_load_extra(inst.rd);
+        let result = data + address + u64::from(inst.load_extra);
         let when = When {
             result,
             issue: cycle,
@@ -532,8 +531,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let cycle = self.next_commit(done.complete);
         if cycle > self.commits.cycle {
             self.account_lost_slots(i.inst, done, cycle);
-            self.commits.cycle = cycle;
-            self.commits.used = 0;
+            self.commits = Commits::empty(cycle, self.params.commit_width);
         }
         let place = self.stamps.at(self.position, 1);
         self.stamps.set_commit(place, cycle);

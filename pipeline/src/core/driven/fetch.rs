@@ -52,7 +52,7 @@ pub struct Fetch {
     pub page_index: usize,
 }
 
-/// The first instruction of a group, why it came late, and since when that is known.
+/// The first instruction of a group that came late, why, and since when that is known.
 #[derive(Clone)]
 pub struct First {
     pub position: u64,
@@ -173,9 +173,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
     #[inline(always)]
     pub(super) fn turn_to_group<const ASTRAY: bool>(&mut self) -> bool {
+        let mut cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
         let room = self.taken(self.position, 0);
+        if !self.flows(cycle) {
+            cycle = cycle.max(room);
+        }
+        debug_assert!(cycle >= room);
         let f = &mut self.fetch;
-        let cycle = (f.cycle + 1).max(f.stall_until).max(room);
         let line = f.pc >> self.params.line_shift;
         if ASTRAY && cycle >= self.limit {
             return false;
@@ -194,13 +198,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let block = self.params.fetch_block_bytes;
         let f = &mut self.fetch;
         f.cycle = cycle;
-        f.first = First {
-            position: self.position,
-            gap: std::mem::replace(&mut f.gap, Cause::Frontend),
-            gap_since: f.gap_since,
-        };
+        if f.gap != Cause::Frontend {
+            f.first = First {
+                position: self.position,
+                gap: std::mem::replace(&mut f.gap, Cause::Frontend),
+                gap_since: f.gap_since,
+            };
+        }
         f.left = self.params.fetch_width;
-        f.block_end = (f.pc & !(block - 1)) + block;
+        f.block_end = (f.pc | (block - 1)) + 1;
         f.taken = 0;
         true
     }

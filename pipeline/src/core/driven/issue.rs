@@ -64,6 +64,30 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         is_open && (kind & kind::FLOAT == 0 || self.fp_waiting < self.params.fp_queue)
     }
 
+    /// True: so many instructions, which may be of these kinds, find room in their queues in this cycle at once.
+    #[inline(always)]
+    pub(super) fn is_open_to<const ASTRAY: bool>(
+        &self,
+        kinds: u8,
+        count: u32,
+        cycle: u64,
+    ) -> bool {
+        let places = u64::from(count);
+        let mut is_open = true;
+        if kinds & kind::LOADS != 0 {
+            // Loads commit in order: if there is a place for the last, there is one for each.
+            let last = self.loads + places - 1;
+            let queue = u64::from(self.params.load_queue);
+            let place = last.wrapping_sub(queue) as usize;
+            is_open = *self.loads_committed.at(place) <= cycle
+                && !(ASTRAY && last >= self.first_astray_load.saturating_add(queue));
+        }
+        if kinds & kind::STORES != 0 {
+            is_open &= self.stores.has_places(places);
+        }
+        is_open && (kinds & kind::FLOAT == 0 || self.fp_waiting + count <= self.params.fp_queue)
+    }
+
     /// Waits for a station, for places in the load and store queues, or, if the instruction executes
     /// alone, for an empty window.
     #[inline(always)]

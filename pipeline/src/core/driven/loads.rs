@@ -6,8 +6,8 @@ use super::super::uop::UNKNOWN;
 use super::blocks::StaticInst;
 use super::stores::Stores;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
-use crate::memsys::{AccessResult, Level};
-use hps_sim_core::inst::{OpClass, reg};
+use crate::memsys::{AccessResult, Level, MemorySystem};
+use hps_sim_core::inst::OpClass;
 
 /// A load, timed.
 #[derive(Clone, Copy)]
@@ -74,11 +74,27 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stays::<ASTRAY>(OpClass::Load);
             return Loaded::NEVER;
         }
+        let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, size as u8, false);
+        if has_port && let Some(ready) = quickly(&mut self.memory) {
+            return self.loaded(inst, cycle, ready + inst.latency(), Cause::LoadL1);
+        }
+        self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store)
+    }
+
+    /// The same of one that has issued, if there was a port with one, and does not hit at once.
+    #[inline(never)]
+    fn load_slowly<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        (cycle, has_port): (u64, bool),
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
         match self.read_with(has_port, cycle, addr, size) {
             Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
             Err(again) => {
                 self.calendar.in_vain(cycle);
-                self.load_carefully::<ASTRAY>(inst, again, (addr, size), store)
+                self.load_again::<ASTRAY>(inst, again, (addr, size), store, None)
             }
         }
     }
@@ -129,7 +145,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn loaded(&self, inst: &StaticInst, cycle: u64, result: u64, level: Cause) -> Loaded {
         Loaded {
             when: When {
-                result: result + self.fp_load_extra(inst.rd),
+                result: result + u64::from(inst.load_extra),
                 issue: cycle,
             },
             level,
@@ -238,16 +254,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         })
     }
 
-    #[inline(always)]
-    pub(super) fn fp_load_extra(&self, rd: u8) -> u64 {
-        let extra = self.params.fp_load_extra;
-        if extra != 0 && (reg::FP..reg::DISE).contains(&rd) {
-            extra
-        } else {
-            0
-        }
-    }
-
     /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
     #[inline(always)]
     pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<(u64, Cause), u64> {
@@ -269,7 +275,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return Err(cycle + 1);
         }
         self.memory.pass(self.dispatched);
-        match self.memory.load_on_port(cycle, addr, size as u8) {
+        match self.memory.access_on_port(cycle, addr, size as u8, false) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
                 let level = match access.level {

@@ -140,6 +140,7 @@ impl Params {
             self.decode_buffer,
             self.dispatch_width,
             self.rob_entries as usize,
+            self.load_queue as usize,
         ];
         places.into_iter().all(|places| places >= self.fetch_width)
     }
@@ -343,10 +344,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),
             // There is no cycle 0.
-            commits: Commits {
-                cycle: 0,
-                used: params.commit_width,
-            },
+            commits: Commits::full(0, params.commit_width),
             results: [0; PLACES],
             issues: [0; PLACES],
             registers: match process.image.isa {

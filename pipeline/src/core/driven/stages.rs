@@ -320,6 +320,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle
     }
 
+    /// True: the group that is fetched in this cycle comes into stages that the one before it has left, and there is
+    /// room for it in the queues between them.
+    #[inline(always)]
+    pub(super) fn flows(&self, cycle: u64) -> bool {
+        let (decoded, dispatched) = self.late;
+        self.groups_flow && decoded <= cycle && dispatched <= cycle + self.params.fetch_to_decode
+    }
+
     /// Whether the queues behind fetch and behind decode have room for all of the group that is fetched and
     /// decoded in these cycles.
     #[inline(always)]
@@ -343,7 +351,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut dispatch = decode + p.decode_to_dispatch;
         let mut fits = self.groups_fit;
         // Most groups come into stages that the group before them has left.
-        let flows = self.groups_flow && self.late.0 <= cycle && self.late.1 <= decode;
+        let flows = self.flows(cycle);
         let mut is_alone = flows;
         if !flows {
             is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;

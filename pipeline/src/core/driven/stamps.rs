@@ -11,6 +11,8 @@ pub const AT_ONCE: usize = 4;
 #[derive(Clone)]
 pub struct Stamps {
     mask: u64,
+    /// From this place on, a group set at once would run into the end.
+    turn: usize,
     decode: [u64; STAMPS],
     dispatch: [u64; STAMPS],
     /// Of the right path only.
@@ -23,6 +25,7 @@ impl Stamps {
         let places = in_flight.next_power_of_two();
         (places <= STAMPS).then_some(Stamps {
             mask: places as u64 - 1,
+            turn: (places + 1).saturating_sub(AT_ONCE),
             decode: [0; STAMPS],
             dispatch: [0; STAMPS],
             commit: [0; STAMPS],
@@ -74,10 +77,13 @@ impl Stamps {
     #[inline(always)]
     pub fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
         let Place(first) = self.at(position, 0);
-        let group = first..first + AT_ONCE;
-        if count <= AT_ONCE && group.end as u64 <= self.places() {
-            self.decode[group.clone()].fill(decode);
-            self.dispatch[group].fill(dispatch);
+        if count <= AT_ONCE && first < self.turn {
+            // SAFETY: `turn` is such that as many places follow each one before it.
+            unsafe {
+                let group = first..first + AT_ONCE;
+                self.decode.get_unchecked_mut(group.clone()).fill(decode);
+                self.dispatch.get_unchecked_mut(group).fill(dispatch);
+            }
             return;
         }
         for position in position..position + count as u64 {

@@ -83,6 +83,12 @@ impl Stores {
         self.tail - self.drained >= self.capacity
     }
 
+    /// Whether there are so many places.
+    #[inline(always)]
+    pub fn has_places(&self, count: u64) -> bool {
+        self.tail - self.drained + count <= self.capacity
+    }
+
     #[inline(always)]
     pub fn get(&self, position: u64) -> &Store {
         self.ring.at(position as usize)
@@ -273,7 +279,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let cycle = s.next_drain;
         let &Store { addr, size, .. } = s.get(s.drained);
         if size > 0
-            && let AccessResult::Retry { at_cycle } = self.memory.store_on_port(cycle, addr, size)
+            && self.memory.hit_quickly(cycle, addr, size, true).is_none()
+            && let AccessResult::Retry { at_cycle } =
+                self.memory.access_on_port(cycle, addr, size, true)
         {
             let retry = at_cycle.max(cycle + 1);
             s.ring.at_mut(s.drained as usize).drain = retry;
