@@ -211,6 +211,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if !is_open && !self.is_open::<ASTRAY>(inst.kind, dispatch) {
                 late += 1;
                 goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
+            } else if inst.kind == kind::LOADS {
+                goes_on = self.execute_load_here::<ASTRAY>(passing);
+            } else if !ASTRAY && inst.kind == kind::STORES {
+                goes_on = self.execute_store_here::<ASTRAY>(passing);
             } else {
                 goes_on = self.complete_other::<ASTRAY>(passing);
             }

@@ -139,6 +139,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Executes a load, and gives it its further cycles.
     #[inline(never)]
     pub(super) fn execute_load<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+        self.execute_load_here::<ASTRAY>(i)
+    }
+
+    #[inline(always)]
+    pub(super) fn execute_load_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
         let registers = &self.process.hart.r;
@@ -174,6 +179,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same for a store.
     #[inline(never)]
     pub(super) fn execute_store<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+        self.execute_store_here::<ASTRAY>(i)
+    }
+
+    #[inline(always)]
+    pub(super) fn execute_store_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
         // It issues by its address alone, see `send_store`, and has no value to lose.
         let before = Before {
