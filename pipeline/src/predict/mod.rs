@@ -190,17 +190,33 @@ impl BranchUnit {
         direct_target: u64,
         cp: &mut Checkpoint,
     ) -> Predicted {
-        self.checkpoint(cp);
         if kind == BranchKind::Conditional {
-            let taken = self.predict_direction((pc, site), cp);
-            self.history.push_direction(taken);
+            self.checkpoint_returns(cp);
+            let (taken, btb_hit) = self.predict_conditional((pc, site), direct_target, cp);
             return Predicted {
                 taken,
                 target: if taken { direct_target } else { fallthrough },
-                btb_hit: taken && self.btb.lookup(site.target) == Some(direct_target),
+                btb_hit,
             };
         }
+        self.checkpoint(cp);
         self.predict_transfer((pc, site), kind, fallthrough, direct_target)
+    }
+
+    /// Whether a conditional branch is predicted taken, and whether fetch knows its target then. It does not move
+    /// the return address stack, so that `cp` gets that only from [`checkpoint_returns`](Self::checkpoint_returns).
+    #[inline(always)]
+    pub fn predict_conditional(
+        &mut self,
+        (pc, site): (u64, &Site),
+        direct_target: u64,
+        cp: &mut Checkpoint,
+    ) -> (bool, bool) {
+        self.checkpoint_history(cp);
+        let taken = self.predict_direction((pc, site), cp);
+        self.history.push_direction(taken);
+        let btb_hit = taken && self.btb.lookup(site.target) == Some(direct_target);
+        (taken, btb_hit)
     }
 
     /// The prediction of a branch that is always taken.
@@ -430,10 +446,21 @@ impl BranchUnit {
 
     #[inline(always)]
     pub(crate) fn checkpoint(&self, cp: &mut Checkpoint) {
+        self.checkpoint_history(cp);
+        self.checkpoint_returns(cp);
+    }
+
+    #[inline(always)]
+    fn checkpoint_history(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;
         if self.history.is_folded() {
             cp.folds = self.history.folds;
         }
+    }
+
+    /// The part of a checkpoint that is the return address stack's.
+    #[inline(always)]
+    pub(crate) fn checkpoint_returns(&self, cp: &mut Checkpoint) {
         cp.ras = self.ras.checkpoint();
     }
 

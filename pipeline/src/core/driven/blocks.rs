@@ -23,7 +23,7 @@ use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
 use crate::predict::{BranchKind, Site};
 
 /// The class as which an instruction issues that faults.
-const FAULTS_AS: OpClass = OpClass::IntAlu;
+pub(super) const FAULTS_AS: OpClass = OpClass::IntAlu;
 
 /// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it.
 #[derive(Clone, Copy)]
@@ -252,7 +252,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if is_decoded && !self.is_open::<true>(inst.kind, dispatch) {
+            // The cycles of its dispatch are nobody's, but the cache takes a store to make room for one.
+            let waits = if E::ENABLED {
+                !self.is_open::<true>(inst.kind, dispatch)
+            } else {
+                inst.kind & kind::STORES != 0 && self.stores.is_full()
+            };
+            if is_decoded && waits {
                 let passing = Passing {
                     inst,
                     predicted_next,

@@ -46,8 +46,14 @@ pub struct Demand {
 impl Demand {
     /// The same of what keeps no unit for longer than a cycle.
     pub fn of_a_cycle(&self) -> Demand {
+        self.with_latency(1)
+    }
+
+    /// The same of what computes so long.
+    #[inline(always)]
+    pub fn with_latency(&self, latency_cycles: u32) -> Demand {
         Demand {
-            latency_cycles: 1,
+            latency_cycles,
             ..*self
         }
     }

@@ -12,7 +12,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::uop::kind;
-use super::blocks::StaticInst;
+use super::blocks::{FAULTS_AS, StaticInst};
 use super::commit::{Commits, Done, Seen};
 use super::edit::Origin;
 use super::stores::Store;
@@ -156,9 +156,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<ASTRAY>(i, before, cause);
         }
         if ASTRAY && self.process.mem.is_unreadable(before.addr) {
-            // Wrong paths take pointers from anywhere. Nobody asks why they fault.
-            let cause = TrapCause::LoadFault { addr: before.addr };
-            return self.faults::<ASTRAY>(i, before, cause);
+            // Wrong paths take pointers from anywhere.
+            return self.faults_in_vain(i.inst, before.ready);
         }
         // A wrong path sees its own stores.
         let is_direct = !ASTRAY || self.is_untouched(before.addr, i.inst.bytes);
@@ -499,6 +498,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             value: 0,
         };
         self.faults::<ASTRAY>(i, before, cause)
+    }
+
+    /// A load of a wrong path faults: it issues as what faults does, and nobody asks why.
+    #[inline(never)]
+    fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
+        self.dependence(inst.pc, self.dispatched);
+        self.loads += 1;
+        let demand = self.faulting.with_latency(inst.demand.latency_cycles);
+        let when = self.issue_as::<true>(ready, FAULTS_AS, &demand);
+        self.set_when(inst.rd, when);
+        true
     }
 
     /// It faults when it commits: until then fetch goes on.

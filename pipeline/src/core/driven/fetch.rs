@@ -264,12 +264,45 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn predict_here(&mut self, inst: &StaticInst) -> u64 {
-        let fallthrough = inst.next;
         let Some(kind) = inst.branch else {
-            return fallthrough;
+            return inst.next;
         };
-        let pc = inst.pc;
         self.learn(self.fetch.cycle);
+        if kind == BranchKind::Conditional {
+            self.predict_conditional(inst)
+        } else {
+            self.predict_transfer(inst, kind)
+        }
+    }
+
+    /// The same of a conditional branch.
+    #[inline(always)]
+    fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
+        let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
+        let lesson = self.lessons.at_mut(self.lessons_tail);
+        if E::ENABLED {
+            // Decode may turn fetch, and what is fetched until then moves the stack.
+            self.branches.checkpoint_returns(&mut lesson.checkpoint);
+        }
+        let site = (pc, &inst.site);
+        let (taken, btb_hit) =
+            self.branches
+                .predict_conditional(site, direct, &mut lesson.checkpoint);
+        let next = if taken { direct } else { inst.next };
+        self.fetch.pc = next;
+        if taken && !btb_hit {
+            self.misfetch();
+        } else if next != inst.next {
+            self.leave_line(pc, next);
+        }
+        next
+    }
+
+    /// The same of any other.
+    #[inline(always)]
+    fn predict_transfer(&mut self, inst: &StaticInst, kind: BranchKind) -> u64 {
+        let fallthrough = inst.next;
+        let pc = inst.pc;
         let is_direct = kind.is_direct();
         let direct = if is_direct { inst.direct_target(pc) } else { 0 };
         let lesson = self.lessons.at_mut(self.lessons_tail);
@@ -290,21 +323,33 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             f.wait();
             self.stats.btb_misfetch_events += 1;
         } else if predicted.taken && is_direct && !predicted.btb_hit {
-            // Decode computes the target of a direct transfer that the BTB does not know.
-            f.stall_until = f.cycle + self.params.fetch_to_decode;
-            f.late(Cause::BtbMiss, f.cycle);
-            f.left = 0;
-            self.stats.btb_misfetch_events += 1;
+            self.misfetch();
         } else if next != fallthrough {
-            f.taken += 1;
-            let same_line = (pc ^ next) >> self.params.line_shift == 0;
-            if f.taken >= self.params.taken_branches_per_cycle || !same_line {
-                f.left = 0;
-            }
-            let block = self.params.fetch_block_bytes;
-            f.block_end = (next & !(block - 1)) + block;
+            self.leave_line(pc, next);
         }
         next
+    }
+
+    /// Decode computes the target of a direct transfer that the BTB does not know.
+    #[inline(always)]
+    fn misfetch(&mut self) {
+        let f = &mut self.fetch;
+        f.stall_until = f.cycle + self.params.fetch_to_decode;
+        f.late(Cause::BtbMiss, f.cycle);
+        f.left = 0;
+        self.stats.btb_misfetch_events += 1;
+    }
+
+    /// Fetch goes from one address to another in a cycle, if it can.
+    #[inline(always)]
+    fn leave_line(&mut self, pc: u64, next: u64) {
+        let f = &mut self.fetch;
+        f.taken += 1;
+        let same_line = (pc ^ next) >> self.params.line_shift == 0;
+        if f.taken >= self.params.taken_branches_per_cycle || !same_line {
+            f.left = 0;
+        }
+        f.block_end = (next | (self.params.fetch_block_bytes - 1)) + 1;
     }
 
     /// Teaches the predictors what has committed by this cycle.
@@ -341,7 +386,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The checkpoint of the transfer that was predicted last, if it was not taken up by `teach`.
     #[inline]
-    pub(super) fn last_checkpoint(&self) -> Checkpoint {
-        self.lessons.at(self.lessons_tail).checkpoint
+    pub(super) fn last_checkpoint(&self, kind: BranchKind) -> Checkpoint {
+        let mut checkpoint = self.lessons.at(self.lessons_tail).checkpoint;
+        if kind == BranchKind::Conditional && !E::ENABLED {
+            self.branches.checkpoint_returns(&mut checkpoint);
+        }
+        checkpoint
     }
 }

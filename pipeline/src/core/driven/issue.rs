@@ -3,6 +3,7 @@
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
 use super::blocks::StaticInst;
+use super::calendar::Demand;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass, reg};
 
@@ -196,21 +197,30 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Issues an instruction that does not touch memory: when, and when its result is there.
     #[inline(always)]
     pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
+        self.issue_as::<ASTRAY>(ready, inst.class, &inst.demand)
+    }
+
+    /// The same by its class and what it takes.
+    #[inline(always)]
+    pub(super) fn issue_as<const ASTRAY: bool>(
+        &mut self,
+        ready: u64,
+        class: OpClass,
+        demand: &Demand,
+    ) -> When {
         if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(inst.class);
+            self.stays::<ASTRAY>(class);
             return When {
                 result: NEVER,
                 issue: NEVER,
             };
         }
-        let issue = self
-            .calendar
-            .take::<ASTRAY>(ready, &inst.demand, self.limit);
+        let issue = self.calendar.take::<ASTRAY>(ready, demand, self.limit);
         if ASTRAY && issue >= self.limit {
-            self.stays::<ASTRAY>(inst.class);
+            self.stays::<ASTRAY>(class);
         }
         When {
-            result: issue + inst.latency(),
+            result: issue + u64::from(demand.latency_cycles),
             issue,
         }
     }

@@ -52,8 +52,8 @@ use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
 use crate::predict::{BranchUnit, Checkpoint};
 
-use blocks::{Code, StaticInst};
-use calendar::{Calendar, Widths};
+use blocks::{Code, FAULTS_AS, StaticInst};
+use calendar::{Calendar, Demand, Widths};
 use commit::Commits;
 use edit::Edit;
 use fetch::{Fetch, Lesson};
@@ -216,6 +216,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     late: (u64, u64),
     /// Cycles from dispatch to commit of what waits for nothing.
     fill: u64,
+    /// What an instruction takes that faults, but for its latency.
+    faulting: Demand,
     calendar: Calendar,
     fetch: Fetch,
     edit: Edit,
@@ -333,6 +335,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             groups_fit: params.groups_fit(),
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
             late: (0, 0),
+            faulting: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
             lessons: Ring::new(2 * in_flight, Lesson::default()),

@@ -103,8 +103,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             x.production = production;
         }
         self.fetch.pace = Pace::Uneven;
-        if branch_kind(inst.class).is_some() {
-            self.edit.trigger_checkpoint = self.last_checkpoint();
+        if let Some(kind) = branch_kind(inst.class) {
+            self.edit.trigger_checkpoint = self.last_checkpoint(kind);
         }
         self.edit.expansion = Some(x);
         true

@@ -377,9 +377,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fits &= is_alone || self.edit.is_free_in(decode);
         }
         if ASTRAY {
-            // What is not decoded any more does not ask for a place in the window.
             is_even = is_even && last - self.first_astray < p.rob_entries;
-            is_even |= decode >= self.limit;
+            if !E::ENABLED && dispatch >= self.limit {
+                // Nobody asks any more when the squash would let it in, nor, if that comes first, when decode would.
+                is_even = true;
+                if decode >= self.limit {
+                    fits = self.groups_fit && self.taken(first, p.fetch_width - 1) <= cycle;
+                }
+            } else {
+                is_even |= decode >= self.limit;
+            }
         }
         let pace = if !(fits & is_even) {
             Pace::Uneven

@@ -235,7 +235,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fallthrough: i.inst.next,
         };
         let restart = self.restart_at(next_pc, next_disepc);
-        self.resolves(done, turn, self.last_checkpoint(), restart);
+        self.resolves(done, turn, self.last_checkpoint(kind), restart);
     }
 
     /// The same behind an instruction that nobody has predicted.
