@@ -79,6 +79,9 @@ struct Use {
     searched: (u64, u64),
 }
 
+/// Stretches of cycles of a unit that may be remembered although they have passed.
+const REMEMBERED: usize = 32;
+
 /// Cycles for which a unit is held, in order.
 type Held = Vec<(u64, u64)>;
 
@@ -362,13 +365,16 @@ impl Calendar {
         let cycles = u64::from(u.interval_cycles).min(latency).max(1);
         let passed = self.passed;
         loop {
-            let units = &mut self.held[usize::from(u.pool)];
-            let starts = units.iter_mut();
-            let starts = starts.map(|held| first_gap(held, passed, from, cycles));
-            let (unit, start) = starts
-                .enumerate()
-                .min_by_key(|(_, start)| *start)
-                .unwrap_or((0, from));
+            let (mut unit, mut start) = (0, u64::MAX);
+            for (at, held) in self.held[usize::from(u.pool)].iter_mut().enumerate() {
+                let gap = first_gap(held, passed, from, cycles);
+                if gap < start {
+                    (unit, start) = (at, gap);
+                }
+                if gap == from {
+                    break;
+                }
+            }
             if start >= limit {
                 return start;
             }
@@ -377,7 +383,8 @@ impl Calendar {
                 continue;
             }
             let held = &mut self.held[usize::from(u.pool)][unit];
-            let place = held.partition_point(|h| h.0 < start);
+            let behind = held.iter().rposition(|h| h.0 < start);
+            let place = behind.map_or(0, |last| last + 1);
             held.insert(place, (start, start + cycles));
             return start;
         }
@@ -471,9 +478,12 @@ fn stretches(from: u64, to: u64, mask: u64) -> [Range<usize>; 2] {
 
 /// The first cycle from `from` on from which a unit is free for `cycles` cycles.
 fn first_gap(held: &mut Held, passed: u64, from: u64, cycles: u64) -> u64 {
-    held.retain(|h| h.1 > passed);
+    if held.len() >= REMEMBERED {
+        held.retain(|h| h.1 > passed);
+    }
+    let before = held.iter().rposition(|h| h.1 <= from);
     let mut start = from;
-    for &(taken, free) in held.iter() {
+    for &(taken, free) in &held[before.map_or(0, |before| before + 1)..] {
         if start + cycles <= taken {
             break;
         }
