@@ -348,6 +348,9 @@ pub struct ReproduceArgs {
     /// Machine
     #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
     pub machine: String,
+    /// How the machine is simulated
+    #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
+    pub core: CoreKind,
     /// Folder for results, pictures and the report
     #[arg(long, value_name = "DIR", default_value = "hps-2005")]
     pub out: PathBuf,

@@ -133,6 +133,54 @@ fn bars_sum_and_a_killed_run_goes_on() {
     assert_eq!(csv(&folder.join("figure7.csv")), bars);
 }
 
+/// The same with the core that takes an instruction at a time: profiles to the count, cycles nearly.
+#[test]
+fn the_faster_core_makes_nearly_the_same_bars() {
+    let hps = Hps::new();
+    let program = program(&hps);
+    let reproduced = |core: &str| {
+        let out = hps.path(core);
+        let order = [
+            "reproduce",
+            "hps-2005",
+            "--only",
+            "figure7",
+            "--program",
+            &program,
+            "--core",
+            core,
+            "--out",
+            &out,
+        ];
+        let said = hps.run(&order).expect_code(0);
+        assert!(
+            said.contains("[confirmed] HPS has no basic overhead"),
+            "{said}"
+        );
+        let folder = Path::new(&out).to_path_buf();
+        let page = std::fs::read_to_string(folder.join("report.html")).expect("a report");
+        let is_faster = core == "instruction";
+        assert_eq!(page.contains("--core instruction"), is_faster);
+        assert_eq!(page.contains("an instruction at a time"), is_faster);
+        csv(&folder.join("measurements.csv"))
+    };
+    let (cycle, instruction) = (reproduced("cycle"), reproduced("instruction"));
+    assert_eq!(cycle.len(), instruction.len());
+    let mut timed = 0;
+    for (reference, faster) in cycle.iter().zip(&instruction) {
+        let number = |m: &BTreeMap<String, String>| m["value"].parse::<f64>().expect("a number");
+        let (is, was) = (number(faster), number(reference));
+        assert_eq!(faster["measure"], reference["measure"]);
+        if reference["measure"] == "cycles" {
+            timed += 1;
+            assert!((is / was - 1.0).abs() < 0.02, "{reference:?}, {is}");
+        } else {
+            assert_eq!(is, was, "{reference:?}");
+        }
+    }
+    assert!(timed >= 20, "{timed}");
+}
+
 #[test]
 fn orders_that_make_no_sense_are_refused() {
     let hps = Hps::new();
@@ -151,6 +199,14 @@ fn orders_that_make_no_sense_are_refused() {
         &["reproduce", "hps-2005", "--programs", "bwt", "--", "x"],
         &["reproduce", "hps-2005", "--programs", "no-such-program"],
         &["reproduce", "hps-2005", "--program", "./no-such-file"],
+        &[
+            "reproduce",
+            "hps-2005",
+            "--core",
+            "instruction",
+            "--machine",
+            "ev5",
+        ],
     ] {
         let run = hps.run(order);
         assert_eq!(run.code, 2, "{order:?}: {}", run.stderr);

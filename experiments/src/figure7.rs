@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use hps_pipeline::config::MachineConfig;
 use hps_productions::{CollectedProfile, SamplePoint};
 use hps_profile::ProfileKind;
 
+use crate::machine::TimedMachine;
 use crate::measurement::{Measurement, Unit, UnitRecord};
 use crate::plan::Program;
 use crate::schemes::{self, Part, Run, Scheme, Step};
@@ -50,7 +50,7 @@ pub fn truths(programs: &[Program]) -> Vec<Truth<'_>> {
 pub fn units<'a>(
     programs: &'a [Program],
     truths: &'a [Truth<'a>],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
 ) -> Vec<Unit<'a>> {
     let mut all = Vec::new();
     for (program, truth) in programs.iter().zip(truths) {
@@ -91,7 +91,7 @@ pub fn units<'a>(
     all
 }
 
-fn baseline<'a>(program: &'a Program, machine: &'a MachineConfig) -> Unit<'a> {
+fn baseline<'a>(program: &'a Program, machine: &'a TimedMachine) -> Unit<'a> {
     Unit {
         study: STUDY,
         title: format!("{}: without DISE", program.title()),
@@ -123,7 +123,7 @@ impl Wanted {
         self,
         program: &'a Program,
         truth: &'a Truth<'a>,
-        machine: &'a MachineConfig,
+        machine: &'a TimedMachine,
     ) -> Unit<'a> {
         let kind = (!self.step.is_for_all_kinds()).then_some(self.kind);
         let what = kind.map_or("", ProfileKind::title);
@@ -150,7 +150,7 @@ impl Wanted {
         self,
         program: &Program,
         truth: &Truth<'_>,
-        machine: &MachineConfig,
+        machine: &TimedMachine,
     ) -> Result<Vec<Measurement>, String> {
         let run = schemes::run(
             (self.scheme, self.step),

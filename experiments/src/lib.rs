@@ -31,6 +31,7 @@ pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;
 pub use hps_profile::ProfileKind;
 pub use interval::Interval;
+pub use machine::TimedMachine;
 pub use measurement::{Measurement, Unit, UnitRecord, Work, run_units};
 pub use plan::{Expected, Plan, PlanError, Point, Program, VERSION, load_programs, stands_for};
 pub use reproduce::{FIGURES, Outcome, ReproduceError, Reproduction, chapters};

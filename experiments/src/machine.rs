@@ -1,7 +1,45 @@
 //! Machines as sweeps use them.
 
+use std::ops::Deref;
+
 use hps_dise::DiseConfig;
 use hps_pipeline::config::{ExpansionCost, MachineConfig};
+use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+/// A machine, and how it is simulated when it times programs.
+#[derive(Clone, Debug, Default)]
+pub struct TimedMachine {
+    /// The machine.
+    pub config: MachineConfig,
+    /// How it is simulated.
+    pub core: CoreKind,
+}
+
+impl TimedMachine {
+    /// Its core, which runs a program with a decode-stage editor.
+    ///
+    /// # Errors
+    /// What the machine has that a core of this kind does not.
+    pub fn run<E: DecodeEditor>(
+        &self,
+        process: Process,
+        editor: E,
+    ) -> Result<EitherCore<E, NoProbe>, String> {
+        EitherCore::with(self.core, &self.config, process, editor, NoProbe)
+            .map_err(|reason| reason.to_string())
+    }
+}
+
+impl Deref for TimedMachine {
+    type Target = MachineConfig;
+
+    fn deref(&self) -> &MachineConfig {
+        &self.config
+    }
+}
 
 /// The DISE engine that a machine description asks for.
 #[must_use]

@@ -2,13 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
 use hps_profile::ProfileKind;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::machine::TimedMachine;
 use crate::plan::{Program, VERSION, hexadecimal};
+use crate::row::is_cycle;
 use crate::runner::Observer;
 use crate::store::{Record, Records, StoreError};
 use crate::timed::guarded;
@@ -83,6 +85,9 @@ pub struct UnitRecord {
     pub machine: String,
     /// Fingerprint of the machine's resolved configuration.
     pub machine_fingerprint: String,
+    /// How the machine was simulated.
+    #[serde(default, skip_serializing_if = "is_cycle")]
+    pub core: CoreKind,
     /// What was measured; empty if it failed.
     pub measurements: Vec<Measurement>,
     /// Why it failed, if it did.
@@ -119,20 +124,23 @@ pub struct Unit<'a> {
 impl Unit<'_> {
     /// Made from everything that determines what the unit measures.
     #[must_use]
-    pub fn id(&self, machine: &MachineConfig) -> String {
-        let description = serde_json::json!({
+    pub fn id(&self, machine: &TimedMachine) -> String {
+        let mut description = serde_json::json!({
             "version": VERSION,
             "study": self.study,
             "key": self.key,
             "program": self.program.determined_by(),
             "machine": machine.fingerprint(),
         });
+        if machine.core != CoreKind::Cycle {
+            description["core"] = serde_json::json!(machine.core);
+        }
         hexadecimal(&Sha256::digest(description.to_string().as_bytes())[..16])
     }
 
     fn record(
         &self,
-        machine: &MachineConfig,
+        machine: &TimedMachine,
         measured: Result<Vec<Measurement>, String>,
     ) -> UnitRecord {
         let unusable =
@@ -155,6 +163,7 @@ impl Unit<'_> {
             input: self.program.input.clone(),
             machine: machine.name.clone(),
             machine_fingerprint: machine.fingerprint(),
+            core: machine.core,
             measurements,
             failure,
         }
@@ -168,7 +177,7 @@ impl Unit<'_> {
 /// [`StoreError`] if records cannot be written; what was written stays.
 pub fn run_units(
     units: &[Unit<'_>],
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     store: &Mutex<Records<UnitRecord>>,
     observer: &dyn Observer,
 ) -> Result<Vec<UnitRecord>, StoreError> {
@@ -238,7 +247,7 @@ mod tests {
         let path = folder.path().join("units.jsonl");
         let (program, runs) = (program(), AtomicUsize::new(0));
         let units: Vec<_> = [1, 7, 8, 2].map(|key| unit(&program, key, &runs)).into();
-        let machine = MachineConfig::default();
+        let machine = TimedMachine::default();
         let run = || {
             let store = Mutex::new(Records::open(&path).expect("store"));
             run_units(&units, &machine, &store, &()).expect("written")
@@ -268,12 +277,21 @@ mod tests {
     #[test]
     fn ids_hold_what_determines_a_unit() {
         let (program, runs) = (program(), AtomicUsize::new(0));
-        let machine = MachineConfig::default();
+        let machine = TimedMachine::default();
         let id = |key| unit(&program, key, &runs).id(&machine);
         assert_eq!(id(1), id(1));
         assert_ne!(id(1), id(2));
         let mut other = machine.clone();
-        other.window.rob_entries += 1;
+        other.config.window.rob_entries += 1;
         assert_ne!(unit(&program, 1, &runs).id(&other), id(1));
+        let otherwise = TimedMachine {
+            core: CoreKind::Instruction,
+            ..machine.clone()
+        };
+        assert_ne!(unit(&program, 1, &runs).id(&otherwise), id(1));
+        let record = |machine| unit(&program, 1, &runs).record(machine, Ok(Vec::new()));
+        assert_eq!(record(&otherwise).core, CoreKind::Instruction);
+        let text = serde_json::to_string(&record(&machine)).expect("text");
+        assert!(!text.contains("core"), "the reference is not mentioned");
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use hps_pipeline::config::MachineConfig;
-
+use crate::machine::TimedMachine;
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::plan::{Plan, PlanError, Program};
 use crate::row::Row;
@@ -30,7 +29,7 @@ pub struct Reproduction {
     /// The programs; those of one instruction set stand together.
     pub programs: Vec<Program>,
     /// The machine that all of them are timed on.
-    pub machine: MachineConfig,
+    pub machine: TimedMachine,
     /// Names out of [`FIGURES`] and of studies; empty: all.
     pub only: Vec<String>,
 }
@@ -97,9 +96,11 @@ impl Reproduction {
             } else {
                 Timing::Off
             },
+            core: self.machine.core,
             ..SweepSpec::default()
         };
-        Plan::of(self.programs.clone(), vec![self.machine.clone()], &spec).map(Some)
+        let machines = vec![self.machine.config.clone()];
+        Plan::of(self.programs.clone(), machines, &spec).map(Some)
     }
 
     /// The units of the studies, for the programs of each instruction set by themselves.

@@ -67,7 +67,7 @@ pub struct TimingResult {
 }
 
 /// The reference is not mentioned.
-fn is_cycle(kind: &CoreKind) -> bool {
+pub(crate) fn is_cycle(kind: &CoreKind) -> bool {
     *kind == CoreKind::Cycle
 }
 

@@ -2,18 +2,15 @@
 //!
 //! This is the one place that knows how each is installed and read.
 
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use crate::machine::dise_config;
+use crate::machine::{TimedMachine, dise_config};
 use crate::plan::Program;
 use crate::timed::{check_end, start};
 
@@ -185,7 +182,7 @@ pub struct Run {
 ///
 /// # Errors
 /// How the program ended, if not well.
-pub fn without(program: &Program, machine: &MachineConfig) -> Result<Run, String> {
+pub fn without(program: &Program, machine: &TimedMachine) -> Result<Run, String> {
     let nothing = |_: &Process| Ok(CollectedProfile::Nothing);
     let no_editor = |_: &mut Process| Ok(hps_sim_core::editor::NoEditor);
     timed(program, machine, no_editor, nothing)
@@ -200,7 +197,7 @@ pub fn run(
     kind: ProfileKind,
     point: SamplePoint,
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
 ) -> Result<Run, String> {
     let point = scheme.point(step, point);
     let options = CollectorOptions {
@@ -247,17 +244,17 @@ pub fn run(
 
 fn timed<E: DecodeEditor>(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     install: impl FnOnce(&mut Process) -> Result<E, String>,
     read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,
 ) -> Result<Run, String> {
     let mut process = start(program)?;
     let editor = install(&mut process)?;
-    let mut core = Core::with(machine, process, editor, NoProbe);
+    let mut core = machine.run(process, editor)?;
     let stop = core.run_to_end();
-    check_end(program, stop, &core.process)?;
-    let profile = read(&core.process)?;
-    let stats = &core.stats;
+    check_end(program, stop, core.process())?;
+    let profile = read(core.process())?;
+    let stats = core.stats();
     Ok(Run {
         cycles: stats.cycles,
         program_instructions: stats.commit_program_instructions,

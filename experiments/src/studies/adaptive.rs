@@ -14,8 +14,7 @@
 use std::hash::Hash;
 
 use hps_dise::DiseEngine;
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::EitherCore;
 use hps_productions::{Collector, CollectorOptions, MethodMap, SamplePoint};
 use hps_profile::{Profile, ProfileKind};
 use hps_sim_core::machine::{Machine, Stop};
@@ -27,7 +26,7 @@ use super::common::{
     AnyProfile, Collected, Label, Reference, check_stop, extent, overhead, same_instructions,
     timed_alone, timed_profiled,
 };
-use crate::machine::dise_config;
+use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 use crate::timed::start;
@@ -53,7 +52,7 @@ const KINDS: [ProfileKind; 2] = [ProfileKind::CallPair, ProfileKind::Method];
 /// One unit for each program; the first of them are timed, too.
 pub fn units<'a>(
     programs: &'a [Program],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let whole = options.functional_instructions;
@@ -97,7 +96,7 @@ fn ladder() -> impl Iterator<Item = u64> {
 /// Accuracy against samples, for fixed sparsities and for the policy.
 fn compare(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     limit: u64,
 ) -> Result<Vec<Measurement>, String> {
     let points = ladder().map(point).collect::<Result<Vec<_>, _>>()?;
@@ -151,11 +150,7 @@ fn compare(
 }
 
 /// The cost of the policy, and of the fixed sparsity that takes as many samples.
-fn time(
-    program: &Program,
-    machine: &MachineConfig,
-    limit: u64,
-) -> Result<Vec<Measurement>, String> {
+fn time(program: &Program, machine: &TimedMachine, limit: u64) -> Result<Vec<Measurement>, String> {
     let kind = ProfileKind::Method;
     let reference = Reference::of(program, limit, &[], false)?;
     let exact = reference.exact(kind);
@@ -165,10 +160,10 @@ fn time(
     let adaptive = collector(kind, machine)?;
     let mut process = start(program)?;
     let engine = adaptive.install(&mut process).map_err(|e| e.to_string())?;
-    let mut core = Core::with(machine, process, engine, NoProbe);
+    let mut core = machine.run(process, engine)?;
     let policy = Policy::new(TIMED_THRESHOLD);
     let adapted = policy.run(program, &mut core, &adaptive, &reference.methods, limit)?;
-    same_instructions(&core.stats, reference.instructions)?;
+    same_instructions(core.stats(), reference.instructions)?;
 
     let events = reference.population(kind);
     let equal = (events / adapted.samples.max(1)).max(1);
@@ -183,7 +178,7 @@ fn time(
         (
             "adaptive",
             FIRST,
-            &core.stats,
+            core.stats(),
             adapted.samples,
             &adapted.weighted,
         ),
@@ -218,7 +213,7 @@ fn time(
     Ok(measured)
 }
 
-fn options(machine: &MachineConfig) -> CollectorOptions {
+fn options(machine: &TimedMachine) -> CollectorOptions {
     CollectorOptions {
         dise: dise_config(machine),
         streams: None,
@@ -226,7 +221,7 @@ fn options(machine: &MachineConfig) -> CollectorOptions {
     }
 }
 
-fn collector(kind: ProfileKind, machine: &MachineConfig) -> Result<Collector, String> {
+fn collector(kind: ProfileKind, machine: &TimedMachine) -> Result<Collector, String> {
     Collector::new(kind, point(FIRST)?, &options(machine)).map_err(|e| e.to_string())
 }
 
@@ -260,7 +255,7 @@ impl Steps for Machine<DiseEngine> {
     }
 }
 
-impl Steps for Core<DiseEngine> {
+impl Steps for EitherCore<DiseEngine, NoProbe> {
     fn step(&mut self, instructions: u64) -> Stop {
         let stop = self.run(instructions);
         // An interrupt, and part of the policy's cost.
@@ -269,7 +264,7 @@ impl Steps for Core<DiseEngine> {
     }
 
     fn process(&mut self) -> &mut Process {
-        &mut self.process
+        self.parts_mut().0
     }
 }
 
@@ -400,33 +395,42 @@ fn plus_weighted<K: Ord + Hash + Clone>(
 mod tests {
     use super::super::testing::program;
     use super::*;
+    use hps_pipeline::core::CoreKind;
 
     #[test]
-    fn both_machines_adapt_alike() {
-        let (program, machine) = (program("interp"), MachineConfig::default());
+    fn every_machine_adapts_alike() {
+        let program = program("interp");
         let limit = 150_000;
         let reference = Reference::of(&program, limit, &[], false).expect("reference");
         let policy = Policy::new(0.5);
-        let run = |timed: bool| {
+        let run = |core: Option<CoreKind>| {
+            let machine = TimedMachine {
+                core: core.unwrap_or_default(),
+                ..TimedMachine::default()
+            };
             let collector = collector(ProfileKind::Method, &machine).expect("collector");
             let mut process = start(&program).expect("process");
             let engine = collector.install(&mut process).expect("installed");
             let methods = &reference.methods;
-            if timed {
-                let mut core = Core::with(&machine, process, engine, NoProbe);
+            let adapted = if core.is_some() {
+                let mut core = machine.run(process, engine).expect("a core");
                 policy.run(&program, &mut core, &collector, methods, limit)
             } else {
                 let mut functional = Machine::with_editor(process, engine);
                 policy.run(&program, &mut functional, &collector, methods, limit)
-            }
+            };
+            adapted.expect("runs")
         };
-        let (functional, timed) = (run(false).expect("runs"), run(true).expect("runs"));
+        let functional = run(None);
         assert!(functional.one_in > FIRST, "sparsity never rose");
-        assert_eq!(functional.one_in, timed.one_in);
-        assert_eq!(functional.counted, timed.counted);
-        assert_eq!(functional.weighted, timed.weighted);
         let events = reference.population(ProfileKind::Method);
-        assert!(timed.samples < events / FIRST, "{} samples", timed.samples);
+        for core in [CoreKind::Cycle, CoreKind::Instruction] {
+            let timed = run(Some(core));
+            assert_eq!(functional.one_in, timed.one_in, "{core:?}");
+            assert_eq!(functional.counted, timed.counted, "{core:?}");
+            assert_eq!(functional.weighted, timed.weighted, "{core:?}");
+            assert!(timed.samples < events / FIRST, "{} samples", timed.samples);
+        }
         // Each sample stands for as many events as its period has.
         let stands_for = functional.weighted.total() * FIRST;
         let off = (stands_for as f64 / events as f64 - 1.0).abs();
@@ -438,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_policy_that_is_never_satisfied_is_the_fixed_point() {
-        let (program, machine) = (program("lz"), MachineConfig::default());
+        let (program, machine) = (program("lz"), TimedMachine::default());
         let limit = 100_000;
         let reference = Reference::of(&program, limit, &[point(FIRST).expect("valid")], false)
             .expect("reference");

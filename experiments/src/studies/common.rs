@@ -1,8 +1,7 @@
 //! What the studies share: profiles of any kind, references to compare with, checked runs.
 
 use hps_dise::{DiseEngine, DiseStats};
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreStats};
+use hps_pipeline::core::{CoreStats, EitherCore};
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
     SamplePoint, Scheme, StreamRecorder,
@@ -16,6 +15,7 @@ use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
+use crate::machine::TimedMachine;
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 use crate::timed::{check_end, start};
@@ -289,7 +289,7 @@ pub struct Timed<E: DecodeEditor> {
     /// Counters of the core, before it was drained.
     pub stats: CoreStats,
     /// The core, drained: its process is precise.
-    pub core: Core<E, NoProbe>,
+    pub core: EitherCore<E, NoProbe>,
 }
 
 /// Times the first `limit` instructions of a program without DISE.
@@ -298,10 +298,10 @@ pub struct Timed<E: DecodeEditor> {
 /// Why the program cannot be run, or what went wrong in it.
 pub fn timed_alone(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     limit: u64,
 ) -> Result<CoreStats, String> {
-    let core = Core::with(machine, start(program)?, NoEditor, NoProbe);
+    let core = machine.run(start(program)?, NoEditor)?;
     Ok(timed(program, core, limit)?.stats)
 }
 
@@ -311,27 +311,23 @@ pub fn timed_alone(
 /// Why the program cannot be run, or what went wrong in it.
 pub fn timed_profiled(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     collector: &Collector,
     limit: u64,
 ) -> Result<Timed<DiseEngine>, String> {
     let mut process = start(program)?;
     let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-    timed(
-        program,
-        Core::with(machine, process, engine, NoProbe),
-        limit,
-    )
+    timed(program, machine.run(process, engine)?, limit)
 }
 
 fn timed<E: DecodeEditor>(
     program: &Program,
-    mut core: Core<E, NoProbe>,
+    mut core: EitherCore<E, NoProbe>,
     limit: u64,
 ) -> Result<Timed<E>, String> {
     let stop = core.run(limit);
-    check_stop(program, stop, &core.process)?;
-    let stats = core.stats;
+    check_stop(program, stop, core.process())?;
+    let stats = *core.stats();
     core.drain_to_boundary();
     Ok(Timed { stats, core })
 }
@@ -340,7 +336,7 @@ impl Timed<DiseEngine> {
     /// What the engine counted.
     #[must_use]
     pub fn dise(&self) -> &DiseStats {
-        self.core.editor.stats()
+        self.core.editor().stats()
     }
 
     /// The profile that the run left.
@@ -352,7 +348,7 @@ impl Timed<DiseEngine> {
         collector: &Collector,
         methods: &MethodMap,
     ) -> Result<Collected, String> {
-        let collected = collector.read(&self.core.process);
+        let collected = collector.read(self.core.process());
         Collected::new(collected.map_err(|e| e.to_string())?, methods)
     }
 }

@@ -3,7 +3,6 @@
 //! All share one framework, and so one burst length and frequency: bursts of [`BURST`] events, between the
 //! paper's 1 for methods and call pairs and its 100 for data streams.
 
-use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreStats;
 use hps_productions::{CollectedProfile, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
@@ -12,7 +11,7 @@ use super::StudyOptions;
 use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
-use crate::machine::dise_config;
+use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 
@@ -27,7 +26,7 @@ pub const ONE_IN: [u64; 2] = [100, 1000];
 /// One unit for each of the first programs.
 pub fn units<'a>(
     programs: &'a [Program],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.timed_instructions;
@@ -43,7 +42,7 @@ pub fn units<'a>(
 
 fn measure(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     limit: u64,
 ) -> Result<Vec<Measurement>, String> {
     let alone = timed_alone(program, machine, limit)?;
@@ -60,7 +59,7 @@ fn measure(
             let run = timed_profiled(program, machine, &collector, limit)?;
             same_instructions(&run.stats, alone.commit_program_instructions)?;
             let profiles = collector
-                .read_all(&run.core.process)
+                .read_all(run.core.process())
                 .map_err(|e| e.to_string())?;
             let named = collector.kinds().iter().copied().zip(profiles);
             Ok((run.stats, named.collect()))
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn merged_profiles_are_those_of_single_runs() {
-        let (program, machine) = (program("objstore"), MachineConfig::default());
+        let (program, machine) = (program("objstore"), TimedMachine::default());
         let measured = measure(&program, &machine, 60_000).expect("measured");
         let equal: Vec<f64> = measured
             .iter()

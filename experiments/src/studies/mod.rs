@@ -23,8 +23,7 @@ pub mod tables;
 mod testing;
 pub mod wrong_path;
 
-use hps_pipeline::config::MachineConfig;
-
+use crate::machine::TimedMachine;
 use crate::measurement::Unit;
 use crate::plan::Program;
 
@@ -74,7 +73,7 @@ pub const NAMES: [&str; 6] = [
 #[must_use]
 pub fn units<'a>(
     programs: &'a [Program],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let mut units = wrong_path::units(programs, machine, options);

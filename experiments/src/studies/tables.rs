@@ -6,7 +6,6 @@
 //! table is made smaller at a time. All runs share the point of the merged profiles.
 
 use hps_dise::{DiseConfig, check};
-use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreStats;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
@@ -17,7 +16,7 @@ use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
 use super::merged::BURST;
-use crate::machine::dise_config;
+use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 
@@ -30,7 +29,7 @@ const ONE_IN: u64 = 100;
 /// One unit for each of the first programs.
 pub fn units<'a>(
     programs: &'a [Program],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.table_instructions;
@@ -122,7 +121,7 @@ impl Needs {
 
 fn measure(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     limit: u64,
 ) -> Result<Vec<Measurement>, String> {
     let alone = timed_alone(program, machine, limit)?;
@@ -197,7 +196,7 @@ mod tests {
     }
 
     fn misses_when_too_small(program: &Program) {
-        let machine = MachineConfig::default();
+        let machine = TimedMachine::default();
         let measured = measure(program, &machine, 10_000).expect("measured");
         let needed: Vec<_> = measured
             .iter()

@@ -5,7 +5,6 @@
 //! and bursts come sooner than the program's own events say. A burst that begins on a wrong path may be
 //! lost with it, samples and all.
 
-use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreStats;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::{ProfileKind, StreamConfig};
@@ -14,7 +13,7 @@ use super::StudyOptions;
 use super::common::{
     Label, Reference, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
-use crate::machine::dise_config;
+use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
 use crate::plan::Program;
 use crate::spec::paper_burst;
@@ -28,7 +27,7 @@ const ONE_IN: u64 = 100;
 /// One unit for each program.
 pub fn units<'a>(
     programs: &'a [Program],
-    machine: &'a MachineConfig,
+    machine: &'a TimedMachine,
     options: &StudyOptions,
 ) -> Vec<Unit<'a>> {
     let limit = options.timed_instructions;
@@ -48,7 +47,7 @@ fn point(kind: ProfileKind) -> Result<SamplePoint, String> {
 
 fn measure(
     program: &Program,
-    machine: &MachineConfig,
+    machine: &TimedMachine,
     limit: u64,
 ) -> Result<Vec<Measurement>, String> {
     let points = ProfileKind::ALL
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn repaired_counters_take_exactly_the_samples_of_the_definition() {
-        let (program, machine) = (program("chess"), MachineConfig::default());
+        let (program, machine) = (program("chess"), TimedMachine::default());
         let measured = measure(&program, &machine, 200_000).expect("measured");
         let mut polluted = 0;
         for kind in ProfileKind::ALL {

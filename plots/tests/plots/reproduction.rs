@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hps_experiments::{Measurement, Outcome, ProfileKind, UnitRecord, paper_burst};
+use hps_experiments::{CoreKind, Measurement, Outcome, ProfileKind, UnitRecord, paper_burst};
 use hps_plots::{PlotError, ReportInfo, claims_text, write_reproduction};
 
 use crate::support::{Timed, grid};
@@ -38,6 +38,7 @@ fn run(
         input: "small".to_string(),
         machine: "m".to_string(),
         machine_fingerprint: "f".to_string(),
+        core: CoreKind::Cycle,
         measurements: vec![measurement("cycles", cycles)],
         failure: None,
     }

@@ -67,12 +67,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// True: so many instructions, which may be of these kinds, find room in their queues in this cycle at once.
     #[inline(always)]
-    pub(super) fn is_open_to<const ASTRAY: bool>(
-        &self,
-        kinds: u8,
-        count: u32,
-        cycle: u64,
-    ) -> bool {
+    pub(super) fn is_open_to<const ASTRAY: bool>(&self, kinds: u8, count: u32, cycle: u64) -> bool {
         let places = u64::from(count);
         let mut is_open = true;
         if kinds & kind::LOADS != 0 {

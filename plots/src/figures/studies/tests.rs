@@ -1,7 +1,7 @@
 //! Chapters from records with known numbers.
 
 use hps_experiments::studies::NAMES;
-use hps_experiments::{Measurement, ProfileKind, UnitRecord};
+use hps_experiments::{CoreKind, Measurement, ProfileKind, UnitRecord};
 
 use super::data::points;
 use super::study_chapters;
@@ -33,6 +33,7 @@ fn record(study: &str, program: &str, measurements: Vec<Measurement>) -> UnitRec
         input: "small".to_string(),
         machine: "test".to_string(),
         machine_fingerprint: String::new(),
+        core: CoreKind::default(),
         measurements,
         failure: None,
     }
