@@ -147,7 +147,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let known = self.dispatched + self.fill;
         let mut lost = self.lost(until);
         if lost.from < known || inst.class == OpClass::Load && !self.parked.is_empty() {
-            self.account_slowly(inst, done, known, until);
+            self.account_slowly(inst, (done.issue, done.level), known, until);
             return;
         }
         if inst.class == OpClass::Load {
@@ -160,13 +160,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The same where an instruction comes late, or a load has waited for stores.
     #[inline(never)]
-    fn account_slowly(&mut self, inst: &StaticInst, done: Done, known: u64, until: u64) {
+    fn account_slowly(
+        &mut self,
+        inst: &StaticInst,
+        issued: (u64, Cause),
+        known: u64,
+        until: u64,
+    ) {
         let mut lost = self.lost(until);
         if lost.from < known {
             self.account_approach(&mut lost, inst.pc, known);
         }
         if inst.class == OpClass::Load {
-            self.account_load(&mut lost, inst.pc, done);
+            self.account_load(&mut lost, inst.pc, issued);
         } else {
             self.give(&mut lost, until, inst.pc, inst.cause);
         }
@@ -229,15 +235,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    fn account_load(&mut self, lost: &mut Lost, pc: u64, done: Done) {
+    fn account_load(&mut self, lost: &mut Lost, pc: u64, (issue, level): (u64, Cause)) {
         for at in 0..self.parked.len() {
             let (parked, woken) = self.parked[at];
             self.give(lost, parked + 1, pc, Cause::LoadL1);
             self.give(lost, woken + 1, pc, Cause::StoreWait);
         }
-        self.give(lost, done.issue + 1, pc, Cause::LoadL1);
+        self.give(lost, issue + 1, pc, Cause::LoadL1);
         let until = lost.until;
-        self.give(lost, until, pc, done.level);
+        self.give(lost, until, pc, level);
     }
 
     /// Gives the slots of the cycles before `to` to a cause.

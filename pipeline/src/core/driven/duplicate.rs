@@ -36,6 +36,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             lessons: self.lessons.clone(),
             lessons_head: self.lessons_head,
             lessons_tail: self.lessons_tail,
+            lesson_due: self.lesson_due,
             stamps: self.stamps.clone(),
             dispatched: self.dispatched,
             position: self.position,

@@ -19,16 +19,8 @@ use super::stores::Store;
 use super::wrong_path::AstrayBus;
 use super::{DecodeEditor, DrivenCore, MemoryDependence, NEVER, Passing, PipelineProbe, When};
 
-/// An instruction just before it executes.
-#[derive(Clone, Copy)]
-struct Before {
-    /// Its sources allow it to issue from this cycle on.
-    ready: u64,
-    /// Of a memory instruction.
-    addr: u64,
-    /// Of its destination.
-    value: u64,
-}
+/// When its sources allow an instruction to issue, and the address that it accesses, if it does.
+type Ready = (u64, u64);
 
 /// Why something that has neither gone on nor gone elsewhere faults.
 pub(super) fn cause_of(outcome: Outcome) -> TrapCause {
@@ -90,24 +82,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             self.fp_waiting += 1;
         }
-        let mut before = Before {
-            ready: self.ready(inst),
-            addr: 0,
-            value: 0,
-        };
+        let mut ready = (self.ready(inst), 0);
         let is_memory = kind & (kind::LOADS | kind::STORES) != 0;
         if is_memory {
-            before = self.before_access(i);
+            ready.1 = inst.address(&self.process.hart.r);
         }
-        if is_memory && let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(i, before, cause);
+        if is_memory && let Some(cause) = self.refused(i, ready.1) {
+            return self.faults::<ASTRAY>(i, ready, cause);
         }
         match self.evaluate::<ASTRAY>(inst, i.inst.pc) {
-            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(i, before),
+            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(i, ready),
             Outcome::Next => {}
-            outcome => return self.faults::<ASTRAY>(i, before, cause_of(outcome)),
+            outcome => return self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
         }
-        let when = self.issue::<ASTRAY>(before.ready, inst);
+        let when = self.issue::<ASTRAY>(ready.0, inst);
         self.set_when(inst.rd, when);
         if !ASTRAY {
             let done = self.done(when, Cause::Execute);
@@ -116,24 +104,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         true
     }
 
-    /// What a memory instruction is just before it executes.
-    #[inline(always)]
-    fn before_access(&self, i: Passing<'_>) -> Before {
-        let registers = &self.process.hart.r;
-        Before {
-            ready: self.ready(i.inst),
-            addr: i.inst.address(registers),
-            value: registers[usize::from(i.inst.rd)],
-        }
-    }
-
     /// Why the program may not access what an editor has put into its memory.
     #[inline(always)]
-    fn refused(&self, i: Passing<'_>, before: Before) -> Option<TrapCause> {
+    fn refused(&self, i: Passing<'_>, addr: u64) -> Option<TrapCause> {
         if !E::ENABLED || self.edit.here.origin != Origin::Program {
             return None;
         }
-        editor::refused(i.inst, before.addr)
+        editor::refused(i.inst, addr)
     }
 
     /// Executes a load, and gives it its further cycles.
@@ -147,31 +124,34 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.waiting += 1;
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
         let registers = &self.process.hart.r;
-        let before = Before {
-            ready: self.ready_by_first(i.inst),
-            addr: i.inst.address(registers),
-            value: registers[usize::from(i.inst.rd)],
-        };
-        if let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(i, before, cause);
+        let addr = i.inst.address(registers);
+        let old_value = registers[usize::from(i.inst.rd)];
+        let ready = (self.ready_by_first(i.inst), addr);
+        if let Some(cause) = self.refused(i, addr) {
+            return self.faults::<ASTRAY>(i, ready, cause);
         }
-        if ASTRAY && self.process.mem.is_unreadable(before.addr) {
+        if ASTRAY && self.process.mem.is_unreadable(addr) {
             // Wrong paths take pointers from anywhere.
-            return self.faults_in_vain(i.inst, before.ready);
+            return self.faults_in_vain(i.inst, ready.0);
         }
         // A wrong path sees its own stores.
-        let is_direct = !ASTRAY || self.is_untouched(before.addr, i.inst.bytes);
+        let is_direct = !ASTRAY || self.is_untouched(addr, i.inst.bytes);
         if is_direct && self.takes_effect(i.inst) {
-            return self.finish_load::<ASTRAY>(i, before);
+            return self.finish_load::<ASTRAY>(i, ready, old_value);
         }
-        self.execute_load_slowly::<ASTRAY>(i, before)
+        self.execute_load_slowly::<ASTRAY>(i, ready, old_value)
     }
 
     #[inline(never)]
-    fn execute_load_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+    fn execute_load_slowly<const ASTRAY: bool>(
+        &mut self,
+        i: Passing<'_>,
+        ready: Ready,
+        old_value: u64,
+    ) -> bool {
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
-            Outcome::Next => self.finish_load::<ASTRAY>(i, before),
-            outcome => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
+            Outcome::Next => self.finish_load::<ASTRAY>(i, ready, old_value),
+            outcome => self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
         }
     }
 
@@ -184,35 +164,30 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn execute_store_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.waiting += 1;
-        // It issues by its address alone, see `send_store`, and has no value to lose.
-        let before = Before {
-            ready: 0,
-            addr: i.inst.address(&self.process.hart.r),
-            value: 0,
-        };
-        if let Some(cause) = self.refused(i, before) {
-            return self.faults::<ASTRAY>(i, before, cause);
+        // It issues by its address alone, see `send_store`.
+        let addr = i.inst.address(&self.process.hart.r);
+        if let Some(cause) = self.refused(i, addr) {
+            return self.faults::<ASTRAY>(i, (0, addr), cause);
         }
-        if ASTRAY && self.process.mem.is_unwritable(before.addr) {
-            let cause = TrapCause::StoreFault { addr: before.addr };
-            return self.faults::<ASTRAY>(i, before, cause);
+        if ASTRAY && self.process.mem.is_unwritable(addr) {
+            return self.faults::<ASTRAY>(i, (0, addr), TrapCause::StoreFault { addr });
         }
         if !ASTRAY && self.takes_effect(i.inst) {
             self.stored = i.inst.bytes;
-            self.finish_store::<ASTRAY>(i, before);
+            self.finish_store::<ASTRAY>(i, addr);
             return true;
         }
-        self.execute_store_slowly::<ASTRAY>(i, before)
+        self.execute_store_slowly::<ASTRAY>(i, addr)
     }
 
     #[inline(never)]
-    fn execute_store_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+    fn execute_store_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) -> bool {
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => {
-                self.finish_store::<ASTRAY>(i, before);
+                self.finish_store::<ASTRAY>(i, addr);
                 true
             }
-            outcome => self.faults::<ASTRAY>(i, before, cause_of(outcome)),
+            outcome => self.faults::<ASTRAY>(i, (0, addr), cause_of(outcome)),
         }
     }
 
@@ -340,24 +315,34 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_load<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+    fn finish_load<const ASTRAY: bool>(
+        &mut self,
+        i: Passing<'_>,
+        (ready, addr): Ready,
+        old_value: u64,
+    ) -> bool {
         let inst = i.inst;
         let store = self.dependence(i.inst.pc, self.dispatched);
         self.loads += 1;
         let size = u64::from(inst.bytes);
-        let loaded = self.load::<ASTRAY>(inst, before.ready, (before.addr, size), store);
-        if let Some((found, store_pc)) = loaded.violation
-            && (!ASTRAY || found < self.limit)
-        {
-            self.runs_again(i, before.value, found, store_pc);
-            self.set_when(inst.rd, loaded.when);
-            return false;
-        }
-        self.set_when(inst.rd, loaded.when);
+        let (when, level) = match self.load::<ASTRAY>(inst, ready, (addr, size), store) {
+            Ok(when) => (when, Cause::LoadL1),
+            Err(loaded) => {
+                if let Some((found, store_pc)) = loaded.violation
+                    && (!ASTRAY || found < self.limit)
+                {
+                    self.runs_again(i, old_value, found, store_pc);
+                    self.set_when(inst.rd, loaded.when);
+                    return false;
+                }
+                (loaded.when, loaded.level)
+            }
+        };
+        self.set_when(inst.rd, when);
         if !ASTRAY {
-            let done = self.done(loaded.when, loaded.level);
+            let done = self.done(when, level);
             let seen = Seen {
-                addr: before.addr,
+                addr,
                 ..Seen::straight(i.inst)
             };
             let commit = self.commit(i.inst, done, seen);
@@ -368,14 +353,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) {
+    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) {
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, before.addr, i.inst);
+        let (when, data) = self.send_store::<ASTRAY>(i, addr, i.inst);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.complete = done.complete.max(data + self.params.issue_to_execute);
             let seen = Seen {
-                addr: before.addr,
+                addr,
                 ..Seen::straight(i.inst)
             };
             let commit = self.commit(i.inst, done, seen);
@@ -421,13 +406,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.
     #[inline(never)]
-    fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing<'_>, before: Before) -> bool {
+    fn finish_atomic<const ASTRAY: bool>(
+        &mut self,
+        i: Passing<'_>,
+        (ready, addr): Ready,
+    ) -> bool {
         let inst = i.inst;
         self.dependence(i.inst.pc, self.dispatched);
         self.follows_store(i.inst.pc);
         self.loads += 1;
         let mut store = Store {
-            addr: before.addr,
+            addr,
             size: std::mem::take(&mut self.stored),
             pc: i.inst.pc,
             known: NEVER,
@@ -446,14 +435,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stores.push(store);
             return true;
         }
-        let mut ready = before.ready.max(self.commits.cycle).max(self.drain_all());
+        let mut ready = ready.max(self.commits.cycle).max(self.drain_all());
         let size = u64::from(inst.bytes);
         let address = inst.latency();
         let (cycle, data, level) = loop {
             let cycle = self
                 .calendar
                 .take::<false>(ready, &inst.demand.of_a_cycle(), NEVER);
-            match self.read(cycle, before.addr, size) {
+            match self.read(cycle, addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {
                     self.calendar.in_vain(cycle);
@@ -474,7 +463,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stores.push(store);
         let done = self.done(when, level);
         let seen = Seen {
-            addr: before.addr,
+            addr,
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);
@@ -492,12 +481,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         ready: u64,
         cause: TrapCause,
     ) -> bool {
-        let before = Before {
-            ready,
-            addr: 0,
-            value: 0,
-        };
-        self.faults::<ASTRAY>(i, before, cause)
+        self.faults::<ASTRAY>(i, (ready, 0), cause)
     }
 
     /// A load of a wrong path faults: it issues as what faults does, and nobody asks why.
@@ -517,7 +501,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn faults<const ASTRAY: bool>(
         &mut self,
         i: Passing<'_>,
-        before: Before,
+        (ready, addr): Ready,
         cause: TrapCause,
     ) -> bool {
         let kind = i.inst.kind;
@@ -534,9 +518,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, before.addr, &issues_as).0
+            self.send_store::<ASTRAY>(i, addr, &issues_as).0
         } else {
-            self.issue::<ASTRAY>(before.ready, &issues_as)
+            self.issue::<ASTRAY>(ready, &issues_as)
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {

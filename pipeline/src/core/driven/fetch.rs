@@ -355,11 +355,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Teaches the predictors what has committed by this cycle.
     #[inline(always)]
     fn learn(&mut self, cycle: u64) {
-        while self.lessons_head != self.lessons_tail {
+        while self.lesson_due <= cycle {
             let lesson = self.lessons.at(self.lessons_head);
-            if lesson.commit > cycle {
-                return;
-            }
             if let Some(kind) = lesson.kind {
                 let site = (lesson.pc, &lesson.site);
                 let cp = &lesson.checkpoint;
@@ -367,6 +364,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     .train_at(cp, site, kind, lesson.taken, lesson.next_pc);
             }
             self.lessons_head += 1;
+            self.lesson_due = if self.lessons_head == self.lessons_tail {
+                NEVER
+            } else {
+                self.lessons.at(self.lessons_head).commit
+            };
         }
     }
 
@@ -380,6 +382,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         lesson.site = inst.site;
         lesson.kind = inst.branch;
         lesson.taken = taken;
+        if self.lessons_head == self.lessons_tail {
+            self.lesson_due = commit;
+        }
         self.lessons_tail += 1;
         debug_assert!(self.lessons_tail - self.lessons_head <= self.lessons.places());
     }

@@ -51,7 +51,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Issues a load of these bytes, with all stores in the queue older than it. Most wait for no store, read
-    /// from the cache, and get what they read.
+    /// from the cache, and hit at once: `Ok`.
     #[inline(always)]
     pub(super) fn load<const ASTRAY: bool>(
         &mut self,
@@ -59,26 +59,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         ready: u64,
         (addr, size): (u64, u64),
         store: u64,
-    ) -> Loaded {
+    ) -> Result<When, Loaded> {
         self.parked.clear();
         if self.waits_for_stores(store) || (ASTRAY && ready >= self.limit) {
-            return self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store);
+            return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
         }
         if self.stores.may_overlap(addr, size) {
-            return self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store);
+            return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
         }
         let (cycle, has_port) =
             self.calendar
                 .take_with_port::<ASTRAY>(ready, &inst.demand, self.limit);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
-            return Loaded::NEVER;
+            return Ok(Loaded::NEVER.when);
         }
         let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, size as u8, false);
         if has_port && let Some(ready) = quickly(&mut self.memory) {
-            return self.loaded(inst, cycle, ready + inst.latency(), Cause::LoadL1);
+            return Ok(When {
+                result: ready + inst.latency() + u64::from(inst.load_extra),
+                issue: cycle,
+            });
         }
-        self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store)
+        Err(self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store))
     }
 
     /// The same of one that has issued, if there was a port with one, and does not hit at once.

@@ -225,6 +225,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     lessons: Ring<Lesson>,
     lessons_head: usize,
     lessons_tail: usize,
+    /// The commit of the first of them, if there is any.
+    lesson_due: u64,
     stamps: Stamps,
     /// Cycle of the last dispatch.
     dispatched: u64,
@@ -341,6 +343,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             lessons: Ring::new(2 * in_flight, Lesson::default()),
             lessons_head: 0,
             lessons_tail: 0,
+            lesson_due: NEVER,
             stamps,
             dispatched: 0,
             position: 0,
