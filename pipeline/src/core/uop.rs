@@ -70,6 +70,9 @@ pub mod kind {
     /// A control transfer, which the branch unit predicts.
     pub const TRANSFERS: u8 = 1 << 5;
 
+    /// Of what is nothing else: it computes from three registers. No class is.
+    pub const BY_THREE: u8 = 1 << 6;
+
     /// The kinds for which dispatch asks more than whether there is room in the window.
     pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 

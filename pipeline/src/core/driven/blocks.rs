@@ -40,7 +40,7 @@ pub struct StaticInst {
     /// Of a control transfer: what it is to the predictor, and where in its tables.
     pub branch: Option<BranchKind>,
     pub site: Site,
-    /// See [`kind`].
+    /// See [`kind`]. Zero: it only computes, and from no third register.
     pub kind: u8,
     /// What slots are lost to that wait for this instruction alone, if it is no load.
     pub cause: Cause,
@@ -195,7 +195,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.edit.fetched(decode);
             }
             if inst.kind == 0 && self.takes_effect(inst) {
-                self.finish_computed::<ASTRAY>(inst);
+                let ready = self.ready_by_two(inst);
+                self.finish_computed::<ASTRAY>(inst, ready);
                 continue;
             }
             if inst.kind & kind::TRANSFERS != 0 {
@@ -396,6 +397,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// What this machine knows of an instruction at `pc` that goes on at `next`.
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
         let latency = self.latencies[inst.op as usize];
+        let kind = match self.kinds[inst.class as usize] {
+            0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
+            kind => kind,
+        };
         StaticInst {
             inst: *inst,
             pc,
@@ -405,7 +410,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             demand: self.calendar.demand(inst.class, latency),
             branch: branch_kind(inst.class),
             site: self.branches.site(pc),
-            kind: self.kinds[inst.class as usize],
+            kind,
             cause: cause_of(inst.class),
             bytes: inst.op.access_bytes(),
             address_mask: inst.op.data_address(u64::MAX, 0) as i8,

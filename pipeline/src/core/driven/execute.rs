@@ -61,9 +61,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
-    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst) {
+    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst, ready: u64) {
         self.waiting += 1;
-        let ready = self.ready(inst);
         let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         if !ASTRAY {

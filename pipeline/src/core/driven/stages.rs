@@ -174,7 +174,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn complete<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let inst = passing.inst;
         if inst.kind == 0 && self.takes_effect(inst) {
-            self.finish_computed::<ASTRAY>(inst);
+            let ready = self.ready_by_two(inst);
+            self.finish_computed::<ASTRAY>(inst, ready);
             return true;
         }
         self.complete_other::<ASTRAY>(passing)
@@ -192,6 +193,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         if kind == kind::STORES {
             return self.execute_store::<ASTRAY>(passing);
+        }
+        if kind == kind::BY_THREE && self.takes_effect(passing.inst) {
+            let ready = self.ready(passing.inst);
+            self.finish_computed::<ASTRAY>(passing.inst, ready);
+            return true;
         }
         if kind & kind::SERIALIZES != 0 {
             self.execute_alone(passing);
