@@ -174,7 +174,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.step_alone::<ASTRAY>(code);
         }
         if self.stores.next_drain <= dispatch {
-            self.drain_until(dispatch);
+            self.drain_until_here(dispatch);
         }
         self.dispatched = dispatch;
         if ASTRAY && !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit {

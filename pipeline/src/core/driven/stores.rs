@@ -101,8 +101,10 @@ impl Stores {
         *self.ring.at_mut(position as usize) = store;
         self.tail += 1;
         // Places that a squashed store has had do not hold what they held before.
-        let held = self.tail.saturating_sub(self.ring.places() as u64);
-        self.oldest = self.oldest.max(held);
+        let places = self.ring.places() as u64;
+        if self.tail - self.oldest > places {
+            self.oldest = self.tail - places;
+        }
         if store.size > 0 {
             let last = store.addr.wrapping_add(u64::from(store.size) - 1);
             self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
@@ -235,6 +237,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Everything that the cache takes up to this cycle, in which an instruction is dispatched.
     #[inline(never)]
     pub(super) fn drain_until(&mut self, cycle: u64) {
+        self.drain_until_here(cycle);
+    }
+
+    #[inline(always)]
+    pub(super) fn drain_until_here(&mut self, cycle: u64) {
         self.take_until(cycle);
         let s = &mut self.stores;
         while s.oldest < s.drained && s.get(s.oldest).drain <= cycle {
