@@ -17,7 +17,7 @@ use super::super::commit::cause_of;
 use super::super::cpi::Cause;
 use super::super::fetch::branch_kind;
 use super::super::uop::kind;
-use super::calendar::{Calendar, Demand};
+use super::calendar::Demand;
 use super::fetch::Pace;
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
 use crate::predict::{BranchKind, Site};
@@ -68,19 +68,6 @@ impl StaticInst {
     pub fn address(&self, registers: &[u64; reg::COUNT]) -> u64 {
         let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
         addr & i64::from(self.address_mask) as u64
-    }
-
-    /// What issues in its place if it faults. Slots that wait for it are lost to what it is.
-    pub fn faulting(&self, calendar: &Calendar) -> StaticInst {
-        let inst = Inst {
-            class: FAULTS_AS,
-            ..self.inst
-        };
-        StaticInst {
-            inst,
-            demand: calendar.demand(FAULTS_AS, self.demand.latency_cycles),
-            ..*self
-        }
     }
 }
 

@@ -160,13 +160,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The same where an instruction comes late, or a load has waited for stores.
     #[inline(never)]
-    fn account_slowly(
-        &mut self,
-        inst: &StaticInst,
-        issued: (u64, Cause),
-        known: u64,
-        until: u64,
-    ) {
+    fn account_slowly(&mut self, inst: &StaticInst, issued: (u64, Cause), known: u64, until: u64) {
         let mut lost = self.lost(until);
         if lost.from < known {
             self.account_approach(&mut lost, inst.pc, known);

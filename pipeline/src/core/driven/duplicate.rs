@@ -29,7 +29,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             groups_flow: self.groups_flow,
             late: self.late,
             fill: self.fill,
-            faulting: self.faulting,
+            fault_demand: self.fault_demand,
             calendar: self.calendar.clone(),
             fetch: self.fetch.clone(),
             edit: self.edit.clone(),

@@ -13,6 +13,7 @@ use hps_sim_core::trap::TrapCause;
 use super::super::cpi::Cause;
 use super::super::uop::kind;
 use super::blocks::{FAULTS_AS, StaticInst};
+use super::calendar::Demand;
 use super::commit::{Commits, Done, Seen};
 use super::edit::Origin;
 use super::stores::Store;
@@ -169,7 +170,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<ASTRAY>(i, (0, addr), cause);
         }
         if ASTRAY && self.process.mem.is_unwritable(addr) {
-            return self.faults::<ASTRAY>(i, (0, addr), TrapCause::StoreFault { addr });
+            return self.store_faults_in_vain(i, addr);
         }
         if !ASTRAY && self.takes_effect(i.inst) {
             self.stored = i.inst.bytes;
@@ -354,7 +355,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) {
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, addr, i.inst);
+        let (when, data) = self.send_store::<ASTRAY>(i, addr, i.inst.class, &i.inst.demand);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.complete = done.complete.max(data + self.params.issue_to_execute);
@@ -375,11 +376,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         &mut self,
         i: Passing<'_>,
         addr: u64,
-        issues_as: &StaticInst,
+        class: OpClass,
+        demand: &Demand,
     ) -> (When, u64) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
-        let when = self.issue::<ASTRAY>(ready, issues_as);
+        let when = self.issue_as::<ASTRAY>(ready, class, demand);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         self.stores.push(Store {
             addr,
@@ -405,11 +407,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.
     #[inline(never)]
-    fn finish_atomic<const ASTRAY: bool>(
-        &mut self,
-        i: Passing<'_>,
-        (ready, addr): Ready,
-    ) -> bool {
+    fn finish_atomic<const ASTRAY: bool>(&mut self, i: Passing<'_>, (ready, addr): Ready) -> bool {
         let inst = i.inst;
         self.dependence(i.inst.pc, self.dispatched);
         self.follows_store(i.inst.pc);
@@ -488,10 +486,24 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
         self.loads += 1;
-        let demand = self.faulting.with_latency(inst.demand.latency_cycles);
-        let when = self.issue_as::<true>(ready, FAULTS_AS, &demand);
+        let when = self.issue_as::<true>(ready, FAULTS_AS, &self.faulting(inst));
         self.set_when(inst.rd, when);
         true
+    }
+
+    /// The same of a store.
+    #[inline(never)]
+    fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
+        self.stored = 0;
+        self.follows_store(i.inst.pc);
+        self.send_store::<true>(i, addr, FAULTS_AS, &self.faulting(i.inst));
+        true
+    }
+
+    /// What an instruction takes if it faults. Slots that wait for it are lost to what it is.
+    #[inline(always)]
+    fn faulting(&self, inst: &StaticInst) -> Demand {
+        self.fault_demand.with_latency(inst.demand.latency_cycles)
     }
 
     /// It faults when it commits: until then fetch goes on.
@@ -504,7 +516,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cause: TrapCause,
     ) -> bool {
         let kind = i.inst.kind;
-        let issues_as = i.inst.faulting(&self.calendar);
+        let demand = self.faulting(i.inst);
         self.stored = 0;
         if kind & kind::FLOAT != 0 {
             // It leaves as what it issues as.
@@ -517,9 +529,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, addr, &issues_as).0
+            self.send_store::<ASTRAY>(i, addr, FAULTS_AS, &demand).0
         } else {
-            self.issue::<ASTRAY>(ready, &issues_as)
+            self.issue_as::<ASTRAY>(ready, FAULTS_AS, &demand)
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {

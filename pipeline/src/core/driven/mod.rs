@@ -217,7 +217,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// Cycles from dispatch to commit of what waits for nothing.
     fill: u64,
     /// What an instruction takes that faults, but for its latency.
-    faulting: Demand,
+    fault_demand: Demand,
     calendar: Calendar,
     fetch: Fetch,
     edit: Edit,
@@ -337,7 +337,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             groups_fit: params.groups_fit(),
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
             late: (0, 0),
-            faulting: calendar.demand(FAULTS_AS, 1),
+            fault_demand: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
             lessons: Ring::new(2 * in_flight, Lesson::default()),
