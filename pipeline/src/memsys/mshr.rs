@@ -181,7 +181,8 @@ mod tests {
                 time += random.below(6);
                 // Only with more places do accesses come out of order.
                 let now = time - if places > 1 { random.below(10) } else { 0 };
-                let line = random.below(12);
+                // Three lines to a group.
+                let line = random.below(12) * (GROUPS as u64 / 4);
                 let found = mshrs.find(now, line);
                 assert_eq!(found, brute.find(now, line));
                 if found.is_some() {

@@ -57,7 +57,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             fp_stay: self.fp_stay,
             limit: self.limit,
             first_astray: self.first_astray,
-            first_astray_load: self.first_astray_load,
+            loads_end: self.loads_end,
             astray_stores: self.astray_stores.clone(),
             stored: self.stored,
             halted: self.halted,

@@ -163,9 +163,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Begins the next group of instructions that are fetched together. False: a squash comes first.
     #[inline(always)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
-        let begins = self.turn_to_group::<ASTRAY>();
+        let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
+        let flows = self.flows(cycle);
+        let begins = self.turn_to_group_from::<ASTRAY>(cycle, flows);
         if begins {
-            self.plan_group::<ASTRAY>();
+            // What flows in a cycle flows in each later one.
+            self.plan_group::<ASTRAY>(flows || self.flows(self.fetch.cycle));
         }
         begins
     }
@@ -173,12 +176,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
     #[inline(always)]
     pub(super) fn turn_to_group<const ASTRAY: bool>(&mut self) -> bool {
-        let mut cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
-        let room = self.taken(self.position, 0);
-        if !self.flows(cycle) {
-            cycle = cycle.max(room);
+        let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
+        self.turn_to_group_from::<ASTRAY>(cycle, false)
+    }
+
+    /// The same, where that is this cycle or a later one, and a group that is fetched in it [flows](Self::flows) or
+    /// not.
+    #[inline(always)]
+    fn turn_to_group_from<const ASTRAY: bool>(&mut self, mut cycle: u64, flows: bool) -> bool {
+        debug_assert!(!flows || self.taken(self.position, 0) <= cycle);
+        if !flows {
+            cycle = cycle.max(self.taken(self.position, 0));
         }
-        debug_assert!(cycle >= room);
         let f = &mut self.fetch;
         let line = f.pc >> self.params.line_shift;
         if ASTRAY && cycle >= self.limit {

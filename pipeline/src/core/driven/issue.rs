@@ -57,7 +57,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let queue = u64::from(self.params.load_queue);
             let place = self.loads.wrapping_sub(queue) as usize;
             is_open = *self.loads_committed.at(place) <= cycle
-                && !(ASTRAY && self.loads >= self.first_astray_load.saturating_add(queue));
+                && !(ASTRAY && self.loads >= self.loads_end);
         }
         if kind & kind::STORES != 0 {
             is_open &= !self.stores.is_full();
@@ -75,8 +75,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let last = self.loads + places - 1;
             let queue = u64::from(self.params.load_queue);
             let place = last.wrapping_sub(queue) as usize;
-            is_open = *self.loads_committed.at(place) <= cycle
-                && !(ASTRAY && last >= self.first_astray_load.saturating_add(queue));
+            is_open =
+                *self.loads_committed.at(place) <= cycle && !(ASTRAY && last >= self.loads_end);
         }
         if kinds & kind::STORES != 0 {
             is_open &= self.stores.has_places(places);
@@ -101,7 +101,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         if limited & kind::LOADS != 0 {
             let queue = u64::from(self.params.load_queue);
-            let free = if ASTRAY && self.loads >= self.first_astray_load.saturating_add(queue) {
+            let free = if ASTRAY && self.loads >= self.loads_end {
                 self.limit
             } else {
                 *self

@@ -51,7 +51,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Issues a load of these bytes, with all stores in the queue older than it. Most wait for no store, read
-    /// from the cache, and hit at once: `Ok`.
+    /// from the cache, and hit at once: `Ok`, as for one that a squash comes before.
     #[inline(always)]
     pub(super) fn load<const ASTRAY: bool>(
         &mut self,
@@ -61,7 +61,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Result<When, Loaded> {
         self.parked.clear();
-        if self.waits_for_stores(store) || (ASTRAY && ready >= self.limit) {
+        if ASTRAY && ready >= self.limit {
+            self.stays::<ASTRAY>(OpClass::Load);
+            return Ok(Loaded::NEVER.when);
+        }
+        if self.waits_for_stores(store) {
             return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
         }
         if self.stores.may_overlap(addr, size) {

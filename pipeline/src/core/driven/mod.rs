@@ -261,9 +261,10 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     fp_stay: u32,
     /// Squash of the innermost of them.
     limit: u64,
-    /// The first position of the outermost of them, and the first load and store there.
+    /// The first position of the outermost of them.
     first_astray: u64,
-    first_astray_load: u64,
+    /// The first load there that finds no place in its queue before the squash.
+    loads_end: u64,
     astray_stores: Vec<AstrayStore>,
     /// Bytes that the last instruction stored.
     stored: u8,
@@ -368,7 +369,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fp_stay: 0,
             limit: u64::MAX,
             first_astray: u64::MAX,
-            first_astray_load: u64::MAX,
+            loads_end: u64::MAX,
             astray_stores: Vec::new(),
             stored: 0,
             halted: None,

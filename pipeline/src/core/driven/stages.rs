@@ -348,7 +348,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// dispatched in one: those of the first if nothing keeps out the last that it may have. Then nobody
     /// asks again for each of them, which is half of the work of these stages.
     #[inline(always)]
-    pub(super) fn plan_group<const ASTRAY: bool>(&mut self) {
+    pub(super) fn plan_group<const ASTRAY: bool>(&mut self, flows: bool) {
         let (first, cycle) = (self.position, self.fetch.cycle);
         let (p, s) = (&self.params, &self.stamps);
         let last = first + p.fetch_width as u64 - 1;
@@ -357,7 +357,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut dispatch = decode + p.decode_to_dispatch;
         let mut fits = self.groups_fit;
         // Most groups come into stages that the group before them has left.
-        let flows = self.flows(cycle);
+        debug_assert_eq!(flows, self.flows(cycle));
         let mut is_alone = flows;
         if !flows {
             is_alone = s.decode(before) < decode && s.dispatch(before) < dispatch;
@@ -385,7 +385,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY {
             is_even = is_even && last - self.first_astray < p.rob_entries;
             if !E::ENABLED && dispatch >= self.limit {
-                // Nobody asks any more when the squash would let it in, nor, if that comes first, when decode would.
+                // It is squashed before: nobody asks what else keeps it from dispatch, nor, if it is not even decoded
+                // by then, what keeps it from decode.
                 is_even = true;
                 if decode >= self.limit {
                     fits = self.groups_fit && self.taken(first, p.fetch_width - 1) <= cycle;

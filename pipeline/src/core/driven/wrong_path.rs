@@ -168,7 +168,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let hart = &self.process.hart;
         if self.depth == 0 {
             self.first_astray = self.position;
-            self.first_astray_load = self.loads;
+            self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
         if self.episodes.len() == self.depth {
             self.episodes.push(Episode::empty());
@@ -299,7 +299,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         if self.depth == 0 {
             self.first_astray = u64::MAX;
-            self.first_astray_load = u64::MAX;
+            self.loads_end = u64::MAX;
         }
         let episode = &self.episodes[self.depth];
         debug_assert!(
