@@ -162,7 +162,9 @@ fn the_faster_core_makes_nearly_the_same_bars() {
         let is_faster = core == "instruction";
         assert_eq!(page.contains("--core instruction"), is_faster);
         assert_eq!(page.contains("an instruction at a time"), is_faster);
-        csv(&folder.join("measurements.csv"))
+        let measured = csv(&folder.join("measurements.csv"));
+        assert!(measured.iter().all(|m| m["core"] == core));
+        measured
     };
     let (cycle, instruction) = (reproduced("cycle"), reproduced("instruction"));
     assert_eq!(cycle.len(), instruction.len());

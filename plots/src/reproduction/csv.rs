@@ -7,7 +7,7 @@ use hps_experiments::schemes::Part;
 
 use crate::PlotError;
 
-/// Every measurement, one in a line. The machine's configuration, which is long, is in the page and in
+/// Every measurement, one in a line; `core` says how the machine was simulated, if anything was timed. The machine's configuration, which is long, is in the page and in
 /// `units.jsonl`, which has the same ids.
 pub(super) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> {
     let head = [
@@ -29,6 +29,7 @@ pub(super) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> 
         "value",
         "interval_95",
         "failure",
+        "core",
     ];
     let mut lines = Vec::new();
     for r in records {
@@ -45,8 +46,8 @@ pub(super) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> 
         .map(String::clone);
         if let Some(why) = &r.failure {
             let mut line = unit.to_vec();
-            line.resize(head.len() - 1, String::new());
-            line.push(why.clone());
+            line.resize(head.len() - 2, String::new());
+            line.extend([why.clone(), r.core.name().to_string()]);
             lines.push(line);
         }
         for m in &r.measurements {
@@ -64,6 +65,7 @@ pub(super) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> 
                 m.value.to_string(),
                 optional(m.interval),
                 String::new(),
+                r.core.name().to_string(),
             ]);
             lines.push(line);
         }
