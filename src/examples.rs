@@ -95,7 +95,7 @@ Examples:
   hps reproduce hps-2005 --isa riscv64 --isa alpha --out both
       Both instruction sets, the claims held against each.
   hps reproduce hps-2005 --core instruction
-      Timed an instruction at a time: in half the time, and nearly the same cycles.
+      Timed an instruction at a time: in about half the time, and nearly the same cycles.
   hps reproduce hps-2005 --only figure7 --programs bwt,ray
       What collecting costs, and for what, with two programs.
   hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt

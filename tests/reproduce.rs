@@ -54,21 +54,26 @@ fn csv(file: &Path) -> Vec<BTreeMap<String, String>> {
         .collect()
 }
 
-#[test]
-fn bars_sum_and_a_killed_run_goes_on() {
-    let hps = Hps::new();
-    let program = program(&hps);
-    let out = hps.path("out");
-    let order = [
+/// Figure 7 alone, of one program.
+fn figure7<'a>(program: &'a str, out: &'a str) -> [&'a str; 8] {
+    [
         "reproduce",
         "hps-2005",
         "--only",
         "figure7",
         "--program",
-        &program,
+        program,
         "--out",
-        &out,
-    ];
+        out,
+    ]
+}
+
+#[test]
+fn bars_sum_and_a_killed_run_goes_on() {
+    let hps = Hps::new();
+    let program = program(&hps);
+    let out = hps.path("out");
+    let order = figure7(&program, &out);
     let said = hps.run(&order).expect_code(0);
     assert!(
         said.contains("[confirmed] HPS has no basic overhead"),
@@ -140,24 +145,13 @@ fn the_faster_core_makes_nearly_the_same_bars() {
     let program = program(&hps);
     let reproduced = |core: &str| {
         let out = hps.path(core);
-        let order = [
-            "reproduce",
-            "hps-2005",
-            "--only",
-            "figure7",
-            "--program",
-            &program,
-            "--core",
-            core,
-            "--out",
-            &out,
-        ];
+        let order = [&figure7(&program, &out)[..], &["--core", core]].concat();
         let said = hps.run(&order).expect_code(0);
         assert!(
             said.contains("[confirmed] HPS has no basic overhead"),
             "{said}"
         );
-        let folder = Path::new(&out).to_path_buf();
+        let folder = Path::new(&out);
         let page = std::fs::read_to_string(folder.join("report.html")).expect("a report");
         let is_faster = core == "instruction";
         assert_eq!(page.contains("--core instruction"), is_faster);

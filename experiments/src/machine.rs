@@ -19,11 +19,11 @@ pub struct TimedMachine {
 }
 
 impl TimedMachine {
-    /// Its core, which runs a program with a decode-stage editor.
+    /// Its core with a program and a decode-stage editor.
     ///
     /// # Errors
     /// What the machine has that a core of this kind does not.
-    pub fn run<E: DecodeEditor>(
+    pub fn core_of<E: DecodeEditor>(
         &self,
         process: Process,
         editor: E,

@@ -250,7 +250,7 @@ fn timed<E: DecodeEditor>(
 ) -> Result<Run, String> {
     let mut process = start(program)?;
     let editor = install(&mut process)?;
-    let mut core = machine.run(process, editor)?;
+    let mut core = machine.core_of(process, editor)?;
     let stop = core.run_to_end();
     check_end(program, stop, core.process())?;
     let profile = read(core.process())?;

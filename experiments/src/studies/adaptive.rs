@@ -160,7 +160,7 @@ fn time(program: &Program, machine: &TimedMachine, limit: u64) -> Result<Vec<Mea
     let adaptive = collector(kind, machine)?;
     let mut process = start(program)?;
     let engine = adaptive.install(&mut process).map_err(|e| e.to_string())?;
-    let mut core = machine.run(process, engine)?;
+    let mut core = machine.core_of(process, engine)?;
     let policy = Policy::new(TIMED_THRESHOLD);
     let adapted = policy.run(program, &mut core, &adaptive, &reference.methods, limit)?;
     same_instructions(core.stats(), reference.instructions)?;
@@ -413,7 +413,7 @@ mod tests {
             let engine = collector.install(&mut process).expect("installed");
             let methods = &reference.methods;
             let adapted = if core.is_some() {
-                let mut core = machine.run(process, engine).expect("a core");
+                let mut core = machine.core_of(process, engine).expect("a core");
                 policy.run(&program, &mut core, &collector, methods, limit)
             } else {
                 let mut functional = Machine::with_editor(process, engine);

@@ -301,7 +301,7 @@ pub fn timed_alone(
     machine: &TimedMachine,
     limit: u64,
 ) -> Result<CoreStats, String> {
-    let core = machine.run(start(program)?, NoEditor)?;
+    let core = machine.core_of(start(program)?, NoEditor)?;
     Ok(timed(program, core, limit)?.stats)
 }
 
@@ -317,7 +317,7 @@ pub fn timed_profiled(
 ) -> Result<Timed<DiseEngine>, String> {
     let mut process = start(program)?;
     let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-    timed(program, machine.run(process, engine)?, limit)
+    timed(program, machine.core_of(process, engine)?, limit)
 }
 
 fn timed<E: DecodeEditor>(
