@@ -18,6 +18,7 @@ pub mod ids;
 pub mod image;
 pub mod inst;
 pub mod isa;
+pub mod likely;
 pub mod machine;
 pub mod memory;
 pub mod ops;

@@ -7,6 +7,7 @@
 use super::ring::Ring;
 use super::uop::UNKNOWN;
 use crate::config::MemDep;
+use hps_sim_core::likely::{often, seldom};
 
 const INVALID: u32 = u32::MAX;
 
@@ -110,7 +111,7 @@ impl StoreSets {
             return None;
         }
         let set = *self.ssit.at(Self::index(pc));
-        if set == INVALID {
+        if often(set == INVALID) {
             return None;
         }
         self.lfst[set as usize].checked_sub(1)
@@ -123,7 +124,7 @@ impl StoreSets {
             return;
         }
         let set = *self.ssit.at(Self::index(pc));
-        if set != INVALID {
+        if seldom(set != INVALID) {
             self.lfst[set as usize] = position + 1;
         }
     }
@@ -162,7 +163,7 @@ impl StoreSets {
     /// Forgets everything now and then, so that sets cannot only grow.
     #[inline(always)]
     pub fn tick(&mut self, now: u64) {
-        if now >= self.next_clear {
+        if seldom(now >= self.next_clear) {
             self.ssit.fill(INVALID);
             self.is_empty = true;
             self.lfst.fill(0);

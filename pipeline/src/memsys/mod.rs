@@ -75,6 +75,7 @@ mod write_buffer;
 pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats, WriteBufferStats};
 
 use crate::config::{CacheConfig, MemoryConfig};
+use hps_sim_core::likely::{often, seldom};
 use lower::Lower;
 use mshr::{InFlight, Mshrs};
 use tags::Tags;
@@ -189,7 +190,7 @@ impl Level1 {
     #[inline(always)]
     fn quick_hit(&mut self, now: u64, delay: u64, addr: u64, write: bool) -> Option<u64> {
         let line = addr >> self.line_shift;
-        if !self.mshrs.is_quiet(now, line) || !self.tags.use_newest(line, write) {
+        if seldom(!self.mshrs.is_quiet(now, line)) || seldom(!self.tags.use_newest(line, write)) {
             return None;
         }
         if write {
@@ -352,9 +353,9 @@ impl MemorySystem {
     #[inline(always)]
     pub(crate) fn fetch_quickly(&mut self, now: u64, addr: u64) -> bool {
         let l1i = &mut self.l1i;
-        let is_quick = l1i.has_port(now)
-            && self.itlb.is_quick(now, addr)
-            && l1i.quick_hit(now, 0, addr, false).is_some();
+        let is_quick = often(l1i.has_port(now))
+            && often(self.itlb.is_quick(now, addr))
+            && often(l1i.quick_hit(now, 0, addr, false).is_some());
         if is_quick {
             l1i.take_port(now);
             self.itlb.count_quick();
@@ -399,7 +400,7 @@ impl MemorySystem {
     ) -> Option<u64> {
         debug_assert!(self.lower.write_buffer.is_none());
         let l1d = &mut self.l1d;
-        if l1d.crosses(addr, size) || !self.dtlb.is_quick(now, addr) {
+        if seldom(l1d.crosses(addr, size)) || seldom(!self.dtlb.is_quick(now, addr)) {
             return None;
         }
         let ready_cycle = l1d.quick_hit(now, 0, addr, write)?;

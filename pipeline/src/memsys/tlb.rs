@@ -4,6 +4,7 @@
 use super::stats::TlbStats;
 use super::tags::Tags;
 use crate::config::{L2TlbConfig, Replacement, TlbConfig};
+use hps_sim_core::likely::often;
 
 /// Walks that may be under way for one first-level TLB.
 const MAX_WALKS: usize = 8;
@@ -93,7 +94,8 @@ impl Tlb {
     #[inline(always)]
     pub fn is_quick(&self, now: u64, addr: u64) -> bool {
         let page = addr >> self.page_shift;
-        (page == self.last_page || self.tags.is_newest(page)) && self.is_quiet(now, page)
+        often(page == self.last_page || self.tags.is_newest(page))
+            && often(self.is_quiet(now, page))
     }
 
     /// True: no walk for this page is under way.

@@ -1,5 +1,7 @@
 //! Global branch history: speculative, checkpointed at each branch, brought back by a squash.
 
+use hps_sim_core::likely::seldom;
+
 /// Most tagged tables of TAGE.
 pub(super) const MAX_TABLES: usize = 8;
 /// Folded histories of each table: index, tag, second tag.
@@ -108,7 +110,7 @@ impl History {
         state.path = (state.path << 1) | newest;
         let position = state.position;
         state.position = position.wrapping_add(1);
-        if self.is_folded() {
+        if seldom(self.is_folded()) {
             self.push_long(newest, position);
         }
     }

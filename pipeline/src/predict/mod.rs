@@ -20,6 +20,7 @@ pub(crate) mod tests;
 use crate::config::{BranchConfig, Predictor};
 use delay::{Delay, Seen};
 use history::{Folds, History, HistoryState};
+use hps_sim_core::likely::seldom;
 use ras::{Ras, RasState};
 use simple::{Bimodal, Gshare, Tournament, TournamentPrediction};
 use tage::{Tage, TagePrediction};
@@ -453,7 +454,7 @@ impl BranchUnit {
     #[inline(always)]
     fn checkpoint_history(&self, cp: &mut Checkpoint) {
         cp.history = self.history.state;
-        if self.history.is_folded() {
+        if seldom(self.history.is_folded()) {
             cp.folds = self.history.folds;
         }
     }

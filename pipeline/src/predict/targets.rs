@@ -2,6 +2,7 @@
 
 use super::counters::pc_index;
 use crate::config::{BtbConfig, IndirectConfig};
+use hps_sim_core::likely::often;
 
 const VALID: u32 = 1 << 31;
 
@@ -62,7 +63,7 @@ impl Btb {
     pub fn lookup(&self, (first, tag): (u32, u32)) -> Option<u64> {
         let first = first as usize;
         let newest = &self.entries[first];
-        if newest.tag == tag {
+        if often(newest.tag == tag) {
             return Some(newest.target);
         }
         self.lookup_older(first, tag)
@@ -83,7 +84,7 @@ impl Btb {
         }
         let first = first as usize;
         let newest = &mut self.entries[first];
-        if newest.tag == tag {
+        if often(newest.tag == tag) {
             newest.target = target;
         } else {
             self.bring_forward(first, Entry { target, tag });

@@ -11,6 +11,7 @@ use hps_sim_core::code::{CodeCache, PAGE_SHIFT, SLOTS};
 use hps_sim_core::exec::{Straight, Transfer};
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
+use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::memory::Memory;
 
 use super::super::commit::cause_of;
@@ -127,7 +128,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !self.comes_to_group::<ASTRAY>() {
             return false;
         }
-        if self.fetch.pace == Pace::Uneven {
+        if seldom(self.fetch.pace == Pace::Uneven) {
             return self.step_alone::<ASTRAY>(code);
         }
         let Some(first) = self.find(code, self.fetch.pc) else {
@@ -139,7 +140,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !ASTRAY {
             count = count.min(usize::try_from(most).unwrap_or(usize::MAX));
         }
-        if count == 0 {
+        if seldom(count == 0) {
             return self.step_alone::<ASTRAY>(code);
         }
         let insts = &block[..count];
@@ -148,7 +149,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return true;
         }
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-        if !self.has_stations(count as u32) {
+        if seldom(!self.has_stations(count as u32)) {
             self.pass::<ASTRAY>(dispatch);
             if !self.has_stations(count as u32) {
                 return self.step_alone::<ASTRAY>(code);
@@ -156,11 +157,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let limited = insts[0].ahead & kind::LIMITED;
         let is_open = limited == 0 || self.is_open_to::<ASTRAY>(limited, count as u32, dispatch);
-        if !is_open && !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
+        if seldom(!is_open) && !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
             // It may come so late that nothing is drained for it.
             return self.step_alone::<ASTRAY>(code);
         }
-        if self.stores.next_drain <= dispatch {
+        if seldom(self.stores.next_drain <= dispatch) {
             self.drain_until_here(dispatch);
         }
         self.dispatched = dispatch;
@@ -181,7 +182,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if inst.kind == 0 && self.takes_effect(inst) {
+            if inst.kind == 0 && often(self.takes_effect(inst)) {
                 let ready = self.ready_by_two(inst);
                 self.finish_computed::<ASTRAY>(inst, ready);
                 continue;
@@ -196,7 +197,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 inst,
                 predicted_next: inst.next,
             };
-            if !is_open && !self.is_open::<ASTRAY>(inst.kind, dispatch) {
+            if seldom(!is_open) && !self.is_open::<ASTRAY>(inst.kind, dispatch) {
                 late += 1;
                 goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
             } else if inst.kind == kind::LOADS {
@@ -206,7 +207,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             } else {
                 goes_on = self.complete_other::<ASTRAY>(passing);
             }
-            if !goes_on | (self.fetch.pace != Pace::Even) {
+            if seldom(!goes_on | (self.fetch.pace != Pace::Even)) {
                 break;
             }
         }
@@ -320,7 +321,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The index of the instruction at an address. None: there is nothing that could be executed.
     #[inline(always)]
     pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
-        if self.fetch.place_of(pc) >= SLOTS {
+        if seldom(self.fetch.place_of(pc) >= SLOTS) {
             self.read_page(&mut code.cache, pc);
         }
         let place = self.fetch.place_of(pc);

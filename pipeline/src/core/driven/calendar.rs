@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+use hps_sim_core::likely::seldom;
 
 use super::super::uop::kind;
 use crate::config::UnitTable;
@@ -216,11 +217,11 @@ impl Calendar {
     pub fn take<const ASTRAY: bool>(&mut self, from: u64, demand: &Demand, limit: u64) -> u64 {
         debug_assert!(!ASTRAY || from < limit);
         let Demand { full, one, .. } = *demand;
-        if self.is_far(from) {
+        if seldom(self.is_far(from)) {
             return self.take_seldom::<ASTRAY>(from, demand, limit);
         }
         let mut cycle = from;
-        if *self.at(cycle) & full != 0 {
+        if seldom(*self.at(cycle) & full != 0) {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
                 return self.take_seldom::<ASTRAY>(from, demand, limit);
@@ -245,13 +246,13 @@ impl Calendar {
     ) -> (u64, bool) {
         debug_assert!(!ASTRAY || from < limit);
         let Demand { full, one, .. } = *demand;
-        if self.is_far(from) | (full == NEVER_FREE) {
+        if seldom(self.is_far(from) | (full == NEVER_FREE)) {
             let cycle = self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit);
             let comes = !ASTRAY || cycle < limit;
             return (cycle, comes && self.take_port(cycle));
         }
         let mut cycle = from;
-        if *self.at(cycle) & full != 0 {
+        if seldom(*self.at(cycle) & full != 0) {
             cycle = self.search::<ASTRAY>(from, demand.class, limit);
             if ASTRAY && cycle >= limit {
                 return (cycle, false);
@@ -399,7 +400,7 @@ impl Calendar {
     /// Takes a port of the data cache. False if all are taken in this cycle.
     #[inline(always)]
     pub fn take_port(&mut self, cycle: u64) -> bool {
-        if self.is_far(cycle) | (cycle <= self.passed) {
+        if seldom(self.is_far(cycle) | (cycle <= self.passed)) {
             return true;
         }
         let lanes = self.at(cycle);

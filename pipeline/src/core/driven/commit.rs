@@ -2,6 +2,7 @@
 //! stretch of cycles at a time.
 
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::report;
 
 use super::super::cpi::Cause;
@@ -53,7 +54,7 @@ impl Commits {
     fn take(&mut self, width: u64) -> u64 {
         self.cycle = self.next;
         self.left -= 1;
-        if self.left == 0 {
+        if seldom(self.left == 0) {
             self.next += 1;
             self.left = width;
         }
@@ -97,7 +98,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let width = self.params.commit_width;
         let until = self.next_commit(done.complete);
         // An end of a sequence is accounted for with what commits next in another cycle.
-        if until > self.commits.next || E::ENABLED && until > self.commits.cycle {
+        if seldom(until > self.commits.next || E::ENABLED && until > self.commits.cycle) {
             self.account_lost_slots(inst, done, until);
             self.commits = Commits::empty(until, width);
         }
@@ -146,7 +147,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn account_lost_slots(&mut self, inst: &StaticInst, done: Done, until: u64) {
         let known = self.dispatched + self.fill;
         let mut lost = self.lost(until);
-        if lost.from < known || inst.class == OpClass::Load && !self.parked.is_empty() {
+        if seldom(lost.from < known || inst.class == OpClass::Load && !self.parked.is_empty()) {
             self.account_slowly(inst, (done.issue, done.level), known, until);
             return;
         }

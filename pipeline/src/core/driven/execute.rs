@@ -6,6 +6,7 @@ use hps_sim_core::editor;
 use hps_sim_core::exec::{self, Outcome, Turn};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::memory::Memory;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
@@ -136,7 +137,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         // A wrong path sees its own stores.
         let is_direct = !ASTRAY || self.is_untouched(addr, i.inst.bytes);
-        if is_direct && self.takes_effect(i.inst) {
+        if often(is_direct && self.takes_effect(i.inst)) {
             return self.finish_load::<ASTRAY>(i, ready, old_value);
         }
         self.execute_load_slowly::<ASTRAY>(i, ready, old_value)
@@ -172,7 +173,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY && self.process.mem.is_unwritable(addr) {
             return self.store_faults_in_vain(i, addr);
         }
-        if !ASTRAY && self.takes_effect(i.inst) {
+        if !ASTRAY && often(self.takes_effect(i.inst)) {
             self.stored = i.inst.bytes;
             self.finish_store::<ASTRAY>(i, addr);
             return true;
@@ -268,12 +269,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             let commit = self.commit(i.inst, done, seen);
             self.count_branch(i.inst.class, missed);
-            if missed {
+            if seldom(missed) {
                 // Before the checkpoint goes with the lesson.
                 self.go_astray(i, done, (next_pc, next_disepc), taken);
             }
             self.teach(commit, i.inst, next_pc, taken);
-        } else if missed {
+        } else if seldom(missed) {
             self.go_astray(i, done, (next_pc, next_disepc), taken);
         }
         !missed
@@ -284,7 +285,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let s = &mut self.stats;
         s.branch_committed_events += 1;
         s.branch_conditional_events += u64::from(class == OpClass::Branch);
-        if missed {
+        if seldom(missed) {
             s.branch_mispredicted_events += 1;
             match class {
                 OpClass::Branch => s.branch_conditional_mispredicted_events += 1,

@@ -1,6 +1,7 @@
 //! Fetch, a group at a time, and the predictors that it asks.
 
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
+use hps_sim_core::likely::{often, seldom};
 
 use super::super::cpi::Cause;
 use super::super::fetch::UNKNOWN_TARGET;
@@ -164,11 +165,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
-        let flows = self.flows(cycle);
-        let begins = self.turn_to_group_from::<ASTRAY>(cycle, flows);
+        if seldom(!self.flows(cycle)) {
+            return self.begin_group_slowly::<ASTRAY>(cycle);
+        }
+        let begins = self.turn_to_group_from::<ASTRAY>(cycle, true);
         if begins {
             // What flows in a cycle flows in each later one.
-            self.plan_group::<ASTRAY>(flows || self.flows(self.fetch.cycle));
+            self.plan_group::<ASTRAY>(true);
+        }
+        begins
+    }
+
+    /// The same where the group in front of it may keep it waiting.
+    #[inline(never)]
+    fn begin_group_slowly<const ASTRAY: bool>(&mut self, cycle: u64) -> bool {
+        let begins = self.turn_to_group_from::<ASTRAY>(cycle, false);
+        if begins {
+            self.plan_group::<ASTRAY>(self.flows(self.fetch.cycle));
         }
         begins
     }
@@ -195,7 +208,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let cycle = if line == f.line {
             cycle
-        } else if self.memory.fetch_quickly(cycle, f.pc) {
+        } else if often(self.memory.fetch_quickly(cycle, f.pc)) {
             f.line = line;
             self.memory.pass(self.dispatched.min(cycle));
             cycle
@@ -207,7 +220,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let block = self.params.fetch_block_bytes;
         let f = &mut self.fetch;
         f.cycle = cycle;
-        if f.gap != Cause::Frontend {
+        if seldom(f.gap != Cause::Frontend) {
             f.first = First {
                 position: self.position,
                 gap: std::mem::replace(&mut f.gap, Cause::Frontend),
@@ -277,7 +290,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return inst.next;
         };
         self.learn(self.fetch.cycle);
-        if kind == BranchKind::Conditional {
+        if often(kind == BranchKind::Conditional) {
             self.predict_conditional(inst)
         } else {
             self.predict_transfer(inst, kind)
@@ -299,7 +312,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 .predict_conditional(site, direct, &mut lesson.checkpoint);
         let next = if taken { direct } else { inst.next };
         self.fetch.pc = next;
-        if taken && !btb_hit {
+        if seldom(taken & !btb_hit) {
             self.misfetch();
         } else if next != inst.next {
             self.leave_line(pc, next);
@@ -391,7 +404,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         lesson.site = inst.site;
         lesson.kind = inst.branch;
         lesson.taken = taken;
-        if self.lessons_head == self.lessons_tail {
+        if seldom(self.lessons_head == self.lessons_tail) {
             self.lesson_due = commit;
         }
         self.lessons_tail += 1;

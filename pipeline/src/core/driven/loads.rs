@@ -8,6 +8,7 @@ use super::stores::Stores;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level, MemorySystem};
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
 
 /// A load, timed.
 #[derive(Clone, Copy)]
@@ -65,10 +66,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stays::<ASTRAY>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
         }
-        if self.waits_for_stores(store) {
+        if seldom(self.waits_for_stores(store)) {
             return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
         }
-        if self.stores.may_overlap(addr, size) {
+        if seldom(self.stores.may_overlap(addr, size)) {
             return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
         }
         let (cycle, has_port) =
@@ -79,7 +80,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return Ok(Loaded::NEVER.when);
         }
         let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, size as u8, false);
-        if has_port && let Some(ready) = quickly(&mut self.memory) {
+        if often(has_port)
+            && let Some(ready) = quickly(&mut self.memory)
+        {
             return Ok(When {
                 result: ready + inst.latency() + u64::from(inst.load_extra),
                 issue: cycle,
@@ -141,10 +144,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn waits_for_stores(&self, store: u64) -> bool {
         let (oldest, tail) = (self.stores.oldest(), self.stores.tail);
-        if store != UNKNOWN && (oldest..tail).contains(&store) {
+        if seldom(store != UNKNOWN) && (oldest..tail).contains(&store) {
             return true;
         }
-        self.waits_for_any && oldest < tail
+        seldom(self.waits_for_any) && oldest < tail
     }
 
     /// A load that has issued in `cycle`.

@@ -39,6 +39,7 @@ use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
 use hps_sim_core::isa::Isa;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -466,7 +467,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             loop {
                 let most = end - self.stats.commit_program_instructions;
-                if most == 0 || !self.step_block::<false>(code, most) {
+                if seldom(most == 0) || seldom(!self.step_block::<false>(code, most)) {
                     break;
                 }
             }

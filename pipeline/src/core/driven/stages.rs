@@ -331,7 +331,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn flows(&self, cycle: u64) -> bool {
         let (decoded, dispatched) = self.late;
-        self.groups_flow && decoded <= cycle && dispatched <= cycle + self.params.fetch_to_decode
+        self.groups_flow & (decoded <= cycle) & (dispatched <= cycle + self.params.fetch_to_decode)
     }
 
     /// Whether the queues behind fetch and behind decode have room for all of the group that is fetched and

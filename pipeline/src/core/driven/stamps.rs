@@ -1,5 +1,7 @@
 //! The cycles in which the youngest instructions were decoded, dispatched and committed.
 
+use hps_sim_core::likely::often;
+
 /// Instructions whose cycles are kept at most: more than the reorder buffer and the queues in front of it
 /// hold, and those that are asked for by the first ones behind a squash.
 pub const STAMPS: usize = 1024;
@@ -77,7 +79,7 @@ impl Stamps {
     #[inline(always)]
     pub fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
         let Place(first) = self.at(position, 0);
-        if count <= AT_ONCE && first < self.turn {
+        if often(count <= AT_ONCE && first < self.turn) {
             // SAFETY: `turn` is such that as many places follow each one before it.
             unsafe {
                 let group = first..first + AT_ONCE;

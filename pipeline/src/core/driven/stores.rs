@@ -4,6 +4,7 @@ use super::super::ring::Ring;
 use super::super::uop::UNKNOWN;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
+use hps_sim_core::likely::seldom;
 
 /// Places of the filter.
 const FILTER: usize = 256;
@@ -102,7 +103,7 @@ impl Stores {
         self.tail += 1;
         // Places that a squashed store has had do not hold what they held before.
         let places = self.ring.places() as u64;
-        if self.tail - self.oldest > places {
+        if seldom(self.tail - self.oldest > places) {
             self.oldest = self.tail - places;
         }
         if store.size > 0 {
