@@ -1,6 +1,8 @@
 //! How late branches teach: a core trains its predictors at commit, when it has predicted further
 //! branches already. Functional warming knows no time; it takes this from what cores saw last.
 
+use hps_sim_core::likely::often;
+
 /// Branches that can be in flight, a power of two.
 const IN_FLIGHT: usize = 256;
 /// The longest time that is kept, in branches.
@@ -72,7 +74,7 @@ impl Delay {
     /// Nothing is noted before [`watch`](Self::watch).
     #[inline]
     pub fn observe(&mut self, slot: usize, branches: u32) {
-        if !self.watching {
+        if often(!self.watching) {
             return;
         }
         let branches = branches.min(LONGEST);

@@ -475,6 +475,7 @@ impl BranchUnit {
     }
 
     /// The direction of a branch by anything but a tournament.
+    #[cold]
     #[inline(never)]
     fn predict_otherwise(&self, pc: u64, cp: &mut Checkpoint) -> bool {
         let history = &self.history;
@@ -506,6 +507,7 @@ impl BranchUnit {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn train_otherwise(&mut self, cp: &Checkpoint, pc: u64, taken: bool) {
         match &mut self.direction {

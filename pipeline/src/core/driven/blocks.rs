@@ -300,7 +300,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
-        if last.kind & kind::TRANSFERS == 0 {
+        if seldom(last.kind & kind::TRANSFERS == 0) {
             self.fetch.pc = last.next;
             self.fetch.left = left;
         }

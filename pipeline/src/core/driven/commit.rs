@@ -96,9 +96,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn commit(&mut self, inst: &StaticInst, done: Done, seen: Seen) -> u64 {
         let width = self.params.commit_width;
-        let until = self.next_commit(done.complete);
+        let ripe = done.complete + self.params.complete_to_commit;
         // An end of a sequence is accounted for with what commits next in another cycle.
-        if seldom(until > self.commits.next || E::ENABLED && until > self.commits.cycle) {
+        if seldom(ripe > self.commits.next || E::ENABLED && self.commits.next > self.commits.cycle)
+        {
+            let until = ripe.max(self.commits.next);
             self.account_lost_slots(inst, done, until);
             self.commits = Commits::empty(until, width);
         }

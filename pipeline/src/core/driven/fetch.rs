@@ -149,6 +149,12 @@ impl Fetch {
     }
 }
 
+/// Nobody predicts where this instruction goes: only transfers are asked for.
+#[cold]
+fn predicts_nothing(inst: &StaticInst) -> u64 {
+    inst.next
+}
+
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Nothing can be executed there: execution finds the cause once more. Returns where fetch goes.
     #[cold]
@@ -206,7 +212,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY && cycle >= self.limit {
             return false;
         }
-        let cycle = if line == f.line {
+        let cycle = if often(line == f.line) {
             cycle
         } else if often(self.memory.fetch_quickly(cycle, f.pc)) {
             f.line = line;
@@ -287,7 +293,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn predict_here(&mut self, inst: &StaticInst) -> u64 {
         let Some(kind) = inst.branch else {
-            return inst.next;
+            return predicts_nothing(inst);
         };
         self.learn(self.fetch.cycle);
         if often(kind == BranchKind::Conditional) {

@@ -4,7 +4,7 @@ use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::UNKNOWN;
 use super::blocks::StaticInst;
-use super::stores::Stores;
+use super::stores::{Nearest, Stores};
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level, MemorySystem};
 use hps_sim_core::inst::OpClass;
@@ -130,8 +130,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return Loaded::NEVER;
             }
         };
-        if let Some(data) = self.stores.forwards(cycle, addr, size) {
-            return self.forwarded(inst, cycle, data);
+        match self.stores.nearest(cycle, addr, size) {
+            Nearest::Gives(data) => return self.forwarded(inst, cycle, data),
+            Nearest::Gone => {
+                let has_port = self.calendar.take_port(cycle);
+                return self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store);
+            }
+            Nearest::Unclear => {}
         }
         let mut violation = None;
         match self.try_load::<ASTRAY>(inst, cycle, (addr, size), &mut violation) {

@@ -2,6 +2,7 @@
 
 use hps_sim_core::code::{CodeCache, SLOTS};
 use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::likely::{often, seldom};
 
 use super::super::uop::kind;
 use super::blocks::Code;
@@ -112,9 +113,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
         let f = &self.fetch;
-        if ((f.left == 0) | (f.pc >= f.block_end)
+        if (often((f.left == 0) | (f.pc >= f.block_end))
             || f.pace == Pace::Uneven && self.has_no_room(self.position))
-            && !self.begin_group::<ASTRAY>()
+            && seldom(!self.begin_group::<ASTRAY>())
         {
             self.squash();
             return false;

@@ -42,6 +42,17 @@ impl Store {
     }
 }
 
+/// What the youngest store near a load's bytes is to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nearest {
+    /// It gives all of them, from this cycle on.
+    Gives(u64),
+    /// The cache has taken it, and each store before it.
+    Gone,
+    /// Another one may matter, or it has not got so far.
+    Unclear,
+}
+
 /// The stores in flight, by positions that only grow but for squashes.
 #[derive(Clone)]
 pub struct Stores {
@@ -183,17 +194,24 @@ impl Stores {
         (drain > cycle).then(|| (self.get(found), drain))
     }
 
-    /// From when on the youngest store near these bytes can give them to a load that issues in this cycle. `None`: it
-    /// can't, or they are another one's.
+    /// What the youngest store near these bytes is to a load that issues in this cycle.
     #[inline(always)]
-    pub fn forwards(&self, cycle: u64, addr: u64, size: u64) -> Option<u64> {
+    pub fn nearest(&self, cycle: u64, addr: u64, size: u64) -> Nearest {
         let position = self.youngest_near(addr, size) - 1;
+        if position >= self.tail {
+            return Nearest::Unclear;
+        }
+        if self.drain_of(position) <= cycle {
+            // And so those before it.
+            return Nearest::Gone;
+        }
         let store = self.get(position);
-        let gives = (position < self.tail)
-            & store.covers(addr, size)
-            & (store.known <= cycle)
-            & (store.data_issue <= cycle);
-        (gives && self.drain_of(position) > cycle).then_some(store.data)
+        let gives = store.covers(addr, size) & (store.known <= cycle) & (store.data_issue <= cycle);
+        if gives {
+            Nearest::Gives(store.data)
+        } else {
+            Nearest::Unclear
+        }
     }
 
     /// When the address of the youngest store before `before` that is not known in this cycle will be.
@@ -330,7 +348,7 @@ mod tests {
             assert_eq!(found.map(|(store, _)| store.pc), brute);
             assert!(stores.may_overlap(addr, size) || brute.is_none());
             if stores.may_overlap(addr, size)
-                && let Some(data) = stores.forwards(0, addr, size)
+                && let Nearest::Gives(data) = stores.nearest(0, addr, size)
             {
                 let source = found.map(|(store, _)| (store.data, store.covers(addr, size)));
                 assert_eq!(source, Some((data, true)));
@@ -379,5 +397,9 @@ mod tests {
         let last = Some((1, 31));
         assert_eq!((found(9), found(20), found(30)), (last, last, last));
         assert_eq!(found(31), None);
+        assert_ne!(stores.nearest(30, 64, 8), Nearest::Gone);
+        assert_eq!(stores.nearest(31, 64, 8), Nearest::Gone);
+        // Neither is left, whatever of these bytes the youngest writes.
+        assert_eq!(stores.nearest(31, 71, 8), Nearest::Gone);
     }
 }
