@@ -155,8 +155,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return self.step_alone::<ASTRAY>(code);
             }
         }
-        let limited = insts[0].ahead & kind::LIMITED;
-        let is_open = limited == 0 || self.is_open_to::<ASTRAY>(limited, count as u32, dispatch);
+        let kinds = insts[0].ahead;
+        let is_open =
+            kinds & kind::LIMITED == 0 || self.is_open_to::<ASTRAY>(kinds, count as u32, dispatch);
         if seldom(!is_open) && !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
             // It may come so late that nothing is drained for it.
             return self.step_alone::<ASTRAY>(code);
@@ -190,8 +191,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.kind & kind::TRANSFERS != 0 {
                 // The last one of its block.
                 self.fetch.left = left - count;
-                goes_on = self.predict_and_execute::<ASTRAY>(inst);
-                break;
+                self.count_block::<ASTRAY>(count, late);
+                return self.predict_and_execute::<ASTRAY>(inst);
             }
             let passing = Passing {
                 inst,
@@ -213,6 +214,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let done = (self.position - first) as usize;
         self.leave_block(last, left - done);
+        self.count_block::<ASTRAY>(done, late);
+        goes_on
+    }
+
+    /// Counts what has been taken of a block, and what of it came too late to be dispatched here.
+    #[inline(always)]
+    fn count_block<const ASTRAY: bool>(&mut self, done: usize, late: usize) {
         if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += done as u64;
             self.stats.decode_instructions += done as u64;
@@ -220,7 +228,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY {
             self.stats.dispatch_instructions += (done - late) as u64;
         }
-        goes_on
     }
 
     /// The same for a block of a wrong path that ends before they are dispatched.

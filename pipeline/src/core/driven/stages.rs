@@ -113,10 +113,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
         let f = &self.fetch;
-        if (often((f.left == 0) | (f.pc >= f.block_end))
-            || f.pace == Pace::Uneven && self.has_no_room(self.position))
-            && seldom(!self.begin_group::<ASTRAY>())
-        {
+        let mut begins = (f.left == 0) | (f.pc >= f.block_end);
+        if seldom((f.pace == Pace::Uneven) & !begins) {
+            begins = self.has_no_room(self.position);
+        }
+        if often(begins) && seldom(!self.begin_group::<ASTRAY>()) {
             self.squash();
             return false;
         }
