@@ -15,49 +15,31 @@ use super::{DecodeEditor, DrivenCore, PipelineProbe};
 pub struct Commits {
     /// Cycle of the last commit.
     pub cycle: u64,
-    /// The next instruction commits in this cycle at the earliest: the same, or the one behind it.
-    next: u64,
-    /// Slots that are left there, at least one.
+    /// Slots that are left there.
     left: u64,
 }
 
 impl Commits {
-    /// All slots of a cycle of so many slots are used.
-    pub fn full(cycle: u64, width: u64) -> Self {
-        Commits {
-            cycle,
-            next: cycle + 1,
-            left: width,
-        }
+    /// All slots of a cycle are used.
+    pub fn full(cycle: u64) -> Self {
+        Commits { cycle, left: 0 }
     }
 
-    /// None of them is used, and those of earlier cycles have owners.
+    /// None of so many of them is used, and those of earlier cycles have owners.
     pub fn empty(cycle: u64, width: u64) -> Self {
-        Commits {
-            cycle,
-            next: cycle,
-            left: width,
-        }
+        Commits { cycle, left: width }
     }
 
-    /// Slots that are used in the cycle of the last commit, of so many.
-    fn used(&self, width: u64) -> u64 {
-        if self.next > self.cycle {
-            width
-        } else {
-            width - self.left
-        }
+    /// The next instruction commits in this cycle at the earliest.
+    fn next(&self) -> u64 {
+        self.cycle + u64::from(self.left == 0)
     }
 
-    /// Takes the next slot. Returns the cycle.
+    /// Takes the next slot of the cycle, which has one. Returns the cycle.
     #[inline(always)]
-    fn take(&mut self, width: u64) -> u64 {
-        self.cycle = self.next;
+    fn take(&mut self) -> u64 {
+        debug_assert!(self.left > 0);
         self.left -= 1;
-        if seldom(self.left == 0) {
-            self.next += 1;
-            self.left = width;
-        }
         self.cycle
     }
 }
@@ -66,7 +48,8 @@ impl Commits {
 #[derive(Clone, Copy)]
 pub struct Done {
     pub issue: u64,
-    pub complete: u64,
+    /// From this cycle on what reads the result may issue.
+    pub result: u64,
     /// Of a load: what served it.
     pub level: Cause,
 }
@@ -95,18 +78,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Commits the instruction that was dispatched last. Returns the cycle.
     #[inline(always)]
     pub(super) fn commit(&mut self, inst: &StaticInst, done: Done, seen: Seen) -> u64 {
-        let width = self.params.commit_width;
-        let ripe = done.complete + self.params.complete_to_commit;
-        // An end of a sequence is accounted for with what commits next in another cycle.
-        if seldom(ripe > self.commits.next || E::ENABLED && self.commits.next > self.commits.cycle)
-        {
-            let until = ripe.max(self.commits.next);
-            self.account_lost_slots(inst, done, until);
-            self.commits = Commits::empty(until, width);
+        let ripe = done.result + self.result_to_commit;
+        if !E::ENABLED && seldom(self.commits.left == 0) {
+            self.commits = Commits::empty(self.commits.cycle + 1, self.params.commit_width);
         }
-        let cycle = self.commits.take(width);
-        let place = self.stamps.at(self.position, 1);
-        self.stamps.set_commit(place, cycle);
+        // An end of a sequence is accounted for with what commits next in another cycle.
+        let until = if E::ENABLED {
+            ripe.max(self.commits.next())
+        } else {
+            ripe
+        };
+        if seldom(until > self.commits.cycle) {
+            self.account_lost_slots(inst, done, until);
+            self.commits = Commits::empty(until, self.params.commit_width);
+        }
+        let cycle = self.commits.take();
+        self.stamps.set_last_commit(self.position, cycle);
         let origin = self.edit.origin::<E>();
         let (count, owner) = match origin {
             Origin::Program => (&mut self.stats.commit_program_instructions, Cause::Base),
@@ -138,10 +125,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle
     }
 
-    /// The cycle in which something that completes in `complete` may commit next.
-    #[inline(always)]
-    pub(super) fn next_commit(&self, complete: u64) -> u64 {
-        (complete + self.params.complete_to_commit).max(self.commits.next)
+    /// The cycle in which something may commit next.
+    pub(super) fn next_commit(&self, done: Done) -> u64 {
+        (done.result + self.result_to_commit).max(self.commits.next())
     }
 
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
@@ -182,7 +168,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         Lost {
             from: self.commits.cycle,
             until,
-            used: self.commits.used(width),
+            used: width - self.commits.left,
             width,
         }
     }
@@ -265,7 +251,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let until = self.commits.cycle + 1;
         let mut lost = self.lost(until);
         self.give(&mut lost, until, pc, Cause::Serialize);
-        self.commits = Commits::full(self.commits.cycle, self.params.commit_width);
+        self.commits = Commits::full(self.commits.cycle);
     }
 }
 

@@ -243,7 +243,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn done(&self, when: When, level: Cause) -> Done {
         Done {
             issue: when.issue,
-            complete: when.result + self.params.issue_to_execute,
+            result: when.result,
             level,
         }
     }
@@ -359,7 +359,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let (when, data) = self.send_store::<ASTRAY>(i, addr, i.inst.class, &i.inst.demand);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
-            done.complete = done.complete.max(data + self.params.issue_to_execute);
+            done.result = done.result.max(data);
             let seen = Seen {
                 addr,
                 ..Seen::straight(i.inst)
@@ -544,13 +544,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             cause
         };
-        let cycle = self.next_commit(done.complete);
+        let cycle = self.next_commit(done);
         if cycle > self.commits.cycle {
             self.account_lost_slots(i.inst, done, cycle);
             self.commits = Commits::empty(cycle, self.params.commit_width);
         }
-        let place = self.stamps.at(self.position, 1);
-        self.stamps.set_commit(place, cycle);
+        self.stamps.set_last_commit(self.position, cycle);
         self.traps_in(i, cycle, cause);
         false
     }

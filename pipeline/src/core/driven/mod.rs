@@ -213,8 +213,11 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     groups_fit: bool,
     /// Groups that come through all stages without waiting never fill the queues between them.
     groups_flow: bool,
-    /// The last cycles in which an instruction was decoded and dispatched that had waited for its turn.
-    late: (u64, u64),
+    /// Groups that are fetched from this cycle on [flow](DrivenCore::flows): it lies as far behind the last instruction
+    /// that has waited for decode or dispatch.
+    flows_from: u64,
+    /// Cycles from result to commit.
+    result_to_commit: u64,
     /// Cycles from dispatch to commit of what waits for nothing.
     fill: u64,
     /// What an instruction takes that faults, but for its latency.
@@ -316,7 +319,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut code = Code::new(process.image.isa);
         code.sync(&process.mem, &editor);
         let in_flight = params.in_flight();
-        Ok(DrivenCore {
+        let mut core = DrivenCore {
             edit: Edit::new::<E>(in_flight, process.hart.disepc),
             editor,
             probe,
@@ -338,7 +341,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 + params.complete_to_commit,
             groups_fit: params.groups_fit(),
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
-            late: (0, 0),
+            flows_from: 0,
+            result_to_commit: params.issue_to_execute + params.complete_to_commit,
             fault_demand: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
@@ -352,7 +356,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),
             // There is no cycle 0.
-            commits: Commits::full(0, params.commit_width),
+            commits: Commits::full(0),
             results: [0; PLACES],
             issues: [0; PLACES],
             registers: match process.image.isa {
@@ -378,7 +382,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             stop: None,
             params,
             process,
-        })
+        };
+        core.flows_from = core.flows_at_first();
+        Ok(core)
     }
 
     /// From now on every instruction is asked for by itself, as if groups never fitted into a stage. Slower, and
@@ -386,6 +392,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub fn take_each_alone(&mut self) {
         self.groups_fit = false;
         self.groups_flow = false;
+        self.flows_from = self.flows_at_first();
     }
 
     /// Runs to the end of the program.

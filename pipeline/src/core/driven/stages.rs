@@ -8,7 +8,7 @@ use super::super::uop::kind;
 use super::blocks::Code;
 use super::edit::Edited;
 use super::fetch::Pace;
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, in_order};
+use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe, in_order};
 
 /// Cycles after which the calendar of issue forgets at the latest. Far less than it holds.
 pub(super) const LONG_AGO: u64 = 512;
@@ -61,7 +61,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stamps.set_decode(here, decode);
         } else {
             decode = self.decode_cycle(position);
-            self.late.0 = decode;
+            self.came_late(decode, 0);
             self.stamps.set_decode(here, decode);
             if ASTRAY && decode >= self.limit {
                 self.stamps.set_dispatch(here, decode);
@@ -73,7 +73,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             dispatch = 0;
             if !E::ENABLED {
                 dispatch = self.window_cycle::<ASTRAY>(position, decode);
-                self.late.1 = dispatch;
+                self.came_late(decode, dispatch);
             }
         }
         if ASTRAY || E::ENABLED {
@@ -146,7 +146,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if cycle > dispatch {
                 dispatch = cycle;
                 self.stamps.set_dispatch(here, dispatch);
-                self.late.1 = dispatch;
+                self.came_late(0, dispatch);
                 self.fetch.pace = Pace::Uneven;
             }
         }
@@ -315,7 +315,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let window = if ASTRAY && position >= self.first_astray.saturating_add(rob) {
             self.limit
         } else {
-            self.stamps.commit(self.stamps.at(position, rob))
+            self.stamps.commit(position, rob)
         };
         if window > cycle {
             self.stats.rename_rob_full_cycles += self.until_limit::<ASTRAY>(cycle, window);
@@ -332,8 +332,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// room for it in the queues between them.
     #[inline(always)]
     pub(super) fn flows(&self, cycle: u64) -> bool {
-        let (decoded, dispatched) = self.late;
-        self.groups_flow & (decoded <= cycle) & (dispatched <= cycle + self.params.fetch_to_decode)
+        self.flows_from <= cycle
+    }
+
+    /// [`Self::flows_from`] as long as no instruction has waited.
+    pub(super) fn flows_at_first(&self) -> u64 {
+        if self.groups_flow { 0 } else { NEVER }
+    }
+
+    /// An instruction has waited for decode or dispatch until these cycles.
+    #[inline(always)]
+    fn came_late(&mut self, decode: u64, dispatch: u64) {
+        let from = decode.max(dispatch.saturating_sub(self.params.fetch_to_decode));
+        self.flows_from = self.flows_from.max(from);
     }
 
     /// Whether the queues behind fetch and behind decode have room for all of the group that is fetched and
@@ -357,7 +368,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let before = s.at(first, 1);
         let mut decode = cycle + p.fetch_to_decode;
         let mut dispatch = decode + p.decode_to_dispatch;
-        let mut fits = self.groups_fit;
+        let mut fits = flows || self.groups_fit;
+        let mut late = None;
         // Most groups come into stages that the group before them has left.
         debug_assert_eq!(flows, self.flows(cycle));
         let mut is_alone = flows;
@@ -374,12 +386,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         debug_assert!(!flows || self.finds_room(first, cycle, decode));
         debug_assert!(!flows || s.decode(before) < decode && s.dispatch(before) < dispatch);
-        let mut is_even = s.commit(s.at(last, p.rob_entries)) <= dispatch
+        let mut is_even = s.commit(last, p.rob_entries) <= dispatch
             && dispatch - self.calendar.passed() <= LONG_AGO;
         if !is_alone {
             fits = fits && s.decode(s.at(last, p.decode_width as u64)) < decode;
             is_even = is_even && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
-            self.late = (decode, dispatch);
+            late = Some((decode, dispatch));
         }
         if E::ENABLED {
             fits &= is_alone || self.edit.is_free_in(decode);
@@ -413,6 +425,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let dispatch = if is_decoded { dispatch } else { decode };
             self.stamps
                 .set_group(first, self.params.fetch_width, decode, dispatch);
+        }
+        if let Some((decode, dispatch)) = late {
+            self.came_late(decode, dispatch);
         }
         let f = &mut self.fetch;
         f.pace = pace;

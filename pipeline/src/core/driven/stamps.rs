@@ -17,7 +17,7 @@ pub struct Stamps {
     turn: usize,
     decode: [u64; STAMPS],
     dispatch: [u64; STAMPS],
-    /// Of the right path only.
+    /// Of the right path only, each at the place of the next one.
     commit: [u64; STAMPS],
 }
 
@@ -57,8 +57,10 @@ impl Stamps {
         unsafe { *self.dispatch.get_unchecked(place.0) }
     }
 
+    /// When the instruction committed that is `back` positions before another one.
     #[inline(always)]
-    pub fn commit(&self, place: Place) -> u64 {
+    pub fn commit(&self, position: u64, back: u64) -> u64 {
+        let place = self.at(position, back - 1);
         // SAFETY: as above.
         unsafe { *self.commit.get_unchecked(place.0) }
     }
@@ -95,8 +97,10 @@ impl Stamps {
         }
     }
 
+    /// The commit of the last instruction, where the next one has this position.
     #[inline(always)]
-    pub fn set_commit(&mut self, place: Place, cycle: u64) {
+    pub fn set_last_commit(&mut self, position: u64, cycle: u64) {
+        let place = self.at(position, 0);
         // SAFETY: as above.
         unsafe { *self.commit.get_unchecked_mut(place.0) = cycle };
     }

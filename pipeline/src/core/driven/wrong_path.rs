@@ -247,7 +247,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Where an instruction went is known when it is complete, if nothing has taken it back by then.
     #[inline(always)]
     fn resolves(&mut self, done: Done, turn: Turn, checkpoint: Checkpoint, restart: Restart) {
-        let resolve = done.complete.max(done.issue + 1);
+        let complete = done.result + self.params.issue_to_execute;
+        let resolve = complete.max(done.issue + 1);
         if resolve < self.limit {
             self.begin_episode(resolve, turn, checkpoint, restart);
         }
@@ -354,7 +355,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn empty_front_end(&mut self, restart: &Restart) {
         // What is older has been dispatched before: its cycles keep nothing waiting.
-        self.late = (0, 0);
+        self.flows_from = self.flows_at_first();
         if E::ENABLED {
             self.editor.squash(self.position);
             self.edit.restart(restart, self.params.fetch_buffer);
