@@ -118,10 +118,9 @@ impl Code {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// As [`Self::step`], for as many instructions of the block at the next address as the group takes, and
-    /// as `most` allows on the right path.
+    /// As [`Self::step`], for as many instructions of the block at the next address as the group takes.
     #[inline(always)]
-    pub(super) fn step_block<const ASTRAY: bool>(&mut self, code: &mut Code, most: u64) -> bool {
+    pub(super) fn step_block<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
         if E::ENABLED && (E::RELAYOUT || self.edit.is_elsewhere()) {
             return self.step::<ASTRAY>(code);
         }
@@ -136,10 +135,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let left = self.fetch.left;
         let block = code.block(first);
-        let mut count = left.min(block.len());
-        if !ASTRAY {
-            count = count.min(usize::try_from(most).unwrap_or(usize::MAX));
-        }
+        let count = left.min(block.len());
         if seldom(count == 0) {
             return self.step_alone::<ASTRAY>(code);
         }
@@ -173,8 +169,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED {
             self.edit.leave_sequence();
         }
+        if seldom(!is_open) {
+            return self.step_through_queues::<ASTRAY>(insts);
+        }
         let mut goes_on = true;
-        let mut late = 0;
         let first = self.position;
         let mut last = &insts[0];
         for inst in insts {
@@ -191,17 +189,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.kind & kind::TRANSFERS != 0 {
                 // The last one of its block.
                 self.fetch.left = left - count;
-                self.count_block::<ASTRAY>(count, late);
+                self.count_block::<ASTRAY>(count, 0);
                 return self.predict_and_execute::<ASTRAY>(inst);
             }
             let passing = Passing {
                 inst,
                 predicted_next: inst.next,
             };
-            if seldom(!is_open) && !self.is_open::<ASTRAY>(inst.kind, dispatch) {
-                late += 1;
-                goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
-            } else if inst.kind == kind::LOADS {
+            if inst.kind == kind::LOADS {
                 goes_on = self.execute_load_here::<ASTRAY>(passing);
             } else if !ASTRAY && inst.kind == kind::STORES {
                 goes_on = self.execute_store_here::<ASTRAY>(passing);
@@ -214,6 +209,43 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let done = (self.position - first) as usize;
         self.leave_block(last, left - done);
+        self.count_block::<ASTRAY>(done, 0);
+        goes_on
+    }
+
+    /// The same for a block for all of which there may be no room in the queues.
+    #[inline(never)]
+    fn step_through_queues<const ASTRAY: bool>(&mut self, insts: &[StaticInst]) -> bool {
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let left = self.fetch.left;
+        let (mut done, mut late) = (0, 0);
+        let mut goes_on = true;
+        for inst in insts {
+            done += 1;
+            self.position += 1;
+            if E::ENABLED {
+                self.edit.fetched(decode);
+            }
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                self.count_block::<ASTRAY>(done, late);
+                return self.predict_and_execute::<ASTRAY>(inst);
+            }
+            let passing = Passing {
+                inst,
+                predicted_next: inst.next,
+            };
+            if self.is_open::<ASTRAY>(inst.kind, dispatch) {
+                goes_on = self.complete::<ASTRAY>(passing);
+            } else {
+                late += 1;
+                goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
+            }
+            if !goes_on || self.fetch.pace != Pace::Even {
+                break;
+            }
+        }
+        self.leave_block(&insts[done - 1], left - done);
         self.count_block::<ASTRAY>(done, late);
         goes_on
     }
@@ -307,15 +339,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
-        if seldom(last.kind & kind::TRANSFERS == 0) {
-            self.fetch.pc = last.next;
+        if last.kind & kind::TRANSFERS == 0 {
             self.fetch.left = left;
+            self.fetch.go_on(last.next);
         }
     }
 
     /// What belongs to no block, or to a group whose instructions have cycles of their own.
     #[inline(never)]
-    fn step_alone<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+    pub(super) fn step_alone<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
         self.step::<ASTRAY>(code)
     }
 

@@ -32,6 +32,10 @@ const fn lane(at: u32) -> Lanes {
     1 << (8 * at)
 }
 
+/// Cycles of the ring, a power of two. The search looks ahead for half of them.
+const CYCLES: usize = 8192;
+const MASK: u64 = CYCLES as u64 - 1;
+
 /// What an instruction takes of the cycle in which it issues, and how long it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
@@ -98,10 +102,9 @@ pub struct Left {
 /// The calendar.
 #[derive(Clone)]
 pub struct Calendar {
-    cycles: Box<[Lanes]>,
+    cycles: Box<[Lanes; CYCLES]>,
     /// How many instructions leave the queue for floating point in each cycle, if there is one.
     fp_leave: Box<[u8]>,
-    mask: u64,
     fresh: Lanes,
     /// The last cycle of which nothing will be taken any more.
     passed: u64,
@@ -167,14 +170,12 @@ impl Calendar {
                 searched: (0, 0),
             }
         });
-        let cycles = (widths.window_cycles as usize).next_power_of_two();
         Some(Calendar {
-            cycles: vec![fresh; cycles].into_boxed_slice(),
-            fp_leave: vec![0; if widths.fp_queue { cycles } else { 0 }].into_boxed_slice(),
-            mask: cycles as u64 - 1,
+            cycles: Box::new([fresh; CYCLES]),
+            fp_leave: vec![0; if widths.fp_queue { CYCLES } else { 0 }].into_boxed_slice(),
             fresh,
             passed: 0,
-            near: (cycles as u64 - 1) / 2,
+            near: MASK / 2,
             uses,
             held: pools
                 .iter()
@@ -198,15 +199,14 @@ impl Calendar {
 
     #[inline(always)]
     fn at(&mut self, cycle: u64) -> &mut Lanes {
-        debug_assert!(cycle > self.passed && cycle - self.passed <= self.mask);
-        // SAFETY: `mask` is the number of cycles minus one, a power of two minus one, and neither changes.
-        unsafe { self.cycles.get_unchecked_mut((cycle & self.mask) as usize) }
+        debug_assert!(cycle > self.passed && cycle - self.passed <= MASK);
+        &mut self.cycles[cycle as usize % CYCLES]
     }
 
     /// Cycles so far ahead are not in the ring.
     #[inline(always)]
     fn is_far(&self, cycle: u64) -> bool {
-        debug_assert_eq!(self.near, self.passed + self.mask / 2);
+        debug_assert_eq!(self.near, self.passed + MASK / 2);
         cycle > self.near
     }
 
@@ -353,7 +353,7 @@ impl Calendar {
         } else {
             *self.at(cycle) += u.one;
             if u.fp != 0 {
-                self.fp_leave[(cycle & self.mask) as usize] += 1;
+                self.fp_leave[(cycle & MASK) as usize] += 1;
             }
         }
         cycle
@@ -429,21 +429,21 @@ impl Calendar {
         let mut left = Left::default();
         let fresh = self.fresh;
         let first = self.passed + 1;
-        for cycles in stretches(first, cycle + 1, self.mask) {
+        for cycles in stretches(first, cycle + 1, MASK) {
             for lanes in &mut self.cycles[cycles] {
                 let was = std::mem::replace(lanes, fresh);
                 left.all += u32::from(was as u8 - fresh as u8);
             }
         }
         if !self.fp_leave.is_empty() {
-            for cycles in stretches(first, cycle + 1, self.mask) {
+            for cycles in stretches(first, cycle + 1, MASK) {
                 for fp in &mut self.fp_leave[cycles] {
                     left.fp += u32::from(std::mem::take(fp));
                 }
             }
         }
         self.passed = cycle;
-        self.near = cycle + self.mask / 2;
+        self.near = cycle + MASK / 2;
         if !self.far.is_empty() {
             self.pass_far(&mut left);
         }
@@ -502,8 +502,6 @@ pub struct Widths {
     pub ports: u32,
     /// There is a queue for floating point.
     pub fp_queue: bool,
-    /// Cycles for which the calendar keeps an account ahead of dispatch, at least.
-    pub window_cycles: u64,
 }
 
 impl Widths {
@@ -527,7 +525,6 @@ mod tests {
             issue: config.issue.issue_width as usize,
             ports: config.memory.l1d.ports,
             fp_queue: config.window.fp_queue_entries > 0,
-            window_cycles: 1024,
         };
         let calendar = Calendar::new(&table, widths).unwrap();
         (calendar, table, widths)

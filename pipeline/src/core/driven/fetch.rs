@@ -34,7 +34,7 @@ pub struct Fetch {
     pub pc: u64,
     /// Cycle of the group that is being fetched.
     pub cycle: u64,
-    /// Instructions that the group may still take.
+    /// Instructions that the group may still take: none if it has come to the end of its block.
     pub left: usize,
     pub block_end: u64,
     pub taken: u32,
@@ -116,6 +116,15 @@ impl Fetch {
         self.line = NO_LINE;
         self.gap = gap;
         self.gap_since = 0;
+    }
+
+    /// Goes straight on to `pc`, which may lie behind the group's block.
+    #[inline(always)]
+    pub fn go_on(&mut self, pc: u64) {
+        self.pc = pc;
+        if seldom(pc >= self.block_end) {
+            self.left = 0;
+        }
     }
 
     /// The place of an address in the page; far beyond its end if it lies in another one or is odd.
@@ -317,11 +326,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.branches
                 .predict_conditional(site, direct, &mut lesson.checkpoint);
         let next = if taken { direct } else { inst.next };
-        self.fetch.pc = next;
         if seldom(taken & !btb_hit) {
+            self.fetch.pc = next;
             self.misfetch();
         } else if next != inst.next {
+            self.fetch.pc = next;
             self.leave_line(pc, next);
+        } else {
+            self.fetch.go_on(next);
         }
         next
     }
@@ -354,6 +366,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.misfetch();
         } else if next != fallthrough {
             self.leave_line(pc, next);
+        } else {
+            f.go_on(next);
         }
         next
     }

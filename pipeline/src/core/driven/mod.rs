@@ -39,7 +39,7 @@ use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
 use hps_sim_core::isa::Isa;
-use hps_sim_core::likely::seldom;
+use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -72,9 +72,6 @@ const PLACES: usize = reg::COUNT;
 
 /// A cycle that does not come: later than every squash, and nothing overflows that adds to it.
 const NEVER: u64 = u64::MAX / 4;
-
-/// Cycles that the calendar of issue looks ahead, twice.
-const CALENDAR_CYCLES: u64 = 8192;
 
 /// Why a machine has no instruction-driven core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -122,7 +119,6 @@ fn structures(
         issue: params.issue_width,
         ports: config.memory.l1d.ports,
         fp_queue: params.fp_queue > 0,
-        window_cycles: CALENDAR_CYCLES,
     };
     let calendar = Calendar::new(table, widths).ok_or(NotDriven::Pools)?;
     // A wrong path does not run into what is asked for behind its squash.
@@ -472,9 +468,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.stop = Some(Stop::Limit);
                 return;
             }
-            loop {
-                let most = end - self.stats.commit_program_instructions;
-                if seldom(most == 0) || seldom(!self.step_block::<false>(code, most)) {
+            // No block has more instructions than a group.
+            let blocks_end = end.saturating_sub(self.params.fetch_width as u64 - 1);
+            if seldom(self.stats.commit_program_instructions >= blocks_end) {
+                self.step_alone::<false>(code);
+            }
+            while often(self.stats.commit_program_instructions < blocks_end) {
+                if seldom(!self.step_block::<false>(code)) {
                     break;
                 }
             }
@@ -489,7 +489,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn run_wrong_path(&mut self, code: &mut Code) {
         while self.depth > 0 {
-            self.step_block::<true>(code, 0);
+            self.step_block::<true>(code);
         }
     }
 

@@ -232,22 +232,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let first = self.fetch.first.clone();
         while self.fetch.cycle < until {
             let f = &self.fetch;
-            let ended = (f.left == 0) | (f.pc >= f.block_end);
             let full = self.has_no_room(self.position);
-            if (ended || full) && !self.turn_to_group::<true>() {
+            if (f.left == 0 || full) && !self.turn_to_group::<true>() {
                 break;
             }
             let pc = self.fetch.pc;
             let inst = *self.read_slot(code, pc);
             let next = pc.wrapping_add(u64::from(inst.len));
             self.fetch.left -= 1;
-            self.fetch.pc = next;
             self.stats.fetch_instructions += 1;
             self.stats.squash_instructions += 1;
             self.edit.fetched(NEVER);
             if branch_kind(inst.class).is_some() {
                 self.predict(&self.static_inst(&inst, pc, next));
-            } else if inst.len == 0 {
+                continue;
+            }
+            self.fetch.go_on(next);
+            if inst.len == 0 {
                 self.fetch_nothing();
             } else if inst.class == OpClass::DiseReturn {
                 self.fetch.wait();

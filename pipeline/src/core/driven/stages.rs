@@ -43,11 +43,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.fetch_instructions += 1;
         }
         let mut predicted_next = inst.next;
-        self.fetch.pc = inst.next;
-        if inst.kind & kind::TURNS_FETCH != 0 {
-            if inst.kind & kind::TRANSFERS != 0 {
-                predicted_next = self.predict(inst);
-            } else if inst.len == 0 {
+        if inst.kind & kind::TRANSFERS != 0 {
+            predicted_next = self.predict(inst);
+        } else {
+            self.fetch.go_on(inst.next);
+            if inst.len == 0 {
                 predicted_next = self.fetch_nothing();
             } else if E::ENABLED && inst.class == OpClass::DiseReturn {
                 self.fetch.wait();
@@ -113,8 +113,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
         let f = &self.fetch;
-        let mut begins = (f.left == 0) | (f.pc >= f.block_end);
-        if seldom((f.pace == Pace::Uneven) & !begins) {
+        let mut begins = f.left == 0;
+        if seldom(!begins) && seldom(f.pace == Pace::Uneven) {
             begins = self.has_no_room(self.position);
         }
         if often(begins) && seldom(!self.begin_group::<ASTRAY>()) {
