@@ -168,12 +168,6 @@ impl Level1 {
         free
     }
 
-    /// Whether a port is left in this cycle.
-    #[inline(always)]
-    fn has_port(&self, now: u64) -> bool {
-        self.port_cycle != now || self.ports_taken < self.ports
-    }
-
     /// Whether a piece of memory lies in more than one line.
     #[inline(always)]
     fn crosses(&self, addr: u64, size: u8) -> bool {
@@ -353,11 +347,13 @@ impl MemorySystem {
     #[inline(always)]
     pub(crate) fn fetch_quickly(&mut self, now: u64, addr: u64) -> bool {
         let l1i = &mut self.l1i;
-        let is_quick = often(l1i.has_port(now))
+        // Most come in a cycle of their own.
+        let is_quick = often(l1i.port_cycle != now)
             && often(self.itlb.is_quick(now, addr))
             && often(l1i.quick_hit(now, 0, addr, false).is_some());
         if is_quick {
-            l1i.take_port(now);
+            l1i.port_cycle = now;
+            l1i.ports_taken = 1;
             self.itlb.count_quick();
         }
         is_quick

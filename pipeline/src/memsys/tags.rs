@@ -6,6 +6,9 @@ const VALID: u64 = 1;
 const DIRTY: u64 = 2;
 const LINE_SHIFT: u32 = 2;
 
+/// The newest line of a set that has none, or whose order is not that of use.
+const NO_LINE: u64 = u64::MAX;
+
 /// A line that made room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Victim {
@@ -18,6 +21,8 @@ pub(super) struct Victim {
 #[derive(Clone, Debug)]
 pub(super) struct Tags {
     slots: Box<[u64]>,
+    /// With LRU the newest line of each set, by itself: most accesses ask no more.
+    newest_lines: Box<[u64]>,
     ways: usize,
     set_mask: u64,
     replacement: Replacement,
@@ -38,6 +43,7 @@ impl Tags {
         };
         Tags {
             slots: vec![0; sets * ways].into_boxed_slice(),
+            newest_lines: vec![NO_LINE; sets].into_boxed_slice(),
             ways,
             set_mask: sets as u64 - 1,
             newest: if replacement == Replacement::Lru {
@@ -83,20 +89,22 @@ impl Tags {
     /// Whether a line is the newest of its set, with LRU.
     #[inline(always)]
     pub fn is_newest(&self, line: u64) -> bool {
-        // SAFETY: `first_of` gives such indices.
-        let slot = unsafe { *self.slots.get_unchecked(self.first_of(line)) };
-        slot & !DIRTY == (line << LINE_SHIFT) | self.newest
+        let set = self.set_of(line);
+        debug_assert!(set < self.newest_lines.len());
+        // SAFETY: a set is a number up to `set_mask`, which is the number of sets minus one, and neither that nor the
+        // number of lines here changes.
+        let newest = unsafe { *self.newest_lines.get_unchecked(set) };
+        newest == line
     }
 
     /// Uses a line if it is the newest of its set, with LRU. False if not: nothing has changed.
     #[inline(always)]
     pub fn use_newest(&mut self, line: u64, write: bool) -> bool {
-        let at = self.first_of(line);
-        // SAFETY: `at` comes from `first_of`.
-        let slot = unsafe { self.slots.get_unchecked_mut(at) };
-        let newest = *slot & !DIRTY == (line << LINE_SHIFT) | self.newest;
+        let newest = self.is_newest(line);
         if newest && write {
-            *slot |= DIRTY;
+            let at = self.first_of(line);
+            // SAFETY: `at` comes from `first_of`.
+            unsafe { *self.slots.get_unchecked_mut(at) |= DIRTY };
         }
         newest
     }
@@ -115,6 +123,8 @@ impl Tags {
         if is_second {
             std::mem::swap(newest, second);
             *newest |= if write { DIRTY } else { 0 };
+            let set = self.set_of(line);
+            self.newest_lines[set] = line;
         }
         is_second
     }
@@ -137,7 +147,10 @@ impl Tags {
         };
         set[way] |= if write { DIRTY } else { 0 };
         match self.replacement {
-            Replacement::Lru => bring_forward(&mut set[..=way]),
+            Replacement::Lru => {
+                bring_forward(&mut set[..=way]);
+                self.newest_lines[number] = line;
+            }
             _ => self.touch(number, way),
         }
         true
@@ -194,6 +207,7 @@ impl Tags {
     /// Empties it; what was dirty is lost.
     pub fn clear(&mut self) {
         self.slots.fill(0);
+        self.newest_lines.fill(NO_LINE);
     }
 
     #[inline]
@@ -202,6 +216,7 @@ impl Tags {
             Replacement::Lru => {
                 let first = set * self.ways;
                 bring_forward(&mut self.slots[first..=first + way]);
+                self.newest_lines[set] = self.slots[first] >> LINE_SHIFT;
             }
             Replacement::Random => {}
             Replacement::Plru => tree_touch(&mut self.trees[set], self.ways, way),

@@ -94,7 +94,7 @@ impl Tlb {
     #[inline(always)]
     pub fn is_quick(&self, now: u64, addr: u64) -> bool {
         let page = addr >> self.page_shift;
-        often(page == self.last_page || self.tags.is_newest(page))
+        often(self.tags.is_newest(page) || page == self.last_page)
             && often(self.is_quiet(now, page))
     }
 

@@ -4,6 +4,8 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
     values: Box<[u8]>,
+    /// The last index.
+    last: usize,
     /// The least value that says taken.
     taken_from: u8,
     after: &'static Steps,
@@ -41,6 +43,7 @@ impl Counters {
         assert!(entries.is_power_of_two(), "the index is masked");
         Counters {
             values: vec![(1 << (bits - 1)) - 1; entries].into_boxed_slice(),
+            last: entries - 1,
             taken_from: 1 << (bits - 1),
             after: &STEPS[bits as usize],
         }
@@ -54,9 +57,9 @@ impl Counters {
 
     #[inline(always)]
     fn value(&self, index: usize) -> &u8 {
-        // SAFETY: no table is empty, so that the last index is one less than the length, and bits that are
-        // masked with it are no more.
-        unsafe { self.values.get_unchecked(index & (self.values.len() - 1)) }
+        // SAFETY: no table is empty, the last index is one less than the length, neither changes, and bits that
+        // are masked with it are no more.
+        unsafe { self.values.get_unchecked(index & self.last) }
     }
 
     /// One step towards the outcome. Whether it said taken before.
@@ -68,9 +71,8 @@ impl Counters {
     /// One step up (1) or down (-1), or none (0). Whether it said taken before.
     #[inline(always)]
     pub fn step(&mut self, index: usize, step: i32) -> bool {
-        let last = self.values.len() - 1;
         // SAFETY: as in `value`.
-        let value = unsafe { self.values.get_unchecked_mut(index & last) };
+        let value = unsafe { self.values.get_unchecked_mut(index & self.last) };
         let before = *value;
         // By table and not by comparisons: outcomes are what is hard to predict, on the host too.
         *value = self.after[(step + 1) as usize][usize::from(before) % VALUES];

@@ -1,8 +1,6 @@
 //! How late branches teach: a core trains its predictors at commit, when it has predicted further
 //! branches already. Functional warming knows no time; it takes this from what cores saw last.
 
-use hps_sim_core::likely::often;
-
 /// Branches that can be in flight, a power of two.
 const IN_FLIGHT: usize = 256;
 /// The longest time that is kept, in branches.
@@ -69,12 +67,18 @@ impl Delay {
         }
     }
 
+    /// Whether anybody wants to know what is [observed](Self::observe).
+    #[inline(always)]
+    pub fn is_watched(&self) -> bool {
+        self.watching
+    }
+
     /// A branch that was predicted right has committed in a core, when `branches` had been predicted
     /// since it was, itself among them. (What was predicted wrong commits soon after it is resolved.)
     /// Nothing is noted before [`watch`](Self::watch).
     #[inline]
     pub fn observe(&mut self, slot: usize, branches: u32) {
-        if often(!self.watching) {
+        if !self.watching {
             return;
         }
         let branches = branches.min(LONGEST);

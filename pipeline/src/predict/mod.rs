@@ -216,7 +216,7 @@ impl BranchUnit {
         self.checkpoint_history(cp);
         let taken = self.predict_direction((pc, site), cp);
         self.history.push_direction(taken);
-        let btb_hit = taken && self.btb.lookup(site.target) == Some(direct_target);
+        let btb_hit = taken && self.btb.knows(site.target, direct_target);
         (taken, btb_hit)
     }
 
@@ -233,7 +233,7 @@ impl BranchUnit {
             BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => Predicted {
                 taken: true,
                 target: direct_target,
-                btb_hit: self.btb.lookup(site.target) == Some(direct_target),
+                btb_hit: self.btb.knows(site.target, direct_target),
             },
             BranchKind::Return if self.ras.exists() => Predicted {
                 taken: true,
@@ -316,10 +316,26 @@ impl BranchUnit {
         target: u64,
     ) {
         if kind == BranchKind::Conditional {
-            self.train_direction(cp, (pc, site), taken);
-        } else if !(kind.is_direct() || kind == BranchKind::Return && self.ras.exists()) {
+            return self.train_conditional(cp, (pc, site), taken, target);
+        }
+        if !(kind.is_direct() || kind == BranchKind::Return && self.ras.exists()) {
             self.train_indirect(cp, pc, target);
         }
+        if taken {
+            self.btb.train(site.target, target);
+        }
+    }
+
+    /// [`train_at`](Self::train_at) of a conditional branch.
+    #[inline(always)]
+    pub fn train_conditional(
+        &mut self,
+        cp: &Checkpoint,
+        (pc, site): (u64, &Site),
+        taken: bool,
+        target: u64,
+    ) {
+        self.train_direction(cp, (pc, site), taken);
         if taken {
             self.btb.train(site.target, target);
         }

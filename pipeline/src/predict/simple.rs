@@ -3,6 +3,7 @@
 use super::counters::{Counters, pc_index};
 use super::delay::Delay;
 use crate::config::{GshareConfig, TournamentConfig};
+use hps_sim_core::likely::seldom;
 
 /// Two-bit counters by address.
 #[derive(Clone, Debug)]
@@ -137,7 +138,7 @@ impl Tournament {
         branches: u32,
     ) {
         let slot = slot as usize;
-        if prediction.taken == taken {
+        if seldom(self.delay.is_watched()) && prediction.taken == taken {
             self.delay.observe(slot, branches);
         }
         let _ = self.learn(global, prediction.local_history, taken);

@@ -69,6 +69,16 @@ impl Btb {
         self.lookup_older(first, tag)
     }
 
+    /// Whether that is this one.
+    #[inline(always)]
+    pub fn knows(&self, (first, tag): (u32, u32), target: u64) -> bool {
+        let newest = &self.entries[first as usize];
+        if often(newest.tag == tag) {
+            return newest.target == target;
+        }
+        self.lookup_older(first as usize, tag) == Some(target)
+    }
+
     #[inline(never)]
     fn lookup_older(&self, first: usize, tag: u32) -> Option<u64> {
         let set = &self.entries[first + 1..first + self.ways];

@@ -284,7 +284,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn count_branch(&mut self, class: OpClass, missed: bool) {
         let s = &mut self.stats;
         s.branch_committed_events += 1;
-        s.branch_conditional_events += u64::from(class == OpClass::Branch);
+        if often(class == OpClass::Branch) {
+            s.branch_conditional_events += 1;
+        }
         if seldom(missed) {
             s.branch_mispredicted_events += 1;
             match class {

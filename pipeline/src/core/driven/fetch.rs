@@ -399,9 +399,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn learn(&mut self, cycle: u64) {
         while self.lesson_due <= cycle {
             let lesson = self.lessons.at(self.lessons_head);
-            if let Some(kind) = lesson.kind {
-                let site = (lesson.pc, &lesson.site);
-                let cp = &lesson.checkpoint;
+            let site = (lesson.pc, &lesson.site);
+            let cp = &lesson.checkpoint;
+            if often(lesson.kind == Some(BranchKind::Conditional)) {
+                self.branches
+                    .train_conditional(cp, site, lesson.taken, lesson.next_pc);
+            } else if let Some(kind) = lesson.kind {
                 self.branches
                     .train_at(cp, site, kind, lesson.taken, lesson.next_pc);
             }

@@ -342,7 +342,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fault_demand: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
-            lessons: Ring::new(2 * in_flight, Lesson::default()),
+            lessons: Ring::new(in_flight + 1, Lesson::default()),
             lessons_head: 0,
             lessons_tail: 0,
             lesson_due: NEVER,

@@ -301,7 +301,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The oldest store goes to the cache, unless that wants it later.
     #[inline(always)]
     fn try_drain(&mut self) {
-        let s = &mut self.stores;
+        let s = &self.stores;
         let cycle = s.next_drain;
         let &Store { addr, size, .. } = s.get(s.drained);
         if size > 0
@@ -309,12 +309,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && let AccessResult::Retry { at_cycle } =
                 self.memory.access_on_port(cycle, addr, size, true)
         {
+            let s = &mut self.stores;
             let retry = at_cycle.max(cycle + 1);
             s.ring.at_mut(s.drained as usize).drain = retry;
             s.next_drain = retry;
             s.last_drain = s.last_drain.max(retry);
             return;
         }
+        let s = &mut self.stores;
         s.drained += 1;
         if s.drained < s.committed {
             let next = s.ring.at_mut(s.drained as usize);
