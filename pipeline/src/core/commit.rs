@@ -4,6 +4,7 @@ use hps_sim_core::bus::Bus;
 use hps_sim_core::code::trap_at;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{Stop, report};
 use hps_sim_core::trap::TrapCause;
 
@@ -25,7 +26,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             let is_program = head.has(flag::PROGRAM);
             self.progressed = true;
-            if head.has(flag::TRAP) {
+            if seldom(head.has(flag::TRAP)) {
                 let u = *head;
                 if let Some(stop) = self.take_trap(&u) {
                     self.account_rest_of_cycle();
@@ -34,11 +35,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 break;
             }
             self.retire();
-            if let Some(code) = self.halted {
+            if seldom(self.halted.is_some())
+                && let Some(code) = self.halted
+            {
                 self.account_rest_of_cycle();
                 return Some(Stop::Exit(code));
             }
-            if self.stats.commit_program_instructions >= end && is_program {
+            if seldom(self.stats.commit_program_instructions >= end) && is_program {
                 self.paused = true;
                 return Some(Stop::Limit);
             }
@@ -69,7 +72,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             u.inst_class(),
             u.front.checkpoint,
         );
-        let slot_owner = if flags & flag::PROGRAM != 0 {
+        let slot_owner = if often(flags & flag::PROGRAM != 0) {
             self.stats.commit_program_instructions += 1;
             Cause::Base
         } else if flags & flag::HANDLER != 0 {

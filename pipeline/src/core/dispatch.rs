@@ -5,6 +5,7 @@ use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::likely::seldom;
 use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
@@ -37,13 +38,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 return;
             };
             let waited = u64::from((now as u32).wrapping_sub(d.cycle));
-            if waited < self.params.decode_to_dispatch || self.halted.is_some() {
+            if waited < self.params.decode_to_dispatch || seldom(self.halted.is_some()) {
                 return;
             }
             let kind = kind::of(d.inst.class);
-            if self.rob.len() >= self.params.rob_entries
-                || self.reservations_used >= self.params.reservation_stations
-                || kind & self.params.limited_kinds != 0 && self.dispatch_stall(kind).is_some()
+            if seldom(self.rob.len() >= self.params.rob_entries)
+                || seldom(self.reservations_used >= self.params.reservation_stations)
+                || kind & self.params.limited_kinds != 0
+                    && seldom(self.dispatch_stall(kind).is_some())
             {
                 // None: the stations are full, but it goes to a queue of its own.
                 if let Some(counter) = self.dispatch_stall(kind) {
@@ -161,9 +163,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         place.class = d.inst.class;
         place.next_pc = x.next_pc;
         place.next_disepc = x.next_disepc;
-        if x.flags & flag::TRAP != 0 {
+        if seldom(x.flags & flag::TRAP != 0) {
             place.class = OpClass::IntAlu;
-        } else if x.next_pc != predicted_next || x.next_disepc != predicted_disepc {
+        } else if seldom(x.next_pc != predicted_next || x.next_disepc != predicted_disepc) {
             place.flags |= flag::MISPREDICTED;
         }
     }
@@ -204,11 +206,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Executes functionally.
     #[inline(always)]
     fn execute(&mut self, slot: Slot, d: &Front, inserted: Option<&Inserted>) -> Executed {
-        if d.has(flag::FETCH_FAULT) {
+        if seldom(d.has(flag::FETCH_FAULT)) {
             let cause = self.fetch_fault(d.pc);
             return self.trapped(slot, cause);
         }
-        if d.inst.class == OpClass::Csr {
+        if seldom(d.inst.class == OpClass::Csr) {
             self.process.hart.counters = self.guest_counters();
         }
         if E::ENABLED

@@ -2,6 +2,7 @@
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::seldom;
 
 use super::events::EventKind;
 use super::rob::Slot;
@@ -32,7 +33,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Issues the oldest ready instructions for which units are free.
     #[inline(always)]
     pub(super) fn issue(&mut self) {
-        if self.in_order.is_some() {
+        if seldom(self.in_order.is_some()) {
             self.issue_in_order();
         } else if self.scheduler.any_ready() {
             self.issue_ready();
@@ -53,14 +54,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 bits &= bits - 1;
                 let class = self.rob.at(slot).class;
                 let unit = self.units.timing(class);
-                if busy >> unit.pool & 1 != 0 {
+                if seldom(busy >> unit.pool & 1 != 0) {
                     continue;
                 }
-                if class.is_memory() && !self.may_access_memory(slot) {
+                if class.is_memory() && seldom(!self.may_access_memory(slot)) {
                     // It waits for something other than a unit, and has left the ready ones.
                     continue;
                 }
-                if !self.units.take(self.now, unit.pool, unit.interval_cycles) {
+                if seldom(!self.units.take(self.now, unit.pool, unit.interval_cycles)) {
                     busy |= 1 << unit.pool;
                     continue;
                 }

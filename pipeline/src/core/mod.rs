@@ -49,6 +49,7 @@ use hps_sim_core::code::{CodeCache, HandlerLink};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::reg;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
@@ -308,7 +309,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// One cycle, and the idle ones behind it.
     #[inline(always)]
     fn cycle(&mut self, end: u64) -> Option<Stop> {
-        if self.paused {
+        if seldom(self.paused) {
             // The last run ended in the middle of a cycle, behind a commit; it goes on here.
             self.paused = false;
         } else {
@@ -322,7 +323,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.run_events();
         }
         let stop = self.commit(end);
-        if stop.is_some() {
+        if seldom(stop.is_some()) {
             return stop;
         }
         self.issue();
@@ -331,7 +332,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.fetch();
         if !self.progressed {
             self.skip_idle_cycles();
-        } else if self.now - self.last_commit > DEADLOCK_CYCLES {
+        } else if seldom(self.now - self.last_commit > DEADLOCK_CYCLES) {
             self.stuck();
         }
         None

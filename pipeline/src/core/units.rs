@@ -1,6 +1,7 @@
 //! Pools of functional units in time.
 
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
+use hps_sim_core::likely::often;
 
 use super::ring::Ring;
 use crate::config::{UnitTable, UnitTiming};
@@ -81,7 +82,7 @@ impl Units {
     #[inline(always)]
     pub fn take(&mut self, now: u64, pool: u8, interval: u32) -> bool {
         let pool = self.pools.at_mut(usize::from(pool));
-        if pool.free.is_empty() {
+        if often(pool.free.is_empty()) {
             if pool.cycle != now {
                 pool.cycle = now;
                 pool.taken = 0;

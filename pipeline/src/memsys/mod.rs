@@ -123,6 +123,7 @@ struct Level1 {
     tags: Tags,
     mshrs: Mshrs,
     line_shift: u32,
+    line_bytes: u64,
     /// Of the bytes of a line.
     offset_mask: u64,
     hit_cycles: u64,
@@ -145,6 +146,7 @@ impl Level1 {
             ),
             mshrs: Mshrs::new(config.mshrs),
             line_shift: config.line_bytes.trailing_zeros(),
+            line_bytes: u64::from(config.line_bytes),
             offset_mask: u64::from(config.line_bytes) - 1,
             hit_cycles: u64::from(config.hit_cycles),
             ports: config.ports,
@@ -171,7 +173,7 @@ impl Level1 {
     /// Whether a piece of memory lies in more than one line.
     #[inline(always)]
     fn crosses(&self, addr: u64, size: u8) -> bool {
-        (addr & self.offset_mask) + u64::from(size) > self.offset_mask + 1
+        (addr & self.offset_mask) + u64::from(size) > self.line_bytes
     }
 
     #[inline]

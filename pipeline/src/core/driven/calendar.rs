@@ -246,13 +246,14 @@ impl Calendar {
     ) -> (u64, bool) {
         debug_assert!(!ASTRAY || from < limit);
         let Demand { full, one, .. } = *demand;
-        if seldom(self.is_far(from) | (full == NEVER_FREE)) {
-            let cycle = self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit);
-            let comes = !ASTRAY || cycle < limit;
-            return (cycle, comes && self.take_port(cycle));
+        if seldom(self.is_far(from)) {
+            return self.take_seldom_with_port::<ASTRAY>(from, demand, limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
+            if full == NEVER_FREE {
+                return self.take_seldom_with_port::<ASTRAY>(from, demand, limit);
+            }
             cycle = self.search::<ASTRAY>(from, demand.class, limit);
             if ASTRAY && cycle >= limit {
                 return (cycle, false);
@@ -262,6 +263,18 @@ impl Calendar {
         let has_port = *lanes & (lane(PORTS) * FULL) == 0;
         *lanes += one + if has_port { lane(PORTS) } else { 0 };
         (cycle, has_port)
+    }
+
+    #[inline(never)]
+    fn take_seldom_with_port<const ASTRAY: bool>(
+        &mut self,
+        from: u64,
+        demand: &Demand,
+        limit: u64,
+    ) -> (u64, bool) {
+        let cycle = self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit);
+        let comes = !ASTRAY || cycle < limit;
+        (cycle, comes && self.take_port(cycle))
     }
 
     /// The first cycle behind `from`, which is full, in which there is room for a class that lanes say all

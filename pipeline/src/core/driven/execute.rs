@@ -174,8 +174,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.store_faults_in_vain(i, addr);
         }
         if !ASTRAY && often(self.takes_effect(i.inst)) {
-            self.stored = i.inst.bytes;
-            self.finish_store::<ASTRAY>(i, addr);
+            self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes));
             return true;
         }
         self.execute_store_slowly::<ASTRAY>(i, addr)
@@ -185,7 +184,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn execute_store_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) -> bool {
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => {
-                self.finish_store::<ASTRAY>(i, addr);
+                let size = std::mem::take(&mut self.stored);
+                self.finish_store::<ASTRAY>(i, (addr, size));
                 true
             }
             outcome => self.faults::<ASTRAY>(i, (0, addr), cause_of(outcome)),
@@ -356,9 +356,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) {
+    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, (addr, size): (u64, u8)) {
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, addr, i.inst.class, &i.inst.demand);
+        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst.class, &i.inst.demand);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.result = done.result.max(data);
@@ -378,7 +378,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn send_store<const ASTRAY: bool>(
         &mut self,
         i: Passing<'_>,
-        addr: u64,
+        (addr, size): (u64, u8),
         class: OpClass,
         demand: &Demand,
     ) -> (When, u64) {
@@ -388,7 +388,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         self.stores.push(Store {
             addr,
-            size: std::mem::take(&mut self.stored),
+            size,
             pc: i.inst.pc,
             known: when.issue,
             found: when.result,
@@ -497,9 +497,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same of a store.
     #[inline(never)]
     fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
-        self.stored = 0;
         self.follows_store(i.inst.pc);
-        self.send_store::<true>(i, addr, FAULTS_AS, &self.faulting(i.inst));
+        self.send_store::<true>(i, (addr, 0), FAULTS_AS, &self.faulting(i.inst));
         true
     }
 
@@ -532,7 +531,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, addr, FAULTS_AS, &demand).0
+            self.send_store::<ASTRAY>(i, (addr, 0), FAULTS_AS, &demand)
+                .0
         } else {
             self.issue_as::<ASTRAY>(ready, FAULTS_AS, &demand)
         };
