@@ -265,6 +265,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same for a block of a wrong path that ends before they are dispatched.
     #[inline(never)]
     fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) {
+        let may_wait = insts[0].ahead & kind::STORES != 0 && self.stores.is_full();
+        if E::ENABLED || seldom(may_wait) {
+            return self.fetch_each_in_vain(insts);
+        }
+        let last = &insts[insts.len() - 1];
+        let left = self.fetch.left - insts.len();
+        if last.kind & kind::TRANSFERS != 0 {
+            self.fetch.left = left;
+            self.predict(last);
+        } else {
+            self.leave_block(last, left);
+        }
+        let count = insts.len() as u64;
+        self.position += count;
+        self.stats.fetch_instructions += count;
+        if self.fetch.decode < self.limit {
+            self.stats.decode_instructions += count;
+        }
+    }
+
+    /// The same where the editor is told of each, or one of them may find the store queue full.
+    #[inline(never)]
+    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         let is_decoded = decode < self.limit;
         let left = self.fetch.left;
