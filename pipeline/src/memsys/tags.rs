@@ -285,6 +285,8 @@ mod tests {
             let set = &mut sets[(line % 4) as usize];
             let known = set.iter().position(|(known, _)| *known == line);
             assert_eq!(tags.holds(line), known.is_some());
+            let is_newest = set.last().is_some_and(|(newest, _)| *newest == line);
+            assert_eq!(tags.is_newest(line), is_newest);
             assert_eq!(tags.access(line, write), known.is_some());
             let dirty = known.map(|at| set.remove(at).1).unwrap_or(false);
             if known.is_none() {
@@ -294,6 +296,21 @@ mod tests {
                 assert_eq!(victim.map(|v| (v.line, v.dirty)), expected);
             }
             set.push((line, dirty || write));
+            if random.below(500) == 0 {
+                tags.clear();
+                sets.iter_mut().for_each(Vec::clear);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_in_order_of_use_has_no_newest_line() {
+        for replacement in [Replacement::Random, Replacement::Plru] {
+            let mut tags = Tags::new(2, 2, replacement);
+            for line in [0, 1, 0, 2, 0] {
+                bring(&mut tags, line);
+                assert!(tags.access(line, true) && !tags.is_newest(line));
+            }
         }
     }
 
