@@ -342,6 +342,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fault_demand: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
+            // Those in flight and the next prediction, which has the place behind them.
             lessons: Ring::new(in_flight + 1, Lesson::default()),
             lessons_head: 0,
             lessons_tail: 0,
