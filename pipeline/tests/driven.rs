@@ -517,6 +517,47 @@ fn a_wrong_path_follows_pointers_that_it_has_stored() {
     assert_eq!(core.memory_stats().l1d.read_access_events, 1);
 }
 
+/// A wrong path's store gives its bytes to a load behind it where no older store holds any.
+#[test]
+fn a_wrong_path_forwards_what_it_has_stored() {
+    let text = "
+        li a0, 700
+        li a1, 3
+        sd zero, -8(sp)
+        fence.i
+        div a2, a0, a1
+        div a2, a2, a1
+        div a2, a2, a1
+        bnez a2, over
+        sd a0, -8(sp)
+        ld t2, -8(sp)
+        lw t3, -4(sp)
+        over:
+        li a0, 0
+        li a7, 93
+        ecall";
+    let program = Program::new(text, random::DATA_BYTES);
+    let config = preset("hps-4wide");
+    let mut oracle = Core::new(&config, program.process());
+    oracle.run_to_end();
+    let mut core = driven(&config, program.process(), NoProbe);
+    core.run_to_end();
+    for (core, forwarded, read) in [
+        (
+            "cycle",
+            oracle.stats.store_forward_events,
+            oracle.memory_stats().l1d.read_access_events,
+        ),
+        (
+            "instruction",
+            core.stats.store_forward_events,
+            core.memory_stats().l1d.read_access_events,
+        ),
+    ] {
+        assert_eq!((forwarded, read), (2, 0), "{core}");
+    }
+}
+
 /// Loads that wait until a store that writes a part of what they read has left its queue: as many slots as in the
 /// cycle-driven core are lost to that and to the access itself, in which the last cycle of the wait is the access's.
 #[test]
