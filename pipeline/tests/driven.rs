@@ -488,6 +488,21 @@ fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
     }
 }
 
+/// Loads that a store gives their bytes, and those that read the cache: of the cycle-driven core and of this one.
+fn forwarded_and_read(text: &str) -> [(u64, u64); 2] {
+    let program = Program::new(text, random::DATA_BYTES);
+    let config = preset("hps-4wide");
+    let mut oracle = Core::new(&config, program.process());
+    oracle.run_to_end();
+    let mut core = driven(&config, program.process(), NoProbe);
+    core.run_to_end();
+    [
+        (oracle.stats, oracle.memory_stats()),
+        (core.stats, core.memory_stats()),
+    ]
+    .map(|(core, memory)| (core.store_forward_events, memory.l1d.read_access_events))
+}
+
 /// A wrong path reads the pointer that it has written, and what that points to: one access to the cache.
 #[test]
 fn a_wrong_path_follows_pointers_that_it_has_stored() {
@@ -507,14 +522,7 @@ fn a_wrong_path_follows_pointers_that_it_has_stored() {
         li a0, 0
         li a7, 93
         ecall";
-    let program = Program::new(text, random::DATA_BYTES);
-    let config = preset("hps-4wide");
-    let mut oracle = Core::new(&config, program.process());
-    oracle.run_to_end();
-    let mut core = driven(&config, program.process(), NoProbe);
-    core.run_to_end();
-    assert_eq!(oracle.memory_stats().l1d.read_access_events, 1);
-    assert_eq!(core.memory_stats().l1d.read_access_events, 1);
+    assert_eq!(forwarded_and_read(text), [(1, 1); 2]);
 }
 
 /// A wrong path's store gives its bytes to a load behind it where no older store holds any.
@@ -536,26 +544,7 @@ fn a_wrong_path_forwards_what_it_has_stored() {
         li a0, 0
         li a7, 93
         ecall";
-    let program = Program::new(text, random::DATA_BYTES);
-    let config = preset("hps-4wide");
-    let mut oracle = Core::new(&config, program.process());
-    oracle.run_to_end();
-    let mut core = driven(&config, program.process(), NoProbe);
-    core.run_to_end();
-    for (core, forwarded, read) in [
-        (
-            "cycle",
-            oracle.stats.store_forward_events,
-            oracle.memory_stats().l1d.read_access_events,
-        ),
-        (
-            "instruction",
-            core.stats.store_forward_events,
-            core.memory_stats().l1d.read_access_events,
-        ),
-    ] {
-        assert_eq!((forwarded, read), (2, 0), "{core}");
-    }
+    assert_eq!(forwarded_and_read(text), [(2, 0); 2]);
 }
 
 /// Loads that wait until a store that writes a part of what they read has left its queue: as many slots as in the
