@@ -52,7 +52,7 @@ pub struct StaticInst {
     /// Cycles by which a load into its register takes longer.
     pub load_extra: u32,
     /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
-    ahead: u8,
+    pub ahead: u8,
     /// Instructions from this one to the end of its block; zero: it goes its own way.
     rest: u8,
 }
@@ -99,7 +99,7 @@ impl Code {
 
     /// The block at the index that [`DrivenCore::find`] gave; empty if the instruction there goes its own way.
     #[inline(always)]
-    fn block(&self, first: usize) -> &[StaticInst] {
+    pub(super) fn block(&self, first: usize) -> &[StaticInst] {
         debug_assert!(first < self.insts.len());
         // SAFETY: an index is one of these, since slots that note any go with them, in `sync`; and all that a block
         // has left was laid out behind its first instruction.
@@ -127,6 +127,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !self.comes_to_group::<ASTRAY>() {
             return false;
         }
+        if ASTRAY && self.fetch.pace == Pace::InVain {
+            return self.follow_in_vain(code);
+        }
         if seldom(self.fetch.pace == Pace::Uneven) {
             return self.step_alone::<ASTRAY>(code);
         }
@@ -140,10 +143,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.step_alone::<ASTRAY>(code);
         }
         let insts = &block[..count];
-        if ASTRAY && self.fetch.pace == Pace::InVain {
-            self.fetch_block_in_vain(insts);
-            return true;
-        }
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         if seldom(!self.has_stations(count as u32)) {
             self.pass::<ASTRAY>(dispatch);
@@ -262,105 +261,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The same for a block of a wrong path that ends before they are dispatched.
-    #[inline(never)]
-    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) {
-        let may_wait = insts[0].ahead & kind::STORES != 0 && self.stores.is_full();
-        if E::ENABLED || seldom(may_wait) {
-            return self.fetch_each_in_vain(insts);
-        }
-        let last = &insts[insts.len() - 1];
-        let left = self.fetch.left - insts.len();
-        if last.kind & kind::TRANSFERS != 0 {
-            self.fetch.left = left;
-            self.predict(last);
-        } else {
-            self.leave_block(last, left);
-        }
-        let count = insts.len() as u64;
-        self.position += count;
-        self.stats.fetch_instructions += count;
-        if self.fetch.decode < self.limit {
-            self.stats.decode_instructions += count;
-        }
-    }
-
-    /// The same where the editor is told of each, or one of them may find the store queue full.
-    #[inline(never)]
-    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) {
-        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-        let is_decoded = decode < self.limit;
-        let left = self.fetch.left;
-        let mut done = 0;
-        for inst in insts {
-            done += 1;
-            let mut predicted_next = inst.next;
-            if inst.kind & kind::TRANSFERS != 0 {
-                self.fetch.left = left - done;
-                predicted_next = self.predict(inst);
-            }
-            self.position += 1;
-            if E::ENABLED {
-                self.edit.fetched(decode);
-            }
-            // The cycles of its dispatch are nobody's, but the cache takes a store to make room for one.
-            let waits = if E::ENABLED {
-                !self.is_open::<true>(inst.kind, dispatch)
-            } else {
-                inst.kind & kind::STORES != 0 && self.stores.is_full()
-            };
-            if is_decoded && waits {
-                let passing = Passing {
-                    inst,
-                    predicted_next,
-                };
-                self.dispatch_late::<true>(passing, self.position - 1);
-                break;
-            }
-        }
-        self.leave_block(&insts[done - 1], left - done);
-        self.stats.fetch_instructions += done as u64;
-        if is_decoded {
-            self.stats.decode_instructions += done as u64;
-        }
-    }
-
-    /// The same for a block of a wrong path that ends before anything in it issues. Nothing behind it does then, so
-    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
-    #[inline(never)]
-    fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) {
-        let dispatch = self.fetch.dispatch;
-        let left = self.fetch.left;
-        let mut done = 0;
-        let mut late = 0;
-        for inst in insts {
-            done += 1;
-            self.position += 1;
-            let mut predicted_next = inst.next;
-            if inst.kind & kind::TRANSFERS != 0 {
-                self.fetch.left = left - done;
-                predicted_next = self.predict(inst);
-            }
-            if !self.is_open::<true>(inst.kind, dispatch) {
-                late += 1;
-                let passing = Passing {
-                    inst,
-                    predicted_next,
-                };
-                self.dispatch_late::<true>(passing, self.position - 1);
-                break;
-            }
-            self.waits_in_vain(inst);
-        }
-        self.leave_block(&insts[done - 1], left - done);
-        self.stats.fetch_instructions += done as u64;
-        self.stats.decode_instructions += done as u64;
-        self.stats.dispatch_instructions += (done - late) as u64;
-    }
-
     /// Fetch goes on behind the last instruction that it has taken of a block.
     #[inline(always)]
-    fn leave_block(&mut self, last: &StaticInst, left: usize) {
+    pub(super) fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
         if last.kind & kind::TRANSFERS == 0 {
             self.fetch.left = left;
@@ -376,7 +279,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// As [`Self::dispatch`].
     #[inline(never)]
-    fn dispatch_late<const ASTRAY: bool>(&mut self, passing: Passing<'_>, position: u64) -> bool {
+    pub(super) fn dispatch_late<const ASTRAY: bool>(&mut self, passing: Passing<'_>, position: u64) -> bool {
         self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
     }
 

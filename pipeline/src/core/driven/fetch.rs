@@ -191,6 +191,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         begins
     }
 
+    /// The same behind a group that is squashed before it is dispatched, as this one is then, too.
+    #[inline(always)]
+    pub(super) fn begin_group_in_vain(&mut self) -> bool {
+        let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
+        if seldom(!self.flows(cycle)) {
+            return self.begin_group_slowly::<true>(cycle);
+        }
+        let begins = self.turn_to_group_from::<true>(cycle, true);
+        if begins {
+            self.plan_group_in_vain();
+        }
+        begins
+    }
+
     /// The same where the group in front of it may keep it waiting.
     #[inline(never)]
     fn begin_group_slowly<const ASTRAY: bool>(&mut self, cycle: u64) -> bool {
@@ -312,6 +326,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
+    /// As [`Self::predict`], for what is squashed before it executes: nobody asks for the state before it.
+    #[inline(always)]
+    pub(super) fn predict_in_vain(&mut self, inst: &StaticInst) {
+        if seldom(inst.branch != Some(BranchKind::Conditional)) {
+            self.predict(inst);
+            return;
+        }
+        self.learn(self.fetch.cycle);
+        let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
+        let site = (pc, &inst.site);
+        let (taken, btb_hit) =
+            self.branches
+                .predict_conditional(site, direct, &mut Checkpoint::default());
+        self.turn_to_predicted(inst, direct, taken, btb_hit);
+    }
+
     /// The same of a conditional branch.
     #[inline(always)]
     fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
@@ -325,13 +355,25 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let (taken, btb_hit) =
             self.branches
                 .predict_conditional(site, direct, &mut lesson.checkpoint);
+        self.turn_to_predicted(inst, direct, taken, btb_hit)
+    }
+
+    /// Turns fetch to where a conditional branch is predicted to go. Returns where that is.
+    #[inline(always)]
+    fn turn_to_predicted(
+        &mut self,
+        inst: &StaticInst,
+        direct: u64,
+        taken: bool,
+        btb_hit: bool,
+    ) -> u64 {
         let next = if taken { direct } else { inst.next };
         if seldom(taken & !btb_hit) {
             self.fetch.pc = next;
             self.misfetch();
         } else if next != inst.next {
             self.fetch.pc = next;
-            self.leave_line(pc, next);
+            self.leave_line(inst.pc, next);
         } else {
             self.fetch.go_on(next);
         }

@@ -27,6 +27,7 @@ mod duplicate;
 mod edit;
 mod execute;
 mod fetch;
+mod in_vain;
 mod issue;
 mod loads;
 mod sequence;

@@ -434,4 +434,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         f.decode = decode;
         f.dispatch = dispatch;
     }
+
+    /// The same of one that [flows](Self::flows) behind a group that is squashed before it is dispatched.
+    #[inline(always)]
+    pub(super) fn plan_group_in_vain(&mut self) {
+        let first = self.position;
+        let decode = self.fetch.cycle + self.params.fetch_to_decode;
+        let dispatch = decode + self.params.decode_to_dispatch;
+        debug_assert!(self.finds_room(first, self.fetch.cycle, decode));
+        debug_assert!(self.fetch.pace == Pace::InVain && dispatch >= self.limit);
+        let is_decoded = decode < self.limit;
+        self.stamps.set_group(
+            first,
+            self.params.fetch_width,
+            decode,
+            if is_decoded { dispatch } else { decode },
+        );
+        self.fetch.decode = decode;
+        self.fetch.dispatch = dispatch;
+    }
 }

@@ -1,0 +1,134 @@
+//! What a wrong path takes in before its squash, and never issues.
+
+use hps_sim_core::likely::{often, seldom};
+
+use super::super::uop::kind;
+use super::blocks::{Code, StaticInst};
+use super::fetch::Pace;
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// As [`Self::step_block`], for a group that is squashed before it is dispatched, and all those behind it:
+    /// they are only fetched, and decoded if there is time. False: the squash has come.
+    #[inline(never)]
+    pub(super) fn follow_in_vain(&mut self, code: &mut Code) -> bool {
+        loop {
+            let left = self.fetch.left;
+            let block = match self.find(code, self.fetch.pc) {
+                Some(first) => code.block(first),
+                None => &[],
+            };
+            let count = left.min(block.len());
+            if seldom(count == 0) {
+                return self.step_alone::<true>(code);
+            }
+            self.fetch_block_in_vain(&block[..count]);
+            if E::ENABLED || seldom(self.fetch.pace != Pace::InVain) {
+                return true;
+            }
+            if often(self.fetch.left == 0) && seldom(!self.begin_group_in_vain()) {
+                self.squash();
+                return false;
+            }
+            if seldom(self.fetch.pace != Pace::InVain) {
+                return true;
+            }
+        }
+    }
+
+    /// The instructions of a block, or its first ones.
+    #[inline(always)]
+    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) {
+        let may_wait = insts[0].ahead & kind::STORES != 0 && self.stores.is_full();
+        if E::ENABLED || seldom(may_wait) {
+            return self.fetch_each_in_vain(insts);
+        }
+        let last = &insts[insts.len() - 1];
+        let left = self.fetch.left - insts.len();
+        if last.kind & kind::TRANSFERS != 0 {
+            self.fetch.left = left;
+            self.predict_in_vain(last);
+        } else {
+            self.leave_block(last, left);
+        }
+        let count = insts.len() as u64;
+        self.position += count;
+        self.stats.fetch_instructions += count;
+        if self.fetch.decode < self.limit {
+            self.stats.decode_instructions += count;
+        }
+    }
+
+    /// The same where the editor is told of each, or one of them may find the store queue full.
+    #[inline(never)]
+    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) {
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let is_decoded = decode < self.limit;
+        let left = self.fetch.left;
+        let mut done = 0;
+        for inst in insts {
+            done += 1;
+            let mut predicted_next = inst.next;
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                predicted_next = self.predict(inst);
+            }
+            self.position += 1;
+            if E::ENABLED {
+                self.edit.fetched(decode);
+            }
+            // The cycles of its dispatch are nobody's, but the cache takes a store to make room for one.
+            let waits = if E::ENABLED {
+                !self.is_open::<true>(inst.kind, dispatch)
+            } else {
+                inst.kind & kind::STORES != 0 && self.stores.is_full()
+            };
+            if is_decoded && waits {
+                let passing = Passing {
+                    inst,
+                    predicted_next,
+                };
+                self.dispatch_late::<true>(passing, self.position - 1);
+                break;
+            }
+        }
+        self.leave_block(&insts[done - 1], left - done);
+        self.stats.fetch_instructions += done as u64;
+        if is_decoded {
+            self.stats.decode_instructions += done as u64;
+        }
+    }
+
+    /// The same for a block of a wrong path that ends before anything in it issues. Nothing behind it does then, so
+    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
+    #[inline(never)]
+    pub(super) fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) {
+        let dispatch = self.fetch.dispatch;
+        let left = self.fetch.left;
+        let mut done = 0;
+        let mut late = 0;
+        for inst in insts {
+            done += 1;
+            self.position += 1;
+            let mut predicted_next = inst.next;
+            if inst.kind & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                predicted_next = self.predict(inst);
+            }
+            if !self.is_open::<true>(inst.kind, dispatch) {
+                late += 1;
+                let passing = Passing {
+                    inst,
+                    predicted_next,
+                };
+                self.dispatch_late::<true>(passing, self.position - 1);
+                break;
+            }
+            self.waits_in_vain(inst);
+        }
+        self.leave_block(&insts[done - 1], left - done);
+        self.stats.fetch_instructions += done as u64;
+        self.stats.decode_instructions += done as u64;
+        self.stats.dispatch_instructions += (done - late) as u64;
+    }
+}
