@@ -73,21 +73,43 @@ pub struct Predicted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Checkpoint {
-    history: HistoryState,
+    /// All that `train` needs, if there is nothing folded.
+    pub basis: Basis,
     ras: RasState,
+    /// What it needs, too, of a predictor that [has folded histories](BranchUnit::is_folded).
+    pub folded: FoldedBasis,
+}
+
+/// What a branch was predicted from, but for folded histories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Basis {
+    history: HistoryState,
     tournament: TournamentPrediction,
+}
+
+/// Folded histories from which a branch was predicted, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FoldedBasis {
     tage: TagePrediction,
-    /// Only of a predictor that has folded histories.
     folds: Folds,
 }
 
 /// Where a branch lies in tables that are found by its address alone, for those who ask more than once.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
+    /// Its set of the branch target buffer,
+    pub target_set: u32,
+    /// and its tag there.
+    pub target_tag: u32,
     /// Its local history, if the predictor has any.
-    local: u32,
-    /// Its set of the branch target buffer, and its tag there.
-    target: (u32, u32),
+    pub local: u16,
+}
+
+impl Site {
+    #[inline(always)]
+    fn target(&self) -> (u32, u32) {
+        (self.target_set, self.target_tag)
+    }
 }
 
 const _: () = assert!(size_of::<Checkpoint>() <= 96);
@@ -151,6 +173,13 @@ impl BranchUnit {
         self.perfect
     }
 
+    /// It has histories of which a [`Checkpoint`] holds a [`FoldedBasis`].
+    #[inline(always)]
+    #[must_use]
+    pub fn is_folded(&self) -> bool {
+        self.history.is_folded()
+    }
+
     /// Predicts the branch at `pc`, fills `cp` with the state before it, and moves histories and
     /// return address stack along the prediction. `fallthrough` is the address behind the branch,
     /// `direct_target` that of a direct branch (0 for an indirect one).
@@ -175,9 +204,11 @@ impl BranchUnit {
             Direction::Tournament(p) => p.slot(pc),
             _ => 0,
         };
+        let (target_set, target_tag) = self.btb.place(pc);
         Site {
+            target_set,
+            target_tag,
             local,
-            target: self.btb.place(pc),
         }
     }
 
@@ -216,7 +247,7 @@ impl BranchUnit {
         self.checkpoint_history(cp);
         let taken = self.predict_direction((pc, site), cp);
         self.history.push_direction(taken);
-        let btb_hit = taken && self.btb.knows(site.target, direct_target);
+        let btb_hit = taken && self.btb.knows(site.target(), direct_target);
         (taken, btb_hit)
     }
 
@@ -233,7 +264,7 @@ impl BranchUnit {
             BranchKind::Conditional | BranchKind::Jump | BranchKind::Call => Predicted {
                 taken: true,
                 target: direct_target,
-                btb_hit: self.btb.knows(site.target, direct_target),
+                btb_hit: self.btb.knows(site.target(), direct_target),
             },
             BranchKind::Return if self.ras.exists() => Predicted {
                 taken: true,
@@ -241,7 +272,7 @@ impl BranchUnit {
                 btb_hit: true,
             },
             BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
-                let in_btb = self.btb.lookup(site.target);
+                let in_btb = self.btb.lookup(site.target());
                 let cache = self.indirect.as_ref();
                 let cached = cache.and_then(|cache| cache.lookup(pc, self.history.state.path));
                 Predicted {
@@ -291,9 +322,9 @@ impl BranchUnit {
     /// Brings the state before the branch back and applies nothing: the branch will be fetched
     /// again. A squash at another instruction uses the checkpoint of the oldest squashed branch.
     pub fn rewind(&mut self, cp: &Checkpoint) {
-        self.history.state = cp.history;
+        self.history.state = cp.basis.history;
         if self.history.is_folded() {
-            self.history.folds = cp.folds;
+            self.history.folds = cp.folded.folds;
         }
         self.ras.restore(&cp.ras);
     }
@@ -316,35 +347,46 @@ impl BranchUnit {
         target: u64,
     ) {
         if kind == BranchKind::Conditional {
-            return self.train_conditional(cp, (pc, site), taken, target);
+            return self.train_conditional((&cp.basis, &cp.folded), (pc, site), taken, target);
         }
-        if !(kind.is_direct() || kind == BranchKind::Return && self.ras.exists()) {
-            self.train_indirect(cp, pc, target);
-        }
-        if taken {
-            self.btb.train(site.target, target);
-        }
+        debug_assert!(taken, "only conditional branches may go straight on");
+        self.train_transfer(&cp.basis, (pc, site), kind, target);
     }
 
     /// [`train_at`](Self::train_at) of a conditional branch.
     #[inline(always)]
     pub fn train_conditional(
         &mut self,
-        cp: &Checkpoint,
+        basis: (&Basis, &FoldedBasis),
         (pc, site): (u64, &Site),
         taken: bool,
         target: u64,
     ) {
-        self.train_direction(cp, (pc, site), taken);
+        self.train_direction(basis, (pc, site), taken);
         if taken {
-            self.btb.train(site.target, target);
+            self.btb.train(site.target(), target);
         }
     }
 
+    /// [`train_at`](Self::train_at) of any other, which is always taken.
+    #[inline(always)]
+    pub fn train_transfer(
+        &mut self,
+        basis: &Basis,
+        (pc, site): (u64, &Site),
+        kind: BranchKind,
+        target: u64,
+    ) {
+        if !(kind.is_direct() || kind == BranchKind::Return && self.ras.exists()) {
+            self.train_indirect(basis, pc, target);
+        }
+        self.btb.train(site.target(), target);
+    }
+
     #[inline(never)]
-    fn train_indirect(&mut self, cp: &Checkpoint, pc: u64, target: u64) {
+    fn train_indirect(&mut self, basis: &Basis, pc: u64, target: u64) {
         if let Some(cache) = &mut self.indirect {
-            cache.train(pc, cp.history.path, target);
+            cache.train(pc, basis.history.path, target);
         }
     }
 
@@ -372,7 +414,7 @@ impl BranchUnit {
         self.checkpoint(&mut cp);
         let site = self.site(pc);
         let predicted = self.predict_direction((pc, &site), &mut cp);
-        self.train_direction(&cp, (pc, &site), taken);
+        self.train_direction((&cp.basis, &cp.folded), (pc, &site), taken);
         self.history.push_direction(taken);
         predicted == taken
     }
@@ -469,9 +511,9 @@ impl BranchUnit {
 
     #[inline(always)]
     fn checkpoint_history(&self, cp: &mut Checkpoint) {
-        cp.history = self.history.state;
+        cp.basis.history = self.history.state;
         if seldom(self.history.is_folded()) {
-            cp.folds = self.history.folds;
+            cp.folded.folds = self.history.folds;
         }
     }
 
@@ -484,8 +526,9 @@ impl BranchUnit {
     #[inline(always)]
     fn predict_direction(&self, (pc, site): (u64, &Site), cp: &mut Checkpoint) -> bool {
         if let Direction::Tournament(p) = &self.direction {
-            cp.tournament = p.predict(site.local, self.history.state.global);
-            return cp.tournament.taken;
+            let prediction = p.predict(site.local, self.history.state.global);
+            cp.basis.tournament = prediction;
+            return prediction.taken;
         }
         self.predict_otherwise(pc, cp)
     }
@@ -501,36 +544,41 @@ impl BranchUnit {
             Direction::Gshare(p) => p.predict(pc, history.state.global),
             Direction::Tournament(p) => p.predict(p.slot(pc), history.state.global).taken,
             Direction::Tage(p) => {
-                cp.tage = p.predict(pc, &history.folds);
-                cp.tage.taken
+                cp.folded.tage = p.predict(pc, &history.folds);
+                cp.folded.tage.taken
             }
         }
     }
 
     #[inline(always)]
-    fn train_direction(&mut self, cp: &Checkpoint, (pc, site): (u64, &Site), taken: bool) {
+    fn train_direction(
+        &mut self,
+        (basis, folded): (&Basis, &FoldedBasis),
+        (pc, site): (u64, &Site),
+        taken: bool,
+    ) {
         if let Direction::Tournament(p) = &mut self.direction {
-            let branches = self.history.since(&cp.history);
-            p.train(
-                site.local,
-                cp.history.global,
-                cp.tournament,
-                taken,
-                branches,
-            );
+            let branches = self.history.since(&basis.history);
+            let global = basis.history.global;
+            p.train(site.local, global, basis.tournament, taken, branches);
         } else {
-            self.train_otherwise(cp, pc, taken);
+            self.train_otherwise((basis, folded), pc, taken);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn train_otherwise(&mut self, cp: &Checkpoint, pc: u64, taken: bool) {
+    fn train_otherwise(
+        &mut self,
+        (basis, folded): (&Basis, &FoldedBasis),
+        pc: u64,
+        taken: bool,
+    ) {
         match &mut self.direction {
             Direction::Always(_) | Direction::Tournament(_) => {}
             Direction::Bimodal(p) => p.train(pc, taken),
-            Direction::Gshare(p) => p.train(pc, cp.history.global, taken),
-            Direction::Tage(p) => p.train(pc, &cp.folds, &cp.tage, taken),
+            Direction::Gshare(p) => p.train(pc, basis.history.global, taken),
+            Direction::Tage(p) => p.train(pc, &folded.folds, &folded.tage, taken),
         }
     }
 

@@ -106,14 +106,14 @@ impl Tournament {
 
     /// The local history of the branch at `pc`.
     #[inline(always)]
-    pub fn slot(&self, pc: u64) -> u32 {
-        pc_index(pc, self.local_index_bits) as u32
+    pub fn slot(&self, pc: u64) -> u16 {
+        pc_index(pc, self.local_index_bits) as u16
     }
 
     /// The prediction of a branch with this local history.
     #[inline(always)]
-    pub fn predict(&self, slot: u32, global: u64) -> TournamentPrediction {
-        let known = self.delay.history(slot as usize);
+    pub fn predict(&self, slot: u16, global: u64) -> TournamentPrediction {
+        let known = self.delay.history(usize::from(slot));
         let local_history = (known & self.local_mask) as u16;
         let history = global as usize;
         let taken = if self.chooser.taken(history) {
@@ -131,13 +131,13 @@ impl Tournament {
     #[inline(always)]
     pub fn train(
         &mut self,
-        slot: u32,
+        slot: u16,
         global: u64,
         prediction: TournamentPrediction,
         taken: bool,
         branches: u32,
     ) {
-        let slot = slot as usize;
+        let slot = usize::from(slot);
         if seldom(self.delay.is_watched()) && prediction.taken == taken {
             self.delay.observe(slot, branches);
         }
@@ -163,7 +163,7 @@ impl Tournament {
     /// predicted right.
     #[inline(always)]
     pub fn warm(&mut self, pc: u64, global: u64, taken: bool) -> bool {
-        let slot = self.slot(pc) as usize;
+        let slot = usize::from(self.slot(pc));
         let longest = 32 - self.local_history_bits;
         let known = self.delay.committed_history(slot, longest);
         let predicted = self.learn(global, (known & self.local_mask) as u16, taken);

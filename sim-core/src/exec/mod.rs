@@ -7,7 +7,7 @@ use crate::alpha::exec as alpha;
 use crate::bus::Bus;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op};
-use crate::memory::Memory;
+use crate::memory::{Memory, Quick};
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
 };
@@ -37,8 +37,9 @@ pub enum Outcome {
     Trap(TrapCause),
 }
 
-/// Executes one instruction of an operation that goes on behind itself, as [`execute`] does. False: it traps,
-/// and nothing has changed.
+/// Executes one instruction of an operation that goes on behind itself, as [`execute`] does. False: nothing has
+/// changed, and [`execute`] says whether it traps, or does what is not quick (the first store to a page, an access to
+/// two pages). So there is nothing in it that would need a stack.
 pub type Straight = fn(&mut Hart, &mut Memory, &Inst, u64) -> bool;
 
 /// Where an instruction goes, as far as a control transfer has to say it.
@@ -64,6 +65,7 @@ impl Op {
     }
 
     /// The same of a control transfer. Of an operation that is none, what it does may be lost.
+    #[inline]
     #[must_use]
     pub fn transfer(self) -> Transfer {
         TRANSFERS[self as usize]
@@ -85,7 +87,7 @@ macro_rules! define_execute {
 
         /// Each operation by its number.
         static STRAIGHT: [Straight; Op::ALL.len()] = [$(
-            |hart, mem, inst, pc| $function(hart, mem, inst, pc) == Outcome::Next,
+            |hart, mem, inst, pc| $function(hart, &mut Quick(mem), inst, pc) == Outcome::Next,
         )*];
 
         static TRANSFERS: [Transfer; Op::ALL.len()] = [$(
@@ -131,6 +133,38 @@ mod tests {
             };
             (inst, hart)
         })
+    }
+
+    #[test]
+    fn what_is_not_quick_is_left_to_execution() {
+        let mut memory = Memory::new(1 << 20).unwrap();
+        memory.map(0x1_0000, 0x8000, Perm::RW).unwrap();
+        memory.write_bytes(0x1_0000, &[0x5a; 0x1000]).unwrap();
+        let mut hart = Hart::default();
+        let mut try_both = |op, addr| {
+            hart.r[1] = addr;
+            let inst = Inst {
+                op,
+                rd: 2,
+                rs1: 1,
+                rs2: 1,
+                ..Inst::illegal(4)
+            };
+            let before = (hart.clone(), memory.readable(0x1_0000, 0x8000).unwrap().to_vec());
+            let quick = op.straight()(&mut hart, &mut memory, &inst, 0);
+            let behind = (hart.clone(), memory.readable(0x1_0000, 0x8000).unwrap().to_vec());
+            let outcome = execute(&mut hart, &mut memory, &inst, 0);
+            assert_eq!(quick, behind != before, "{op:?} at {addr:#x}");
+            (quick, outcome)
+        };
+        // The first store to a page, and the second one.
+        assert_eq!(try_both(Op::Sd, 0x1_4000), (false, Outcome::Next));
+        assert_eq!(try_both(Op::Sd, 0x1_4008), (true, Outcome::Next));
+        // Of two pages.
+        assert_eq!(try_both(Op::Lw, 0x1_0ffe), (false, Outcome::Next));
+        assert_eq!(try_both(Op::Sd, 0x1_0ffa), (false, Outcome::Next));
+        let nowhere = try_both(Op::Lw, 0x9_0000);
+        assert!(matches!(nowhere, (false, Outcome::Trap(_))), "{nowhere:?}");
     }
 
     #[test]

@@ -17,19 +17,34 @@ impl Bus for Memory {
 
     #[inline(always)]
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
-        const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
-        let page = (addr >> PAGE_SHIFT) as usize;
-        let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
-        if let Some(chunk) = chunks.get_mut(page)
-            && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
-        {
-            let offset = addr as usize % PAGE;
-            if let Some(slot) = chunk.get_mut(offset..offset + N) {
-                slot.copy_from_slice(&value.to_le_bytes()[..N]);
-                return Ok(());
-            }
+        if self.write_quickly::<N>(addr, value) {
+            return Ok(());
         }
         self.store_slow(addr, &value.to_le_bytes()[..N])
+    }
+}
+
+/// Memory for those who ask again elsewhere: it refuses what the fast path can't do, whether it is allowed or not.
+pub(crate) struct Quick<'a>(pub &'a mut Memory);
+
+impl Quick<'_> {
+    /// Nobody asks where.
+    const REFUSED: MemFault = MemFault {
+        addr: 0,
+        unmapped: false,
+    };
+}
+
+impl Bus for Quick<'_> {
+    #[inline(always)]
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        self.0.read_quickly::<N>(addr).ok_or(Self::REFUSED)
+    }
+
+    #[inline(always)]
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        let quick = self.0.write_quickly::<N>(addr, value);
+        if quick { Ok(()) } else { Err(Self::REFUSED) }
     }
 }
 
@@ -40,6 +55,15 @@ impl Memory {
     /// The first byte that is not readable.
     #[inline(always)]
     pub fn read<const N: usize>(&self, addr: u64) -> Result<u64, MemFault> {
+        match self.read_quickly::<N>(addr) {
+            Some(value) => Ok(value),
+            None => self.load_slow(addr, N),
+        }
+    }
+
+    /// The fast path of a read, if it is one for it.
+    #[inline(always)]
+    fn read_quickly<const N: usize>(&self, addr: u64) -> Option<u64> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
         let page = (addr >> PAGE_SHIFT) as usize;
         let (chunks, _) = self.bytes.as_chunks::<PAGE>();
@@ -50,10 +74,28 @@ impl Memory {
             if let Some(bytes) = chunk.get(offset..offset + N) {
                 let mut value = [0; 8];
                 value[..N].copy_from_slice(bytes);
-                return Ok(u64::from_le_bytes(value));
+                return Some(u64::from_le_bytes(value));
             }
         }
-        self.load_slow(addr, N)
+        None
+    }
+
+    /// The same of a write. False: nothing has been written.
+    #[inline(always)]
+    fn write_quickly<const N: usize>(&mut self, addr: u64, value: u64) -> bool {
+        const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
+        let page = (addr >> PAGE_SHIFT) as usize;
+        let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
+        if let Some(chunk) = chunks.get_mut(page)
+            && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
+        {
+            let offset = addr as usize % PAGE;
+            if let Some(slot) = chunk.get_mut(offset..offset + N) {
+                slot.copy_from_slice(&value.to_le_bytes()[..N]);
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether every read that begins at this address faults: in less time than it takes to find out why.

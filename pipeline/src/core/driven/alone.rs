@@ -31,7 +31,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     let original = self.editor.original(i.inst.pc);
                     original.wrapping_add(u64::from(i.inst.len))
                 } else {
-                    i.inst.next
+                    i.inst.next()
                 };
                 let Process { hart, mem, os, .. } = &mut self.process;
                 hart.pc = next;

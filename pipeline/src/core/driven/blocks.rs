@@ -5,70 +5,129 @@
 //! change: from an address to the end of its fetch block, or to the first control transfer, instructions
 //! lie here one behind the other, with all that this machine knows of them.
 
+use std::cell::Cell;
 use std::ops::Deref;
+use std::ptr;
 
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT, SLOTS};
-use hps_sim_core::exec::{Straight, Transfer};
+use hps_sim_core::exec::Straight;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::memory::Memory;
 
-use super::super::commit::cause_of;
-use super::super::cpi::Cause;
-use super::super::fetch::branch_kind;
 use super::super::uop::kind;
-use super::calendar::Demand;
+use super::calendar::{Demand, Lanes};
 use super::fetch::Pace;
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
-use crate::predict::{BranchKind, Site};
+use crate::predict::Site;
 
 /// The class as which an instruction issues that faults.
 pub(super) const FAULTS_AS: OpClass = OpClass::IntAlu;
 
-/// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it.
+/// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it: a
+/// line of the host's caches.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub struct StaticInst {
     inst: Inst,
     pub pc: u64,
-    /// The address behind it.
-    pub next: u64,
     /// What it does if it goes on behind itself.
     pub effect: Straight,
-    /// The same of a control transfer.
-    pub transfer: Transfer,
-    pub demand: Demand,
-    /// Of a control transfer: what it is to the predictor, and where in its tables.
-    pub branch: Option<BranchKind>,
-    pub site: Site,
+    /// What it takes of the cycle in which it issues.
+    full: Lanes,
+    /// Where the instruction lies that was executed behind it the last time: [straight on](STRAIGHT_ON) and
+    /// [elsewhere](ELSEWHERE).
+    after: [u32; 2],
+    /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
+    /// they access nothing, so that [`Self::load_extra`] and [`Self::bytes`] lie in the same places.
+    target_set: u32,
+    target_tag: u32,
+    local: u16,
+    latency_cycles: u16,
+    /// From its address to that behind it.
+    length: u8,
     /// See [`kind`]. Zero: it only computes, and from no third register.
     pub kind: u8,
-    /// What slots are lost to that wait for this instruction alone, if it is no load.
-    pub cause: Cause,
-    /// Bytes that it accesses; zero: it does not touch memory.
-    pub bytes: u8,
-    /// The bits of an address that the access leaves as they are, sign-extended.
-    address_mask: i8,
-    /// Cycles by which a load into its register takes longer.
-    pub load_extra: u32,
     /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
     pub ahead: u8,
     /// Instructions from this one to the end of its block; zero: it goes its own way.
     rest: u8,
 }
 
+const _: () = assert!(size_of::<StaticInst>() == 64);
+
 impl StaticInst {
+    /// None: it lies where no other one does.
+    fn nowhere() -> Self {
+        let inst = Inst::illegal(0);
+        StaticInst {
+            inst,
+            pc: u64::MAX,
+            effect: inst.op.straight(),
+            full: 0,
+            after: [0; 2],
+            target_set: 0,
+            target_tag: 0,
+            local: 0,
+            latency_cycles: 0,
+            length: 0,
+            kind: 0,
+            ahead: 0,
+            rest: 0,
+        }
+    }
+
     /// From issue to result.
     #[inline(always)]
     pub fn latency(&self) -> u64 {
-        u64::from(self.demand.latency_cycles)
+        u64::from(self.latency_cycles)
+    }
+
+    /// Cycles by which a load into its register takes longer.
+    #[inline(always)]
+    pub fn load_extra(&self) -> u64 {
+        u64::from(self.local)
+    }
+
+    /// Bytes that it accesses; zero: it does not touch memory.
+    #[inline(always)]
+    pub fn bytes(&self) -> u8 {
+        self.target_set as u8
+    }
+
+    /// Where a control transfer lies in the predictor's tables.
+    #[inline(always)]
+    pub fn site(&self) -> Site {
+        Site {
+            target_set: self.target_set,
+            target_tag: self.target_tag,
+            local: self.local,
+        }
+    }
+
+    /// What it takes, and how long.
+    #[inline(always)]
+    pub fn demand(&self) -> Demand {
+        Demand {
+            full: self.full,
+            class: self.inst.class,
+            latency_cycles: self.latency(),
+        }
+    }
+
+    /// The address behind it.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.pc.wrapping_add(u64::from(self.length))
     }
 
     /// The address that it accesses.
     #[inline(always)]
     pub fn address(&self, registers: &[u64; reg::COUNT]) -> u64 {
         let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
-        addr & i64::from(self.address_mask) as u64
+        // The bits that the access leaves as they are, sign-extended.
+        addr & i64::from(self.target_tag as i8) as u64
     }
 }
 
@@ -81,31 +140,29 @@ impl Deref for StaticInst {
     }
 }
 
+/// Fetch goes straight on.
+pub(super) const STRAIGHT_ON: usize = 0;
+/// Fetch follows a transfer.
+pub(super) const ELSEWHERE: usize = 1;
+/// Fetch has been turned: nobody knows from where.
+pub(super) const TURNED: usize = 2;
+
 /// Decoded code.
 #[derive(Clone)]
 pub struct Code {
+    /// Where an instruction lies among `insts` is noted in its slot; not one that lies where the first one does.
     pub cache: CodeCache,
-    /// Where an instruction is found is noted in its slot of the cache: one past the index.
-    pub insts: Vec<StaticInst>,
+    pub insts: Insts,
 }
 
 impl Code {
     pub fn new(isa: Isa) -> Self {
         Code {
             cache: CodeCache::new(isa),
-            insts: Vec::new(),
-        }
-    }
-
-    /// The block at the index that [`DrivenCore::find`] gave; empty if the instruction there goes its own way.
-    #[inline(always)]
-    pub(super) fn block(&self, first: usize) -> &[StaticInst] {
-        debug_assert!(first < self.insts.len());
-        // SAFETY: an index is one of these, since slots that note any go with them, in `sync`; and all that a block
-        // has left was laid out behind its first instruction.
-        unsafe {
-            let rest = usize::from(self.insts.get_unchecked(first).rest);
-            self.insts.get_unchecked(first..first + rest)
+            insts: Insts {
+                all: vec![StaticInst::nowhere()],
+                last: Cell::new(0),
+            },
         }
     }
 
@@ -114,6 +171,99 @@ impl Code {
         if self.cache.sync(mem, editor) {
             self.insts.clear();
         }
+    }
+}
+
+/// Instructions, those of a block one behind the other.
+#[derive(Clone)]
+pub struct Insts {
+    /// The first one is none.
+    all: Vec<StaticInst>,
+    /// The last one that fetch has taken.
+    last: Cell<usize>,
+}
+
+impl Insts {
+    /// The instruction at an index that [`DrivenCore::find`] gave.
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> &StaticInst {
+        debug_assert!(index < self.all.len());
+        // SAFETY: whoever notes an index has found it here, and there are never fewer but behind `clear`, where all
+        // that is noted has gone, too.
+        unsafe { self.all.get_unchecked(index) }
+    }
+
+    /// How many instructions of its block there are from the one at such an index on; none: it goes its own way.
+    #[inline(always)]
+    pub fn rest(&self, first: usize) -> usize {
+        usize::from(self.at(first).rest)
+    }
+
+    /// Fetch takes so many instructions of its block from the one at such an index on, at least one.
+    #[inline(always)]
+    pub fn take(&self, first: usize, count: usize) -> &[StaticInst] {
+        debug_assert!((1..=self.rest(first)).contains(&count) && first + count <= self.all.len());
+        self.last.set(first + count - 1);
+        // SAFETY: all that a block has left was laid out behind its first instruction.
+        unsafe { self.all.get_unchecked(first..first + count) }
+    }
+
+    /// Fetch takes the instruction at such an index, which goes its own way.
+    pub fn take_alone(&self, index: usize) -> &StaticInst {
+        debug_assert!(index < self.all.len());
+        self.last.set(index);
+        self.at(index)
+    }
+
+    /// Of those that it took, this was the last one.
+    #[inline(never)]
+    pub fn end_at(&self, inst: &StaticInst) {
+        let first = self.all.as_ptr().addr();
+        let index = (ptr::from_ref(inst).addr() - first) / size_of::<StaticInst>();
+        assert!(index < self.all.len(), "an instruction lies elsewhere");
+        self.last.set(index);
+    }
+
+    /// What fetch took the last time that it had turned like that behind the last instruction.
+    #[inline(always)]
+    fn after_last(&self, turn: usize) -> usize {
+        self.at(self.last.get()).after[turn % 2] as usize
+    }
+
+    fn note_after_last(&mut self, turn: usize, index: usize) {
+        if turn != TURNED {
+            self.all[self.last.get()].after[turn % 2] = index as u32;
+        }
+    }
+
+    fn push(&mut self, inst: StaticInst) {
+        self.all.push(inst);
+    }
+
+    /// Where the next one will lie.
+    fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The instructions from this one on are a block.
+    fn end_block(&mut self, first: usize) {
+        let mut ahead = 0;
+        let mut behind = self.all.len();
+        for (rest, inst) in (1..).zip(self.all[first..].iter_mut().rev()) {
+            ahead |= inst.kind;
+            inst.ahead = ahead;
+            inst.rest = rest;
+            if rest > 1 {
+                inst.after[STRAIGHT_ON] = behind as u32;
+            }
+            behind -= 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.all.push(StaticInst::nowhere());
+        self.last.set(0);
     }
 }
 
@@ -133,16 +283,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if seldom(self.fetch.pace == Pace::Uneven) {
             return self.step_alone::<ASTRAY>(code);
         }
-        let Some(first) = self.find(code, self.fetch.pc) else {
-            return self.step_alone::<ASTRAY>(code);
-        };
+        let index = self.find_next(code);
         let left = self.fetch.left;
-        let block = code.block(first);
-        let count = left.min(block.len());
+        let count = left.min(code.insts.rest(index));
         if seldom(count == 0) {
             return self.step_alone::<ASTRAY>(code);
         }
-        let insts = &block[..count];
+        let insts = code.insts.take(index, count);
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         if seldom(!self.has_stations(count as u32)) {
             self.pass::<ASTRAY>(dispatch);
@@ -162,14 +309,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.dispatched = dispatch;
         if ASTRAY && !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit {
-            self.dispatch_block_in_vain(insts);
+            let done = self.dispatch_block_in_vain(insts);
+            code.insts.end_at(&insts[done - 1]);
             return true;
         }
         if E::ENABLED {
             self.edit.leave_sequence();
         }
         if seldom(!is_open) {
-            return self.step_through_queues::<ASTRAY>(insts);
+            let first = self.position;
+            let goes_on = self.step_through_queues::<ASTRAY>(insts);
+            code.insts
+                .end_at(&insts[(self.position - first) as usize - 1]);
+            return goes_on;
         }
         let mut goes_on = true;
         let first = self.position;
@@ -193,7 +345,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let passing = Passing {
                 inst,
-                predicted_next: inst.next,
+                predicted_next: inst.next(),
             };
             if inst.kind == kind::LOADS {
                 goes_on = self.execute_load_here::<ASTRAY>(passing);
@@ -203,6 +355,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 goes_on = self.complete_other::<ASTRAY>(passing);
             }
             if seldom(!goes_on | (self.fetch.pace != Pace::Even)) {
+                code.insts.end_at(last);
                 break;
             }
         }
@@ -232,7 +385,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let passing = Passing {
                 inst,
-                predicted_next: inst.next,
+                predicted_next: inst.next(),
             };
             if self.is_open::<ASTRAY>(inst.kind, dispatch) {
                 goes_on = self.complete::<ASTRAY>(passing);
@@ -267,7 +420,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // Where a transfer leads has been predicted.
         if last.kind & kind::TRANSFERS == 0 {
             self.fetch.left = left;
-            self.fetch.go_on(last.next);
+            self.fetch.go_on(last.next());
         }
     }
 
@@ -283,6 +436,26 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
     }
 
+    /// The index of the next instruction; zero: there is nothing that could be executed.
+    #[inline(always)]
+    pub(super) fn find_next(&mut self, code: &mut Code) -> usize {
+        let index = code.insts.after_last(self.fetch.turn);
+        if often(code.insts.at(index).pc == self.fetch.pc) {
+            return index;
+        }
+        self.find_elsewhere(code)
+    }
+
+    /// The same if something else was executed the last time.
+    #[inline(never)]
+    fn find_elsewhere(&mut self, code: &mut Code) -> usize {
+        let Some(index) = self.find(code, self.fetch.pc) else {
+            return 0;
+        };
+        code.insts.note_after_last(self.fetch.turn, index);
+        index
+    }
+
     /// The index of the instruction at an address. None: there is nothing that could be executed.
     #[inline(always)]
     pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
@@ -295,7 +468,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         match code.cache.slots(self.fetch.page_index)[place].note {
             0 => self.lay_out(code, pc),
-            note => Some(note as usize - 1),
+            note => Some(note as usize),
         }
     }
 
@@ -326,10 +499,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if (self.registers..RISCV_REGISTERS).contains(&usize::from(inst.rd)) {
                 self.use_float_registers();
             }
-            insts.push(inst);
             if slot.note == 0 {
                 slot.note = insts.len() as u32;
             }
+            insts.push(inst);
             at = next;
             if is_alone {
                 return Some(first);
@@ -338,40 +511,42 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 break;
             }
         }
-        let mut ahead = 0;
-        for (rest, inst) in (1..).zip(insts[first..].iter_mut().rev()) {
-            ahead |= inst.kind;
-            inst.ahead = ahead;
-            inst.rest = rest;
-        }
+        insts.end_block(first);
         (first < insts.len()).then_some(first)
     }
 
     /// What this machine knows of an instruction at `pc` that goes on at `next`.
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
-        let latency = self.latencies[inst.op as usize];
         let kind = match self.kinds[inst.class as usize] {
             0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
             kind => kind,
         };
+        let site = if inst.class.is_control() {
+            self.branches.site(pc)
+        } else {
+            let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
+            Site {
+                target_set: u32::from(inst.op.access_bytes()),
+                target_tag: inst.op.data_address(u64::MAX, 0) as u32,
+                local: if loads_float {
+                    self.params.fp_load_extra as u16
+                } else {
+                    0
+                },
+            }
+        };
         StaticInst {
             inst: *inst,
             pc,
-            next,
             effect: inst.op.straight(),
-            transfer: inst.op.transfer(),
-            demand: self.calendar.demand(inst.class, latency),
-            branch: branch_kind(inst.class),
-            site: self.branches.site(pc),
+            full: self.calendar.full(inst.class),
+            target_set: site.target_set,
+            target_tag: site.target_tag,
+            local: site.local,
+            latency_cycles: self.latencies[inst.op as usize],
+            length: (next.wrapping_sub(pc)) as u8,
             kind,
-            cause: cause_of(inst.class),
-            bytes: inst.op.access_bytes(),
-            address_mask: inst.op.data_address(u64::MAX, 0) as i8,
-            load_extra: if (reg::FP..reg::DISE).contains(&inst.rd) {
-                self.params.fp_load_extra as u32
-            } else {
-                0
-            },
+            after: [0; 2],
             ahead: 0,
             rest: 0,
         }

@@ -13,7 +13,7 @@ use super::super::uop::kind;
 use crate::config::UnitTable;
 
 /// A cycle: lanes of a byte that count up to [`FULL`], from what the capacity leaves below it.
-type Lanes = u64;
+pub type Lanes = u64;
 
 /// A lane in which nothing is free.
 const FULL: Lanes = 0x80;
@@ -36,44 +36,41 @@ const fn lane(at: u32) -> Lanes {
 const CYCLES: usize = 8192;
 const MASK: u64 = CYCLES as u64 - 1;
 
-/// What an instruction takes of the cycle in which it issues, and how long it computes.
+/// As what an instruction issues, and how long it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
-    full: Lanes,
-    /// One in each of its lanes.
-    one: Lanes,
+    /// See [`Calendar::full`].
+    pub full: Lanes,
+    pub class: OpClass,
     /// From issue to result.
-    pub latency_cycles: u32,
-    class: OpClass,
+    pub latency_cycles: u64,
 }
 
 impl Demand {
     /// The same of what keeps no unit for longer than a cycle.
-    pub fn of_a_cycle(&self) -> Demand {
-        self.with_latency(1)
-    }
-
-    /// The same of what computes so long.
     #[inline(always)]
-    pub fn with_latency(&self, latency_cycles: u32) -> Demand {
+    pub fn of_a_cycle(self) -> Demand {
         Demand {
-            latency_cycles,
-            ..*self
+            latency_cycles: 1,
+            ..self
         }
     }
 }
 
-/// What an instruction of a class takes.
+/// One in each lane of those that are full there.
+#[inline(always)]
+fn one_of(full: Lanes) -> Lanes {
+    full / FULL
+}
+
+/// What else is to know of a class.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// As in [`Demand`].
+    /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
     full: Lanes,
     really_full: Lanes,
     /// Of the pool that loads take: the bit that says, of a full lane, that somebody was refused.
     refusal: Lanes,
-    /// One in each of its lanes.
-    one: Lanes,
     interval_cycles: u32,
     /// Of a class that takes a station of the queue for floating point: 1.
     fp: u8,
@@ -162,7 +159,6 @@ impl Calendar {
                 } else {
                     0
                 },
-                one,
                 interval_cycles: timing.interval_cycles,
                 fp,
                 pool: timing.pool,
@@ -186,15 +182,10 @@ impl Calendar {
         })
     }
 
-    /// What an instruction of this class takes that has its result so late.
-    pub fn demand(&self, class: OpClass, latency_cycles: u32) -> Demand {
-        let Use { full, one, .. } = self.uses[class as usize];
-        Demand {
-            full,
-            one,
-            latency_cycles,
-            class,
-        }
+    /// Where the lanes of a class are full of which it takes one; [`NEVER_FREE`] if they do not say all.
+    #[inline(always)]
+    pub fn full(&self, class: OpClass) -> Lanes {
+        self.uses[class as usize].full
     }
 
     #[inline(always)]
@@ -214,9 +205,9 @@ impl Calendar {
     /// free. `ASTRAY`: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
     /// cycle is not before `limit`. So a squash has nothing to give back.
     #[inline(always)]
-    pub fn take<const ASTRAY: bool>(&mut self, from: u64, demand: &Demand, limit: u64) -> u64 {
+    pub fn take<const ASTRAY: bool>(&mut self, from: u64, demand: Demand, limit: u64) -> u64 {
         debug_assert!(!ASTRAY || from < limit);
-        let Demand { full, one, .. } = *demand;
+        let full = demand.full;
         if seldom(self.is_far(from)) {
             return self.take_seldom::<ASTRAY>(from, demand, limit);
         }
@@ -231,7 +222,7 @@ impl Calendar {
                 return cycle;
             }
         }
-        *self.at(cycle) += one;
+        *self.at(cycle) += one_of(full);
         cycle
     }
 
@@ -241,11 +232,11 @@ impl Calendar {
     pub fn take_with_port<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: &Demand,
+        demand: Demand,
         limit: u64,
     ) -> (u64, bool) {
         debug_assert!(!ASTRAY || from < limit);
-        let Demand { full, one, .. } = *demand;
+        let full = demand.full;
         if seldom(self.is_far(from)) {
             return self.take_seldom_with_port::<ASTRAY>(from, demand, limit);
         }
@@ -261,7 +252,7 @@ impl Calendar {
         }
         let lanes = self.at(cycle);
         let has_port = *lanes & (lane(PORTS) * FULL) == 0;
-        *lanes += one + if has_port { lane(PORTS) } else { 0 };
+        *lanes += one_of(full) + if has_port { lane(PORTS) } else { 0 };
         (cycle, has_port)
     }
 
@@ -269,10 +260,10 @@ impl Calendar {
     fn take_seldom_with_port<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: &Demand,
+        demand: Demand,
         limit: u64,
     ) -> (u64, bool) {
-        let cycle = self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit);
+        let cycle = self.take_seldom::<ASTRAY>(from, demand.of_a_cycle(), limit);
         let comes = !ASTRAY || cycle < limit;
         (cycle, comes && self.take_port(cycle))
     }
@@ -310,16 +301,16 @@ impl Calendar {
     pub fn take_load<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: &Demand,
+        demand: Demand,
         limit: u64,
         waits: impl Fn(u64) -> Option<u64>,
     ) -> Result<u64, (u64, u64)> {
-        let Demand { full, one, .. } = *demand;
+        let full = demand.full;
         let refusal = self.uses[demand.class as usize].refusal;
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<ASTRAY>(from, &demand.of_a_cycle(), limit)),
+                None => Ok(self.take_seldom::<ASTRAY>(from, demand.of_a_cycle(), limit)),
             };
         }
         let mut cycle = from;
@@ -331,7 +322,7 @@ impl Calendar {
                     return Err((cycle, until));
                 }
                 if lanes & full == 0 {
-                    *self.at(cycle) += one;
+                    *self.at(cycle) += one_of(full);
                     break;
                 }
                 *self.at(cycle) |= refusal;
@@ -342,11 +333,11 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom<const ASTRAY: bool>(&mut self, from: u64, demand: &Demand, limit: u64) -> u64 {
+    fn take_seldom<const ASTRAY: bool>(&mut self, from: u64, demand: Demand, limit: u64) -> u64 {
         let u = self.uses[demand.class as usize];
         let limit = if ASTRAY { limit } else { u64::MAX };
         let cycle = if u.is_held {
-            self.hold(from, u, u64::from(demand.latency_cycles), limit)
+            self.hold(from, u, demand.latency_cycles, limit)
         } else {
             let mut cycle = from;
             while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
@@ -364,7 +355,7 @@ impl Calendar {
             };
             self.far.push((cycle, left));
         } else {
-            *self.at(cycle) += u.one;
+            *self.at(cycle) += one_of(u.really_full);
             if u.fp != 0 {
                 self.fp_leave[(cycle & MASK) as usize] += 1;
             }
@@ -531,6 +522,14 @@ mod tests {
     use crate::config::MachineConfig;
     use crate::predict::tests::Random;
 
+    fn demand(calendar: &Calendar, class: OpClass, latency_cycles: u32) -> Demand {
+        Demand {
+            full: calendar.full(class),
+            class,
+            latency_cycles: u64::from(latency_cycles),
+        }
+    }
+
     fn calendar(preset: &str) -> (Calendar, UnitTable, Widths) {
         let config = MachineConfig::preset(preset).unwrap();
         let table = UnitTable::new(&config.units);
@@ -631,12 +630,12 @@ mod tests {
         while !fits(issued, table, widths, expected, (class, kept)) {
             expected += 1;
         }
-        let demand = calendar.demand(class, timing.latency_cycles);
+        let demand = demand(calendar, class, timing.latency_cycles);
         let wants_port = class == OpClass::Load && random.below(2) == 0;
         let (cycle, has_port) = if wants_port {
-            calendar.take_with_port::<ASTRAY>(from, &demand, limit)
+            calendar.take_with_port::<ASTRAY>(from, demand, limit)
         } else {
-            (calendar.take::<ASTRAY>(from, &demand, limit), false)
+            (calendar.take::<ASTRAY>(from, demand, limit), false)
         };
         if expected >= limit {
             assert!(cycle >= limit, "{class:?} from {from}");
@@ -651,25 +650,25 @@ mod tests {
     #[test]
     fn a_load_is_asked_for_its_store_until_something_older_was_refused() {
         let (mut calendar, _, _) = calendar("tiny-2wide");
-        let load = calendar.demand(OpClass::Load, 1);
+        let load = demand(&calendar, OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
         assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            calendar.take_load::<false>(5, load, NEVER, |_| None),
             Ok(5)
         );
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
         assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, waits),
+            calendar.take_load::<false>(5, load, NEVER, waits),
             Err((5, 7))
         );
         assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            calendar.take_load::<false>(5, load, NEVER, |_| None),
             Ok(6)
         );
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
         assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, waits),
+            calendar.take_load::<false>(5, load, NEVER, waits),
             Err((6, 7))
         );
     }
@@ -678,9 +677,9 @@ mod tests {
     fn what_lies_beyond_the_ring_leaves_its_station_all_the_same() {
         let (mut calendar, _, _) = calendar("hps-4wide");
         let far = 5000;
-        let alu = calendar.demand(OpClass::IntAlu, 1);
-        assert_eq!(calendar.take::<false>(far, &alu, NEVER), far);
-        assert_eq!(calendar.take::<true>(far + 1, &alu, far + 2), far + 1);
+        let alu = demand(&calendar, OpClass::IntAlu, 1);
+        assert_eq!(calendar.take::<false>(far, alu, NEVER), far);
+        assert_eq!(calendar.take::<true>(far + 1, alu, far + 2), far + 1);
         calendar.in_vain(far);
         assert_eq!(calendar.pass(far - 1), Some(Left::default()));
         let left = calendar.pass(far + 10);
@@ -690,24 +689,24 @@ mod tests {
     #[test]
     fn what_comes_behind_a_squash_takes_neither_slot_nor_port_and_is_refused_nothing() {
         let (mut calendar, _, _) = calendar("tiny-2wide");
-        let load = calendar.demand(OpClass::Load, 1);
-        assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
+        let load = demand(&calendar, OpClass::Load, 1);
+        assert_eq!(calendar.take_with_port::<false>(9, load, NEVER), (9, true));
         assert_eq!(
-            calendar.take_with_port::<false>(10, &load, NEVER),
+            calendar.take_with_port::<false>(10, load, NEVER),
             (10, true)
         );
-        let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
+        let (cycle, has_port) = calendar.take_with_port::<true>(9, load, 10);
         assert!(cycle >= 10 && !has_port);
-        let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);
+        let cycle = calendar.take_load::<true>(9, load, 10, |_| None);
         assert!(cycle.unwrap() >= 10);
-        assert!(calendar.take::<true>(9, &load, 10) >= 10);
+        assert!(calendar.take::<true>(9, load, 10) >= 10);
         // One unit, which is held from cycle 9 on.
-        let division = calendar.demand(OpClass::IntDiv, 20);
-        assert_eq!(calendar.take::<false>(9, &division, NEVER), 9);
-        assert!(calendar.take::<true>(9, &division, 12) >= 12);
+        let division = demand(&calendar, OpClass::IntDiv, 20);
+        assert_eq!(calendar.take::<false>(9, division, NEVER), 9);
+        assert!(calendar.take::<true>(9, division, 12) >= 12);
         // Nobody has been refused in cycle 10: the next load is asked there.
         let waits = |cycle: u64| (cycle == 10).then_some(12);
-        let waiting = calendar.take_load::<false>(10, &load, NEVER, waits);
+        let waiting = calendar.take_load::<false>(10, load, NEVER, waits);
         assert_eq!(waiting, Err((10, 12)));
     }
 

@@ -5,6 +5,7 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::report;
 
+use super::super::commit::cause_of;
 use super::super::cpi::Cause;
 use super::blocks::StaticInst;
 use super::edit::Origin;
@@ -68,7 +69,7 @@ impl Seen {
     pub fn straight(inst: &StaticInst) -> Seen {
         Seen {
             addr: 0,
-            next_pc: inst.next,
+            next_pc: inst.next(),
             taken: false,
         }
     }
@@ -143,7 +144,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.give(&mut lost, done.issue + 1, inst.pc, Cause::LoadL1);
             self.give(&mut lost, until, inst.pc, done.level);
         } else {
-            self.give(&mut lost, until, inst.pc, inst.cause);
+            self.give(&mut lost, until, inst.pc, cause_of(inst.class));
         }
     }
 
@@ -157,7 +158,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if inst.class == OpClass::Load {
             self.account_load(&mut lost, inst.pc, issued);
         } else {
-            self.give(&mut lost, until, inst.pc, inst.cause);
+            self.give(&mut lost, until, inst.pc, cause_of(inst.class));
         }
     }
 

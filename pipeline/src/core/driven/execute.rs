@@ -136,7 +136,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults_in_vain(i.inst, ready.0);
         }
         // A wrong path sees its own stores.
-        let is_direct = !ASTRAY || self.is_untouched(addr, i.inst.bytes);
+        let is_direct = !ASTRAY || self.is_untouched(addr, i.inst.bytes());
         if often(is_direct && self.takes_effect(i.inst)) {
             return self.finish_load::<ASTRAY>(i, ready, old_value);
         }
@@ -174,7 +174,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.store_faults_in_vain(i, addr);
         }
         if !ASTRAY && often(self.takes_effect(i.inst)) {
-            self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes));
+            self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes()));
             return true;
         }
         self.execute_store_slowly::<ASTRAY>(i, addr)
@@ -215,13 +215,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let ready = self.ready_by_two(inst);
         let mut next_disepc = DisePc::NONE;
         let Process { hart, mem, .. } = &mut self.process;
-        let (next_pc, taken) = match (inst.transfer)(hart, mem, inst, inst.pc) {
+        let (next_pc, taken) = match inst.op.transfer()(hart, mem, inst, inst.pc) {
             (Turn::Next, _) if E::ENABLED => {
                 let next_pc;
                 (next_pc, next_disepc) = self.not_taken(i);
                 (next_pc, false)
             }
-            (Turn::Next, _) => (inst.next, false),
+            (Turn::Next, _) => (inst.next(), false),
             (Turn::Taken, target) if E::RELAYOUT && self.edit.here.origin == Origin::Program => {
                 let hart = &mut self.process.hart;
                 let next_pc = editor::transfer(&self.editor, hart, inst, i.inst.pc, target);
@@ -264,7 +264,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
-                next_pc: if taken { next_pc } else { i.inst.next },
+                next_pc: if taken { next_pc } else { i.inst.next() },
                 taken,
             };
             let commit = self.commit(i.inst, done, seen);
@@ -327,7 +327,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let inst = i.inst;
         let store = self.dependence(i.inst.pc, self.dispatched);
         self.loads += 1;
-        let size = u64::from(inst.bytes);
+        let size = u64::from(inst.bytes());
         let (when, level) = match self.load::<ASTRAY>(inst, ready, (addr, size), store) {
             Ok(when) => (when, Cause::LoadL1),
             Err(loaded) => {
@@ -358,7 +358,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, (addr, size): (u64, u8)) {
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst.class, &i.inst.demand);
+        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst.demand());
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.result = done.result.max(data);
@@ -379,12 +379,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         &mut self,
         i: Passing<'_>,
         (addr, size): (u64, u8),
-        class: OpClass,
-        demand: &Demand,
+        demand: Demand,
     ) -> (When, u64) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
-        let when = self.issue_as::<ASTRAY>(ready, class, demand);
+        let when = self.issue_as::<ASTRAY>(ready, demand);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         self.stores.push(Store {
             addr,
@@ -436,12 +435,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return true;
         }
         let mut ready = ready.max(self.commits.cycle).max(self.drain_all());
-        let size = u64::from(inst.bytes);
+        let size = u64::from(inst.bytes());
         let address = inst.latency();
         let (cycle, data, level) = loop {
             let cycle = self
                 .calendar
-                .take::<false>(ready, &inst.demand.of_a_cycle(), NEVER);
+                .take::<false>(ready, inst.demand().of_a_cycle(), NEVER);
             match self.read(cycle, addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {
@@ -450,7 +449,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 }
             }
         };
-        let result = data + address + u64::from(inst.load_extra);
+        let result = data + address + inst.load_extra();
         let when = When {
             result,
             issue: cycle,
@@ -489,7 +488,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
         self.loads += 1;
-        let when = self.issue_as::<true>(ready, FAULTS_AS, &self.faulting(inst));
+        let when = self.issue_as::<true>(ready, self.faulting(inst));
         self.set_when(inst.rd, when);
         true
     }
@@ -498,14 +497,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
         self.follows_store(i.inst.pc);
-        self.send_store::<true>(i, (addr, 0), FAULTS_AS, &self.faulting(i.inst));
+        self.send_store::<true>(i, (addr, 0), self.faulting(i.inst));
         true
     }
 
     /// What an instruction takes if it faults. Slots that wait for it are lost to what it is.
     #[inline(always)]
     fn faulting(&self, inst: &StaticInst) -> Demand {
-        self.fault_demand.with_latency(inst.demand.latency_cycles)
+        Demand {
+            full: self.calendar.full(FAULTS_AS),
+            class: FAULTS_AS,
+            latency_cycles: inst.latency(),
+        }
     }
 
     /// It faults when it commits: until then fetch goes on.
@@ -531,10 +534,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, (addr, 0), FAULTS_AS, &demand)
-                .0
+            self.send_store::<ASTRAY>(i, (addr, 0), demand).0
         } else {
-            self.issue_as::<ASTRAY>(ready, FAULTS_AS, &demand)
+            self.issue_as::<ASTRAY>(ready, demand)
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {

@@ -1,14 +1,15 @@
 //! Fetch, a group at a time, and the predictors that it asks.
 
 use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
+use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 
 use super::super::cpi::Cause;
-use super::super::fetch::UNKNOWN_TARGET;
-use super::blocks::StaticInst;
+use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
+use super::blocks::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
-use crate::predict::{BranchKind, Checkpoint, Site};
+use crate::predict::{Basis, BranchKind, Checkpoint, Site};
 
 /// No line has been read since fetch was turned.
 const NO_LINE: u64 = u64::MAX;
@@ -43,6 +44,8 @@ pub struct Fetch {
     pub decode: u64,
     pub dispatch: u64,
     pub stall_until: u64,
+    /// How it has gone on from the last instruction: [`STRAIGHT_ON`] and so on.
+    pub turn: usize,
     line: u64,
     /// Why the next group comes late, and since when that is known.
     gap: Cause,
@@ -62,15 +65,33 @@ pub struct First {
 }
 
 /// What a commit teaches the predictors.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
+#[repr(align(64))]
 pub struct Lesson {
-    pub checkpoint: Checkpoint,
-    pub commit: u64,
-    pub pc: u64,
-    pub next_pc: u64,
-    pub site: Site,
-    pub kind: Option<BranchKind>,
-    pub taken: bool,
+    commit: u64,
+    pc: u64,
+    next_pc: u64,
+    basis: Basis,
+    site: Site,
+    class: OpClass,
+    taken: bool,
+}
+
+const _: () = assert!(size_of::<Lesson>() == 64);
+
+impl Lesson {
+    /// What a place holds before it is used.
+    pub fn empty() -> Self {
+        Lesson {
+            commit: 0,
+            pc: 0,
+            next_pc: 0,
+            basis: Basis::default(),
+            site: Site::default(),
+            class: OpClass::Illegal,
+            taken: false,
+        }
+    }
 }
 
 impl Fetch {
@@ -85,6 +106,7 @@ impl Fetch {
             decode: 0,
             dispatch: 0,
             stall_until: 0,
+            turn: TURNED,
             line: NO_LINE,
             gap: Cause::Frontend,
             gap_since: 0,
@@ -113,6 +135,7 @@ impl Fetch {
         self.cycle = cycle - 1;
         self.left = 0;
         self.stall_until = cycle;
+        self.turn = TURNED;
         self.line = NO_LINE;
         self.gap = gap;
         self.gap_since = 0;
@@ -122,6 +145,7 @@ impl Fetch {
     #[inline(always)]
     pub fn go_on(&mut self, pc: u64) {
         self.pc = pc;
+        self.turn = STRAIGHT_ON;
         if seldom(pc >= self.block_end) {
             self.left = 0;
         }
@@ -161,7 +185,7 @@ impl Fetch {
 /// Nobody predicts where this instruction goes: only transfers are asked for.
 #[cold]
 fn predicts_nothing(inst: &StaticInst) -> u64 {
-    inst.next
+    inst.next()
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
@@ -315,30 +339,30 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn predict_here(&mut self, inst: &StaticInst) -> u64 {
-        let Some(kind) = inst.branch else {
-            return predicts_nothing(inst);
-        };
         self.learn(self.fetch.cycle);
-        if often(kind == BranchKind::Conditional) {
-            self.predict_conditional(inst)
-        } else {
-            self.predict_transfer(inst, kind)
+        if often(inst.class == OpClass::Branch) {
+            return self.predict_conditional(inst);
+        }
+        match branch_kind(inst.class) {
+            Some(kind) => self.predict_transfer(inst, kind),
+            None => predicts_nothing(inst),
         }
     }
 
     /// As [`Self::predict`], for what is squashed before it executes: nobody asks for the state before it.
     #[inline(always)]
     pub(super) fn predict_in_vain(&mut self, inst: &StaticInst) {
-        if seldom(inst.branch != Some(BranchKind::Conditional)) {
+        if seldom(inst.class != OpClass::Branch) {
             self.predict(inst);
             return;
         }
         self.learn(self.fetch.cycle);
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
-        let site = (pc, &inst.site);
-        let (taken, btb_hit) =
-            self.branches
-                .predict_conditional(site, direct, &mut Checkpoint::default());
+        let (taken, btb_hit) = self.branches.predict_conditional(
+            (pc, &inst.site()),
+            direct,
+            &mut Checkpoint::default(),
+        );
         self.turn_to_predicted(inst, direct, taken, btb_hit);
     }
 
@@ -346,15 +370,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
-        let lesson = self.lessons.at_mut(self.lessons_tail);
+        let cp = &mut self.predicted_at;
         if E::ENABLED {
             // Decode may turn fetch, and what is fetched until then moves the stack.
-            self.branches.checkpoint_returns(&mut lesson.checkpoint);
+            self.branches.checkpoint_returns(cp);
         }
-        let site = (pc, &inst.site);
-        let (taken, btb_hit) =
-            self.branches
-                .predict_conditional(site, direct, &mut lesson.checkpoint);
+        let site = (pc, &inst.site());
+        let (taken, btb_hit) = self.branches.predict_conditional(site, direct, cp);
         self.turn_to_predicted(inst, direct, taken, btb_hit)
     }
 
@@ -367,12 +389,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         taken: bool,
         btb_hit: bool,
     ) -> u64 {
-        let next = if taken { direct } else { inst.next };
+        let next = if taken { direct } else { inst.next() };
         if seldom(taken & !btb_hit) {
             self.fetch.pc = next;
+            self.fetch.turn = ELSEWHERE;
             self.misfetch();
-        } else if next != inst.next {
+        } else if next != inst.next() {
             self.fetch.pc = next;
+            self.fetch.turn = ELSEWHERE;
             self.leave_line(inst.pc, next);
         } else {
             self.fetch.go_on(next);
@@ -383,13 +407,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same of any other.
     #[inline(always)]
     fn predict_transfer(&mut self, inst: &StaticInst, kind: BranchKind) -> u64 {
-        let fallthrough = inst.next;
+        let fallthrough = inst.next();
         let pc = inst.pc;
         let is_direct = kind.is_direct();
         let direct = if is_direct { inst.direct_target(pc) } else { 0 };
-        let lesson = self.lessons.at_mut(self.lessons_tail);
-        let site = (pc, &inst.site);
-        let cp = &mut lesson.checkpoint;
+        let site = (pc, &inst.site());
+        let cp = &mut self.predicted_at;
         let predicted = self
             .branches
             .predict_at(site, kind, fallthrough, direct, cp);
@@ -401,6 +424,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let f = &mut self.fetch;
         f.pc = next;
+        f.turn = ELSEWHERE;
         if next == UNKNOWN_TARGET {
             f.wait();
             self.stats.btb_misfetch_events += 1;
@@ -442,13 +466,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         while self.lesson_due <= cycle {
             let lesson = self.lessons.at(self.lessons_head);
             let site = (lesson.pc, &lesson.site);
-            let cp = &lesson.checkpoint;
-            if often(lesson.kind == Some(BranchKind::Conditional)) {
+            if often(lesson.class == OpClass::Branch) {
+                let basis = (&lesson.basis, self.folded.at(self.lessons_head));
                 self.branches
-                    .train_conditional(cp, site, lesson.taken, lesson.next_pc);
-            } else if let Some(kind) = lesson.kind {
+                    .train_conditional(basis, site, lesson.taken, lesson.next_pc);
+            } else if let Some(kind) = branch_kind(lesson.class) {
                 self.branches
-                    .train_at(cp, site, kind, lesson.taken, lesson.next_pc);
+                    .train_transfer(&lesson.basis, site, kind, lesson.next_pc);
             }
             self.lessons_head += 1;
             self.lesson_due = if self.lessons_head == self.lessons_tail {
@@ -466,9 +490,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         lesson.commit = commit;
         lesson.pc = inst.pc;
         lesson.next_pc = next_pc;
-        lesson.site = inst.site;
-        lesson.kind = inst.branch;
+        lesson.basis = self.predicted_at.basis;
+        lesson.site = inst.site();
+        lesson.class = inst.class;
         lesson.taken = taken;
+        if seldom(self.branches.is_folded()) {
+            *self.folded.at_mut(self.lessons_tail) = self.predicted_at.folded;
+        }
         if seldom(self.lessons_head == self.lessons_tail) {
             self.lesson_due = commit;
         }
@@ -476,10 +504,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         debug_assert!(self.lessons_tail - self.lessons_head <= self.lessons.places());
     }
 
-    /// The checkpoint of the transfer that was predicted last, if it was not taken up by `teach`.
+    /// The checkpoint of the transfer that was predicted last.
     #[inline]
     pub(super) fn last_checkpoint(&self, kind: BranchKind) -> Checkpoint {
-        let mut checkpoint = self.lessons.at(self.lessons_tail).checkpoint;
+        let mut checkpoint = self.predicted_at;
         if kind == BranchKind::Conditional && !E::ENABLED {
             self.branches.checkpoint_returns(&mut checkpoint);
         }

@@ -13,16 +13,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     pub(super) fn follow_in_vain(&mut self, code: &mut Code) -> bool {
         loop {
-            let left = self.fetch.left;
-            let block = match self.find(code, self.fetch.pc) {
-                Some(first) => code.block(first),
-                None => &[],
-            };
-            let count = left.min(block.len());
+            let index = self.find_next(code);
+            let count = self.fetch.left.min(code.insts.rest(index));
             if seldom(count == 0) {
                 return self.step_alone::<true>(code);
             }
-            self.fetch_block_in_vain(&block[..count]);
+            let insts = code.insts.take(index, count);
+            let done = self.fetch_block_in_vain(insts);
+            if seldom(done < count) {
+                code.insts.end_at(&insts[done - 1]);
+            }
             if E::ENABLED || seldom(self.fetch.pace != Pace::InVain) {
                 return true;
             }
@@ -36,9 +36,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The instructions of a block, or its first ones.
+    /// The instructions of a block, or its first ones. Returns how many.
     #[inline(always)]
-    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) {
+    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) -> usize {
         let may_wait = insts[0].ahead & kind::STORES != 0 && self.stores.is_full();
         if E::ENABLED || seldom(may_wait) {
             return self.fetch_each_in_vain(insts);
@@ -57,18 +57,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if self.fetch.decode < self.limit {
             self.stats.decode_instructions += count;
         }
+        insts.len()
     }
 
     /// The same where the editor is told of each, or one of them may find the store queue full.
     #[inline(never)]
-    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) {
+    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) -> usize {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         let is_decoded = decode < self.limit;
         let left = self.fetch.left;
         let mut done = 0;
         for inst in insts {
             done += 1;
-            let mut predicted_next = inst.next;
+            let mut predicted_next = inst.next();
             if inst.kind & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
@@ -97,12 +98,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if is_decoded {
             self.stats.decode_instructions += done as u64;
         }
+        done
     }
 
     /// The same for a block of a wrong path that ends before anything in it issues. Nothing behind it does then, so
-    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
+    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask. Returns how many
+    /// instructions of the block have been taken.
     #[inline(never)]
-    pub(super) fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) {
+    pub(super) fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) -> usize {
         let dispatch = self.fetch.dispatch;
         let left = self.fetch.left;
         let mut done = 0;
@@ -110,7 +113,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         for inst in insts {
             done += 1;
             self.position += 1;
-            let mut predicted_next = inst.next;
+            let mut predicted_next = inst.next();
             if inst.kind & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
@@ -130,5 +133,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stats.fetch_instructions += done as u64;
         self.stats.decode_instructions += done as u64;
         self.stats.dispatch_instructions += (done - late) as u64;
+        done
     }
 }

@@ -192,19 +192,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Issues an instruction that does not touch memory: when, and when its result is there.
     #[inline(always)]
     pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
-        self.issue_as::<ASTRAY>(ready, inst.class, &inst.demand)
+        self.issue_as::<ASTRAY>(ready, inst.demand())
     }
 
-    /// The same by its class and what it takes.
+    /// The same by what it takes.
     #[inline(always)]
-    pub(super) fn issue_as<const ASTRAY: bool>(
-        &mut self,
-        ready: u64,
-        class: OpClass,
-        demand: &Demand,
-    ) -> When {
+    pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, demand: Demand) -> When {
         if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(class);
+            self.stays::<ASTRAY>(demand.class);
             return When {
                 result: NEVER,
                 issue: NEVER,
@@ -212,10 +207,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let issue = self.calendar.take::<ASTRAY>(ready, demand, self.limit);
         if ASTRAY && issue >= self.limit {
-            self.stays::<ASTRAY>(class);
+            self.stays::<ASTRAY>(demand.class);
         }
         When {
-            result: issue + u64::from(demand.latency_cycles),
+            result: issue + demand.latency_cycles,
             issue,
         }
     }

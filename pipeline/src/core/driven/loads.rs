@@ -74,7 +74,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let (cycle, has_port) =
             self.calendar
-                .take_with_port::<ASTRAY>(ready, &inst.demand, self.limit);
+                .take_with_port::<ASTRAY>(ready, inst.demand(), self.limit);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
@@ -84,7 +84,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && let Some(ready) = quickly(&mut self.memory)
         {
             return Ok(When {
-                result: ready + inst.latency() + u64::from(inst.load_extra),
+                result: ready + inst.latency() + inst.load_extra(),
                 issue: cycle,
             });
         }
@@ -119,7 +119,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         (addr, size): (u64, u64),
         store: u64,
     ) -> Loaded {
-        let (demand, limit) = (&inst.demand, self.limit);
+        let (demand, limit) = (inst.demand(), self.limit);
         let taken = self
             .calendar
             .take_load::<ASTRAY>(ready, demand, limit, |_| None);
@@ -160,7 +160,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn loaded(&self, inst: &StaticInst, cycle: u64, result: u64, level: Cause) -> Loaded {
         Loaded {
             when: When {
-                result: result + u64::from(inst.load_extra),
+                result: result + inst.load_extra(),
                 issue: cycle,
             },
             level,
@@ -210,7 +210,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let taken = calendar.take_load::<ASTRAY>(ready, &inst.demand, self.limit, waits);
+            let taken = calendar.take_load::<ASTRAY>(ready, inst.demand(), self.limit, waits);
             let cycle = match taken {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {

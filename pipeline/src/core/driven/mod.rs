@@ -52,10 +52,10 @@ use super::uop::kind;
 use super::{CoreStats, Params, PipelineProbe};
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
-use crate::predict::{BranchUnit, Checkpoint};
+use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
 
-use blocks::{Code, FAULTS_AS, StaticInst};
-use calendar::{Calendar, Demand, Widths};
+use blocks::{Code, StaticInst};
+use calendar::{Calendar, Widths};
 use commit::Commits;
 use edit::Edit;
 use fetch::{Fetch, Lesson};
@@ -202,7 +202,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// Not here while the core runs.
     code: Option<Code>,
     /// Of each operation, in cycles from issue to result.
-    latencies: [u32; Op::ALL.len()],
+    latencies: [u16; Op::ALL.len()],
     /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
     /// queue for it.
     kinds: [u8; OpClass::COUNT],
@@ -217,13 +217,15 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     result_to_commit: u64,
     /// Cycles from dispatch to commit of what waits for nothing.
     fill: u64,
-    /// What an instruction takes that faults, but for its latency.
-    fault_demand: Demand,
     calendar: Calendar,
     fetch: Fetch,
     edit: Edit,
+    /// The state of the predictors before the last prediction.
+    predicted_at: Checkpoint,
     /// What commits have yet to teach the predictors.
     lessons: Ring<Lesson>,
+    /// What it says of folded histories; one place if there are none.
+    folded: Ring<FoldedBasis>,
     lessons_head: usize,
     lessons_tail: usize,
     /// The commit of the first of them, if there is any.
@@ -316,6 +318,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut code = Code::new(process.image.isa);
         code.sync(&process.mem, &editor);
         let in_flight = params.in_flight();
+        let branches = BranchUnit::new(&config.branch);
+        let folded_in_flight = if branches.is_folded() { in_flight } else { 1 };
         let mut core = DrivenCore {
             edit: Edit::new::<E>(in_flight, process.hart.disepc),
             editor,
@@ -323,11 +327,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
             memory: MemorySystem::out_of_order(&config.memory),
-            branches: BranchUnit::new(&config.branch),
+            branches,
             waits_for_any: memdep.waits_for_any(),
             memdep,
             code: Some(code),
-            latencies: std::array::from_fn(|op| table.latency_cycles(Op::ALL[op])),
+            latencies: std::array::from_fn(|op| {
+                // None that a configuration may have is longer.
+                u16::try_from(table.latency_cycles(Op::ALL[op])).unwrap_or(u16::MAX)
+            }),
             kinds: ALL_CLASSES.map(|class| match kind::of(class) {
                 kind if params.fp_queue > 0 => kind,
                 kind => kind & !kind::FLOAT,
@@ -340,11 +347,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
             flows_from: 0,
             result_to_commit: params.issue_to_execute + params.complete_to_commit,
-            fault_demand: calendar.demand(FAULTS_AS, 1),
             calendar,
             fetch: Fetch::at(process.hart.pc),
-            // Those in flight and the next prediction, which has the place behind them.
-            lessons: Ring::new(in_flight + 1, Lesson::default()),
+            predicted_at: Checkpoint::default(),
+            lessons: Ring::new(in_flight, Lesson::empty()),
+            folded: Ring::new(folded_in_flight, FoldedBasis::default()),
             lessons_head: 0,
             lessons_tail: 0,
             lesson_due: NEVER,

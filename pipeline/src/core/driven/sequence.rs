@@ -298,7 +298,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
-                next_pc: if taken { next_pc } else { i.inst.next },
+                next_pc: if taken { next_pc } else { i.inst.next() },
                 taken,
             };
             self.commit(i.inst, done, seen);
@@ -319,9 +319,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn not_taken(&self, i: Passing<'_>) -> (u64, DisePc) {
         let here = &self.edit.here;
         if here.disepc == DisePc::NONE {
-            return (i.inst.next, DisePc::NONE);
+            return (i.inst.next(), DisePc::NONE);
         }
-        if here.predicted_disepc != DisePc::NONE || i.predicted_next == i.inst.next {
+        if here.predicted_disepc != DisePc::NONE || i.predicted_next == i.inst.next() {
             return (i.predicted_next, here.predicted_disepc);
         }
         // Predicted taken out of the middle of a sequence, but it goes on.
@@ -331,7 +331,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             .and_then(|p| self.editor.replacement(p, next.index(), i.inst.pc, i.inst));
         match more {
             Some(_) => (i.inst.pc, next),
-            None => (i.inst.next, DisePc::NONE),
+            None => (i.inst.next(), DisePc::NONE),
         }
     }
 

@@ -33,7 +33,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let found = self.find(code, pc);
         let Code { cache, insts } = code;
         let inst = if let Some(index) = found {
-            &insts[index]
+            insts.take_alone(index)
         } else {
             nothing = self.static_inst(&NOTHING, pc, pc);
             &nothing
@@ -42,11 +42,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY || E::ENABLED {
             self.stats.fetch_instructions += 1;
         }
-        let mut predicted_next = inst.next;
+        let mut predicted_next = inst.next();
         if inst.kind & kind::TRANSFERS != 0 {
             predicted_next = self.predict(inst);
         } else {
-            self.fetch.go_on(inst.next);
+            self.fetch.go_on(inst.next());
             if inst.len == 0 {
                 predicted_next = self.fetch_nothing();
             } else if E::ENABLED && inst.class == OpClass::DiseReturn {

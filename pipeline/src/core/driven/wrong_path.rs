@@ -232,7 +232,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let turn = Turn::Branch {
             kind,
             taken,
-            fallthrough: i.inst.next,
+            fallthrough: i.inst.next(),
         };
         let restart = self.restart_at(next_pc, next_disepc);
         self.resolves(done, turn, self.last_checkpoint(kind), restart);
