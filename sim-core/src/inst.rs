@@ -198,6 +198,20 @@ impl Inst {
         }
     }
 
+    /// All that it does is to write the sum of its first two sources and its immediate, which about half of all
+    /// computing instructions do: for those who would rather add than ask what it does.
+    #[must_use]
+    pub const fn only_adds(&self) -> bool {
+        let by_immediate = self.rs2 == reg::ZERO;
+        match self.op {
+            Op::Addi | Op::AlphaLda | Op::AlphaLdah => by_immediate,
+            Op::Lui => by_immediate && self.rs1 == reg::ZERO,
+            Op::Add | Op::AlphaAddq => self.imm == 0,
+            Op::AlphaBis => self.imm == 0 && (by_immediate || self.rs1 == reg::ZERO),
+            _ => false,
+        }
+    }
+
     /// The target of a direct control transfer at `pc`.
     #[inline]
     #[must_use]

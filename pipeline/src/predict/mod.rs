@@ -568,12 +568,7 @@ impl BranchUnit {
 
     #[cold]
     #[inline(never)]
-    fn train_otherwise(
-        &mut self,
-        (basis, folded): (&Basis, &FoldedBasis),
-        pc: u64,
-        taken: bool,
-    ) {
+    fn train_otherwise(&mut self, (basis, folded): (&Basis, &FoldedBasis), pc: u64, taken: bool) {
         match &mut self.direction {
             Direction::Always(_) | Direction::Tournament(_) => {}
             Direction::Bimodal(p) => p.train(pc, taken),

@@ -136,6 +136,37 @@ mod tests {
     }
 
     #[test]
+    fn what_only_adds_writes_the_sum() {
+        let mut memory = Memory::new(1 << 20).unwrap();
+        let mut adds = 0;
+        for (sample, hart) in samples() {
+            // With and without each operand.
+            for parts in 0..8 {
+                let zero_unless = |bit, register| if parts >> bit & 1 == 0 { 0 } else { register };
+                let inst = Inst {
+                    rs1: zero_unless(0, sample.rs1),
+                    rs2: zero_unless(1, sample.rs2),
+                    imm: if parts >> 2 & 1 == 0 { 0 } else { sample.imm },
+                    ..sample
+                };
+                if !inst.only_adds() {
+                    continue;
+                }
+                adds += 1;
+                let mut expected = hart.clone();
+                let sources = [inst.rs1, inst.rs2].map(|rs| hart.r[usize::from(rs)]);
+                expected.r[usize::from(inst.rd)] = sources[0]
+                    .wrapping_add(sources[1])
+                    .wrapping_add(inst.imm as u64);
+                let mut hart = hart.clone();
+                assert_eq!(execute(&mut hart, &mut memory, &inst, 0), Outcome::Next);
+                assert!(hart == expected, "{inst:?}");
+            }
+        }
+        assert!(adds > 300, "{adds}");
+    }
+
+    #[test]
     fn what_is_not_quick_is_left_to_execution() {
         let mut memory = Memory::new(1 << 20).unwrap();
         memory.map(0x1_0000, 0x8000, Perm::RW).unwrap();
@@ -150,9 +181,15 @@ mod tests {
                 rs2: 1,
                 ..Inst::illegal(4)
             };
-            let before = (hart.clone(), memory.readable(0x1_0000, 0x8000).unwrap().to_vec());
+            let before = (
+                hart.clone(),
+                memory.readable(0x1_0000, 0x8000).unwrap().to_vec(),
+            );
             let quick = op.straight()(&mut hart, &mut memory, &inst, 0);
-            let behind = (hart.clone(), memory.readable(0x1_0000, 0x8000).unwrap().to_vec());
+            let behind = (
+                hart.clone(),
+                memory.readable(0x1_0000, 0x8000).unwrap().to_vec(),
+            );
             let outcome = execute(&mut hart, &mut memory, &inst, 0);
             assert_eq!(quick, behind != before, "{op:?} at {addr:#x}");
             (quick, outcome)

@@ -20,8 +20,8 @@ use std::ops::Range;
 use self::regions::Regions;
 use crate::bus::MemFault;
 
-pub use self::view::ReadOnly;
 pub(crate) use self::access::Quick;
+pub use self::view::ReadOnly;
 pub(crate) use self::view::{Bytes, Pages, View};
 
 /// Bytes in a page. Permissions and dirtiness are kept at this grain.

@@ -40,7 +40,7 @@ pub struct StaticInst {
     /// [elsewhere](ELSEWHERE).
     after: [u32; 2],
     /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
-    /// they access nothing, so that [`Self::load_extra`] and [`Self::bytes`] lie in the same places.
+    /// they access nothing, so that [`Self::load_extra`], [`Self::only_adds`] and [`Self::bytes`] lie in the same places.
     target_set: u32,
     target_tag: u32,
     local: u16,
@@ -88,6 +88,12 @@ impl StaticInst {
     #[inline(always)]
     pub fn load_extra(&self) -> u64 {
         u64::from(self.local)
+    }
+
+    /// See [`Inst::only_adds`]. Of what does not touch memory.
+    #[inline(always)]
+    pub fn only_adds(&self) -> bool {
+        self.local != 0
     }
 
     /// Bytes that it accesses; zero: it does not touch memory.
@@ -332,7 +338,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if inst.kind == 0 && often(self.takes_effect(inst)) {
+            if inst.kind == 0 && often(self.computes(inst)) {
                 let ready = self.ready_by_two(inst);
                 self.finish_computed::<ASTRAY>(inst, ready);
                 continue;
@@ -432,7 +438,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// As [`Self::dispatch`].
     #[inline(never)]
-    pub(super) fn dispatch_late<const ASTRAY: bool>(&mut self, passing: Passing<'_>, position: u64) -> bool {
+    pub(super) fn dispatch_late<const ASTRAY: bool>(
+        &mut self,
+        passing: Passing<'_>,
+        position: u64,
+    ) -> bool {
         self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
     }
 
@@ -524,11 +534,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let site = if inst.class.is_control() {
             self.branches.site(pc)
         } else {
+            let bytes = inst.op.access_bytes();
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
             Site {
-                target_set: u32::from(inst.op.access_bytes()),
+                target_set: u32::from(bytes),
                 target_tag: inst.op.data_address(u64::MAX, 0) as u32,
-                local: if loads_float {
+                local: if bytes == 0 {
+                    u16::from(inst.only_adds())
+                } else if loads_float {
                     self.params.fp_load_extra as u16
                 } else {
                     0

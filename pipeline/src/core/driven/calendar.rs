@@ -47,6 +47,12 @@ pub struct Demand {
 }
 
 impl Demand {
+    /// What is asked of a unit that may be held.
+    #[inline(always)]
+    fn unit(self) -> (OpClass, u64) {
+        (self.class, self.latency_cycles)
+    }
+
     /// The same of what keeps no unit for longer than a cycle.
     #[inline(always)]
     pub fn of_a_cycle(self) -> Demand {
@@ -209,13 +215,13 @@ impl Calendar {
         debug_assert!(!ASTRAY || from < limit);
         let full = demand.full;
         if seldom(self.is_far(from)) {
-            return self.take_seldom::<ASTRAY>(from, demand, limit);
+            return self.take_seldom::<ASTRAY>(from, demand.unit(), limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<ASTRAY>(from, demand, limit);
+                return self.take_seldom::<ASTRAY>(from, demand.unit(), limit);
             }
             cycle = self.search::<ASTRAY>(from, demand.class, limit);
             if ASTRAY && cycle >= limit {
@@ -238,12 +244,12 @@ impl Calendar {
         debug_assert!(!ASTRAY || from < limit);
         let full = demand.full;
         if seldom(self.is_far(from)) {
-            return self.take_seldom_with_port::<ASTRAY>(from, demand, limit);
+            return self.take_seldom_with_port::<ASTRAY>(from, demand.class, limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             if full == NEVER_FREE {
-                return self.take_seldom_with_port::<ASTRAY>(from, demand, limit);
+                return self.take_seldom_with_port::<ASTRAY>(from, demand.class, limit);
             }
             cycle = self.search::<ASTRAY>(from, demand.class, limit);
             if ASTRAY && cycle >= limit {
@@ -260,10 +266,10 @@ impl Calendar {
     fn take_seldom_with_port<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: Demand,
+        class: OpClass,
         limit: u64,
     ) -> (u64, bool) {
-        let cycle = self.take_seldom::<ASTRAY>(from, demand.of_a_cycle(), limit);
+        let cycle = self.take_seldom::<ASTRAY>(from, (class, 1), limit);
         let comes = !ASTRAY || cycle < limit;
         (cycle, comes && self.take_port(cycle))
     }
@@ -310,7 +316,7 @@ impl Calendar {
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<ASTRAY>(from, demand.of_a_cycle(), limit)),
+                None => Ok(self.take_seldom::<ASTRAY>(from, (demand.class, 1), limit)),
             };
         }
         let mut cycle = from;
@@ -333,11 +339,16 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom<const ASTRAY: bool>(&mut self, from: u64, demand: Demand, limit: u64) -> u64 {
-        let u = self.uses[demand.class as usize];
+    fn take_seldom<const ASTRAY: bool>(
+        &mut self,
+        from: u64,
+        (class, latency_cycles): (OpClass, u64),
+        limit: u64,
+    ) -> u64 {
+        let u = self.uses[class as usize];
         let limit = if ASTRAY { limit } else { u64::MAX };
         let cycle = if u.is_held {
-            self.hold(from, u, demand.latency_cycles, limit)
+            self.hold(from, u, latency_cycles, limit)
         } else {
             let mut cycle = from;
             while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
@@ -652,20 +663,14 @@ mod tests {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = demand(&calendar, OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(
-            calendar.take_load::<false>(5, load, NEVER, |_| None),
-            Ok(5)
-        );
+        assert_eq!(calendar.take_load::<false>(5, load, NEVER, |_| None), Ok(5));
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
         assert_eq!(
             calendar.take_load::<false>(5, load, NEVER, waits),
             Err((5, 7))
         );
-        assert_eq!(
-            calendar.take_load::<false>(5, load, NEVER, |_| None),
-            Ok(6)
-        );
+        assert_eq!(calendar.take_load::<false>(5, load, NEVER, |_| None), Ok(6));
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
         assert_eq!(
             calendar.take_load::<false>(5, load, NEVER, waits),

@@ -61,6 +61,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         (inst.effect)(hart, mem, inst, inst.pc)
     }
 
+    /// The same of an instruction that only computes.
+    #[inline(always)]
+    pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
+        if inst.only_adds() {
+            let r = &mut self.process.hart.r;
+            let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
+            r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
+            return true;
+        }
+        self.takes_effect(inst)
+    }
+
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
     pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst, ready: u64) {
@@ -228,15 +240,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 (next_pc, true)
             }
             (Turn::Taken, target) => (target, true),
-            (Turn::Otherwise, _) => {
-                let outcome = self.evaluate::<ASTRAY>(inst, inst.pc);
-                return self.faults_at::<ASTRAY>(i, ready, cause_of(outcome));
-            }
+            (Turn::Otherwise, _) => return self.transfer_faults::<ASTRAY>(i, ready),
         };
         let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
         self.finish_transfer::<ASTRAY>(i, done, (next_pc, next_disepc), taken)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn transfer_faults<const ASTRAY: bool>(&mut self, i: Passing<'_>, ready: u64) -> bool {
+        let outcome = self.evaluate::<ASTRAY>(i.inst, i.inst.pc);
+        self.faults_at::<ASTRAY>(i, ready, cause_of(outcome))
     }
 
     #[inline(always)]
