@@ -210,7 +210,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let begins = self.turn_to_group_from::<ASTRAY>(cycle, true);
         if begins {
             // What flows in a cycle flows in each later one.
-            self.plan_group::<ASTRAY>(true);
+            self.plan_flowing_group::<ASTRAY>();
         }
         begins
     }

@@ -123,8 +123,11 @@ fn structures(
     };
     let calendar = Calendar::new(table, widths).ok_or(NotDriven::Pools)?;
     // A wrong path does not run into what is asked for behind its squash.
-    let stamps =
-        Stamps::new(params.in_flight() + params.fetch_width.max(AT_ONCE) + params.look_back());
+    let group = params.fetch_width;
+    let stamps = Stamps::new(
+        params.in_flight() + group.max(AT_ONCE) + params.look_back(),
+        group,
+    );
     let stamps = stamps.ok_or(NotDriven::Window)?;
     Ok((calendar, stamps))
 }

@@ -435,6 +435,36 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         f.dispatch = dispatch;
     }
 
+    /// The same of one that [flows](Self::flows).
+    #[inline(always)]
+    pub(super) fn plan_flowing_group<const ASTRAY: bool>(&mut self) {
+        let first = self.position;
+        let (p, s) = (&self.params, &self.stamps);
+        let last = first + p.fetch_width as u64 - 1;
+        let decode = self.fetch.cycle + p.fetch_to_decode;
+        let dispatch = decode + p.decode_to_dispatch;
+        let mut is_even = s.commit(last, p.rob_entries) <= dispatch
+            && dispatch - self.calendar.passed() <= LONG_AGO;
+        if ASTRAY {
+            is_even &= dispatch < self.limit && last - self.first_astray < p.rob_entries;
+        }
+        if seldom(!is_even) {
+            return self.plan_group_slowly::<ASTRAY>();
+        }
+        debug_assert!(self.finds_room(first, self.fetch.cycle, decode));
+        self.stamps
+            .set_group(first, self.params.fetch_width, decode, dispatch);
+        let f = &mut self.fetch;
+        f.pace = Pace::Even;
+        f.decode = decode;
+        f.dispatch = dispatch;
+    }
+
+    #[inline(never)]
+    fn plan_group_slowly<const ASTRAY: bool>(&mut self) {
+        self.plan_group::<ASTRAY>(true);
+    }
+
     /// The same of one that [flows](Self::flows) behind a group that is squashed before it is dispatched.
     #[inline(always)]
     pub(super) fn plan_group_in_vain(&mut self) {

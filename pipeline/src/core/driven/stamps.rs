@@ -13,7 +13,7 @@ pub const AT_ONCE: usize = 4;
 #[derive(Clone)]
 pub struct Stamps {
     mask: u64,
-    /// From this place on, a group set at once would run into the end.
+    /// From this place on, a group set at once would run into the end; the first one if groups are larger.
     turn: usize,
     decode: [u64; STAMPS],
     dispatch: [u64; STAMPS],
@@ -22,12 +22,16 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// `None`: so many instructions are too many.
-    pub fn new(in_flight: usize) -> Option<Self> {
+    /// For groups of so many instructions. `None`: so many in flight are too many.
+    pub fn new(in_flight: usize, group: usize) -> Option<Self> {
         let places = in_flight.next_power_of_two();
         (places <= STAMPS).then_some(Stamps {
             mask: places as u64 - 1,
-            turn: (places + 1).saturating_sub(AT_ONCE),
+            turn: if group <= AT_ONCE {
+                (places + 1).saturating_sub(AT_ONCE)
+            } else {
+                0
+            },
             decode: [0; STAMPS],
             dispatch: [0; STAMPS],
             commit: [0; STAMPS],
@@ -81,7 +85,8 @@ impl Stamps {
     #[inline(always)]
     pub fn set_group(&mut self, position: u64, count: usize, decode: u64, dispatch: u64) {
         let Place(first) = self.at(position, 0);
-        if often(count <= AT_ONCE && first < self.turn) {
+        if often(first < self.turn) {
+            debug_assert!(count <= AT_ONCE);
             // SAFETY: `turn` is such that as many places follow each one before it.
             unsafe {
                 let group = first..first + AT_ONCE;
