@@ -7,8 +7,8 @@ use hps_sim_core::machine::report;
 
 use super::super::commit::cause_of;
 use super::super::cpi::Cause;
-use super::blocks::StaticInst;
 use super::edit::Origin;
+use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore, PipelineProbe};
 
 /// How far commit has come.

@@ -13,13 +13,16 @@ use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::uop::kind;
-use super::blocks::{FAULTS_AS, StaticInst};
 use super::calendar::Demand;
 use super::commit::{Commits, Done, Seen};
 use super::edit::Origin;
+use super::insts::StaticInst;
 use super::stores::Store;
 use super::wrong_path::AstrayBus;
 use super::{DecodeEditor, DrivenCore, MemoryDependence, NEVER, Passing, PipelineProbe, When};
+
+/// The class as which an instruction issues that faults.
+const FAULTS_AS: OpClass = OpClass::IntAlu;
 
 /// When its sources allow an instruction to issue, and the address that it accesses, if it does.
 type Ready = (u64, u64);

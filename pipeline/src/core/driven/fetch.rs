@@ -6,7 +6,7 @@ use hps_sim_core::likely::{often, seldom};
 
 use super::super::cpi::Cause;
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
-use super::blocks::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
+use super::insts::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
 use crate::predict::{Basis, BranchKind, Checkpoint, Site};

@@ -3,8 +3,8 @@
 use hps_sim_core::likely::{often, seldom};
 
 use super::super::uop::kind;
-use super::blocks::{Code, StaticInst};
 use super::fetch::Pace;
+use super::insts::{Code, StaticInst};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {

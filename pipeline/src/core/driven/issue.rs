@@ -2,8 +2,8 @@
 
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
-use super::blocks::StaticInst;
 use super::calendar::Demand;
+use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass, reg};
 

@@ -3,7 +3,7 @@
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
 use super::super::uop::UNKNOWN;
-use super::blocks::StaticInst;
+use super::insts::StaticInst;
 use super::stores::{Nearest, Stores};
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use crate::memsys::{AccessResult, Level, MemorySystem};

@@ -10,11 +10,11 @@ use super::super::cpi::Cause;
 use super::super::decode::{Ends, Sent, sent};
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
 use super::super::uop::kind;
-use super::blocks::StaticInst;
 use super::commit::Seen;
 use super::edit::{Edited, Expansion, Gone, Origin};
 use super::execute::cause_of;
 use super::fetch::Pace;
+use super::insts::StaticInst;
 use super::wrong_path::Restart;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe};
 

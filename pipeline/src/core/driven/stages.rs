@@ -5,9 +5,9 @@ use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::likely::{often, seldom};
 
 use super::super::uop::kind;
-use super::blocks::Code;
 use super::edit::Edited;
 use super::fetch::Pace;
+use super::insts::Code;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe, in_order};
 
 /// Cycles after which the calendar of issue forgets at the latest. Far less than it holds.

@@ -1,0 +1,308 @@
+//! Instructions that have been decoded for a core: a line of the host's caches each, those of a block one behind the
+//! other, and for each the one that was executed behind it the last time.
+
+use std::cell::Cell;
+use std::ops::Deref;
+use std::ptr;
+
+use hps_sim_core::code::CodeCache;
+use hps_sim_core::exec::Straight;
+use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::isa::Isa;
+use hps_sim_core::memory::Memory;
+
+use super::super::uop::kind;
+use super::calendar::{Demand, Lanes};
+use super::{DecodeEditor, DrivenCore, PipelineProbe};
+use crate::predict::Site;
+
+/// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it: a
+/// line of the host's caches.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct StaticInst {
+    inst: Inst,
+    pub pc: u64,
+    /// What it does if it goes on behind itself.
+    pub effect: Straight,
+    /// What it takes of the cycle in which it issues.
+    full: Lanes,
+    /// Where the instruction lies that was executed behind it the last time: [straight on](STRAIGHT_ON) and
+    /// [elsewhere](ELSEWHERE).
+    after: [u32; 2],
+    /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
+    /// they access nothing, so that [`Self::load_extra`], [`Self::only_adds`] and [`Self::bytes`] lie in the same places.
+    target_set: u32,
+    target_tag: u32,
+    local: u16,
+    latency_cycles: u16,
+    /// From its address to that behind it.
+    length: u8,
+    /// See [`kind`]. Zero: it only computes, and from no third register.
+    pub kind: u8,
+    /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
+    pub ahead: u8,
+    /// Instructions from this one to the end of its block; zero: it goes its own way.
+    rest: u8,
+}
+
+const _: () = assert!(size_of::<StaticInst>() == 64);
+
+impl StaticInst {
+    /// None: it lies where no other one does.
+    fn nowhere() -> Self {
+        let inst = Inst::illegal(0);
+        StaticInst {
+            inst,
+            pc: u64::MAX,
+            effect: inst.op.straight(),
+            full: 0,
+            after: [0; 2],
+            target_set: 0,
+            target_tag: 0,
+            local: 0,
+            latency_cycles: 0,
+            length: 0,
+            kind: 0,
+            ahead: 0,
+            rest: 0,
+        }
+    }
+
+    /// From issue to result.
+    #[inline(always)]
+    pub fn latency(&self) -> u64 {
+        u64::from(self.latency_cycles)
+    }
+
+    /// Cycles by which a load into its register takes longer.
+    #[inline(always)]
+    pub fn load_extra(&self) -> u64 {
+        u64::from(self.local)
+    }
+
+    /// See [`Inst::only_adds`]. Of what does not touch memory.
+    #[inline(always)]
+    pub fn only_adds(&self) -> bool {
+        self.local != 0
+    }
+
+    /// Bytes that it accesses; zero: it does not touch memory.
+    #[inline(always)]
+    pub fn bytes(&self) -> u8 {
+        self.target_set as u8
+    }
+
+    /// Where a control transfer lies in the predictor's tables.
+    #[inline(always)]
+    pub fn site(&self) -> Site {
+        Site {
+            target_set: self.target_set,
+            target_tag: self.target_tag,
+            local: self.local,
+        }
+    }
+
+    /// What it takes, and how long.
+    #[inline(always)]
+    pub fn demand(&self) -> Demand {
+        Demand {
+            full: self.full,
+            class: self.inst.class,
+            latency_cycles: self.latency(),
+        }
+    }
+
+    /// The address behind it.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.pc.wrapping_add(u64::from(self.length))
+    }
+
+    /// The address that it accesses.
+    #[inline(always)]
+    pub fn address(&self, registers: &[u64; reg::COUNT]) -> u64 {
+        let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
+        // The bits that the access leaves as they are, sign-extended.
+        addr & i64::from(self.target_tag as i8) as u64
+    }
+}
+
+impl Deref for StaticInst {
+    type Target = Inst;
+
+    #[inline(always)]
+    fn deref(&self) -> &Inst {
+        &self.inst
+    }
+}
+
+/// Fetch goes straight on.
+pub const STRAIGHT_ON: usize = 0;
+/// Fetch follows a transfer.
+pub const ELSEWHERE: usize = 1;
+/// Fetch has been turned: nobody knows from where.
+pub const TURNED: usize = 2;
+
+/// Decoded code.
+#[derive(Clone)]
+pub struct Code {
+    /// Where an instruction lies among `insts` is noted in its slot; not one that lies where the first one does.
+    pub cache: CodeCache,
+    pub insts: Insts,
+}
+
+impl Code {
+    pub fn new(isa: Isa) -> Self {
+        Code {
+            cache: CodeCache::new(isa),
+            insts: Insts {
+                all: vec![StaticInst::nowhere()],
+                last: Cell::new(0),
+            },
+        }
+    }
+
+    /// Throws everything away if executable memory or the editor's tables have changed.
+    pub fn sync<E: DecodeEditor>(&mut self, mem: &Memory, editor: &E) {
+        if self.cache.sync(mem, editor) {
+            self.insts.clear();
+        }
+    }
+}
+
+/// Instructions, those of a block one behind the other.
+#[derive(Clone)]
+pub struct Insts {
+    /// The first one is none.
+    all: Vec<StaticInst>,
+    /// The last one that fetch has taken.
+    last: Cell<usize>,
+}
+
+impl Insts {
+    /// The instruction at an index that [`DrivenCore::find`] gave.
+    #[inline(always)]
+    pub fn at(&self, index: usize) -> &StaticInst {
+        debug_assert!(index < self.all.len());
+        // SAFETY: whoever notes an index has found it here, and there are never fewer but behind `clear`, where all
+        // that is noted has gone, too.
+        unsafe { self.all.get_unchecked(index) }
+    }
+
+    /// How many instructions of its block there are from the one at such an index on; none: it goes its own way.
+    #[inline(always)]
+    pub fn rest(&self, first: usize) -> usize {
+        usize::from(self.at(first).rest)
+    }
+
+    /// Fetch takes so many instructions of its block from the one at such an index on, at least one.
+    #[inline(always)]
+    pub fn take(&self, first: usize, count: usize) -> &[StaticInst] {
+        debug_assert!((1..=self.rest(first)).contains(&count) && first + count <= self.all.len());
+        self.last.set(first + count - 1);
+        // SAFETY: all that a block has left was laid out behind its first instruction.
+        unsafe { self.all.get_unchecked(first..first + count) }
+    }
+
+    /// Fetch takes the instruction at such an index, which goes its own way.
+    pub fn take_alone(&self, index: usize) -> &StaticInst {
+        debug_assert!(index < self.all.len());
+        self.last.set(index);
+        self.at(index)
+    }
+
+    /// Of those that it took, this was the last one.
+    #[inline(never)]
+    pub fn end_at(&self, inst: &StaticInst) {
+        let first = self.all.as_ptr().addr();
+        let index = (ptr::from_ref(inst).addr() - first) / size_of::<StaticInst>();
+        assert!(index < self.all.len(), "an instruction lies elsewhere");
+        self.last.set(index);
+    }
+
+    /// What fetch took the last time that it had turned like that behind the last instruction.
+    #[inline(always)]
+    pub fn after_last(&self, turn: usize) -> usize {
+        self.at(self.last.get()).after[turn % 2] as usize
+    }
+
+    pub fn note_after_last(&mut self, turn: usize, index: usize) {
+        if turn != TURNED {
+            self.all[self.last.get()].after[turn % 2] = index as u32;
+        }
+    }
+
+    pub fn push(&mut self, inst: StaticInst) {
+        self.all.push(inst);
+    }
+
+    /// Where the next one will lie.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The instructions from this one on are a block.
+    pub fn end_block(&mut self, first: usize) {
+        let mut ahead = 0;
+        let mut behind = self.all.len();
+        for (rest, inst) in (1..).zip(self.all[first..].iter_mut().rev()) {
+            ahead |= inst.kind;
+            inst.ahead = ahead;
+            inst.rest = rest;
+            if rest > 1 {
+                inst.after[STRAIGHT_ON] = behind as u32;
+            }
+            behind -= 1;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.all.push(StaticInst::nowhere());
+        self.last.set(0);
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// What this machine knows of an instruction at `pc` that goes on at `next`.
+    pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
+        let kind = match self.kinds[inst.class as usize] {
+            0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
+            kind => kind,
+        };
+        let site = if inst.class.is_control() {
+            self.branches.site(pc)
+        } else {
+            let bytes = inst.op.access_bytes();
+            let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
+            Site {
+                target_set: u32::from(bytes),
+                target_tag: inst.op.data_address(u64::MAX, 0) as u32,
+                local: if bytes == 0 {
+                    u16::from(inst.only_adds())
+                } else if loads_float {
+                    self.params.fp_load_extra as u16
+                } else {
+                    0
+                },
+            }
+        };
+        debug_assert!(next.wrapping_sub(pc) <= 4);
+        StaticInst {
+            inst: *inst,
+            pc,
+            effect: inst.op.straight(),
+            full: self.calendar.full(inst.class),
+            target_set: site.target_set,
+            target_tag: site.target_tag,
+            local: site.local,
+            latency_cycles: self.latencies[inst.op as usize],
+            length: (next.wrapping_sub(pc)) as u8,
+            kind,
+            after: [0; 2],
+            ahead: 0,
+            rest: 0,
+        }
+    }
+}
