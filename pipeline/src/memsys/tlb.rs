@@ -4,7 +4,7 @@
 use super::stats::TlbStats;
 use super::tags::Tags;
 use crate::config::{L2TlbConfig, Replacement, TlbConfig};
-use hps_sim_core::likely::often;
+use hps_sim_core::likely::{often, seldom};
 
 /// Walks that may be under way for one first-level TLB.
 const MAX_WALKS: usize = 8;
@@ -94,8 +94,10 @@ impl Tlb {
     #[inline(always)]
     pub fn is_quick(&self, now: u64, addr: u64) -> bool {
         let page = addr >> self.page_shift;
-        often(self.tags.is_newest(page) || page == self.last_page)
-            && often(self.is_quiet(now, page))
+        if seldom(!self.tags.is_newest(page)) && page != self.last_page {
+            return false;
+        }
+        often(self.is_quiet(now, page))
     }
 
     /// True: no walk for this page is under way.

@@ -19,6 +19,8 @@ const FRESH: u8 = 1 << 7;
 #[derive(Clone, Debug)]
 pub(super) struct Delay {
     slots: Box<[Slot]>,
+    /// The number of the last one.
+    last: usize,
     /// The mean over all times, times [`WEIGHT`].
     mean: u32,
     /// Whether anybody wants to know: exact runs do not.
@@ -57,7 +59,9 @@ pub(super) struct Seen {
 
 impl Delay {
     pub fn new(slots: usize) -> Self {
+        assert!(slots.is_power_of_two(), "their numbers are masked");
         Delay {
+            last: slots - 1,
             slots: vec![Slot::default(); slots].into_boxed_slice(),
             mean: AT_FIRST * WEIGHT,
             watching: false,
@@ -120,13 +124,15 @@ impl Delay {
     /// The history of a slot.
     #[inline]
     pub fn history(&self, slot: usize) -> u32 {
-        self.slots[slot].history
+        // SAFETY: there is a power of two of slots, and so one of each number that is masked like this.
+        unsafe { self.slots.get_unchecked(slot & self.last).history }
     }
 
     /// The history goes on.
     #[inline]
     pub fn push(&mut self, slot: usize, taken: bool) {
-        let history = &mut self.slots[slot].history;
+        // SAFETY: as above.
+        let history = unsafe { &mut self.slots.get_unchecked_mut(slot & self.last).history };
         *history = (*history << 1) | u32::from(taken);
     }
 

@@ -12,6 +12,8 @@ const VALID: u32 = 1 << 31;
 pub(super) struct Btb {
     /// The ways of a set lie in order of use, the newest first.
     entries: Box<[Entry]>,
+    /// The last index; those behind the last set are nobody's.
+    last: usize,
     ways: usize,
     set_bits: u32,
     tag_mask: u32,
@@ -34,7 +36,8 @@ impl Btb {
             (config.entries as usize, config.ways as usize)
         };
         Btb {
-            entries: vec![Entry::default(); entries].into_boxed_slice(),
+            entries: vec![Entry::default(); entries.next_power_of_two()].into_boxed_slice(),
+            last: entries.next_power_of_two() - 1,
             ways,
             set_bits: (entries / ways).trailing_zeros(),
             tag_mask: (1 << config.tag_bits) - 1,
@@ -58,11 +61,18 @@ impl Btb {
         )
     }
 
+    /// The newest of the set that begins at this index.
+    #[inline(always)]
+    fn newest(&self, first: usize) -> &Entry {
+        // SAFETY: there is a power of two of entries, and so one at each index that is masked like this.
+        unsafe { self.entries.get_unchecked(first & self.last) }
+    }
+
     /// The last target of the branch at this place.
     #[inline(always)]
     pub fn lookup(&self, (first, tag): (u32, u32)) -> Option<u64> {
         let first = first as usize;
-        let newest = &self.entries[first];
+        let newest = self.newest(first);
         if often(newest.tag == tag) {
             return Some(newest.target);
         }
@@ -72,7 +82,7 @@ impl Btb {
     /// Whether that is this one.
     #[inline(always)]
     pub fn knows(&self, (first, tag): (u32, u32), target: u64) -> bool {
-        let newest = &self.entries[first as usize];
+        let newest = self.newest(first as usize);
         if often(newest.tag == tag) {
             return newest.target == target;
         }
@@ -93,7 +103,8 @@ impl Btb {
             return;
         }
         let first = first as usize;
-        let newest = &mut self.entries[first];
+        // SAFETY: as in `newest`.
+        let newest = unsafe { self.entries.get_unchecked_mut(first & self.last) };
         if often(newest.tag == tag) {
             newest.target = target;
         } else {

@@ -274,12 +274,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let site = if inst.class.is_control() {
             self.branches.site(pc)
         } else {
-            let bytes = inst.op.access_bytes();
+            let is_memory = inst.class.is_memory();
+            let bytes = if is_memory {
+                inst.op.access_bytes()
+            } else {
+                0
+            };
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
             Site {
                 target_set: u32::from(bytes),
                 target_tag: inst.op.data_address(u64::MAX, 0) as u32,
-                local: if bytes == 0 {
+                local: if !is_memory {
                     u16::from(inst.only_adds())
                 } else if loads_float {
                     self.params.fp_load_extra as u16
