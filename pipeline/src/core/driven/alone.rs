@@ -18,7 +18,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
-        self.waiting += 1;
         let ready = self.ready(i.inst);
         self.process.hart.counters = self.guest_counters(self.dispatched);
         let in_handler = self.edit.here.origin == Origin::Handler;

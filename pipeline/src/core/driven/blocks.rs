@@ -10,7 +10,7 @@ use hps_sim_core::likely::{often, seldom};
 
 use super::super::uop::kind;
 use super::fetch::Pace;
-use super::insts::{Code, StaticInst};
+use super::insts::{At, Code, StaticInst};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
@@ -29,13 +29,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if seldom(self.fetch.pace == Pace::Uneven) {
             return self.step_alone::<ASTRAY>(code);
         }
-        let index = self.find_next(code);
+        let at = self.find_next(code);
         let left = self.fetch.left;
-        let count = left.min(code.insts.rest(index));
+        let count = left.min(code.insts.rest(at));
         if seldom(count == 0) {
             return self.step_alone::<ASTRAY>(code);
         }
-        let insts = code.insts.take(index, count);
+        let insts = code.insts.take(at, count);
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         if seldom(!self.has_stations(count as u32)) {
             self.pass::<ASTRAY>(dispatch);
@@ -44,38 +44,24 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
         }
         let kinds = insts[0].ahead;
-        let is_open =
-            kinds & kind::LIMITED == 0 || self.is_open_to::<ASTRAY>(kinds, count as u32, dispatch);
-        if seldom(!is_open) && !self.is_open::<ASTRAY>(insts[0].kind, dispatch) {
-            // It may come so late that nothing is drained for it.
-            return self.step_alone::<ASTRAY>(code);
+        if seldom(kinds & kind::LIMITED != 0)
+            && seldom(!self.is_open_to::<ASTRAY>(kinds, count as u32, dispatch))
+        {
+            return self.step_through_queues::<ASTRAY>(code, (at, count));
         }
         if seldom(self.stores.next_drain <= dispatch) {
             self.drain_until_here(dispatch);
         }
         self.dispatched = dispatch;
-        if ASTRAY && !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit {
-            let done = self.dispatch_block_in_vain(insts);
-            if seldom(done < count) {
-                code.insts.end_at(&insts[done - 1]);
-            }
-            return true;
+        if ASTRAY && self.is_squashed_before_issue(dispatch) {
+            return self.dispatch_block_in_vain(code, at, insts);
         }
         if E::ENABLED {
             self.edit.leave_sequence();
         }
-        if seldom(!is_open) {
-            let first = self.position;
-            let goes_on = self.step_through_queues::<ASTRAY>(insts);
-            code.insts
-                .end_at(&insts[(self.position - first) as usize - 1]);
-            return goes_on;
-        }
-        let mut goes_on = true;
-        let first = self.position;
-        let mut last = &insts[0];
+        self.waiting += count as u32;
+        let left = left - count;
         for inst in insts {
-            last = inst;
             self.position += 1;
             if E::ENABLED {
                 self.edit.fetched(decode);
@@ -87,7 +73,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             if inst.kind & kind::TRANSFERS != 0 {
                 // The last one of its block.
-                self.fetch.left = left - count;
+                self.fetch.left = left;
                 self.count_block::<ASTRAY>(count, 0);
                 return self.predict_and_execute::<ASTRAY>(inst);
             }
@@ -95,32 +81,56 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 inst,
                 predicted_next: inst.next(),
             };
-            if inst.kind == kind::LOADS {
-                goes_on = self.execute_load_here::<ASTRAY>(passing);
+            let goes_on = if inst.kind == kind::LOADS {
+                self.execute_load_here::<ASTRAY>(passing)
             } else if !ASTRAY && inst.kind == kind::STORES {
-                goes_on = self.execute_store_here::<ASTRAY>(passing);
+                self.execute_store_here::<ASTRAY>(passing)
             } else {
-                goes_on = self.complete_other::<ASTRAY>(passing);
-            }
-            if seldom(!goes_on | (self.fetch.pace != Pace::Even)) {
-                code.insts.end_at(last);
-                break;
+                self.complete_other::<ASTRAY>(passing)
+            };
+            debug_assert!(self.fetch.pace == Pace::Even);
+            if seldom(!goes_on) {
+                let done = self.leave_block_at(code, at, inst, left + count);
+                self.waiting -= (count - done) as u32;
+                self.count_block::<ASTRAY>(done, 0);
+                return false;
             }
         }
-        let done = (self.position - first) as usize;
-        self.leave_block(last, left - done);
-        self.count_block::<ASTRAY>(done, 0);
-        goes_on
+        self.leave_block(&insts[count - 1], left);
+        self.count_block::<ASTRAY>(count, 0);
+        true
     }
 
-    /// The same for a block for all of which there may be no room in the queues.
+    /// The same for a block, of so many instructions from this one on, for all of which there may be no room in the
+    /// queues.
     #[inline(never)]
-    fn step_through_queues<const ASTRAY: bool>(&mut self, insts: &[StaticInst]) -> bool {
+    fn step_through_queues<const ASTRAY: bool>(
+        &mut self,
+        code: &mut Code,
+        (at, count): (At, usize),
+    ) -> bool {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        if !self.is_open::<ASTRAY>(code.insts.at(at).kind, dispatch) {
+            // It may come so late that nothing is drained for it.
+            return self.step_alone::<ASTRAY>(code);
+        }
+        let insts = code.insts.take(at, count);
+        if self.stores.next_drain <= dispatch {
+            self.drain_until(dispatch);
+        }
+        self.dispatched = dispatch;
+        if ASTRAY && self.is_squashed_before_issue(dispatch) {
+            return self.dispatch_block_in_vain(code, at, insts);
+        }
+        if E::ENABLED {
+            self.edit.leave_sequence();
+        }
         let left = self.fetch.left;
         let (mut done, mut late) = (0, 0);
         let mut goes_on = true;
+        let mut last = &insts[0];
         for inst in insts {
+            last = inst;
             done += 1;
             self.position += 1;
             if E::ENABLED {
@@ -129,6 +139,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.kind & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
                 self.count_block::<ASTRAY>(done, late);
+                self.waiting += 1;
                 return self.predict_and_execute::<ASTRAY>(inst);
             }
             let passing = Passing {
@@ -136,6 +147,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 predicted_next: inst.next(),
             };
             if self.is_open::<ASTRAY>(inst.kind, dispatch) {
+                self.waiting += 1;
                 goes_on = self.complete::<ASTRAY>(passing);
             } else {
                 late += 1;
@@ -145,9 +157,31 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 break;
             }
         }
-        self.leave_block(&insts[done - 1], left - done);
+        let done = self.leave_block_at(code, at, last, left);
         self.count_block::<ASTRAY>(done, late);
         goes_on
+    }
+
+    /// Nothing of a wrong path that is dispatched in this cycle issues before the squash; without an editor, which may
+    /// ask for more.
+    #[inline(always)]
+    fn is_squashed_before_issue(&self, dispatch: u64) -> bool {
+        !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit
+    }
+
+    /// Fetch has taken the instructions from `first` up to this one, where it could take so many. Returns how many
+    /// it has taken.
+    #[inline(never)]
+    pub(super) fn leave_block_at(
+        &mut self,
+        code: &Code,
+        first: At,
+        last: &StaticInst,
+        left: usize,
+    ) -> usize {
+        let done = code.insts.end_at(first, last);
+        self.leave_block(last, left - done);
+        done
     }
 
     /// Counts what has been taken of a block, and what of it came too late to be dispatched here.
@@ -188,29 +222,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
     }
 
-    /// The index of the next instruction; zero: there is nothing that could be executed.
+    /// Where the next instruction lies; zero: there is nothing that could be executed.
     #[inline(always)]
-    pub(super) fn find_next(&mut self, code: &mut Code) -> usize {
-        let index = code.insts.after_last(self.fetch.turn);
-        if often(code.insts.at(index).pc == self.fetch.pc) {
-            return index;
+    pub(super) fn find_next(&mut self, code: &mut Code) -> At {
+        let at = code.insts.after_last(self.fetch.turn);
+        if often(code.insts.at(at).pc == self.fetch.pc) {
+            return at;
         }
         self.find_elsewhere(code)
     }
 
     /// The same if something else was executed the last time.
     #[inline(never)]
-    fn find_elsewhere(&mut self, code: &mut Code) -> usize {
-        let Some(index) = self.find(code, self.fetch.pc) else {
+    fn find_elsewhere(&mut self, code: &mut Code) -> At {
+        let Some(at) = self.find(code, self.fetch.pc) else {
             return 0;
         };
-        code.insts.note_after_last(self.fetch.turn, index);
-        index
+        code.insts.note_after_last(self.fetch.turn, at);
+        at
     }
 
-    /// The index of the instruction at an address. None: there is nothing that could be executed.
+    /// Where the instruction at an address lies. None: there is nothing that could be executed.
     #[inline(always)]
-    pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
+    pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<At> {
         if seldom(self.fetch.place_of(pc) >= SLOTS) {
             self.read_page(&mut code.cache, pc);
         }
@@ -220,19 +254,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         match code.cache.slots(self.fetch.page_index)[place].note {
             0 => self.lay_out(code, pc),
-            note => Some(note as usize),
+            note => Some(note as At),
         }
     }
 
     /// Decodes the block that begins at `pc`, in the page that is read; what the editor has to say something about
-    /// belongs to none. Returns the index of its first instruction, if there is one.
+    /// belongs to none. Returns where its first instruction lies, if there is one.
     #[cold]
     #[inline(never)]
-    fn lay_out(&mut self, code: &mut Code, pc: u64) -> Option<usize> {
+    fn lay_out(&mut self, code: &mut Code, pc: u64) -> Option<At> {
         let Code { cache, insts } = code;
         let block = self.params.fetch_block_bytes;
         let block_end = (pc & !(block - 1)) + block;
-        let first = insts.len();
+        let first = insts.end();
         let mut at = pc;
         while at < block_end && (at ^ pc) >> PAGE_SHIFT == 0 {
             let Ok(slot) = cache.lookup(at, &self.process.mem, &self.editor) else {
@@ -252,7 +286,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.use_float_registers();
             }
             if slot.note == 0 {
-                slot.note = insts.len() as u32;
+                slot.note = insts.end() as u32;
             }
             insts.push(inst);
             at = next;
@@ -264,6 +298,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
         }
         insts.end_block(first);
-        (first < insts.len()).then_some(first)
+        (first < insts.end()).then_some(first)
     }
 }

@@ -36,6 +36,9 @@ const fn lane(at: u32) -> Lanes {
 const CYCLES: usize = 8192;
 const MASK: u64 = CYCLES as u64 - 1;
 
+/// Cycles after which it forgets at the latest. Far less than it holds.
+const LONG_AGO: u64 = 512;
+
 /// As what an instruction issues, and how long it computes.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
@@ -113,6 +116,8 @@ pub struct Calendar {
     passed: u64,
     /// The last cycle that is near: half of the ring is left for the search.
     near: u64,
+    /// See [`Self::recent`].
+    recent: u64,
     uses: [Use; OpClass::COUNT],
     /// The units of each pool that are held.
     held: Vec<Vec<Held>>,
@@ -178,6 +183,7 @@ impl Calendar {
             fresh,
             passed: 0,
             near: MASK / 2,
+            recent: LONG_AGO,
             uses,
             held: pools
                 .iter()
@@ -426,10 +432,10 @@ impl Calendar {
         true
     }
 
-    /// The last cycle in which nothing is taken any more.
+    /// The last cycle up to which nobody need [pass](Self::pass) anything.
     #[inline(always)]
-    pub fn passed(&self) -> u64 {
-        self.passed
+    pub fn recent(&self) -> u64 {
+        self.recent
     }
 
     /// Nothing is taken in this cycle and before any more: how many instructions left their stations
@@ -459,6 +465,7 @@ impl Calendar {
         }
         self.passed = cycle;
         self.near = cycle + MASK / 2;
+        self.recent = cycle + LONG_AGO;
         if !self.far.is_empty() {
             self.pass_far(&mut left);
         }

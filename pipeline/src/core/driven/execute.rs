@@ -79,7 +79,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
     pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst, ready: u64) {
-        self.waiting += 1;
         let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         if !ASTRAY {
@@ -93,9 +92,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let kind = inst.kind;
-        if kind & kind::FLOAT == 0 {
-            self.waiting += 1;
-        } else {
+        if kind & kind::FLOAT != 0 {
+            self.waiting -= 1;
             self.fp_waiting += 1;
         }
         let mut ready = (self.ready(inst), 0);
@@ -137,7 +135,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn execute_load_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        self.waiting += 1;
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
         let registers = &self.process.hart.r;
         let addr = i.inst.address(registers);
@@ -179,7 +176,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn execute_store_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        self.waiting += 1;
         // It issues by its address alone, see `send_store`.
         let addr = i.inst.address(&self.process.hart.r);
         if let Some(cause) = self.refused(i, addr) {
@@ -226,7 +222,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn execute_transfer_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
-        self.waiting += 1;
         let ready = self.ready_by_two(inst);
         let mut next_disepc = DisePc::NONE;
         let Process { hart, mem, .. } = &mut self.process;

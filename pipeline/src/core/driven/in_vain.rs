@@ -4,7 +4,7 @@ use hps_sim_core::likely::{often, seldom};
 
 use super::super::uop::kind;
 use super::fetch::Pace;
-use super::insts::{Code, StaticInst};
+use super::insts::{At, Code, StaticInst};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
@@ -13,15 +13,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     pub(super) fn follow_in_vain(&mut self, code: &mut Code) -> bool {
         loop {
-            let index = self.find_next(code);
-            let count = self.fetch.left.min(code.insts.rest(index));
+            let at = self.find_next(code);
+            let count = self.fetch.left.min(code.insts.rest(at));
             if seldom(count == 0) {
                 return self.step_alone::<true>(code);
             }
-            let insts = code.insts.take(index, count);
+            let insts = code.insts.take(at, count);
             let done = self.fetch_block_in_vain(insts);
             if seldom(done < count) {
-                code.insts.end_at(&insts[done - 1]);
+                code.insts.end_at(at, &insts[done - 1]);
             }
             if E::ENABLED || seldom(self.fetch.pace != Pace::InVain) {
                 return true;
@@ -101,21 +101,27 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         done
     }
 
-    /// The same for a block of a wrong path that ends before anything in it issues. Nothing behind it does then, so
-    /// nobody asks what it computes: it takes places in its queues. Without an editor, which may ask. Returns how many
-    /// instructions of the block have been taken.
+    /// The same for a block of a wrong path, from `first` on, that ends before anything in it issues. Nothing behind
+    /// it does then, so nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
     #[inline(never)]
-    pub(super) fn dispatch_block_in_vain(&mut self, insts: &[StaticInst]) -> usize {
+    pub(super) fn dispatch_block_in_vain(
+        &mut self,
+        code: &Code,
+        first: At,
+        insts: &[StaticInst],
+    ) -> bool {
         let dispatch = self.fetch.dispatch;
         let left = self.fetch.left;
-        let mut done = 0;
+        let mut taken = 0;
         let mut late = 0;
+        let mut last = &insts[0];
         for inst in insts {
-            done += 1;
+            last = inst;
+            taken += 1;
             self.position += 1;
             let mut predicted_next = inst.next();
             if inst.kind & kind::TRANSFERS != 0 {
-                self.fetch.left = left - done;
+                self.fetch.left = left - taken;
                 predicted_next = self.predict(inst);
             }
             if !self.is_open::<true>(inst.kind, dispatch) {
@@ -129,10 +135,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             self.waits_in_vain(inst);
         }
-        self.leave_block(&insts[done - 1], left - done);
+        let done = self.leave_block_at(code, first, last, left);
         self.stats.fetch_instructions += done as u64;
         self.stats.decode_instructions += done as u64;
         self.stats.dispatch_instructions += (done - late) as u64;
-        done
+        true
     }
 }

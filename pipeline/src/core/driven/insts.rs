@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::ops::Deref;
-use std::ptr;
+use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::exec::Straight;
@@ -171,89 +171,101 @@ impl Code {
     }
 }
 
+/// Where an instruction lies among the decoded ones: how many bytes behind the first one, which is none.
+pub type At = usize;
+
+/// From one to the next.
+const SIZE: usize = size_of::<StaticInst>();
+
 /// Instructions, those of a block one behind the other.
 #[derive(Clone)]
 pub struct Insts {
     /// The first one is none.
     all: Vec<StaticInst>,
     /// The last one that fetch has taken.
-    last: Cell<usize>,
+    last: Cell<At>,
 }
 
 impl Insts {
-    /// The instruction at an index that [`DrivenCore::find`] gave.
+    /// The instruction that [`DrivenCore::find`] found.
     #[inline(always)]
-    pub fn at(&self, index: usize) -> &StaticInst {
-        debug_assert!(index < self.all.len());
-        // SAFETY: whoever notes an index has found it here, and there are never fewer but behind `clear`, where all
-        // that is noted has gone, too.
-        unsafe { self.all.get_unchecked(index) }
+    pub fn at(&self, at: At) -> &StaticInst {
+        debug_assert!(at.is_multiple_of(SIZE) && at / SIZE < self.all.len());
+        // SAFETY: whoever notes where one lies has found it here, and there are never fewer but behind `clear`, where
+        // all that is noted has gone, too.
+        unsafe { &*self.all.as_ptr().byte_add(at) }
     }
 
-    /// How many instructions of its block there are from the one at such an index on; none: it goes its own way.
+    /// How many instructions of its block there are from this one on; none: it goes its own way.
     #[inline(always)]
-    pub fn rest(&self, first: usize) -> usize {
+    pub fn rest(&self, first: At) -> usize {
         usize::from(self.at(first).rest)
     }
 
-    /// Fetch takes so many instructions of its block from the one at such an index on, at least one.
+    /// Fetch takes so many instructions of its block from this one on, at least one.
     #[inline(always)]
-    pub fn take(&self, first: usize, count: usize) -> &[StaticInst] {
-        debug_assert!((1..=self.rest(first)).contains(&count) && first + count <= self.all.len());
-        self.last.set(first + count - 1);
+    pub fn take(&self, first: At, count: usize) -> &[StaticInst] {
+        debug_assert!((1..=self.rest(first)).contains(&count));
+        debug_assert!(first / SIZE + count <= self.all.len());
+        self.last.set(first + (count - 1) * SIZE);
         // SAFETY: all that a block has left was laid out behind its first instruction.
-        unsafe { self.all.get_unchecked(first..first + count) }
+        unsafe { slice::from_raw_parts(self.at(first), count) }
     }
 
-    /// Fetch takes the instruction at such an index, which goes its own way.
-    pub fn take_alone(&self, index: usize) -> &StaticInst {
-        debug_assert!(index < self.all.len());
-        self.last.set(index);
-        self.at(index)
+    /// Fetch takes this instruction, which goes its own way.
+    pub fn take_alone(&self, at: At) -> &StaticInst {
+        self.last.set(at);
+        self.at(at)
     }
 
-    /// Of those that it took, this was the last one.
-    #[inline(never)]
-    pub fn end_at(&self, inst: &StaticInst) {
-        let first = self.all.as_ptr().addr();
-        let index = (ptr::from_ref(inst).addr() - first) / size_of::<StaticInst>();
-        assert!(index < self.all.len(), "an instruction lies elsewhere");
-        self.last.set(index);
+    /// Of those that it took from `first` on, this was the last one. Returns how many there are.
+    pub fn end_at(&self, first: At, inst: &StaticInst) -> usize {
+        let at = ptr::from_ref(inst).addr() - self.all.as_ptr().addr();
+        assert!(
+            at / SIZE < self.all.len(),
+            "an instruction lies elsewhere"
+        );
+        self.last.set(at);
+        (at - first) / SIZE + 1
     }
 
     /// What fetch took the last time that it had turned like that behind the last instruction.
     #[inline(always)]
-    pub fn after_last(&self, turn: usize) -> usize {
-        self.at(self.last.get()).after[turn % 2] as usize
+    pub fn after_last(&self, turn: usize) -> At {
+        self.at(self.last.get()).after[turn % 2] as At
     }
 
-    pub fn note_after_last(&mut self, turn: usize, index: usize) {
+    pub fn note_after_last(&mut self, turn: usize, at: At) {
         if turn != TURNED {
-            self.all[self.last.get()].after[turn % 2] = index as u32;
+            self.all[self.last.get() / SIZE].after[turn % 2] = at as u32;
         }
     }
 
     pub fn push(&mut self, inst: StaticInst) {
         self.all.push(inst);
+        assert!(
+            self.end() <= u32::MAX as usize,
+            "more code than can be decoded"
+        );
     }
 
     /// Where the next one will lie.
-    pub fn len(&self) -> usize {
-        self.all.len()
+    pub fn end(&self) -> At {
+        self.all.len() * SIZE
     }
 
     /// The instructions from this one on are a block.
-    pub fn end_block(&mut self, first: usize) {
+    pub fn end_block(&mut self, first: At) {
         let mut ahead = 0;
-        let mut behind = self.all.len();
-        for (rest, inst) in (1..).zip(self.all[first..].iter_mut().rev()) {
+        let mut behind = self.end();
+        for (rest, inst) in (1..).zip(self.all[first / SIZE..].iter_mut().rev()) {
             ahead |= inst.kind;
             inst.ahead = ahead;
             inst.rest = rest;
             if rest > 1 {
                 inst.after[STRAIGHT_ON] = behind as u32;
             }
-            behind -= 1;
+            behind -= SIZE;
         }
     }
 

@@ -262,7 +262,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// where it went on.
     #[inline(never)]
     pub(super) fn execute_unpredicted<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        self.waiting += 1;
         let inst = i.inst;
         let ready = self.ready(inst);
         let here = self.edit.here;

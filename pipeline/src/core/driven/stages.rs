@@ -10,9 +10,6 @@ use super::fetch::Pace;
 use super::insts::Code;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe, in_order};
 
-/// Cycles after which the calendar of issue forgets at the latest. Far less than it holds.
-pub(super) const LONG_AGO: u64 = 512;
-
 /// Where nothing can be executed.
 const NOTHING: Inst = Inst::illegal(0);
 
@@ -32,8 +29,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let nothing;
         let found = self.find(code, pc);
         let Code { cache, insts } = code;
-        let inst = if let Some(index) = found {
-            insts.take_alone(index)
+        let inst = if let Some(at) = found {
+            insts.take_alone(at)
         } else {
             nothing = self.static_inst(&NOTHING, pc, pc);
             &nothing
@@ -165,6 +162,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.dispatch_instructions += 1;
         }
         self.dispatched = dispatch;
+        self.waiting += 1;
         if E::ENABLED && self.is_unpredicted(inst) {
             return self.execute_unpredicted::<ASTRAY>(passing);
         }
@@ -322,7 +320,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             cycle = window;
         }
         // What waits is counted up to the last time that it mattered.
-        if cycle - self.calendar.passed() > LONG_AGO {
+        if cycle > self.calendar.recent() {
             self.pass::<ASTRAY>(cycle);
         }
         cycle
@@ -387,7 +385,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         debug_assert!(!flows || self.finds_room(first, cycle, decode));
         debug_assert!(!flows || s.decode(before) < decode && s.dispatch(before) < dispatch);
         let mut is_even = s.commit(last, p.rob_entries) <= dispatch
-            && dispatch - self.calendar.passed() <= LONG_AGO;
+            && dispatch <= self.calendar.recent();
         if !is_alone {
             fits = fits && s.decode(s.at(last, p.decode_width as u64)) < decode;
             is_even = is_even && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
@@ -443,8 +441,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let last = first + p.fetch_width as u64 - 1;
         let decode = self.fetch.cycle + p.fetch_to_decode;
         let dispatch = decode + p.decode_to_dispatch;
-        let mut is_even = s.commit(last, p.rob_entries) <= dispatch
-            && dispatch - self.calendar.passed() <= LONG_AGO;
+        let mut is_even =
+            s.commit(last, p.rob_entries) <= dispatch && dispatch <= self.calendar.recent();
         if ASTRAY {
             is_even &= dispatch < self.limit && last - self.first_astray < p.rob_entries;
         }
