@@ -206,44 +206,74 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same for a control transfer.
     #[inline(never)]
     pub(super) fn execute_transfer<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        self.execute_transfer_here::<ASTRAY>(passing)
+        if passing.inst.class == OpClass::Branch {
+            return self.execute_conditional::<ASTRAY>(passing);
+        }
+        self.execute_jump::<ASTRAY>(passing)
     }
 
     /// The same for one of a group whose cycles are known, which is predicted first.
     #[inline(never)]
     pub(super) fn predict_and_execute<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
-        let predicted_next = self.predict_here(inst);
-        self.execute_transfer_here::<ASTRAY>(Passing {
+        self.learn(self.fetch.cycle);
+        if seldom(inst.class != OpClass::Branch) {
+            return self.predict_and_execute_jump::<ASTRAY>(inst);
+        }
+        let predicted_next = self.predict_conditional(inst);
+        self.execute_conditional::<ASTRAY>(Passing {
             inst,
             predicted_next,
         })
     }
 
+    #[inline(never)]
+    fn predict_and_execute_jump<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        let predicted_next = self.predict_jump(inst);
+        self.execute_jump::<ASTRAY>(Passing {
+            inst,
+            predicted_next,
+        })
+    }
+
+    /// A conditional branch, which is all that may go straight on.
     #[inline(always)]
-    fn execute_transfer_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+    fn execute_conditional<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let ready = self.ready_by_two(inst);
-        let mut next_disepc = DisePc::NONE;
-        let Process { hart, mem, .. } = &mut self.process;
-        let (next_pc, taken) = match inst.op.transfer()(hart, mem, inst, inst.pc) {
-            (Turn::Next, _) if E::ENABLED => {
-                let next_pc;
-                (next_pc, next_disepc) = self.not_taken(i);
-                (next_pc, false)
-            }
-            (Turn::Next, _) => (inst.next(), false),
-            (Turn::Taken, target) if E::RELAYOUT && self.edit.here.origin == Origin::Program => {
-                let hart = &mut self.process.hart;
-                let next_pc = editor::transfer(&self.editor, hart, inst, i.inst.pc, target);
-                (next_pc, true)
-            }
-            (Turn::Taken, target) => (target, true),
-            (Turn::Otherwise, _) => return self.transfer_faults::<ASTRAY>(i, ready),
+        // It goes on behind itself, or elsewhere.
+        let taken = !self.takes_effect(inst);
+        let next = if !taken && E::ENABLED {
+            self.not_taken(i)
+        } else if !taken {
+            (inst.next(), DisePc::NONE)
+        } else {
+            let target = inst.direct_target(inst.pc);
+            (self.place_of_target(inst, target), DisePc::NONE)
         };
-        let when = self.issue::<ASTRAY>(ready, inst);
-        self.set_when(inst.rd, when);
-        let done = self.done(when, Cause::Execute);
-        self.finish_transfer::<ASTRAY>(i, done, (next_pc, next_disepc), taken)
+        self.finish_transfer::<ASTRAY>(i, ready, next, taken)
+    }
+
+    /// Any other control transfer.
+    #[inline(always)]
+    fn execute_jump<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+        let inst = i.inst;
+        let ready = self.ready_by_two(inst);
+        let Process { hart, mem, .. } = &mut self.process;
+        let (Turn::Taken, target) = inst.op.transfer()(hart, mem, inst, inst.pc) else {
+            return self.transfer_faults::<ASTRAY>(i, ready);
+        };
+        let next_pc = self.place_of_target(inst, target);
+        self.finish_transfer::<ASTRAY>(i, ready, (next_pc, DisePc::NONE), true)
+    }
+
+    /// Where an editor has put the code at an address to which an instruction of the program goes.
+    #[inline(always)]
+    fn place_of_target(&mut self, inst: &StaticInst, target: u64) -> u64 {
+        if !E::RELAYOUT || self.edit.here.origin != Origin::Program {
+            return target;
+        }
+        let hart = &mut self.process.hart;
+        editor::transfer(&self.editor, hart, inst, inst.pc, target)
     }
 
     #[cold]
@@ -262,15 +292,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Commits a control transfer of the right path, and follows a wrong path that begins behind it.
+    /// Issues a control transfer, commits it on the right path, and follows a wrong path that begins behind it.
     #[inline(always)]
     fn finish_transfer<const ASTRAY: bool>(
         &mut self,
         i: Passing<'_>,
-        done: Done,
+        ready: u64,
         (next_pc, next_disepc): (u64, DisePc),
         taken: bool,
     ) -> bool {
+        let when = self.issue::<ASTRAY>(ready, i.inst);
+        self.set_when(i.inst.rd, when);
+        let done = self.done(when, Cause::Execute);
         let mut missed = next_pc != i.predicted_next;
         if E::ENABLED {
             missed |= next_disepc != self.edit.here.predicted_disepc;

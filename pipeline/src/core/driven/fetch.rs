@@ -334,15 +334,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Predicts a control transfer and turns fetch. Returns where it goes.
     #[inline(never)]
     pub(super) fn predict(&mut self, inst: &StaticInst) -> u64 {
-        self.predict_here(inst)
-    }
-
-    #[inline(always)]
-    pub(super) fn predict_here(&mut self, inst: &StaticInst) -> u64 {
         self.learn(self.fetch.cycle);
         if often(inst.class == OpClass::Branch) {
             return self.predict_conditional(inst);
         }
+        self.predict_jump(inst)
+    }
+
+    /// The same of one that is not conditional. The predictors have learned by then.
+    #[inline(always)]
+    pub(super) fn predict_jump(&mut self, inst: &StaticInst) -> u64 {
         match branch_kind(inst.class) {
             Some(kind) => self.predict_transfer(inst, kind),
             None => predicts_nothing(inst),
@@ -366,9 +367,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.turn_to_predicted(inst, direct, taken, btb_hit);
     }
 
-    /// The same of a conditional branch.
+    /// The same of a conditional branch. The predictors have learned by then.
     #[inline(always)]
-    fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
+    pub(super) fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
         let cp = &mut self.predicted_at;
         if E::ENABLED {
@@ -462,7 +463,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Teaches the predictors what has committed by this cycle.
     #[inline(always)]
-    fn learn(&mut self, cycle: u64) {
+    pub(super) fn learn(&mut self, cycle: u64) {
         while self.lesson_due <= cycle {
             let lesson = self.lessons.at(self.lessons_head);
             let site = (lesson.pc, &lesson.site);
