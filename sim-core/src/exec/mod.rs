@@ -1,7 +1,10 @@
 //! What executing one instruction means, shared by the functional machine and the pipeline.
 
+mod quick;
 #[cfg(test)]
 pub(crate) mod ram;
+
+pub use quick::{Load, Store};
 
 use crate::alpha::exec as alpha;
 use crate::bus::Bus;

@@ -63,39 +63,34 @@ impl Memory {
 
     /// The fast path of a read, if it is one for it.
     #[inline(always)]
-    fn read_quickly<const N: usize>(&self, addr: u64) -> Option<u64> {
+    pub(crate) fn read_quickly<const N: usize>(&self, addr: u64) -> Option<u64> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
-        let page = (addr >> PAGE_SHIFT) as usize;
-        let (chunks, _) = self.bytes.as_chunks::<PAGE>();
-        if let Some(chunk) = chunks.get(page)
-            && self.pages[page % PAGE_COUNT] & bits::R != 0
-        {
-            let offset = addr as usize % PAGE;
-            if let Some(bytes) = chunk.get(offset..offset + N) {
-                let mut value = [0; 8];
-                value[..N].copy_from_slice(bytes);
-                return Some(u64::from_le_bytes(value));
-            }
+        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        if page & bits::R == 0 || addr as usize % PAGE > PAGE - N {
+            return None;
         }
-        None
+        let mut value = [0; 8];
+        let first = addr as usize;
+        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
+        value[..N].copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + N) });
+        Some(u64::from_le_bytes(value))
     }
 
     /// The same of a write. False: nothing has been written.
     #[inline(always)]
-    fn write_quickly<const N: usize>(&mut self, addr: u64, value: u64) -> bool {
+    pub(crate) fn write_quickly<const N: usize>(&mut self, addr: u64, value: u64) -> bool {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
-        let page = (addr >> PAGE_SHIFT) as usize;
-        let (chunks, _) = self.bytes.as_chunks_mut::<PAGE>();
-        if let Some(chunk) = chunks.get_mut(page)
-            && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
-        {
-            let offset = addr as usize % PAGE;
-            if let Some(slot) = chunk.get_mut(offset..offset + N) {
-                slot.copy_from_slice(&value.to_le_bytes()[..N]);
-                return true;
-            }
+        let page = self.pages.get((addr >> PAGE_SHIFT) as usize);
+        if page.is_none_or(|page| page & bits::FAST_W == 0) || addr as usize % PAGE > PAGE - N {
+            return false;
         }
-        false
+        let first = addr as usize;
+        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        // SAFETY: as in `read_quickly`.
+        let slot = unsafe { self.bytes.get_unchecked_mut(first..first + N) };
+        slot.copy_from_slice(&value.to_le_bytes()[..N]);
+        true
     }
 
     /// Whether every read that begins at this address faults: in less time than it takes to find out why.

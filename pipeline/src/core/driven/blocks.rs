@@ -66,12 +66,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if inst.kind == 0 && often(self.computes(inst)) {
+            if inst.kind() == 0 && often(self.computes(inst)) {
                 let ready = self.ready_by_two(inst);
                 self.finish_computed::<ASTRAY>(inst, ready);
                 continue;
             }
-            if inst.kind & kind::TRANSFERS != 0 {
+            if inst.kind() & kind::TRANSFERS != 0 {
                 // The last one of its block.
                 self.fetch.left = left;
                 self.count_block::<ASTRAY>(count, 0);
@@ -81,9 +81,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 inst,
                 predicted_next: inst.next(),
             };
-            let goes_on = if inst.kind == kind::LOADS {
+            let goes_on = if inst.kind() == kind::LOADS {
                 self.execute_load_here::<ASTRAY>(passing)
-            } else if !ASTRAY && inst.kind == kind::STORES {
+            } else if !ASTRAY && inst.kind() == kind::STORES {
                 self.execute_store_here::<ASTRAY>(passing)
             } else {
                 self.complete_other::<ASTRAY>(passing)
@@ -110,7 +110,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         (at, count): (At, usize),
     ) -> bool {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-        if !self.is_open::<ASTRAY>(code.insts.at(at).kind, dispatch) {
+        if !self.is_open::<ASTRAY>(code.insts.at(at).kind(), dispatch) {
             // It may come so late that nothing is drained for it.
             return self.step_alone::<ASTRAY>(code);
         }
@@ -136,7 +136,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if inst.kind & kind::TRANSFERS != 0 {
+            if inst.kind() & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
                 self.count_block::<ASTRAY>(done, late);
                 self.waiting += 1;
@@ -146,7 +146,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 inst,
                 predicted_next: inst.next(),
             };
-            if self.is_open::<ASTRAY>(inst.kind, dispatch) {
+            if self.is_open::<ASTRAY>(inst.kind(), dispatch) {
                 self.waiting += 1;
                 goes_on = self.complete::<ASTRAY>(passing);
             } else {
@@ -200,7 +200,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
-        if last.kind & kind::TRANSFERS == 0 {
+        if last.kind() & kind::TRANSFERS == 0 {
             self.fetch.left = left;
             self.fetch.go_on(last.next());
         }
@@ -274,9 +274,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             let next = at.wrapping_add(u64::from(slot.inst.len));
             let inst = self.static_inst(&slot.inst, at, next);
-            let turns = inst.kind & (kind::TURNS_FETCH | kind::TRANSFERS) == kind::TURNS_FETCH;
+            let turns = inst.kind() & (kind::TURNS_FETCH | kind::TRANSFERS) == kind::TURNS_FETCH;
             let is_alone = turns
-                || inst.kind & kind::SERIALIZES != 0
+                || inst.kind() & kind::SERIALIZES != 0
                 || E::ENABLED && (slot.mask != 0 || self.editor.reads_register(inst.rd))
                 || E::RELAYOUT;
             if is_alone && at != pc {
@@ -293,7 +293,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if is_alone {
                 return Some(first);
             }
-            if inst.kind & kind::TRANSFERS != 0 {
+            if inst.kind() & kind::TRANSFERS != 0 {
                 break;
             }
         }

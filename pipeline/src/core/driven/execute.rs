@@ -61,7 +61,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn takes_effect(&mut self, inst: &StaticInst) -> bool {
         let Process { hart, mem, .. } = &mut self.process;
-        (inst.effect)(hart, mem, inst, inst.pc)
+        inst.straight()(hart, mem, inst, inst.pc)
     }
 
     /// The same of an instruction that only computes.
@@ -91,7 +91,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
-        let kind = inst.kind;
+        let kind = inst.kind();
         if kind & kind::FLOAT != 0 {
             self.waiting -= 1;
             self.fp_waiting += 1;
@@ -127,7 +127,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         editor::refused(i.inst, addr)
     }
 
-    /// Executes a load, and gives it its further cycles.
+    /// Executes a load, and gives it its further cycles, and then its register the value.
     #[inline(never)]
     pub(super) fn execute_load<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.execute_load_here::<ASTRAY>(i)
@@ -136,9 +136,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn execute_load_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
-        let registers = &self.process.hart.r;
-        let addr = i.inst.address(registers);
-        let old_value = registers[usize::from(i.inst.rd)];
+        let addr = i.inst.address(&self.process.hart.r);
         let ready = (self.ready_by_first(i.inst), addr);
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<ASTRAY>(i, ready, cause);
@@ -148,22 +146,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults_in_vain(i.inst, ready.0);
         }
         // A wrong path sees its own stores.
-        let is_direct = !ASTRAY || self.is_untouched(addr, i.inst.bytes());
-        if often(is_direct && self.takes_effect(i.inst)) {
-            return self.finish_load::<ASTRAY>(i, ready, old_value);
+        if (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
+            && let Some(value) = i.inst.load()(&self.process.mem, addr)
+        {
+            return self.finish_load::<ASTRAY>(i, ready, value);
         }
-        self.execute_load_slowly::<ASTRAY>(i, ready, old_value)
+        self.execute_load_slowly::<ASTRAY>(i, ready)
     }
 
     #[inline(never)]
-    fn execute_load_slowly<const ASTRAY: bool>(
-        &mut self,
-        i: Passing<'_>,
-        ready: Ready,
-        old_value: u64,
-    ) -> bool {
+    fn execute_load_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, ready: Ready) -> bool {
+        let rd = usize::from(i.inst.rd);
+        let old_value = self.process.hart.r[rd];
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
-            Outcome::Next => self.finish_load::<ASTRAY>(i, ready, old_value),
+            Outcome::Next => {
+                let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
+                self.finish_load::<ASTRAY>(i, ready, value)
+            }
             outcome => self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
         }
     }
@@ -184,9 +183,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY && self.process.mem.is_unwritable(addr) {
             return self.store_faults_in_vain(i, addr);
         }
-        if !ASTRAY && often(self.takes_effect(i.inst)) {
-            self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes()));
-            return true;
+        if !ASTRAY {
+            let Process { hart, mem, .. } = &mut self.process;
+            if often(i.inst.store()(mem, addr, hart.r[usize::from(i.inst.rs2)])) {
+                self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes()));
+                return true;
+            }
         }
         self.execute_store_slowly::<ASTRAY>(i, addr)
     }
@@ -369,7 +371,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         &mut self,
         i: Passing<'_>,
         (ready, addr): Ready,
-        old_value: u64,
+        value: u64,
     ) -> bool {
         let inst = i.inst;
         let store = self.dependence(i.inst.pc, self.dispatched);
@@ -381,13 +383,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 if let Some((found, store_pc)) = loaded.violation
                     && (!ASTRAY || found < self.limit)
                 {
-                    self.runs_again(i, old_value, found, store_pc);
+                    self.runs_again(i, found, store_pc);
+                    self.process.hart.r[usize::from(inst.rd)] = value;
                     self.set_when(inst.rd, loaded.when);
                     return false;
                 }
                 (loaded.when, loaded.level)
             }
         };
+        self.process.hart.r[usize::from(inst.rd)] = value;
         self.set_when(inst.rd, when);
         if !ASTRAY {
             let done = self.done(when, level);
@@ -567,7 +571,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         (ready, addr): Ready,
         cause: TrapCause,
     ) -> bool {
-        let kind = i.inst.kind;
+        let kind = i.inst.kind();
         let demand = self.faulting(i.inst);
         self.stored = 0;
         if kind & kind::FLOAT != 0 {

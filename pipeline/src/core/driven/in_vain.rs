@@ -45,7 +45,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let last = &insts[insts.len() - 1];
         let left = self.fetch.left - insts.len();
-        if last.kind & kind::TRANSFERS != 0 {
+        if last.kind() & kind::TRANSFERS != 0 {
             self.fetch.left = left;
             self.predict_in_vain(last);
         } else {
@@ -70,7 +70,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         for inst in insts {
             done += 1;
             let mut predicted_next = inst.next();
-            if inst.kind & kind::TRANSFERS != 0 {
+            if inst.kind() & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
             }
@@ -80,9 +80,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             // The cycles of its dispatch are nobody's, but the cache takes a store to make room for one.
             let waits = if E::ENABLED {
-                !self.is_open::<true>(inst.kind, dispatch)
+                !self.is_open::<true>(inst.kind(), dispatch)
             } else {
-                inst.kind & kind::STORES != 0 && self.stores.is_full()
+                inst.kind() & kind::STORES != 0 && self.stores.is_full()
             };
             if is_decoded && waits {
                 let passing = Passing {
@@ -120,11 +120,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             taken += 1;
             self.position += 1;
             let mut predicted_next = inst.next();
-            if inst.kind & kind::TRANSFERS != 0 {
+            if inst.kind() & kind::TRANSFERS != 0 {
                 self.fetch.left = left - taken;
                 predicted_next = self.predict(inst);
             }
-            if !self.is_open::<true>(inst.kind, dispatch) {
+            if !self.is_open::<true>(inst.kind(), dispatch) {
                 late += 1;
                 let passing = Passing {
                     inst,

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
-use hps_sim_core::exec::Straight;
-use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::exec::{Load, Store, Straight};
+use hps_sim_core::inst::{Inst, Op, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
@@ -23,8 +23,7 @@ use crate::predict::Site;
 pub struct StaticInst {
     inst: Inst,
     pub pc: u64,
-    /// What it does if it goes on behind itself.
-    pub effect: Straight,
+    does: Does,
     /// What it takes of the cycle in which it issues.
     full: Lanes,
     /// Where the instruction lies that was executed behind it the last time: [straight on](STRAIGHT_ON) and
@@ -38,8 +37,8 @@ pub struct StaticInst {
     latency_cycles: u16,
     /// From its address to that behind it.
     length: u8,
-    /// See [`kind`]. Zero: it only computes, and from no third register.
-    pub kind: u8,
+    /// See [`Self::kind`].
+    kind: u8,
     /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
     pub ahead: u8,
     /// Instructions from this one to the end of its block; zero: it goes its own way.
@@ -48,6 +47,33 @@ pub struct StaticInst {
 
 const _: () = assert!(size_of::<StaticInst>() == 64);
 
+/// What an instruction does.
+#[derive(Clone, Copy)]
+union Does {
+    /// Of what is not just a load or a store.
+    straight: Straight,
+    /// If its [`kind`](StaticInst::kind) is that of a load.
+    load: Load,
+    /// If it is that of a store.
+    store: Store,
+}
+
+impl Does {
+    fn of(op: Op, kind: u8) -> Self {
+        match kind {
+            kind::LOADS => Does {
+                load: op.load().unwrap_or(|_, _| None),
+            },
+            kind::STORES => Does {
+                store: op.store().unwrap_or(|_, _, _| false),
+            },
+            _ => Does {
+                straight: op.straight(),
+            },
+        }
+    }
+}
+
 impl StaticInst {
     /// None: it lies where no other one does.
     fn nowhere() -> Self {
@@ -55,7 +81,7 @@ impl StaticInst {
         StaticInst {
             inst,
             pc: u64::MAX,
-            effect: inst.op.straight(),
+            does: Does::of(inst.op, 0),
             full: 0,
             after: [0; 2],
             target_set: 0,
@@ -67,6 +93,36 @@ impl StaticInst {
             ahead: 0,
             rest: 0,
         }
+    }
+
+    /// See [`kind`]. Zero: it only computes, and from no third register.
+    #[inline(always)]
+    pub fn kind(&self) -> u8 {
+        self.kind
+    }
+
+    /// What it does if it goes on behind itself. Not of a load or a store.
+    #[inline(always)]
+    pub fn straight(&self) -> Straight {
+        assert!(self.kind != kind::LOADS && self.kind != kind::STORES);
+        // SAFETY: see `Does::of`, with the kind that it has ever since.
+        unsafe { self.does.straight }
+    }
+
+    /// What a load does.
+    #[inline(always)]
+    pub fn load(&self) -> Load {
+        assert!(self.kind == kind::LOADS);
+        // SAFETY: as above.
+        unsafe { self.does.load }
+    }
+
+    /// What a store does.
+    #[inline(always)]
+    pub fn store(&self) -> Store {
+        assert!(self.kind == kind::STORES);
+        // SAFETY: as above.
+        unsafe { self.does.store }
     }
 
     /// From issue to result.
@@ -309,7 +365,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         StaticInst {
             inst: *inst,
             pc,
-            effect: inst.op.straight(),
+            does: Does::of(inst.op, kind),
             full: self.calendar.full(inst.class),
             target_set: site.target_set,
             target_tag: site.target_tag,

@@ -218,17 +218,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// An instruction of a wrong path is dispatched so late that no sources allow it to issue before the squash.
     #[inline(always)]
     pub(super) fn waits_in_vain(&mut self, inst: &StaticInst) {
-        if inst.kind & kind::FLOAT != 0 {
+        if inst.kind() & kind::FLOAT != 0 {
             self.fp_waiting += 1;
         } else {
             self.waiting += 1;
         }
         self.stays::<true>(inst.class);
-        if inst.kind & kind::LOADS != 0 {
+        if inst.kind() & kind::LOADS != 0 {
             self.dependence(inst.pc, self.dispatched);
             self.loads += 1;
         }
-        if inst.kind & kind::STORES != 0 {
+        if inst.kind() & kind::STORES != 0 {
             self.follows_store(inst.pc);
             self.stores.push_unknown();
         }

@@ -345,6 +345,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             inst.class,
             OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn
         );
-        alone || here.origin == Origin::Inserted && inst.kind & kind::TRANSFERS != 0
+        alone || here.origin == Origin::Inserted && inst.kind() & kind::TRANSFERS != 0
     }
 }

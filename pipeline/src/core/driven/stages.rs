@@ -40,7 +40,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.fetch_instructions += 1;
         }
         let mut predicted_next = inst.next();
-        if inst.kind & kind::TRANSFERS != 0 {
+        if inst.kind() & kind::TRANSFERS != 0 {
             predicted_next = self.predict(inst);
         } else {
             self.fetch.go_on(inst.next());
@@ -137,7 +137,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.full.0 == u64::MAX || self.full.0 < position,
             "what comes to dispatch has not waited there"
         );
-        let limited = inst.kind & kind::LIMITED;
+        let limited = inst.kind() & kind::LIMITED;
         if (self.waiting >= self.params.reservation_stations) | (limited != 0) {
             let cycle = self.wait_for_room::<ASTRAY>(dispatch, limited, position);
             if cycle > dispatch {
@@ -173,7 +173,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn complete<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let inst = passing.inst;
-        if inst.kind == 0 && self.computes(inst) {
+        if inst.kind() == 0 && self.computes(inst) {
             let ready = self.ready_by_two(inst);
             self.finish_computed::<ASTRAY>(inst, ready);
             return true;
@@ -184,7 +184,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same, but for what has computed.
     #[inline(always)]
     pub(super) fn complete_other<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
-        let kind = passing.inst.kind;
+        let kind = passing.inst.kind();
         if kind == kind::LOADS {
             return self.execute_load::<ASTRAY>(passing);
         }

@@ -256,10 +256,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A load has read too early, which is found in cycle `found`: it and what follows run again then.
     #[cold]
-    pub(super) fn runs_again(&mut self, i: Passing<'_>, old_value: u64, found: u64, store_pc: u64) {
+    pub(super) fn runs_again(&mut self, i: Passing<'_>, found: u64, store_pc: u64) {
         self.count_without_commit();
-        let rd = usize::from(i.inst.rd);
-        let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
         self.position -= 1;
         self.loads -= 1;
         let checkpoint = self.checkpoint();
@@ -267,7 +265,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.begin_episode(found, Turn::Violation { store_pc }, checkpoint, restart);
         self.position += 1;
         self.loads += 1;
-        self.process.hart.r[rd] = value;
     }
 
     /// The instruction before the next one commits in `cycle` and faults there: it and what follows are
