@@ -39,7 +39,18 @@ const MASK: u64 = CYCLES as u64 - 1;
 /// Cycles after which it forgets at the latest. Far less than it holds.
 const LONG_AGO: u64 = 512;
 
-/// As what an instruction issues, and how long it computes.
+/// As what an instruction issues, and how long it computes. Asked when it matters, and not before: most find room at
+/// once.
+pub trait Issues {
+    /// See [`Calendar::full`].
+    fn full(&self) -> Lanes;
+    /// Its class.
+    fn class(&self) -> OpClass;
+    /// From issue to result.
+    fn latency_cycles(&self) -> u64;
+}
+
+/// The same of what issues as something else than it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// See [`Calendar::full`].
@@ -49,20 +60,20 @@ pub struct Demand {
     pub latency_cycles: u64,
 }
 
-impl Demand {
-    /// What is asked of a unit that may be held.
+impl Issues for Demand {
     #[inline(always)]
-    fn unit(self) -> (OpClass, u64) {
-        (self.class, self.latency_cycles)
+    fn full(&self) -> Lanes {
+        self.full
     }
 
-    /// The same of what keeps no unit for longer than a cycle.
     #[inline(always)]
-    pub fn of_a_cycle(self) -> Demand {
-        Demand {
-            latency_cycles: 1,
-            ..self
-        }
+    fn class(&self) -> OpClass {
+        self.class
+    }
+
+    #[inline(always)]
+    fn latency_cycles(&self) -> u64 {
+        self.latency_cycles
     }
 }
 
@@ -217,19 +228,24 @@ impl Calendar {
     /// free. `ASTRAY`: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
     /// cycle is not before `limit`. So a squash has nothing to give back.
     #[inline(always)]
-    pub fn take<const ASTRAY: bool>(&mut self, from: u64, demand: Demand, limit: u64) -> u64 {
+    pub fn take<const ASTRAY: bool>(
+        &mut self,
+        from: u64,
+        what: &impl Issues,
+        limit: u64,
+    ) -> u64 {
         debug_assert!(!ASTRAY || from < limit);
-        let full = demand.full;
+        let full = what.full();
         if seldom(self.is_far(from)) {
-            return self.take_seldom::<ASTRAY>(from, demand.unit(), limit);
+            return self.take_seldom::<ASTRAY>(from, (what.class(), what.latency_cycles()), limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<ASTRAY>(from, demand.unit(), limit);
+                return self.take_seldom::<ASTRAY>(from, (what.class(), what.latency_cycles()), limit);
             }
-            cycle = self.search::<ASTRAY>(from, demand.class, limit);
+            cycle = self.search::<ASTRAY>(from, what.class(), limit);
             if ASTRAY && cycle >= limit {
                 return cycle;
             }
@@ -244,20 +260,20 @@ impl Calendar {
     pub fn take_with_port<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: Demand,
+        what: &impl Issues,
         limit: u64,
     ) -> (u64, bool) {
         debug_assert!(!ASTRAY || from < limit);
-        let full = demand.full;
+        let full = what.full();
         if seldom(self.is_far(from)) {
-            return self.take_seldom_with_port::<ASTRAY>(from, demand.class, limit);
+            return self.take_seldom_with_port::<ASTRAY>(from, what.class(), limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             if full == NEVER_FREE {
-                return self.take_seldom_with_port::<ASTRAY>(from, demand.class, limit);
+                return self.take_seldom_with_port::<ASTRAY>(from, what.class(), limit);
             }
-            cycle = self.search::<ASTRAY>(from, demand.class, limit);
+            cycle = self.search::<ASTRAY>(from, what.class(), limit);
             if ASTRAY && cycle >= limit {
                 return (cycle, false);
             }
@@ -313,16 +329,16 @@ impl Calendar {
     pub fn take_load<const ASTRAY: bool>(
         &mut self,
         from: u64,
-        demand: Demand,
+        what: &impl Issues,
         limit: u64,
         waits: impl Fn(u64) -> Option<u64>,
     ) -> Result<u64, (u64, u64)> {
-        let full = demand.full;
-        let refusal = self.uses[demand.class as usize].refusal;
+        let full = what.full();
+        let refusal = self.uses[what.class() as usize].refusal;
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<ASTRAY>(from, (demand.class, 1), limit)),
+                None => Ok(self.take_seldom::<ASTRAY>(from, (what.class(), 1), limit)),
             };
         }
         let mut cycle = from;

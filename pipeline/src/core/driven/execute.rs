@@ -13,7 +13,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
 use super::super::uop::kind;
-use super::calendar::Demand;
+use super::calendar::{Demand, Issues};
 use super::commit::{Commits, Done, Seen};
 use super::edit::Origin;
 use super::insts::StaticInst;
@@ -409,7 +409,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, (addr, size): (u64, u8)) {
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst.demand());
+        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst);
         if !ASTRAY {
             let mut done = self.done(when, Cause::Execute);
             done.result = done.result.max(data);
@@ -430,11 +430,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         &mut self,
         i: Passing<'_>,
         (addr, size): (u64, u8),
-        demand: Demand,
+        what: &impl Issues,
     ) -> (When, u64) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
-        let when = self.issue_as::<ASTRAY>(ready, demand);
+        let when = self.issue_as::<ASTRAY>(ready, what);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         self.stores.push(Store {
             addr,
@@ -488,10 +488,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut ready = ready.max(self.commits.cycle).max(self.drain_all());
         let size = u64::from(inst.bytes());
         let address = inst.latency();
+        let of_a_cycle = Demand {
+            full: inst.full(),
+            class: inst.class,
+            latency_cycles: 1,
+        };
         let (cycle, data, level) = loop {
             let cycle = self
                 .calendar
-                .take::<false>(ready, inst.demand().of_a_cycle(), NEVER);
+                .take::<false>(ready, &of_a_cycle, NEVER);
             match self.read(cycle, addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {
@@ -539,7 +544,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
         self.loads += 1;
-        let when = self.issue_as::<true>(ready, self.faulting(inst));
+        let when = self.issue_as::<true>(ready, &self.faulting(inst));
         self.set_when(inst.rd, when);
         true
     }
@@ -548,7 +553,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
         self.follows_store(i.inst.pc);
-        self.send_store::<true>(i, (addr, 0), self.faulting(i.inst));
+        self.send_store::<true>(i, (addr, 0), &self.faulting(i.inst));
         true
     }
 
@@ -585,9 +590,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, (addr, 0), demand).0
+            self.send_store::<ASTRAY>(i, (addr, 0), &demand).0
         } else {
-            self.issue_as::<ASTRAY>(ready, demand)
+            self.issue_as::<ASTRAY>(ready, &demand)
         };
         self.set_when(i.inst.rd, when);
         if ASTRAY {

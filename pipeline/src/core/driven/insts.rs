@@ -7,12 +7,12 @@ use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::exec::{Load, Store, Straight};
-use hps_sim_core::inst::{Inst, Op, reg};
+use hps_sim_core::inst::{Inst, Op, OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
 use super::super::uop::kind;
-use super::calendar::{Demand, Lanes};
+use super::calendar::{Issues, Lanes};
 use super::{DecodeEditor, DrivenCore, PipelineProbe};
 use crate::predict::Site;
 
@@ -159,16 +159,6 @@ impl StaticInst {
         }
     }
 
-    /// What it takes, and how long.
-    #[inline(always)]
-    pub fn demand(&self) -> Demand {
-        Demand {
-            full: self.full,
-            class: self.inst.class,
-            latency_cycles: self.latency(),
-        }
-    }
-
     /// The address behind it.
     #[inline(always)]
     pub fn next(&self) -> u64 {
@@ -181,6 +171,23 @@ impl StaticInst {
         let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
         // The bits that the access leaves as they are, sign-extended.
         addr & i64::from(self.target_tag as i8) as u64
+    }
+}
+
+impl Issues for StaticInst {
+    #[inline(always)]
+    fn full(&self) -> Lanes {
+        self.full
+    }
+
+    #[inline(always)]
+    fn class(&self) -> OpClass {
+        self.inst.class
+    }
+
+    #[inline(always)]
+    fn latency_cycles(&self) -> u64 {
+        self.latency()
     }
 }
 

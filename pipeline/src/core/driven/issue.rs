@@ -2,7 +2,7 @@
 
 use super::super::DEADLOCK_CYCLES;
 use super::super::uop::kind;
-use super::calendar::Demand;
+use super::calendar::Issues;
 use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe, When};
 use hps_sim_core::inst::{Inst, OpClass, reg};
@@ -192,25 +192,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Issues an instruction that does not touch memory: when, and when its result is there.
     #[inline(always)]
     pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
-        self.issue_as::<ASTRAY>(ready, inst.demand())
+        self.issue_as::<ASTRAY>(ready, inst)
     }
 
     /// The same by what it takes.
     #[inline(always)]
-    pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, demand: Demand) -> When {
+    pub(super) fn issue_as<const ASTRAY: bool>(
+        &mut self,
+        ready: u64,
+        what: &impl Issues,
+    ) -> When {
         if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(demand.class);
+            self.stays::<ASTRAY>(what.class());
             return When {
                 result: NEVER,
                 issue: NEVER,
             };
         }
-        let issue = self.calendar.take::<ASTRAY>(ready, demand, self.limit);
+        let issue = self.calendar.take::<ASTRAY>(ready, what, self.limit);
         if ASTRAY && issue >= self.limit {
-            self.stays::<ASTRAY>(demand.class);
+            self.stays::<ASTRAY>(what.class());
         }
         When {
-            result: issue + demand.latency_cycles,
+            result: issue + what.latency_cycles(),
             issue,
         }
     }

@@ -74,7 +74,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let (cycle, has_port) =
             self.calendar
-                .take_with_port::<ASTRAY>(ready, inst.demand(), self.limit);
+                .take_with_port::<ASTRAY>(ready, inst, self.limit);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
@@ -119,10 +119,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         (addr, size): (u64, u64),
         store: u64,
     ) -> Loaded {
-        let (demand, limit) = (inst.demand(), self.limit);
+        let limit = self.limit;
         let taken = self
             .calendar
-            .take_load::<ASTRAY>(ready, demand, limit, |_| None);
+            .take_load::<ASTRAY>(ready, inst, limit, |_| None);
         let cycle = match taken {
             Ok(cycle) if !ASTRAY || cycle < limit => cycle,
             _ => {
@@ -210,7 +210,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let taken = calendar.take_load::<ASTRAY>(ready, inst.demand(), self.limit, waits);
+            let taken = calendar.take_load::<ASTRAY>(ready, inst, self.limit, waits);
             let cycle = match taken {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {
