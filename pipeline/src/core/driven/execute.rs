@@ -175,7 +175,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn execute_store_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        // It issues by its address alone, see `send_store`.
+        // It issues by its address alone, see `time_store`.
         let addr = i.inst.address(&self.process.hart.r);
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<ASTRAY>(i, (0, addr), cause);
@@ -215,12 +215,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// The same for one of a group whose cycles are known, which is predicted first.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn predict_and_execute<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
-        self.learn(self.fetch.cycle);
-        if seldom(inst.class != OpClass::Branch) {
-            return self.predict_and_execute_jump::<ASTRAY>(inst);
+        if often(inst.class == OpClass::Branch) {
+            return self.predict_and_execute_conditional::<ASTRAY>(inst);
         }
+        self.predict_and_execute_jump::<ASTRAY>(inst)
+    }
+
+    #[inline(never)]
+    fn predict_and_execute_conditional<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        self.learn(self.fetch.cycle);
         let predicted_next = self.predict_conditional(inst);
         self.execute_conditional::<ASTRAY>(Passing {
             inst,
@@ -230,6 +235,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(never)]
     fn predict_and_execute_jump<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        self.learn(self.fetch.cycle);
         let predicted_next = self.predict_jump(inst);
         self.execute_jump::<ASTRAY>(Passing {
             inst,
@@ -408,35 +414,47 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, (addr, size): (u64, u8)) {
+        debug_assert!(size > 0);
         self.follows_store(i.inst.pc);
-        let (when, data) = self.send_store::<ASTRAY>(i, (addr, size), i.inst);
-        if !ASTRAY {
-            let mut done = self.done(when, Cause::Execute);
-            done.result = done.result.max(data);
-            let seen = Seen {
-                addr,
-                ..Seen::straight(i.inst)
-            };
-            let commit = self.commit(i.inst, done, seen);
-            self.stats.store_committed_events += 1;
-            self.commit_store(commit);
+        let (when, store) = self.time_store::<ASTRAY>(i, (addr, size), i.inst);
+        self.set_when(i.inst.rd, when);
+        if ASTRAY {
+            self.stores.push(store);
+            return;
         }
+        let mut done = self.done(when, Cause::Execute);
+        done.result = done.result.max(store.data);
+        let seen = Seen {
+            addr,
+            ..Seen::straight(i.inst)
+        };
+        let commit = self.commit(i.inst, done, seen);
+        self.stats.store_committed_events += 1;
+        self.commit_store(store, commit);
+    }
+
+    /// A store that faults.
+    fn finish_faulting_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) -> When {
+        let what = self.faulting(i.inst);
+        let (when, store) = self.time_store::<ASTRAY>(i, (addr, 0), &what);
+        self.set_when(i.inst.rd, when);
+        self.stores.push(store);
+        when
     }
 
     /// A store waits for its address; its data come when they come. It issues as itself, or as what faults.
-    /// Returns when, and when its data are there.
     #[inline(always)]
-    fn send_store<const ASTRAY: bool>(
+    fn time_store<const ASTRAY: bool>(
         &mut self,
         i: Passing<'_>,
         (addr, size): (u64, u8),
         what: &impl Issues,
-    ) -> (When, u64) {
+    ) -> (When, Store) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
         let when = self.issue_as::<ASTRAY>(ready, what);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
-        self.stores.push(Store {
+        let store = Store {
             addr,
             size,
             pc: i.inst.pc,
@@ -445,9 +463,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             data_issue: self.issues[usize::from(inst.rs2)],
             data,
             drain: NEVER,
-        });
-        self.set_when(inst.rd, when);
-        (when, data)
+        };
+        (when, store)
     }
 
     /// Loads that depend on this store find it from now on.
@@ -515,7 +532,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store.found = result;
         store.data_issue = cycle;
         store.data = result;
-        self.stores.push(store);
         let done = self.done(when, level);
         let seen = Seen {
             addr,
@@ -524,7 +540,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let commit = self.commit(i.inst, done, seen);
         self.stats.atomic_committed_events += 1;
         *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
-        self.commit_store(commit);
+        self.commit_store(store, commit);
         true
     }
 
@@ -553,7 +569,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
         self.follows_store(i.inst.pc);
-        self.send_store::<true>(i, (addr, 0), &self.faulting(i.inst));
+        self.finish_faulting_store::<true>(i, addr);
         true
     }
 
@@ -590,11 +606,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.send_store::<ASTRAY>(i, (addr, 0), &demand).0
+            self.finish_faulting_store::<ASTRAY>(i, addr)
         } else {
-            self.issue_as::<ASTRAY>(ready, &demand)
+            let when = self.issue_as::<ASTRAY>(ready, &demand);
+            self.set_when(i.inst.rd, when);
+            when
         };
-        self.set_when(i.inst.rd, when);
         if ASTRAY {
             return true;
         }

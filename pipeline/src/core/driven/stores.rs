@@ -4,7 +4,7 @@ use super::super::ring::Ring;
 use super::super::uop::UNKNOWN;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
-use hps_sim_core::likely::seldom;
+use hps_sim_core::likely::{often, seldom};
 
 /// Places of the filter.
 const FILTER: usize = 256;
@@ -233,21 +233,20 @@ impl Stores {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// The oldest store that has not committed does so. Returns the cycle in which the cache may take
-    /// it at the earliest; it takes one in a cycle.
+    /// Adds the youngest store, which commits in this cycle, as all before it have committed; the cache takes one in a
+    /// cycle.
     #[inline(always)]
-    pub(super) fn commit_store(&mut self, commit: u64) {
+    pub(super) fn commit_store(&mut self, store: Store, commit: u64) {
         let s = &mut self.stores;
         let drain = (commit + 1).max(s.last_drain + 1);
         s.last_drain = drain;
-        let position = s.committed;
-        s.committed += 1;
-        let store = s.ring.at_mut(position as usize);
-        store.drain = drain;
-        let has_port = store.size > 0;
-        if position == s.drained {
+        debug_assert_eq!(s.committed, s.tail);
+        if s.tail == s.drained {
             s.next_drain = drain;
         }
+        let has_port = store.size > 0;
+        s.push(Store { drain, ..store });
+        s.committed = s.tail;
         if has_port {
             self.calendar.take_port(drain);
         }
@@ -261,8 +260,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn drain_until_here(&mut self, cycle: u64) {
+        // No store has been taken ahead of time.
+        let in_time = self.stores.oldest == self.stores.drained;
         self.take_until(cycle);
         let s = &mut self.stores;
+        if often(in_time) {
+            s.oldest = s.drained;
+            return;
+        }
         while s.oldest < s.drained && s.get(s.oldest).drain <= cycle {
             s.oldest += 1;
         }
