@@ -125,8 +125,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return;
         }
         self.progressed = true;
-        let block = self.params.fetch_block_bytes;
-        let mut block_end = (self.fetch.pc & !(block - 1)) + block;
+        let mask = self.params.fetch_block_mask;
+        let mut block_end = (self.fetch.pc | mask) + 1;
         let mut taken = 0;
         let mut room = self.params.fetch_buffer - self.front.fetched_len();
         room = room.min(self.params.fetch_width);
@@ -184,7 +184,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 if taken >= self.params.taken_branches_per_cycle || !self.same_line(pc, next) {
                     return;
                 }
-                block_end = (next & !(block - 1)) + block;
+                block_end = (next | mask) + 1;
             }
         }
     }

@@ -81,7 +81,8 @@ const DEADLOCK_CYCLES: u64 = 1_000_000;
 pub(crate) struct Params {
     pub fetch_width: usize,
     pub fetch_buffer: usize,
-    pub fetch_block_bytes: u64,
+    /// The bits of an address inside its fetch block.
+    pub fetch_block_mask: u64,
     pub taken_branches_per_cycle: u32,
     pub fetch_to_decode: u64,
     pub decode_width: usize,
@@ -427,7 +428,7 @@ impl Params {
         Params {
             fetch_width: config.fetch.fetch_width_insts as usize,
             fetch_buffer: config.fetch.fetch_buffer_insts as usize,
-            fetch_block_bytes: u64::from(config.fetch.fetch_block_bytes),
+            fetch_block_mask: u64::from(config.fetch.fetch_block_bytes) - 1,
             taken_branches_per_cycle: config.fetch.taken_branches_per_cycle,
             fetch_to_decode: u64::from(config.fetch.fetch_to_decode_cycles),
             decode_width,

@@ -66,7 +66,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if inst.kind() == 0 && often(self.computes(inst)) {
+            if self.computes(inst) {
                 let ready = self.ready_by_two(inst);
                 self.finish_computed::<ASTRAY>(inst, ready);
                 continue;
@@ -264,11 +264,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn lay_out(&mut self, code: &mut Code, pc: u64) -> Option<At> {
         let Code { cache, insts } = code;
-        let block = self.params.fetch_block_bytes;
-        let block_end = (pc & !(block - 1)) + block;
+        let block_last = pc | self.params.fetch_block_mask;
         let first = insts.end();
         let mut at = pc;
-        while at < block_end && (at ^ pc) >> PAGE_SHIFT == 0 {
+        while at <= block_last && (at ^ pc) >> PAGE_SHIFT == 0 {
             let Ok(slot) = cache.lookup(at, &self.process.mem, &self.editor) else {
                 break;
             };

@@ -107,7 +107,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 Cause::DiseInserted,
             ),
         };
-        *count += 1;
+        // Without an editor they are counted by their positions.
+        if E::ENABLED {
+            *count += 1;
+        }
         if P::WANTS_SLOTS {
             self.probe.slots(inst.pc, owner, 1);
         }

@@ -64,16 +64,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         inst.straight()(hart, mem, inst, inst.pc)
     }
 
-    /// The same of an instruction that only computes.
+    /// The same of one that only [adds](kind::ADDS).
+    #[inline(always)]
+    pub(super) fn adds(&mut self, inst: &StaticInst) {
+        let r = &mut self.process.hart.r;
+        let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
+        r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
+    }
+
+    /// Executes an instruction that only computes, from two registers at most. False: it is another one, or it traps,
+    /// and nothing has changed.
     #[inline(always)]
     pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
-        if inst.only_adds() {
-            let r = &mut self.process.hart.r;
-            let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
-            r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
+        if inst.kind() == kind::ADDS {
+            self.adds(inst);
             return true;
         }
-        self.takes_effect(inst)
+        inst.kind() == 0 && often(self.takes_effect(inst))
     }
 
     /// Gives an instruction that has only computed its further cycles.

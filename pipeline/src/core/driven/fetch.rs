@@ -37,7 +37,8 @@ pub struct Fetch {
     pub cycle: u64,
     /// Instructions that the group may still take: none if it has come to the end of its block.
     pub left: usize,
-    pub block_end: u64,
+    /// The last address of its block.
+    pub block_last: u64,
     pub taken: u32,
     pub pace: Pace,
     /// Of a group that is not uneven: when it is decoded and dispatched.
@@ -100,7 +101,7 @@ impl Fetch {
             pc,
             cycle: 0,
             left: 0,
-            block_end: 0,
+            block_last: 0,
             taken: 0,
             pace: Pace::Uneven,
             decode: 0,
@@ -146,7 +147,7 @@ impl Fetch {
     pub fn go_on(&mut self, pc: u64) {
         self.pc = pc;
         self.turn = STRAIGHT_ON;
-        if seldom(pc >= self.block_end) {
+        if seldom(pc > self.block_last) {
             self.left = 0;
         }
     }
@@ -270,7 +271,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         } else {
             return false;
         };
-        let block = self.params.fetch_block_bytes;
+        let mask = self.params.fetch_block_mask;
         let f = &mut self.fetch;
         f.cycle = cycle;
         if seldom(f.gap != Cause::Frontend) {
@@ -281,7 +282,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
         }
         f.left = self.params.fetch_width;
-        f.block_end = (f.pc | (block - 1)) + 1;
+        f.block_last = f.pc | mask;
         f.taken = 0;
         true
     }
@@ -458,7 +459,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if f.taken >= self.params.taken_branches_per_cycle || !same_line {
             f.left = 0;
         }
-        f.block_end = (next | (self.params.fetch_block_bytes - 1)) + 1;
+        f.block_last = next | self.params.fetch_block_mask;
     }
 
     /// Teaches the predictors what has committed by this cycle.

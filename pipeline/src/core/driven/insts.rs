@@ -30,7 +30,7 @@ pub struct StaticInst {
     /// [elsewhere](ELSEWHERE).
     after: [u32; 2],
     /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
-    /// they access nothing, so that [`Self::load_extra`], [`Self::only_adds`] and [`Self::bytes`] lie in the same places.
+    /// they access nothing, so that [`Self::load_extra`] and [`Self::bytes`] lie in the same places.
     target_set: u32,
     target_tag: u32,
     local: u16,
@@ -95,7 +95,7 @@ impl StaticInst {
         }
     }
 
-    /// See [`kind`]. Zero: it only computes, and from no third register.
+    /// See [`kind`]. Zero: it only computes, not from a third register, and not by adding alone.
     #[inline(always)]
     pub fn kind(&self) -> u8 {
         self.kind
@@ -135,12 +135,6 @@ impl StaticInst {
     #[inline(always)]
     pub fn load_extra(&self) -> u64 {
         u64::from(self.local)
-    }
-
-    /// See [`Inst::only_adds`]. Of what does not touch memory.
-    #[inline(always)]
-    pub fn only_adds(&self) -> bool {
-        self.local != 0
     }
 
     /// Bytes that it accesses; zero: it does not touch memory.
@@ -344,6 +338,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
         let kind = match self.kinds[inst.class as usize] {
             0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
+            0 if inst.only_adds() => kind::ADDS,
             kind => kind,
         };
         let site = if inst.class.is_control() {
@@ -359,9 +354,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Site {
                 target_set: u32::from(bytes),
                 target_tag: inst.op.data_address(u64::MAX, 0) as u32,
-                local: if !is_memory {
-                    u16::from(inst.only_adds())
-                } else if loads_float {
+                local: if loads_float {
                     self.params.fp_load_extra as u16
                 } else {
                     0

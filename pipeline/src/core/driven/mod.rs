@@ -412,7 +412,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Runs until `limit` further instructions of the program have committed, or until it ends.
     pub fn run(&mut self, limit: u64) -> Stop {
         let begin = self.committed();
-        let end = self.stats.commit_program_instructions.saturating_add(limit);
+        let end = begin.program.saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
         }
@@ -429,6 +429,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // editor makes it others than those that were fetched.
         let committed = self.committed();
         if !E::ENABLED {
+            self.stats.commit_program_instructions = committed.program;
             self.stats.fetch_instructions += committed.total() - begin.total();
             self.stats.decode_instructions += committed.total() - begin.total();
         }
@@ -441,10 +442,31 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         stop
     }
 
+    /// Instructions of the program that have committed. Without an editor each one on the right path has a position of
+    /// its own, which nothing but its commit gets it past.
+    #[inline(always)]
+    fn committed_of_program(&self) -> u64 {
+        if E::ENABLED {
+            self.stats.commit_program_instructions
+        } else {
+            self.position.min(self.first_astray)
+        }
+    }
+
+    /// The same on the right path.
+    #[inline(always)]
+    fn committed_on_right_path(&self) -> u64 {
+        if E::ENABLED {
+            self.stats.commit_program_instructions
+        } else {
+            self.position
+        }
+    }
+
     /// Instructions that have committed, by origin.
     fn committed(&self) -> RetiredCounts {
         RetiredCounts {
-            program: self.stats.commit_program_instructions,
+            program: self.committed_of_program(),
             inserted: self.stats.commit_inserted_instructions,
             handler: self.stats.commit_handler_instructions,
         }
@@ -474,7 +496,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     fn run_right_path(&mut self, code: &mut Code, end: u64) {
         while self.depth == 0 && self.stop.is_none() {
-            if self.stats.commit_program_instructions >= end {
+            if self.committed_of_program() >= end {
                 let restart = self.next_restart();
                 self.process.hart.pc = restart.pc;
                 self.process.hart.disepc = restart.disepc;
@@ -483,10 +505,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             // No block has more instructions than a group.
             let blocks_end = end.saturating_sub(self.params.fetch_width as u64 - 1);
-            if seldom(self.stats.commit_program_instructions >= blocks_end) {
+            if seldom(self.committed_of_program() >= blocks_end) {
                 self.step_alone::<false>(code);
             }
-            while often(self.stats.commit_program_instructions < blocks_end) {
+            while often(self.committed_on_right_path() < blocks_end) {
                 if seldom(!self.step_block::<false>(code)) {
                     break;
                 }
@@ -511,7 +533,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let counters = GuestCounters {
             cycle: now,
             time_ns: now.saturating_mul(1000) / self.params.clock_mhz.max(1),
-            instret: self.stats.commit_program_instructions,
+            // Not the one that asks, which has its position already.
+            instret: self.committed_of_program() - u64::from(!E::ENABLED),
         };
         counters.plus(self.process.counters_before)
     }

@@ -173,7 +173,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn complete<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let inst = passing.inst;
-        if inst.kind() == 0 && self.computes(inst) {
+        if self.computes(inst) {
             let ready = self.ready_by_two(inst);
             self.finish_computed::<ASTRAY>(inst, ready);
             return true;
