@@ -251,6 +251,23 @@ impl BranchUnit {
         (taken, btb_hit)
     }
 
+    /// [`predict_conditional`](Self::predict_conditional) of a branch that will neither teach nor be taken back by itself.
+    #[inline(always)]
+    pub fn predict_conditional_in_vain(
+        &mut self,
+        (pc, site): (u64, &Site),
+        direct_target: u64,
+    ) -> (bool, bool) {
+        let taken = if let Direction::Tournament(p) = &self.direction {
+            p.predict(site.local, self.history.state.global).taken
+        } else {
+            self.predict_otherwise(pc, &mut Checkpoint::default())
+        };
+        self.history.push_direction(taken);
+        let btb_hit = taken && self.btb.knows(site.target(), direct_target);
+        (taken, btb_hit)
+    }
+
     /// The prediction of a branch that is always taken.
     #[inline(never)]
     fn predict_transfer(

@@ -96,7 +96,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return false;
             }
         }
-        self.leave_block(&insts[count - 1], left);
+        self.fetch.left = left;
+        self.fetch.go_on(insts[count - 1].next());
         self.count_block::<ASTRAY>(count, 0);
         true
     }

@@ -59,6 +59,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             fp_stay: self.fp_stay,
             limit: self.limit,
             first_astray: self.first_astray,
+            window_end: self.window_end,
             loads_end: self.loads_end,
             astray_stores: self.astray_stores.clone(),
             stored: self.stored,

@@ -148,15 +148,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<ASTRAY>(i, ready, cause);
         }
-        if ASTRAY && self.process.mem.is_unreadable(addr) {
-            // Wrong paths take pointers from anywhere.
-            return self.faults_in_vain(i.inst, ready.0);
-        }
         // A wrong path sees its own stores.
         if (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
             && let Some(value) = i.inst.load()(&self.process.mem, addr)
         {
             return self.finish_load::<ASTRAY>(i, ready, value);
+        }
+        if ASTRAY && self.process.mem.is_unreadable(addr) {
+            // Wrong paths take pointers from anywhere.
+            return self.faults_in_vain(i.inst, ready.0);
         }
         self.execute_load_slowly::<ASTRAY>(i, ready)
     }

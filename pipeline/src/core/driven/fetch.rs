@@ -360,11 +360,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.learn(self.fetch.cycle);
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
-        let (taken, btb_hit) = self.branches.predict_conditional(
-            (pc, &inst.site()),
-            direct,
-            &mut Checkpoint::default(),
-        );
+        let site = (pc, &inst.site());
+        let (taken, btb_hit) = self.branches.predict_conditional_in_vain(site, direct);
         self.turn_to_predicted(inst, direct, taken, btb_hit);
     }
 

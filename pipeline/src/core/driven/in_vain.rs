@@ -119,16 +119,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             last = inst;
             taken += 1;
             self.position += 1;
-            let mut predicted_next = inst.next();
             if inst.kind() & kind::TRANSFERS != 0 {
+                // The last one of its block. It waits for room in no queue.
                 self.fetch.left = left - taken;
-                predicted_next = self.predict(inst);
+                self.predict_in_vain(inst);
             }
             if !self.is_open::<true>(inst.kind(), dispatch) {
                 late += 1;
                 let passing = Passing {
                     inst,
-                    predicted_next,
+                    predicted_next: inst.next(),
                 };
                 self.dispatch_late::<true>(passing, self.position - 1);
                 break;

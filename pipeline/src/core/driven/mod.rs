@@ -270,6 +270,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     limit: u64,
     /// The first position of the outermost of them.
     first_astray: u64,
+    /// The first position there that finds no place in the window before the squash.
+    window_end: u64,
     /// The first load there that finds no place in its queue before the squash.
     loads_end: u64,
     astray_stores: Vec<AstrayStore>,
@@ -383,6 +385,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fp_stay: 0,
             limit: u64::MAX,
             first_astray: u64::MAX,
+            window_end: u64::MAX,
             loads_end: u64::MAX,
             astray_stores: Vec::new(),
             stored: 0,

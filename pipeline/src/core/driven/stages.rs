@@ -310,7 +310,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn window_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
         let mut cycle = self.dispatch_cycle(position, decode);
         let rob = self.params.rob_entries;
-        let window = if ASTRAY && position >= self.first_astray.saturating_add(rob) {
+        let window = if ASTRAY && position >= self.window_end {
             self.limit
         } else {
             self.stamps.commit(position, rob)
@@ -395,7 +395,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             fits &= is_alone || self.edit.is_free_in(decode);
         }
         if ASTRAY {
-            is_even = is_even && last - self.first_astray < p.rob_entries;
+            is_even = is_even && last < self.window_end;
             if !E::ENABLED && dispatch >= self.limit {
                 // It is squashed before: nobody asks what else keeps it from dispatch, nor, if it is not even decoded
                 // by then, what keeps it from decode.
@@ -444,7 +444,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut is_even =
             s.commit(last, p.rob_entries) <= dispatch && dispatch <= self.calendar.recent();
         if ASTRAY {
-            is_even &= dispatch < self.limit && last - self.first_astray < p.rob_entries;
+            is_even &= dispatch < self.limit && last < self.window_end;
         }
         if seldom(!is_even) {
             return self.plan_group_slowly::<ASTRAY>();

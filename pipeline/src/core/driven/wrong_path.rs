@@ -168,6 +168,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let hart = &self.process.hart;
         if self.depth == 0 {
             self.first_astray = self.position;
+            self.window_end = self.position + self.params.rob_entries;
             self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
         if self.episodes.len() == self.depth {
@@ -297,6 +298,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         if self.depth == 0 {
             self.first_astray = u64::MAX;
+            self.window_end = u64::MAX;
             self.loads_end = u64::MAX;
         }
         let episode = &self.episodes[self.depth];
