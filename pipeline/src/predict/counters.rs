@@ -8,34 +8,9 @@ pub(super) struct Counters {
     last: usize,
     /// The least value that says taken.
     taken_from: u8,
-    after: &'static Steps,
+    /// The largest value.
+    most: u8,
 }
-
-/// Bits of the widest counter.
-const MOST_BITS: usize = 7;
-/// Its values.
-const VALUES: usize = 1 << MOST_BITS;
-
-/// What follows each value after a step down, none, or a step up.
-type Steps = [[u8; VALUES]; 3];
-
-/// The steps of counters of each number of bits.
-static STEPS: [Steps; MOST_BITS + 1] = {
-    let mut steps = [[[0; VALUES]; 3]; MOST_BITS + 1];
-    let mut bits = 0;
-    while bits <= MOST_BITS {
-        let max = (1 << bits) - 1;
-        let mut value = 0;
-        while value <= max {
-            steps[bits][0][value] = value.saturating_sub(1) as u8;
-            steps[bits][1][value] = value as u8;
-            steps[bits][2][value] = if value < max { value + 1 } else { max } as u8;
-            value += 1;
-        }
-        bits += 1;
-    }
-    steps
-};
 
 impl Counters {
     /// `entries` (a power of two) counters of `bits` bits.
@@ -45,7 +20,7 @@ impl Counters {
             values: vec![(1 << (bits - 1)) - 1; entries].into_boxed_slice(),
             last: entries - 1,
             taken_from: 1 << (bits - 1),
-            after: &STEPS[bits as usize],
+            most: ((1_u32 << bits) - 1) as u8,
         }
     }
 
@@ -65,17 +40,19 @@ impl Counters {
     /// One step towards the outcome. Whether it said taken before.
     #[inline(always)]
     pub fn train(&mut self, index: usize, taken: bool) -> bool {
-        self.step(index, 2 * i32::from(taken) - 1)
+        self.step(index, 2 * i8::from(taken) - 1)
     }
 
     /// One step up (1) or down (-1), or none (0). Whether it said taken before.
     #[inline(always)]
-    pub fn step(&mut self, index: usize, step: i32) -> bool {
+    pub fn step(&mut self, index: usize, step: i8) -> bool {
         // SAFETY: as in `value`.
         let value = unsafe { self.values.get_unchecked_mut(index & self.last) };
         let before = *value;
-        // By table and not by comparisons: outcomes are what is hard to predict, on the host too.
-        *value = self.after[(step + 1) as usize][usize::from(before) % VALUES];
+        // A step beyond either end lies above the largest value. No branch: outcomes are what is hard to predict, on
+        // the host too.
+        let behind = before.wrapping_add(step as u8);
+        *value = if behind > self.most { before } else { behind };
         before >= self.taken_from
     }
 }

@@ -152,7 +152,7 @@ impl Tournament {
         let local_taken = self.local.train(usize::from(local_history), taken);
         let global_taken = self.global.train(history, taken);
         // Towards the one that was right, if only one was.
-        let step = i32::from(global_taken == taken) - i32::from(local_taken == taken);
+        let step = i8::from(global_taken == taken) - i8::from(local_taken == taken);
         let by_global = self.chooser.step(history, step);
         if by_global { global_taken } else { local_taken }
     }
