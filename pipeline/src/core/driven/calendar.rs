@@ -119,7 +119,7 @@ pub struct Left {
 /// The calendar.
 #[derive(Clone)]
 pub struct Calendar {
-    cycles: Box<[Lanes; CYCLES]>,
+    cycles: [Lanes; CYCLES],
     /// How many instructions leave the queue for floating point in each cycle, if there is one.
     fp_leave: Box<[u8]>,
     fresh: Lanes,
@@ -189,7 +189,7 @@ impl Calendar {
             }
         });
         Some(Calendar {
-            cycles: Box::new([fresh; CYCLES]),
+            cycles: [fresh; CYCLES],
             fp_leave: vec![0; if widths.fp_queue { CYCLES } else { 0 }].into_boxed_slice(),
             fresh,
             passed: 0,

@@ -72,7 +72,7 @@ pub struct Stores {
     /// When it took, or may take at the earliest, the youngest that has committed.
     last_drain: u64,
     /// For each 8-byte granule, by a hash: one past the youngest store that touched it.
-    filter: Box<[u64; FILTER]>,
+    filter: [u64; FILTER],
 }
 
 impl Stores {
@@ -86,7 +86,7 @@ impl Stores {
             oldest: 0,
             next_drain: u64::MAX,
             last_drain: 0,
-            filter: Box::new([0; FILTER]),
+            filter: [0; FILTER],
         }
     }
 
