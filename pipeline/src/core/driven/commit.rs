@@ -11,37 +11,29 @@ use super::edit::Origin;
 use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore, PipelineProbe};
 
-/// How far commit has come.
+/// How far commit has come: to a cycle in which a slot is left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Commits {
-    /// Cycle of the last commit.
+    /// The next instruction commits in this cycle at the earliest.
     pub cycle: u64,
-    /// Slots that are left there.
+    /// Slots that are left there, at least one.
     left: u64,
 }
 
 impl Commits {
-    /// All slots of a cycle are used.
-    pub fn full(cycle: u64) -> Self {
-        Commits { cycle, left: 0 }
+    /// All slots of a cycle are used, of so many in each.
+    pub fn full(cycle: u64, width: u64) -> Self {
+        Commits::empty(cycle + 1, width)
     }
 
-    /// None of so many of them is used, and those of earlier cycles have owners.
+    /// None of a cycle is used, and those of earlier cycles have owners.
     pub fn empty(cycle: u64, width: u64) -> Self {
         Commits { cycle, left: width }
     }
 
-    /// The next instruction commits in this cycle at the earliest.
-    fn next(&self) -> u64 {
-        self.cycle + u64::from(self.left == 0)
-    }
-
-    /// Takes the next slot of the cycle, which has one. Returns the cycle.
-    #[inline(always)]
-    fn take(&mut self) -> u64 {
-        debug_assert!(self.left > 0);
-        self.left -= 1;
-        self.cycle
+    /// Cycle of the last commit.
+    pub fn last(&self, width: u64) -> u64 {
+        self.cycle - u64::from(self.left == width)
     }
 }
 
@@ -80,20 +72,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn commit(&mut self, inst: &StaticInst, done: Done, seen: Seen) -> u64 {
         let ripe = done.result + self.result_to_commit;
-        if !E::ENABLED && seldom(self.commits.left == 0) {
-            self.commits = Commits::empty(self.commits.cycle + 1, self.params.commit_width);
-        }
         // An end of a sequence is accounted for with what commits next in another cycle.
-        let until = if E::ENABLED {
-            ripe.max(self.commits.next())
+        let (until, before) = if E::ENABLED {
+            (ripe.max(self.commits.cycle), self.last_commit())
         } else {
-            ripe
+            (ripe, self.commits.cycle)
         };
-        if seldom(until > self.commits.cycle) {
+        if seldom(until > before) {
             self.account_lost_slots(inst, done, until);
             self.commits = Commits::empty(until, self.params.commit_width);
         }
-        let cycle = self.commits.take();
+        let cycle = self.commits.cycle;
+        self.commits.left -= 1;
+        if seldom(self.commits.left == 0) {
+            self.commits = Commits::full(cycle, self.params.commit_width);
+        }
         self.stamps.set_last_commit(self.position, cycle);
         let origin = self.edit.origin::<E>();
         let (count, owner) = match origin {
@@ -129,9 +122,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle
     }
 
+    /// Cycle of the last commit.
+    pub(super) fn last_commit(&self) -> u64 {
+        self.commits.last(self.params.commit_width)
+    }
+
     /// The cycle in which something may commit next.
     pub(super) fn next_commit(&self, done: Done) -> u64 {
-        (done.result + self.result_to_commit).max(self.commits.next())
+        (done.result + self.result_to_commit).max(self.commits.cycle)
     }
 
     /// Gives the slots that are lost until an instruction leaves the head of the window in `until`.
@@ -169,10 +167,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn lost(&self, until: u64) -> Lost {
         let width = self.params.commit_width;
+        let Commits { cycle, left } = self.commits;
+        // With an editor from the last commit on.
+        let (from, used) = if E::ENABLED && left == width {
+            (cycle - 1, width)
+        } else {
+            (cycle, width - left)
+        };
         Lost {
-            from: self.commits.cycle,
+            from,
             until,
-            used: width - self.commits.left,
+            used,
             width,
         }
     }
@@ -250,12 +255,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The rest of the last cycle of a run.
+    /// The rest of the last cycle of a run, in which something has committed.
     pub(super) fn account_rest_of_cycle(&mut self, pc: u64) {
+        if self.commits.left < self.params.commit_width {
+            self.account_cycle(pc);
+        }
+    }
+
+    /// The rest of the cycle in which the next instruction would commit, if it did not fault.
+    pub(super) fn account_cycle(&mut self, pc: u64) {
         let until = self.commits.cycle + 1;
         let mut lost = self.lost(until);
         self.give(&mut lost, until, pc, Cause::Serialize);
-        self.commits = Commits::full(self.commits.cycle);
+        self.commits = Commits::full(self.commits.cycle, self.params.commit_width);
     }
 }
 

@@ -509,7 +509,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stores.push(store);
             return true;
         }
-        let mut ready = ready.max(self.commits.cycle).max(self.drain_all());
+        let mut ready = ready.max(self.last_commit()).max(self.drain_all());
         let size = u64::from(inst.bytes());
         let address = inst.latency();
         let of_a_cycle = Demand {

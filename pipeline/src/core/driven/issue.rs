@@ -126,7 +126,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let alone = if ASTRAY {
                 self.limit
             } else {
-                self.drain_all().max(self.commits.cycle)
+                self.drain_all().max(self.last_commit())
             };
             if alone > cycle {
                 self.stats.serialize_cycles += self.until_limit::<ASTRAY>(cycle, alone);

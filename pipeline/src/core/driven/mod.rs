@@ -367,7 +367,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),
             // There is no cycle 0.
-            commits: Commits::full(0),
+            commits: Commits::full(0, params.commit_width),
             results: [0; PLACES],
             issues: [0; PLACES],
             registers: match process.image.isa {
@@ -441,7 +441,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let edited = committed.inserted + committed.handler;
         self.cpi
             .add(Cause::DiseInserted, edited - begin.inserted - begin.handler);
-        self.stats.cycles = self.commits.cycle;
+        self.stats.cycles = self.last_commit();
         stop
     }
 

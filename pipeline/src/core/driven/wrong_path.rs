@@ -368,7 +368,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.branches.rewind(&self.checkpoint());
         self.empty_front_end(&restart);
         // There is no cycle 0.
-        let cycle = self.commits.cycle.max(1);
+        let cycle = self.last_commit().max(1);
         self.fetch.redirect(restart.pc, Cause::Serialize, cycle);
         self.process.hart.pc = restart.pc;
         self.process.hart.disepc = restart.disepc;
@@ -406,7 +406,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return;
         }
         self.fetch.redirect(at.pc, Cause::Serialize, cycle);
-        self.account_rest_of_cycle(at.pc);
+        self.account_cycle(at.pc);
         self.stop = Some(Stop::Fault(trap));
     }
 }
