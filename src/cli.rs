@@ -538,9 +538,11 @@ pub enum Mode {
     Qemu,
     /// The functional machine
     Functional,
-    /// The functional machine with the whole grid of samplers, on one thread
+    /// The functional machine with the whole grid of samplers and the exhaustive counts, on one thread
+    Samplers,
+    /// The same, and the hot data streams of the exhaustive trace
     Grid,
-    /// The same, spread over all processors of the host
+    /// All of that, spread over all processors of the host
     GridThreads,
     /// The pipeline, a cycle at a time
     Timed,

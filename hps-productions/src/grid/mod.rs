@@ -96,6 +96,14 @@ impl GridProbe<true> {
         self
     }
 
+    /// The exhaustive trace is not analyzed, of which only the number and digest of its references are kept then: for
+    /// those who know its hot data streams, or do not ask for them. It takes longer than all the rest.
+    #[must_use]
+    pub fn without_exhaustive_streams(mut self) -> Self {
+        self.references.drop_exhaustive_analysis();
+        self
+    }
+
     /// Points from index `from` on keep only the numbers and digests of their references.
     #[must_use]
     pub fn without_streams_from(mut self, from: usize) -> Self {

@@ -92,6 +92,11 @@ impl References {
         }
     }
 
+    /// The exhaustive trace is not analyzed.
+    pub fn drop_exhaustive_analysis(&mut self) {
+        *self.exhaustive.analyzer_mut() = None;
+    }
+
     /// Spreads the analyses over this many threads, the caller's among them: the second one is for
     /// the exhaustive trace, and further ones share the points. What finds no thread stays on this
     /// one, and so does all that is not analyzed.

@@ -317,3 +317,39 @@ fn impossible_grids_are_refused() {
     );
     assert!(GridProbe::new(&many[1..]).is_ok());
 }
+
+#[test]
+fn without_the_streams_of_the_exhaustive_trace_all_else_is_the_same() {
+    let streams = StreamConfig {
+        hot_fraction: Fraction::from_f64(0.001).unwrap(),
+        ..StreamConfig::default()
+    };
+    let points = points();
+    let grid = || GridProbe::with_memory(&points, Some(&streams)).unwrap();
+    let mut grids = [grid(), grid().without_exhaustive_streams()];
+    let mut random = Random(5);
+    for _ in 0..30_000 {
+        let step = random_step(&mut random);
+        grids.iter_mut().for_each(|grid| feed(grid, step));
+    }
+    let [with, without] = grids.map(|grid| {
+        let result = grid.finish();
+        let all = std::iter::once(result.exhaustive).chain(result.points);
+        let all = all.map(|profiles| {
+            let stream = profiles.stream.unwrap();
+            let numbers = (stream.digest(), stream.bursts(), stream.references());
+            let counts = (profiles.addresses.sorted(), profiles.call_pairs);
+            ((profiles.point, numbers, counts), stream.finish())
+        });
+        all.collect::<Vec<_>>()
+    });
+    assert_eq!(with.len(), without.len());
+    for (at, (with, without)) in with.into_iter().zip(without).enumerate() {
+        assert_eq!(with.0, without.0, "profile {at}");
+        if at == 0 {
+            assert!(with.1.is_some() && without.1.is_none());
+        } else {
+            assert_eq!(with.1, without.1, "streams of point {at}");
+        }
+    }
+}

@@ -24,8 +24,9 @@ use crate::{host, program, progress};
 const TOLERANCE: f64 = 0.05;
 
 /// The modes that are counted, with the lengths of their two runs in instructions of the program.
-const MODES: [(Mode, [u64; 2]); 5] = [
+const MODES: [(Mode, [u64; 2]); 6] = [
     (Mode::Functional, [1_000_000, 3_000_000]),
+    (Mode::Samplers, [500_000, 1_000_000]),
     (Mode::Grid, [500_000, 1_000_000]),
     (Mode::Timed, [200_000, 500_000]),
     (Mode::Instruction, [200_000, 500_000]),
@@ -50,6 +51,7 @@ struct Row {
     #[serde(default = "default_isa")]
     isa: String,
     functional: f64,
+    samplers: f64,
     grid: f64,
     timed: f64,
     /// Null where the machine has no instruction-driven core.
@@ -70,6 +72,7 @@ impl Row {
 
     fn of(&self, mode: Mode) -> Option<f64> {
         match mode {
+            Mode::Samplers => Some(self.samplers),
             Mode::Grid | Mode::GridThreads => Some(self.grid),
             Mode::Timed => Some(self.timed),
             Mode::Instruction => self.instruction,
@@ -113,11 +116,12 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
                 }
                 bar.inc(1);
             }
-            let [functional, grid, timed, instruction, sampled] = values;
+            let [functional, samplers, grid, timed, instruction, sampled] = values;
             Ok(Row {
                 program: workload.name.to_string(),
                 isa: isa.name().to_string(),
                 functional,
+                samplers,
                 grid,
                 timed,
                 instruction: is_driven.then_some(instruction),
@@ -182,6 +186,7 @@ fn counted(
 ) -> anyhow::Result<u64> {
     let own: PathBuf = std::env::current_exe().context("this command's own file is not known")?;
     let mode = match mode {
+        Mode::Samplers => "samplers",
         Mode::Grid | Mode::GridThreads => "grid",
         Mode::Timed => "timed",
         Mode::Instruction => "instruction",
@@ -269,7 +274,14 @@ impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
         let machine = self.machine.as_str();
-        for name in ["functional", "grid", machine, "by instruction", "sampled"] {
+        for name in [
+            "functional",
+            "samplers",
+            "grid",
+            machine,
+            "by instruction",
+            "sampled",
+        ] {
             table.column(name, Align::Right);
             if recorded.is_some() {
                 table.column("record", Align::Right);
@@ -309,6 +321,7 @@ mod tests {
                 program: "bwt".to_string(),
                 isa: default_isa(),
                 functional: 20.0,
+                samplers: 40.0,
                 grid: 100.0,
                 timed,
                 instruction: Some(300.0),

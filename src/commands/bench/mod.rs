@@ -21,9 +21,10 @@ use crate::{host, program, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
-const MODES: [Mode; 7] = [
+const MODES: [Mode; 8] = [
     Mode::Qemu,
     Mode::Functional,
+    Mode::Samplers,
     Mode::Grid,
     Mode::GridThreads,
     Mode::Timed,
@@ -70,7 +71,7 @@ struct Row {
     instruction_cycles: Option<u64>,
     /// Cycles an instruction on the machine by sampled timing, if there was any.
     sampled_cpi: Option<Interval>,
-    /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, grid,
+    /// The fastest run of each mode in seconds, in the order of [`MODES`]: QEMU, functional, samplers, grid,
     /// grid on several threads, timed, by instruction, sampled.
     seconds: Seconds,
     #[serde(flatten)]
@@ -82,12 +83,14 @@ struct Row {
 struct Means {
     qemu_mips: Option<f64>,
     functional_mips: Option<f64>,
+    samplers_mips: Option<f64>,
     grid_mips: Option<f64>,
     grid_threads_mips: Option<f64>,
     timed_mips: Option<f64>,
     instruction_mips: Option<f64>,
     sampled_mips: Option<f64>,
     qemu_per_functional: Option<f64>,
+    qemu_per_samplers: Option<f64>,
     qemu_per_grid: Option<f64>,
     qemu_per_grid_threads: Option<f64>,
     qemu_per_timed: Option<f64>,
@@ -268,6 +271,7 @@ fn measure(
                     instructions = Some(retired);
                     seconds
                 }
+                (Mode::Samplers, _) => subject.samplers()?,
                 (Mode::Grid, _) => subject.grid(1)?,
                 (Mode::GridThreads, _) => subject.grid(host::processors())?,
                 (Mode::Timed, _) => {
@@ -318,6 +322,7 @@ impl Means {
         let [
             qemu,
             functional,
+            samplers,
             grid,
             grid_threads,
             timed,
@@ -328,12 +333,14 @@ impl Means {
         Means {
             qemu_mips: qemu,
             functional_mips: functional,
+            samplers_mips: samplers,
             grid_mips: grid,
             grid_threads_mips: grid_threads,
             timed_mips: timed,
             instruction_mips: instruction,
             sampled_mips: sampled,
             qemu_per_functional: per(functional),
+            qemu_per_samplers: per(samplers),
             qemu_per_grid: per(grid),
             qemu_per_grid_threads: per(grid_threads),
             qemu_per_timed: per(timed),
@@ -349,12 +356,14 @@ impl Means {
         Means {
             qemu_mips: mean(|m| m.qemu_mips),
             functional_mips: mean(|m| m.functional_mips),
+            samplers_mips: mean(|m| m.samplers_mips),
             grid_mips: mean(|m| m.grid_mips),
             grid_threads_mips: mean(|m| m.grid_threads_mips),
             timed_mips: mean(|m| m.timed_mips),
             instruction_mips: mean(|m| m.instruction_mips),
             sampled_mips: mean(|m| m.sampled_mips),
             qemu_per_functional: mean(|m| m.qemu_per_functional),
+            qemu_per_samplers: mean(|m| m.qemu_per_samplers),
             qemu_per_grid: mean(|m| m.qemu_per_grid),
             qemu_per_grid_threads: mean(|m| m.qemu_per_grid_threads),
             qemu_per_timed: mean(|m| m.qemu_per_timed),
@@ -393,6 +402,7 @@ mod tests {
             &[
                 Some(0.1),
                 Some(1.0),
+                Some(0.4),
                 None,
                 Some(2.0),
                 Some(25.0),
@@ -406,7 +416,10 @@ mod tests {
         assert!((means.qemu_per_instruction.expect("measured") - 50.0).abs() < 1e-9);
         assert!((means.instruction_per_timed.expect("measured") - 5.0).abs() < 1e-9);
         assert!((means.sampled_per_timed.expect("measured") - 10.0).abs() < 1e-9);
-        assert_eq!(means.cells()[9..], ["20.0", "1/50.0"]);
-        assert_eq!(means.cells()[3..7], ["-", "-", "50.0", "1/20.0"]);
+        assert_eq!(means.cells()[11..], ["20.0", "1/50.0"]);
+        assert_eq!(
+            means.cells()[3..9],
+            ["250.0", "1/4.0", "-", "-", "50.0", "1/20.0"]
+        );
     }
 }

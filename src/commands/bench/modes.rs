@@ -67,9 +67,15 @@ impl Subject {
     /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
     /// types and the analysis of data streams, on this many threads.
     pub fn grid(&self, threads: usize) -> anyhow::Result<f64> {
-        let points = SamplePoint::paper_grid();
-        let probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
-        let mut probe = probe.on_threads(threads);
+        self.sampled_at(grid()?.on_threads(threads))
+    }
+
+    /// The same without the analysis of the exhaustive trace of references, on one thread.
+    pub fn samplers(&self) -> anyhow::Result<f64> {
+        self.sampled_at(grid()?.without_exhaustive_streams())
+    }
+
+    fn sampled_at(&self, mut probe: GridProbe<true>) -> anyhow::Result<f64> {
         let mut machine = Machine::new(self.process()?);
         let start = Instant::now();
         let stop = machine.run(&mut probe, u64::MAX);
@@ -137,9 +143,11 @@ impl Subject {
             Mode::Sampled => {
                 SampledRun::new(machine, process, SamplingPlan::default())?.run(instructions)?
             }
-            Mode::Grid | Mode::GridThreads => {
-                let points = SamplePoint::paper_grid();
-                let mut probe = GridProbe::with_memory(&points, Some(&StreamConfig::default()))?;
+            Mode::Samplers | Mode::Grid | Mode::GridThreads => {
+                let mut probe = grid()?;
+                if mode == Mode::Samplers {
+                    probe = probe.without_exhaustive_streams();
+                }
                 let stop = Machine::new(process).run(&mut probe, instructions);
                 let _ = probe.finish();
                 stop
@@ -158,6 +166,15 @@ impl Subject {
     fn process(&self) -> anyhow::Result<hps_sim_core::process::Process> {
         program::process(&self.image, &program::captured(self.workload, self.size))
     }
+}
+
+/// The samplers of the paper's whole grid.
+fn grid() -> anyhow::Result<GridProbe<true>> {
+    let points = SamplePoint::paper_grid();
+    Ok(GridProbe::with_memory(
+        &points,
+        Some(&StreamConfig::default()),
+    )?)
 }
 
 impl Qemu {

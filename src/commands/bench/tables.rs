@@ -4,12 +4,14 @@ use super::{Bench, Means, OfIsa};
 use crate::text::{Align, Table, grouped};
 
 impl Means {
-    pub(super) fn cells(&self) -> [String; 11] {
+    pub(super) fn cells(&self) -> [String; 13] {
         let speed = |mips: Option<f64>| mips.map_or("-".to_string(), |mips| format!("{mips:.1}"));
         [
             speed(self.qemu_mips),
             speed(self.functional_mips),
             share(self.qemu_per_functional),
+            speed(self.samplers_mips),
+            share(self.qemu_per_samplers),
             speed(self.grid_mips),
             share(self.qemu_per_grid),
             speed(self.grid_threads_mips),
@@ -29,9 +31,10 @@ impl Bench {
             out += &self.table(of_isa);
         }
         out += &format!(
-            "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `grid` is the\n\
-             functional machine with the paper's 20 sampling points of all profile types, `grid, {}` the same on\n\
-             {} threads. `{}` is that machine simulated a cycle at a time, `by instruction` the same machine an\n\
+            "\nMillion instructions a second on one thread, the fastest of {} runs; input size {}. `samplers`\n\
+             is the functional machine with the paper's 20 sampling points of all profile types and the exhaustive\n\
+             counts, `grid` the same with the hot data streams of the exhaustive trace, `grid, {}` that on {}\n\
+             threads. `{}` is that machine simulated a cycle at a time, `by instruction` the same machine an\n\
              instruction at a time.\n",
             self.runs, self.size, self.threads, self.threads, self.machine
         );
@@ -130,6 +133,8 @@ impl Bench {
             "QEMU",
             "functional",
             "of QEMU",
+            "samplers",
+            "of QEMU",
             "grid",
             "of QEMU",
             &grid_threads,
@@ -165,6 +170,7 @@ impl Bench {
         let grid_threads = self.grid_threads();
         for mode in [
             "functional",
+            "samplers",
             "grid",
             &grid_threads,
             self.machine.as_str(),
@@ -252,8 +258,9 @@ fn by_instruction(of_isa: &OfIsa) -> String {
 /// The shares of QEMU's speed by mode and instruction set, and each but the first as a multiple of
 /// the first.
 fn compared(means: &[&Means]) -> Vec<String> {
-    let modes: [fn(&Means) -> Option<f64>; 5] = [
+    let modes: [fn(&Means) -> Option<f64>; 6] = [
         |m| m.qemu_per_functional,
+        |m| m.qemu_per_samplers,
         |m| m.qemu_per_grid,
         |m| m.qemu_per_grid_threads,
         |m| m.qemu_per_timed,
@@ -291,8 +298,8 @@ mod tests {
         });
         let cells = compared(&[&means[0], &means[1]]);
         let expected = [
-            "-", "-", "-", "1/10.0", "1/10.0", "1.00", "-", "-", "-", "1/4.0", "1/5.0", "0.80",
-            "1/2.0", "1/2.0", "1.00",
+            "-", "-", "-", "-", "-", "-", "1/10.0", "1/10.0", "1.00", "-", "-", "-", "1/4.0",
+            "1/5.0", "0.80", "1/2.0", "1/2.0", "1.00",
         ];
         assert_eq!(cells, expected);
     }
@@ -300,7 +307,7 @@ mod tests {
     #[test]
     fn the_error_of_the_ipc_by_instruction_is_shown() {
         let row = |instruction_cycles: Option<u64>| {
-            let seconds = [None, None, None, None, Some(2.0), Some(0.5), None];
+            let seconds = [None, None, None, None, None, Some(2.0), Some(0.5), None];
             OfIsa {
                 isa: "alpha",
                 qemu: None,

@@ -7,7 +7,7 @@ use crate::memsys::AccessResult;
 use hps_sim_core::likely::{often, seldom};
 
 /// Places of the filter.
-const FILTER: usize = 256;
+const FILTER: usize = 1024;
 
 /// A store.
 #[derive(Clone, Copy, Debug, Default)]
