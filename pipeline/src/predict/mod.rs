@@ -268,6 +268,17 @@ impl BranchUnit {
         (taken, btb_hit)
     }
 
+    /// [`predict_at`](Self::predict_at) of a jump or a call to an address that stands in it, which decode knows if
+    /// nobody else does: so it is always right, and nobody asks for the state before it. `link` is the address behind a
+    /// call. Whether fetch knows the target.
+    #[inline(always)]
+    pub fn predict_direct(&mut self, site: &Site, link: Option<u64>, target: u64) -> bool {
+        if let Some(link) = link {
+            self.ras.push(link);
+        }
+        self.btb.knows(site.target(), target)
+    }
+
     /// The prediction of a branch that is always taken.
     #[inline(never)]
     fn predict_transfer(

@@ -345,6 +345,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The same of one that is not conditional. The predictors have learned by then.
     #[inline(always)]
     pub(super) fn predict_jump(&mut self, inst: &StaticInst) -> u64 {
+        // With an editor something else may turn fetch than where it goes.
+        if !E::ENABLED && matches!(inst.class, OpClass::Jump | OpClass::Call) {
+            let link = (inst.class == OpClass::Call).then(|| inst.next());
+            let target = inst.direct_target(inst.pc);
+            let btb_hit = self.branches.predict_direct(&inst.site(), link, target);
+            return self.turn_to_predicted(inst, target, true, btb_hit);
+        }
         match branch_kind(inst.class) {
             Some(kind) => self.predict_transfer(inst, kind),
             None => predicts_nothing(inst),
