@@ -232,6 +232,15 @@ impl BranchUnit {
             };
         }
         self.checkpoint(cp);
+        if kind == BranchKind::Return && self.ras.exists() {
+            let target = self.ras.peek();
+            self.ras.pop();
+            return Predicted {
+                taken: true,
+                target,
+                btb_hit: true,
+            };
+        }
         self.predict_transfer((pc, site), kind, fallthrough, direct_target)
     }
 
@@ -279,7 +288,7 @@ impl BranchUnit {
         self.btb.knows(site.target(), target)
     }
 
-    /// The prediction of a branch that is always taken.
+    /// The prediction of a branch that is always taken, but for a return that the stack knows.
     #[inline(never)]
     fn predict_transfer(
         &mut self,
@@ -293,11 +302,6 @@ impl BranchUnit {
                 taken: true,
                 target: direct_target,
                 btb_hit: self.btb.knows(site.target(), direct_target),
-            },
-            BranchKind::Return if self.ras.exists() => Predicted {
-                taken: true,
-                target: self.ras.peek(),
-                btb_hit: true,
             },
             BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
                 let in_btb = self.btb.lookup(site.target());
