@@ -1,10 +1,12 @@
 //! What executing one instruction means, shared by the functional machine and the pipeline.
 
-mod quick;
+mod condition;
+mod plain;
 #[cfg(test)]
 pub(crate) mod ram;
 
-pub use quick::{Load, Store};
+pub use condition::Condition;
+pub use plain::Plain;
 
 use crate::alpha::exec as alpha;
 use crate::bus::Bus;

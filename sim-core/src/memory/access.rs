@@ -93,6 +93,39 @@ impl Memory {
         true
     }
 
+    /// The eight bytes at an address, little-endian, if the page may be read and they begin before this byte of it (at
+    /// most the last one at which eight bytes do not reach into the next page, plus one).
+    #[inline(always)]
+    pub(crate) fn read_before(&self, addr: u64, limit: u16) -> Option<u64> {
+        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        if page & bits::R == 0 || addr as usize % PAGE >= usize::from(limit) {
+            return None;
+        }
+        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        debug_assert!(usize::from(limit) <= PAGE - 7);
+        let first = addr as usize;
+        let mut value = [0; 8];
+        // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
+        value.copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + 8) });
+        Some(u64::from_le_bytes(value))
+    }
+
+    /// Writes the lowest bytes of a value, if the page may be written to at once and they begin before this byte of
+    /// it (see [`Self::read_before`]). False: nothing has been written.
+    #[inline(always)]
+    pub(crate) fn write_before(&mut self, addr: u64, limit: u16, value: u64, bytes: u8) -> bool {
+        if addr as usize % PAGE >= usize::from(limit) {
+            return false;
+        }
+        match bytes {
+            8 => self.write_quickly::<8>(addr, value),
+            4 => self.write_quickly::<4>(addr, value),
+            1 => self.write_quickly::<1>(addr, value),
+            2 => self.write_quickly::<2>(addr, value),
+            _ => false,
+        }
+    }
+
     /// Whether every read that begins at this address faults: in less time than it takes to find out why.
     #[inline(always)]
     #[must_use]

@@ -150,19 +150,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         // A wrong path sees its own stores.
         if (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
-            && let Some(value) = i.inst.load()(&self.process.mem, addr)
+            && let Some(value) = i.inst.plain().load(&self.process.mem, addr)
         {
             return self.finish_load::<ASTRAY>(i, ready, value);
-        }
-        if ASTRAY && self.process.mem.is_unreadable(addr) {
-            // Wrong paths take pointers from anywhere.
-            return self.faults_in_vain(i.inst, ready.0);
         }
         self.execute_load_slowly::<ASTRAY>(i, ready)
     }
 
     #[inline(never)]
     fn execute_load_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, ready: Ready) -> bool {
+        if ASTRAY && self.process.mem.is_unreadable(ready.1) {
+            // Wrong paths take pointers from anywhere.
+            return self.faults_in_vain(i.inst, ready.0);
+        }
         let rd = usize::from(i.inst.rd);
         let old_value = self.process.hart.r[rd];
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
@@ -192,7 +192,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         if !ASTRAY {
             let Process { hart, mem, .. } = &mut self.process;
-            if often(i.inst.store()(mem, addr, hart.r[usize::from(i.inst.rs2)])) {
+            let data = hart.r[usize::from(i.inst.rs2)];
+            if often(i.inst.plain().store(mem, addr, data)) {
                 self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes()));
                 return true;
             }
@@ -255,8 +256,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn execute_conditional<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let ready = self.ready_by_two(inst);
-        // It goes on behind itself, or elsewhere.
-        let taken = !self.takes_effect(inst);
+        let taken = self.is_taken(inst);
         let next = if !taken && E::ENABLED {
             self.not_taken(i)
         } else if !taken {
@@ -266,6 +266,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             (self.place_of_target(inst, target), DisePc::NONE)
         };
         self.finish_transfer::<ASTRAY>(i, ready, next, taken)
+    }
+
+    /// Whether a conditional branch is taken.
+    #[inline(always)]
+    fn is_taken(&mut self, inst: &StaticInst) -> bool {
+        let r = &self.process.hart.r;
+        let (a, b) = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
+        let condition = inst.condition();
+        if seldom(!condition.is_known()) {
+            let Process { hart, mem, .. } = &mut self.process;
+            // It goes on behind itself, or elsewhere.
+            return !inst.op.straight()(hart, mem, inst, inst.pc);
+        }
+        condition.holds(a, b)
     }
 
     /// Any other control transfer.

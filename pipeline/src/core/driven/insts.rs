@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
-use hps_sim_core::exec::{Load, Store, Straight};
-use hps_sim_core::inst::{Inst, Op, OpClass, reg};
+use hps_sim_core::exec::{Condition, Plain, Straight};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
@@ -30,7 +30,7 @@ pub struct StaticInst {
     /// [elsewhere](ELSEWHERE).
     after: [u32; 2],
     /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
-    /// they access nothing, so that [`Self::load_extra`] and [`Self::bytes`] lie in the same places.
+    /// they access nothing, so that [`Self::load_extra`] and [`Self::plain`] lie in the same places.
     target_set: u32,
     target_tag: u32,
     local: u16,
@@ -50,25 +50,25 @@ const _: () = assert!(size_of::<StaticInst>() == 64);
 /// What an instruction does.
 #[derive(Clone, Copy)]
 union Does {
-    /// Of what is not just a load or a store.
+    /// Of what is neither a load nor a conditional branch.
     straight: Straight,
-    /// If its [`kind`](StaticInst::kind) is that of a load.
-    load: Load,
-    /// If it is that of a store.
-    store: Store,
+    /// Of a load: see [`Plain::mask`]. It has eight bytes, as the others at most.
+    mask: u64,
+    /// Of a conditional branch.
+    condition: Condition,
 }
 
 impl Does {
-    fn of(op: Op, kind: u8) -> Self {
-        match kind {
-            kind::LOADS => Does {
-                load: op.load().unwrap_or(|_, _| None),
+    fn of(inst: &Inst) -> Self {
+        match inst.class {
+            OpClass::Load => Does {
+                mask: Plain::of(inst.op).mask,
             },
-            kind::STORES => Does {
-                store: op.store().unwrap_or(|_, _, _| false),
+            OpClass::Branch => Does {
+                condition: Condition::of(inst.op),
             },
             _ => Does {
-                straight: op.straight(),
+                straight: inst.op.straight(),
             },
         }
     }
@@ -81,7 +81,7 @@ impl StaticInst {
         StaticInst {
             inst,
             pc: u64::MAX,
-            does: Does::of(inst.op, 0),
+            does: Does::of(&inst),
             full: 0,
             after: [0; 2],
             target_set: 0,
@@ -101,28 +101,35 @@ impl StaticInst {
         self.kind
     }
 
-    /// What it does if it goes on behind itself. Not of a load or a store.
+    /// What it does if it goes on behind itself. Not of a load or a conditional branch.
     #[inline(always)]
     pub fn straight(&self) -> Straight {
-        assert!(self.kind != kind::LOADS && self.kind != kind::STORES);
-        // SAFETY: see `Does::of`, with the kind that it has ever since.
+        assert!(self.kind & (kind::LOADS | kind::TRANSFERS) == 0);
+        // SAFETY: see `Does::of`: that is what loads and conditional branches have among their kinds.
         unsafe { self.does.straight }
     }
 
-    /// What a load does.
+    /// When a conditional branch is taken.
     #[inline(always)]
-    pub fn load(&self) -> Load {
-        assert!(self.kind == kind::LOADS);
-        // SAFETY: as above.
-        unsafe { self.does.load }
+    pub fn condition(&self) -> Condition {
+        debug_assert!(self.class == OpClass::Branch);
+        // SAFETY: see `Does::of`; everything else has a first byte, too, and each byte is a condition.
+        unsafe { self.does.condition }
     }
 
-    /// What a store does.
+    /// How a load or a store accesses memory.
     #[inline(always)]
-    pub fn store(&self) -> Store {
-        assert!(self.kind == kind::STORES);
-        // SAFETY: as above.
-        unsafe { self.does.store }
+    pub fn plain(&self) -> Plain {
+        debug_assert!(self.class.is_memory());
+        let [bytes, shift] = (self.target_set as u16).to_le_bytes();
+        Plain {
+            bytes,
+            shift,
+            align: (self.target_tag >> 8) as u8,
+            limit: (self.target_set >> 16) as u16,
+            // SAFETY: see `Does::of`; of a store it is a pointer, whose eight bytes nobody asks for.
+            mask: unsafe { self.does.mask },
+        }
     }
 
     /// From issue to result.
@@ -345,15 +352,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.branches.site(pc)
         } else {
             let is_memory = inst.class.is_memory();
-            let bytes = if is_memory {
-                inst.op.access_bytes()
-            } else {
-                0
-            };
+            let plain = Plain::of(inst.op);
+            let access = u32::from(plain.limit) << 16 | u32::from(plain.shift) << 8;
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
             Site {
-                target_set: u32::from(bytes),
-                target_tag: inst.op.data_address(u64::MAX, 0) as u32,
+                target_set: if is_memory {
+                    access | u32::from(plain.bytes)
+                } else {
+                    0
+                },
+                target_tag: u32::from(plain.align) << 8
+                    | u32::from(inst.op.data_address(u64::MAX, 0) as u8),
                 local: if loads_float {
                     self.params.fp_load_extra as u16
                 } else {
@@ -365,7 +374,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         StaticInst {
             inst: *inst,
             pc,
-            does: Does::of(inst.op, kind),
+            does: Does::of(inst),
             full: self.calendar.full(inst.class),
             target_set: site.target_set,
             target_tag: site.target_tag,

@@ -36,21 +36,7 @@ fn quadword_around(hart: &Hart, inst: &Inst) -> u64 {
 
 /// `name(value: bytes at address) = what the register gets;`
 macro_rules! loads {
-    ($($name:ident($value:ident: $bytes:literal at $address:ident) = $extended:expr;)*) => {
-        /// What each of them gives the register that it loads from an address; none if that is not quick.
-        pub(crate) mod quick_loads {
-            use super::{s_to_register, sext32};
-            use crate::memory::Memory;
-            $(pub(crate) fn $name(mem: &Memory, addr: u64) -> Option<u64> {
-                // What is not aligned may trap.
-                if !addr.is_multiple_of($bytes) {
-                    return None;
-                }
-                let $value = mem.read_quickly::<$bytes>(addr)?;
-                Some($extended)
-            })*
-        }
-        $(
+    ($($name:ident($value:ident: $bytes:literal at $address:ident) = $extended:expr;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             let addr = $address(hart, inst);
@@ -67,16 +53,7 @@ macro_rules! loads {
 
 /// `name(register: bytes at address) = what memory gets;`
 macro_rules! stores {
-    ($($name:ident($value:ident: $bytes:literal at $address:ident) = $stored:expr;)*) => {
-        /// Each of them, of a register's value to an address; false if that is not quick, and nothing is stored.
-        pub(crate) mod quick_stores {
-            use super::register_to_s;
-            use crate::memory::Memory;
-            $(pub(crate) fn $name(mem: &mut Memory, addr: u64, $value: u64) -> bool {
-                addr.is_multiple_of($bytes) && mem.write_quickly::<$bytes>(addr, $stored)
-            })*
-        }
-        $(
+    ($($name:ident($value:ident: $bytes:literal at $address:ident) = $stored:expr;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             let addr = $address(hart, inst);

@@ -14,17 +14,7 @@ fn address(hart: &Hart, inst: &Inst) -> u64 {
 
 /// `name(value: bytes) = what the register gets;`
 macro_rules! loads {
-    ($($name:ident($value:ident: $bytes:literal) = $extended:expr;)*) => {
-        /// What each of them gives the register that it loads from an address; none if that is not quick.
-        pub(crate) mod quick_loads {
-            use super::super::boxed;
-            use crate::memory::Memory;
-            $(pub(crate) fn $name(mem: &Memory, addr: u64) -> Option<u64> {
-                let $value = mem.read_quickly::<$bytes>(addr)?;
-                Some($extended)
-            })*
-        }
-        $(
+    ($($name:ident($value:ident: $bytes:literal) = $extended:expr;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             match bus.load::<$bytes>(address(hart, inst)) {
@@ -36,15 +26,7 @@ macro_rules! loads {
 }
 
 macro_rules! stores {
-    ($($name:ident: $bytes:literal;)*) => {
-        /// Each of them, to an address; false if that is not quick, and nothing is stored.
-        pub(crate) mod quick_stores {
-            use crate::memory::Memory;
-            $(pub(crate) fn $name(mem: &mut Memory, addr: u64, value: u64) -> bool {
-                mem.write_quickly::<$bytes>(addr, value)
-            })*
-        }
-        $(
+    ($($name:ident: $bytes:literal;)*) => {$(
         #[inline(always)]
         pub(crate) fn $name<B: Bus>(hart: &mut Hart, bus: &mut B, inst: &Inst, _: u64) -> Outcome {
             match bus.store::<$bytes>(address(hart, inst), rs2(hart, inst)) {
