@@ -145,6 +145,30 @@ impl OpClass {
     }
 }
 
+/// What an instruction writes that only adds: its first source shifted left, its second source and a constant, of which so
+/// many upper bits are dropped and the last one left is the sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Bits by which the first source is shifted, below 64.
+    pub shift: u8,
+    /// The constant.
+    pub addend: i32,
+    /// Upper bits to drop: none, or 32 of a word.
+    pub drop: u8,
+}
+
+impl Sum {
+    /// The sum of these sources.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(self, first: u64, second: u64) -> u64 {
+        let sum = (first << (self.shift & 63))
+            .wrapping_add(second)
+            .wrapping_add(self.addend as i64 as u64);
+        ((sum << (self.drop & 63)) as i64 >> (self.drop & 63)) as u64
+    }
+}
+
 /// One static instruction: up to three sources, one destination, an operation, a class and an
 /// immediate. 16 bytes, byte-aligned fields.
 ///
@@ -198,18 +222,40 @@ impl Inst {
         }
     }
 
-    /// All that it does is to write the sum of its first two sources and its immediate, which about half of all
-    /// computing instructions do: for those who would rather add than ask what it does.
+    /// The sum that it writes, if that is all that it does, as of most computing instructions: for those who would rather
+    /// add than ask what it does.
     #[must_use]
-    pub const fn only_adds(&self) -> bool {
-        let by_immediate = self.rs2 == reg::ZERO;
-        match self.op {
-            Op::Addi | Op::AlphaLda | Op::AlphaLdah => by_immediate,
-            Op::Lui => by_immediate && self.rs1 == reg::ZERO,
-            Op::Add | Op::AlphaAddq => self.imm == 0,
-            Op::AlphaBis => self.imm == 0 && (by_immediate || self.rs1 == reg::ZERO),
-            _ => false,
+    pub const fn sum(&self) -> Option<Sum> {
+        let has_second = self.rs2 != reg::ZERO;
+        let literal = (self.imm as u8) as i64;
+        let (shift, addend, is_word) = match self.op {
+            Op::Addi | Op::AlphaLda | Op::AlphaLdah if !has_second => (0, self.imm, false),
+            Op::Addiw if !has_second => (0, self.imm, true),
+            Op::Lui if !has_second && self.rs1 == reg::ZERO => (0, self.imm, false),
+            Op::Add => (0, 0, false),
+            Op::Addw => (0, 0, true),
+            Op::Slli if !has_second => ((self.imm & 63) as u8, 0, false),
+            Op::Sh1add => (1, 0, false),
+            Op::Sh2add => (2, 0, false),
+            Op::Sh3add => (3, 0, false),
+            Op::AlphaAddq => (0, literal, false),
+            Op::AlphaS4addq => (2, literal, false),
+            Op::AlphaS8addq => (3, literal, false),
+            Op::AlphaAddl => (0, literal, true),
+            Op::AlphaS4addl => (2, literal, true),
+            Op::AlphaS8addl => (3, literal, true),
+            Op::AlphaSll if !has_second => ((self.imm & 63) as u8, 0, false),
+            Op::AlphaBis if literal == 0 && (!has_second || self.rs1 == reg::ZERO) => (0, 0, false),
+            _ => return None,
+        };
+        if addend != (addend as i32) as i64 {
+            return None;
         }
+        Some(Sum {
+            shift,
+            addend: addend as i32,
+            drop: if is_word { 32 } else { 0 },
+        })
     }
 
     /// The target of a direct control transfer at `pc`.

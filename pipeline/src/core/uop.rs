@@ -73,8 +73,12 @@ pub mod kind {
     /// Of what is nothing else: it computes from three registers. No class is.
     pub const BY_THREE: u8 = 1 << 6;
 
-    /// Of what is nothing else: it only adds (see [`Inst::only_adds`](hps_sim_core::inst::Inst::only_adds)). No class is.
+    /// Of what is nothing else: it only adds (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)), and shifts and drops
+    /// nothing. No class is.
     pub const ADDS: u8 = 1 << 7;
+
+    /// Of what is nothing else: it adds, but shifts or drops something, too.
+    pub const SUMS: u8 = ADDS | BY_THREE;
 
     /// The kinds for which dispatch asks more than whether there is room in the window.
     pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;

@@ -7,7 +7,7 @@ use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::exec::{Condition, Plain, Straight};
-use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::inst::{Inst, OpClass, Sum, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
@@ -30,7 +30,7 @@ pub struct StaticInst {
     /// [elsewhere](ELSEWHERE).
     after: [u32; 2],
     /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
-    /// they access nothing, so that [`Self::load_extra`] and [`Self::plain`] lie in the same places.
+    /// they access nothing, so that [`Self::load_extra`], [`Self::plain`] and [`Self::adds`] lie in the same places.
     target_set: u32,
     target_tag: u32,
     local: u16,
@@ -115,6 +115,17 @@ impl StaticInst {
         debug_assert!(self.class == OpClass::Branch);
         // SAFETY: see `Does::of`; everything else has a first byte, too, and each byte is a condition.
         unsafe { self.does.condition }
+    }
+
+    /// What an instruction writes that [adds](kind::SUMS).
+    #[inline(always)]
+    pub fn adds(&self) -> Sum {
+        let [shift, drop] = self.local.to_le_bytes();
+        Sum {
+            shift,
+            addend: self.target_set as i32,
+            drop,
+        }
     }
 
     /// How a load or a store accesses memory.
@@ -340,12 +351,25 @@ impl Insts {
     }
 }
 
+/// Whether the immediate is all that is added to the sources as they are.
+fn is_plain(sum: Sum, inst: &Inst) -> bool {
+    sum == Sum {
+        shift: 0,
+        addend: inst.imm as i32,
+        drop: 0,
+    }
+}
+
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// What this machine knows of an instruction at `pc` that goes on at `next`.
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
         let kind = match self.kinds[inst.class as usize] {
             0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
-            0 if inst.only_adds() => kind::ADDS,
+            0 => match inst.sum() {
+                Some(sum) if is_plain(sum, inst) => kind::ADDS,
+                Some(_) => kind::SUMS,
+                None => 0,
+            },
             kind => kind,
         };
         let site = if inst.class.is_control() {
@@ -355,15 +379,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let plain = Plain::of(inst.op);
             let access = u32::from(plain.limit) << 16 | u32::from(plain.shift) << 8;
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
+            let sum = inst.sum().unwrap_or_default();
             Site {
                 target_set: if is_memory {
                     access | u32::from(plain.bytes)
                 } else {
-                    0
+                    sum.addend as u32
                 },
                 target_tag: u32::from(plain.align) << 8
                     | u32::from(inst.op.data_address(u64::MAX, 0) as u8),
-                local: if loads_float {
+                local: if !is_memory {
+                    u16::from_le_bytes([sum.shift, sum.drop])
+                } else if loads_float {
                     self.params.fp_load_extra as u16
                 } else {
                     0
