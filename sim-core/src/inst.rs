@@ -258,6 +258,13 @@ impl Inst {
         })
     }
 
+    /// What a jump or a call at `pc` writes: the address behind it.
+    #[inline]
+    #[must_use]
+    pub const fn link(&self, pc: u64) -> u64 {
+        pc.wrapping_add(self.len as u64)
+    }
+
     /// The target of a direct control transfer at `pc`.
     #[inline]
     #[must_use]

@@ -415,6 +415,12 @@ impl BranchUnit {
         self.btb.train(site.target(), target);
     }
 
+    /// The same of a jump or a call to an address that stands in it.
+    #[inline(always)]
+    pub fn train_direct(&mut self, site: &Site, target: u64) {
+        self.btb.train(site.target(), target);
+    }
+
     #[inline(never)]
     fn train_indirect(&mut self, basis: &Basis, pc: u64, target: u64) {
         if let Some(cache) = &mut self.indirect {

@@ -108,4 +108,27 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_direct_jump_links_and_goes_to_its_target() {
+        let mut memory = Memory::new(1 << 20).unwrap();
+        let is_direct = |op: &&Op| matches!(op.class(), OpClass::Jump | OpClass::Call);
+        let mut jumps = 0;
+        for &op in Op::ALL.iter().filter(is_direct) {
+            let mut hart = Hart::default();
+            let inst = Inst {
+                op,
+                imm: -64,
+                rd: 7,
+                ..Inst::illegal(2)
+            };
+            let outcome = execute(&mut hart, &mut memory, &inst, 4096);
+            assert_eq!(outcome, Outcome::Taken(4096 - 64), "{op:?}");
+            let mut expected = Hart::default();
+            expected.r[7] = inst.link(4096);
+            assert!(hart == expected && inst.link(4096) == 4098, "{op:?}");
+            jumps += 1;
+        }
+        assert!(jumps >= 3, "{jumps}");
+    }
 }

@@ -294,6 +294,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let inst = i.inst;
         let ready = self.ready_by_two(inst);
         let Process { hart, mem, .. } = &mut self.process;
+        if matches!(inst.class, OpClass::Jump | OpClass::Call) {
+            hart.r[usize::from(inst.rd)] = inst.link(inst.pc);
+            let next_pc = self.place_of_target(inst, inst.direct_target(inst.pc));
+            return self.finish_transfer::<ASTRAY>(i, ready, (next_pc, DisePc::NONE), true);
+        }
         let (Turn::Taken, target) = inst.op.transfer()(hart, mem, inst, inst.pc) else {
             return self.transfer_faults::<ASTRAY>(i, ready);
         };

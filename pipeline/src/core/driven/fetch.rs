@@ -352,6 +352,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let btb_hit = self.branches.predict_direct(&inst.site(), link, target);
             return self.turn_to_predicted(inst, target, true, btb_hit);
         }
+        if often(inst.class == OpClass::Return) {
+            return self.predict_transfer(inst, BranchKind::Return);
+        }
         match branch_kind(inst.class) {
             Some(kind) => self.predict_transfer(inst, kind),
             None => predicts_nothing(inst),
@@ -476,6 +479,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 let basis = (&lesson.basis, self.folded.at(self.lessons_head));
                 self.branches
                     .train_conditional(basis, site, lesson.taken, lesson.next_pc);
+            } else if matches!(lesson.class, OpClass::Jump | OpClass::Call) {
+                self.branches.train_direct(&lesson.site, lesson.next_pc);
+            } else if often(lesson.class == OpClass::Return) {
+                self.branches
+                    .train_transfer(&lesson.basis, site, BranchKind::Return, lesson.next_pc);
             } else if let Some(kind) = branch_kind(lesson.class) {
                 self.branches
                     .train_transfer(&lesson.basis, site, kind, lesson.next_pc);

@@ -7,7 +7,7 @@ use crate::inst::Inst;
 
 #[inline(always)]
 fn link(hart: &mut Hart, inst: &Inst, pc: u64) {
-    hart.r[inst.rd as usize] = pc.wrapping_add(u64::from(inst.len));
+    hart.r[inst.rd as usize] = inst.link(pc);
 }
 
 #[inline(always)]

@@ -13,7 +13,7 @@ pub(crate) fn illegal<B>(_: &mut Hart, _: &mut B, _: &Inst, _: u64) -> Outcome {
 
 #[inline(always)]
 fn link(hart: &mut Hart, inst: &Inst, pc: u64) {
-    hart.r[inst.rd as usize] = pc.wrapping_add(u64::from(inst.len));
+    hart.r[inst.rd as usize] = inst.link(pc);
 }
 
 #[inline(always)]
