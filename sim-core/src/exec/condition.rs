@@ -103,7 +103,11 @@ mod tests {
                 };
                 let goes_on = op.straight()(&mut hart.clone(), &mut memory, &inst, 0);
                 let outcome = execute(&mut hart, &mut memory, &inst, 0);
-                let expected = if goes_on { Outcome::Next } else { Outcome::Taken(64) };
+                let expected = if goes_on {
+                    Outcome::Next
+                } else {
+                    Outcome::Taken(64)
+                };
                 assert_eq!(outcome, expected, "{inst:?}");
             }
         }

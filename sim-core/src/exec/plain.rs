@@ -37,13 +37,21 @@ impl Plain {
         Plain {
             bytes,
             shift,
-            align: if op.isa() == Some(Isa::Alpha) { bytes - 1 } else { 0 },
+            align: if op.isa() == Some(Isa::Alpha) {
+                bytes - 1
+            } else {
+                0
+            },
             limit: if (is_load || is_store) && !converts {
                 PAGE_SIZE as u16 - read + 1
             } else {
                 0
             },
-            mask: if is_signed { u64::MAX } else { u64::MAX >> shift },
+            mask: if is_signed {
+                u64::MAX
+            } else {
+                u64::MAX >> shift
+            },
         }
     }
 

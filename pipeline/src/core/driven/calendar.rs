@@ -228,12 +228,7 @@ impl Calendar {
     /// free. `ASTRAY`: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
     /// cycle is not before `limit`. So a squash has nothing to give back.
     #[inline(always)]
-    pub fn take<const ASTRAY: bool>(
-        &mut self,
-        from: u64,
-        what: &impl Issues,
-        limit: u64,
-    ) -> u64 {
+    pub fn take<const ASTRAY: bool>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
         debug_assert!(!ASTRAY || from < limit);
         let full = what.full();
         if seldom(self.is_far(from)) {
@@ -243,7 +238,11 @@ impl Calendar {
         if seldom(*self.at(cycle) & full != 0) {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<ASTRAY>(from, (what.class(), what.latency_cycles()), limit);
+                return self.take_seldom::<ASTRAY>(
+                    from,
+                    (what.class(), what.latency_cycles()),
+                    limit,
+                );
             }
             cycle = self.search::<ASTRAY>(from, what.class(), limit);
             if ASTRAY && cycle >= limit {

@@ -543,9 +543,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             latency_cycles: 1,
         };
         let (cycle, data, level) = loop {
-            let cycle = self
-                .calendar
-                .take::<false>(ready, &of_a_cycle, NEVER);
+            let cycle = self.calendar.take::<false>(ready, &of_a_cycle, NEVER);
             match self.read(cycle, addr, size) {
                 Ok((data, level)) => break (cycle, data, level),
                 Err(again) => {

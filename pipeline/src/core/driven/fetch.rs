@@ -482,8 +482,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             } else if matches!(lesson.class, OpClass::Jump | OpClass::Call) {
                 self.branches.train_direct(&lesson.site, lesson.next_pc);
             } else if often(lesson.class == OpClass::Return) {
-                self.branches
-                    .train_transfer(&lesson.basis, site, BranchKind::Return, lesson.next_pc);
+                self.branches.train_transfer(
+                    &lesson.basis,
+                    site,
+                    BranchKind::Return,
+                    lesson.next_pc,
+                );
             } else if let Some(kind) = branch_kind(lesson.class) {
                 self.branches
                     .train_transfer(&lesson.basis, site, kind, lesson.next_pc);

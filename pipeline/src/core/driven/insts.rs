@@ -296,10 +296,7 @@ impl Insts {
     /// Of those that it took from `first` on, this was the last one. Returns how many there are.
     pub fn end_at(&self, first: At, inst: &StaticInst) -> usize {
         let at = ptr::from_ref(inst).addr() - self.all.as_ptr().addr();
-        assert!(
-            at / SIZE < self.all.len(),
-            "an instruction lies elsewhere"
-        );
+        assert!(at / SIZE < self.all.len(), "an instruction lies elsewhere");
         self.last.set(at);
         (at - first) / SIZE + 1
     }

@@ -197,11 +197,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The same by what it takes.
     #[inline(always)]
-    pub(super) fn issue_as<const ASTRAY: bool>(
-        &mut self,
-        ready: u64,
-        what: &impl Issues,
-    ) -> When {
+    pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, what: &impl Issues) -> When {
         if ASTRAY && ready >= self.limit {
             self.stays::<ASTRAY>(what.class());
             return When {

@@ -72,9 +72,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if seldom(self.stores.may_overlap(addr, size)) {
             return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
         }
-        let (cycle, has_port) =
-            self.calendar
-                .take_with_port::<ASTRAY>(ready, inst, self.limit);
+        let (cycle, has_port) = self
+            .calendar
+            .take_with_port::<ASTRAY>(ready, inst, self.limit);
         if ASTRAY && cycle >= self.limit {
             self.stays::<ASTRAY>(OpClass::Load);
             return Ok(Loaded::NEVER.when);

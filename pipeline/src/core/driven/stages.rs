@@ -384,8 +384,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         debug_assert!(!flows || self.finds_room(first, cycle, decode));
         debug_assert!(!flows || s.decode(before) < decode && s.dispatch(before) < dispatch);
-        let mut is_even = s.commit(last, p.rob_entries) <= dispatch
-            && dispatch <= self.calendar.recent();
+        let mut is_even =
+            s.commit(last, p.rob_entries) <= dispatch && dispatch <= self.calendar.recent();
         if !is_alone {
             fits = fits && s.decode(s.at(last, p.decode_width as u64)) < decode;
             is_even = is_even && s.dispatch(s.at(last, p.dispatch_width as u64)) < dispatch;
