@@ -666,9 +666,9 @@ mod tests {
         let demand = demand(calendar, class, timing.latency_cycles);
         let wants_port = class == OpClass::Load && random.below(2) == 0;
         let (cycle, has_port) = if wants_port {
-            calendar.take_with_port::<ASTRAY>(from, demand, limit)
+            calendar.take_with_port::<ASTRAY>(from, &demand, limit)
         } else {
-            (calendar.take::<ASTRAY>(from, demand, limit), false)
+            (calendar.take::<ASTRAY>(from, &demand, limit), false)
         };
         if expected >= limit {
             assert!(cycle >= limit, "{class:?} from {from}");
@@ -685,17 +685,23 @@ mod tests {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = demand(&calendar, OpClass::Load, 1);
         // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(calendar.take_load::<false>(5, load, NEVER, |_| None), Ok(5));
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            Ok(5)
+        );
         // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
         let waits = |cycle: u64| (cycle < 7).then_some(7);
         assert_eq!(
-            calendar.take_load::<false>(5, load, NEVER, waits),
+            calendar.take_load::<false>(5, &load, NEVER, waits),
             Err((5, 7))
         );
-        assert_eq!(calendar.take_load::<false>(5, load, NEVER, |_| None), Ok(6));
+        assert_eq!(
+            calendar.take_load::<false>(5, &load, NEVER, |_| None),
+            Ok(6)
+        );
         // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
         assert_eq!(
-            calendar.take_load::<false>(5, load, NEVER, waits),
+            calendar.take_load::<false>(5, &load, NEVER, waits),
             Err((6, 7))
         );
     }
@@ -705,8 +711,8 @@ mod tests {
         let (mut calendar, _, _) = calendar("hps-4wide");
         let far = 5000;
         let alu = demand(&calendar, OpClass::IntAlu, 1);
-        assert_eq!(calendar.take::<false>(far, alu, NEVER), far);
-        assert_eq!(calendar.take::<true>(far + 1, alu, far + 2), far + 1);
+        assert_eq!(calendar.take::<false>(far, &alu, NEVER), far);
+        assert_eq!(calendar.take::<true>(far + 1, &alu, far + 2), far + 1);
         calendar.in_vain(far);
         assert_eq!(calendar.pass(far - 1), Some(Left::default()));
         let left = calendar.pass(far + 10);
@@ -717,23 +723,23 @@ mod tests {
     fn what_comes_behind_a_squash_takes_neither_slot_nor_port_and_is_refused_nothing() {
         let (mut calendar, _, _) = calendar("tiny-2wide");
         let load = demand(&calendar, OpClass::Load, 1);
-        assert_eq!(calendar.take_with_port::<false>(9, load, NEVER), (9, true));
+        assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
         assert_eq!(
-            calendar.take_with_port::<false>(10, load, NEVER),
+            calendar.take_with_port::<false>(10, &load, NEVER),
             (10, true)
         );
-        let (cycle, has_port) = calendar.take_with_port::<true>(9, load, 10);
+        let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
         assert!(cycle >= 10 && !has_port);
-        let cycle = calendar.take_load::<true>(9, load, 10, |_| None);
+        let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);
         assert!(cycle.unwrap() >= 10);
-        assert!(calendar.take::<true>(9, load, 10) >= 10);
+        assert!(calendar.take::<true>(9, &load, 10) >= 10);
         // One unit, which is held from cycle 9 on.
         let division = demand(&calendar, OpClass::IntDiv, 20);
-        assert_eq!(calendar.take::<false>(9, division, NEVER), 9);
-        assert!(calendar.take::<true>(9, division, 12) >= 12);
+        assert_eq!(calendar.take::<false>(9, &division, NEVER), 9);
+        assert!(calendar.take::<true>(9, &division, 12) >= 12);
         // Nobody has been refused in cycle 10: the next load is asked there.
         let waits = |cycle: u64| (cycle == 10).then_some(12);
-        let waiting = calendar.take_load::<false>(10, load, NEVER, waits);
+        let waiting = calendar.take_load::<false>(10, &load, NEVER, waits);
         assert_eq!(waiting, Err((10, 12)));
     }
 

@@ -101,7 +101,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ),
         };
         // Without an editor they are counted by their positions.
-        if E::ENABLED {
+        if !Self::ALL_OF_PROGRAM {
             *count += 1;
         }
         if P::WANTS_SLOTS {

@@ -346,7 +346,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn predict_jump(&mut self, inst: &StaticInst) -> u64 {
         // With an editor something else may turn fetch than where it goes.
-        if !E::ENABLED && matches!(inst.class, OpClass::Jump | OpClass::Call) {
+        if Self::ALL_OF_PROGRAM && matches!(inst.class, OpClass::Jump | OpClass::Call) {
             let link = (inst.class == OpClass::Call).then(|| inst.next());
             let target = inst.direct_target(inst.pc);
             let btb_hit = self.branches.predict_direct(&inst.site(), link, target);

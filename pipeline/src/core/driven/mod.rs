@@ -304,6 +304,9 @@ impl DrivenCore {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// No editor puts in instructions of its own.
+    const ALL_OF_PROGRAM: bool = !E::ENABLED && !E::RELAYOUT;
+
     /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
@@ -445,24 +448,24 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         stop
     }
 
-    /// Instructions of the program that have committed. Without an editor each one on the right path has a position of
-    /// its own, which nothing but its commit gets it past.
+    /// Instructions of the program that have committed. Where there are no others each one on the right path has a
+    /// position of its own, which nothing but its commit gets it past.
     #[inline(always)]
     fn committed_of_program(&self) -> u64 {
-        if E::ENABLED {
-            self.stats.commit_program_instructions
-        } else {
+        if Self::ALL_OF_PROGRAM {
             self.position.min(self.first_astray)
+        } else {
+            self.stats.commit_program_instructions
         }
     }
 
     /// The same on the right path.
     #[inline(always)]
     fn committed_on_right_path(&self) -> u64 {
-        if E::ENABLED {
-            self.stats.commit_program_instructions
-        } else {
+        if Self::ALL_OF_PROGRAM {
             self.position
+        } else {
+            self.stats.commit_program_instructions
         }
     }
 
@@ -537,7 +540,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             cycle: now,
             time_ns: now.saturating_mul(1000) / self.params.clock_mhz.max(1),
             // Not the one that asks, which has its position already.
-            instret: self.committed_of_program() - u64::from(!E::ENABLED),
+            instret: self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM),
         };
         counters.plus(self.process.counters_before)
     }
