@@ -255,9 +255,7 @@ impl BranchUnit {
     ) -> (bool, bool) {
         self.checkpoint_history(cp);
         let taken = self.predict_direction((pc, site), cp);
-        self.history.push_direction(taken);
-        let btb_hit = taken && self.btb.knows(site.target(), direct_target);
-        (taken, btb_hit)
+        self.follow_conditional(site, taken, direct_target)
     }
 
     /// [`predict_conditional`](Self::predict_conditional) of a branch that will neither teach nor be taken back by itself.
@@ -272,9 +270,14 @@ impl BranchUnit {
         } else {
             self.predict_otherwise(pc, &mut Checkpoint::default())
         };
+        self.follow_conditional(site, taken, direct_target)
+    }
+
+    /// The history moves along a prediction. That, and whether fetch knows the target.
+    #[inline(always)]
+    fn follow_conditional(&mut self, site: &Site, taken: bool, target: u64) -> (bool, bool) {
         self.history.push_direction(taken);
-        let btb_hit = taken && self.btb.knows(site.target(), direct_target);
-        (taken, btb_hit)
+        (taken, taken && self.btb.knows(site.target(), target))
     }
 
     /// [`predict_at`](Self::predict_at) of a jump or a call to an address that stands in it, which decode knows if

@@ -57,13 +57,17 @@ impl Plain {
 
     /// The value that a load gives its register, from an address that
     /// [`Inst::data_address`](crate::inst::Inst::data_address) gave. None: [`execute`](super::execute) says what happens.
+    ///
+    /// # Safety
+    /// The limit is one that [`Self::of`] gave for a load.
     #[inline(always)]
     #[must_use]
-    pub fn load(&self, mem: &Memory, addr: u64) -> Option<u64> {
+    pub unsafe fn load(&self, mem: &Memory, addr: u64) -> Option<u64> {
         if addr & u64::from(self.align) != 0 {
             return None;
         }
-        let read = mem.read_before(addr, self.limit)?;
+        // SAFETY: see `of`, which leaves room for eight bytes.
+        let read = unsafe { mem.read_before(addr, self.limit) }?;
         Some(((read << self.shift) as i64 >> self.shift) as u64 & self.mask)
     }
 
@@ -128,7 +132,9 @@ mod tests {
                     ..Inst::illegal(4)
                 };
                 let addr = inst.data_address(hart.r[1]);
-                let loaded = is_load.then(|| plain.load(&memory, addr)).flatten();
+                // SAFETY: it is of a load.
+                let load = || unsafe { plain.load(&memory, addr) };
+                let loaded = is_load.then(load).flatten();
                 let before = content(&memory);
                 let stored = is_store && plain.store(&mut memory, addr, hart.r[2]);
                 let behind = content(&memory);

@@ -93,10 +93,12 @@ impl Memory {
         true
     }
 
-    /// The eight bytes at an address, little-endian, if the page may be read and they begin before this byte of it (at
-    /// most the last one at which eight bytes do not reach into the next page, plus one).
+    /// The eight bytes at an address, little-endian, if the page may be read and they begin before this byte of it.
+    ///
+    /// # Safety
+    /// The limit is at most a page's size less seven, so that none of the bytes lies in the next page.
     #[inline(always)]
-    pub(crate) fn read_before(&self, addr: u64, limit: u16) -> Option<u64> {
+    pub(crate) unsafe fn read_before(&self, addr: u64, limit: u16) -> Option<u64> {
         let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
         if page & bits::R == 0 || addr as usize % PAGE >= usize::from(limit) {
             return None;
@@ -105,7 +107,7 @@ impl Memory {
         debug_assert!(usize::from(limit) <= PAGE - 7);
         let first = addr as usize;
         let mut value = [0; 8];
-        // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
+        // SAFETY: there is such a page, all its bytes are there, and by the limit none of these lies in the next one.
         value.copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + 8) });
         Some(u64::from_le_bytes(value))
     }

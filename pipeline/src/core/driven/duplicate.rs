@@ -58,7 +58,6 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             stay: self.stay,
             fp_stay: self.fp_stay,
             limit: self.limit,
-            first_astray: self.first_astray,
             window_end: self.window_end,
             loads_end: self.loads_end,
             astray_stores: self.astray_stores.clone(),

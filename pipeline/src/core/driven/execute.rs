@@ -64,20 +64,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         inst.straight()(hart, mem, inst, inst.pc)
     }
 
-    /// The same of one that only [adds](kind::ADDS).
-    #[inline(always)]
-    pub(super) fn adds(&mut self, inst: &StaticInst) {
-        let r = &mut self.process.hart.r;
-        let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
-        r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
-    }
-
     /// Executes an instruction that only computes, from two registers at most. False: it is another one, or it traps,
     /// and nothing has changed.
     #[inline(always)]
     pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
         if inst.kind() == kind::ADDS {
-            self.adds(inst);
+            let r = &mut self.process.hart.r;
+            let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
+            r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
             return true;
         }
         if inst.kind() == kind::SUMS {
@@ -155,10 +149,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<ASTRAY>(i, ready, cause);
         }
         // A wrong path sees its own stores.
-        if (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
-            && let Some(value) = i.inst.plain().load(&self.process.mem, addr)
-        {
-            return self.finish_load::<ASTRAY>(i, ready, value);
+        if !ASTRAY || often(self.is_untouched(addr, i.inst.bytes())) {
+            assert!(i.inst.kind() == kind::LOADS);
+            // SAFETY: it is a load, and `static_inst` asked `Plain::of`.
+            let value = unsafe { i.inst.plain().load(&self.process.mem, addr) };
+            if let Some(value) = value {
+                return self.finish_load::<ASTRAY>(i, ready, value);
+            }
         }
         self.execute_load_slowly::<ASTRAY>(i, ready)
     }
@@ -294,7 +291,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let inst = i.inst;
         let ready = self.ready_by_two(inst);
         let Process { hart, mem, .. } = &mut self.process;
-        if matches!(inst.class, OpClass::Jump | OpClass::Call) {
+        if inst.class.is_direct() {
             hart.r[usize::from(inst.rd)] = inst.link(inst.pc);
             let next_pc = self.place_of_target(inst, inst.direct_target(inst.pc));
             return self.finish_transfer::<ASTRAY>(i, ready, (next_pc, DisePc::NONE), true);

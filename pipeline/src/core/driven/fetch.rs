@@ -346,8 +346,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn predict_jump(&mut self, inst: &StaticInst) -> u64 {
         // With an editor something else may turn fetch than where it goes.
-        if Self::ALL_OF_PROGRAM && matches!(inst.class, OpClass::Jump | OpClass::Call) {
-            let link = (inst.class == OpClass::Call).then(|| inst.next());
+        if Self::ALL_OF_PROGRAM && inst.class.is_direct() {
+            let link = inst.class.is_call().then(|| inst.next());
             let target = inst.direct_target(inst.pc);
             let btb_hit = self.branches.predict_direct(&inst.site(), link, target);
             return self.turn_to_predicted(inst, target, true, btb_hit);
@@ -479,7 +479,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 let basis = (&lesson.basis, self.folded.at(self.lessons_head));
                 self.branches
                     .train_conditional(basis, site, lesson.taken, lesson.next_pc);
-            } else if matches!(lesson.class, OpClass::Jump | OpClass::Call) {
+            } else if lesson.class.is_direct() {
                 self.branches.train_direct(&lesson.site, lesson.next_pc);
             } else if often(lesson.class == OpClass::Return) {
                 self.branches.train_transfer(

@@ -248,7 +248,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Source::Cache
         };
         let loaded = match source {
-            Source::Cache => match self.read_quickly(cycle, addr, size) {
+            Source::Cache => match self.read(cycle, addr, size) {
                 Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
                 Err(again) => {
                     self.calendar.in_vain(cycle);
@@ -272,13 +272,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
     #[inline(always)]
     pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<(u64, Cause), u64> {
-        let has_port = self.calendar.take_port(cycle);
-        self.read_with(has_port, cycle, addr, size)
-    }
-
-    /// The same, for what may hit at once.
-    #[inline(always)]
-    fn read_quickly(&mut self, cycle: u64, addr: u64, size: u64) -> Result<(u64, Cause), u64> {
         let has_port = self.calendar.take_port(cycle);
         self.memory.pass(self.dispatched);
         if has_port && let Some(ready) = self.memory.hit_quickly(cycle, addr, size as u8, false) {

@@ -268,9 +268,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     fp_stay: u32,
     /// Squash of the innermost of them.
     limit: u64,
-    /// The first position of the outermost of them.
-    first_astray: u64,
-    /// The first position there that finds no place in the window before the squash.
+    /// The first position of the outermost of them that finds no place in the window before the squash.
     window_end: u64,
     /// The first load there that finds no place in its queue before the squash.
     loads_end: u64,
@@ -387,7 +385,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             stay: 0,
             fp_stay: 0,
             limit: u64::MAX,
-            first_astray: u64::MAX,
             window_end: u64::MAX,
             loads_end: u64::MAX,
             astray_stores: Vec::new(),
@@ -448,20 +445,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         stop
     }
 
-    /// Instructions of the program that have committed. Where there are no others each one on the right path has a
-    /// position of its own, which nothing but its commit gets it past.
+    /// Instructions of the program that have committed, asked on the right path. Where there are no others each one there
+    /// has a position of its own, which nothing but its commit gets it past.
     #[inline(always)]
     fn committed_of_program(&self) -> u64 {
-        if Self::ALL_OF_PROGRAM {
-            self.position.min(self.first_astray)
-        } else {
-            self.stats.commit_program_instructions
-        }
-    }
-
-    /// The same on the right path.
-    #[inline(always)]
-    fn committed_on_right_path(&self) -> u64 {
+        debug_assert_eq!(self.depth, 0);
         if Self::ALL_OF_PROGRAM {
             self.position
         } else {
@@ -514,7 +502,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if seldom(self.committed_of_program() >= blocks_end) {
                 self.step_alone::<false>(code);
             }
-            while often(self.committed_on_right_path() < blocks_end) {
+            while often(self.committed_of_program() < blocks_end) {
                 if seldom(!self.step_block::<false>(code)) {
                     break;
                 }

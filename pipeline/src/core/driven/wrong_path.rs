@@ -167,7 +167,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) {
         let hart = &self.process.hart;
         if self.depth == 0 {
-            self.first_astray = self.position;
             self.window_end = self.position + self.params.rob_entries;
             self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
@@ -297,7 +296,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             outer => self.episodes[outer - 1].limit,
         };
         if self.depth == 0 {
-            self.first_astray = u64::MAX;
             self.window_end = u64::MAX;
             self.loads_end = u64::MAX;
         }
