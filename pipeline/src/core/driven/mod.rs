@@ -445,11 +445,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         stop
     }
 
-    /// Instructions of the program that have committed, asked on the right path. Where there are no others each one there
+    /// Instructions of the program that have committed, asked on the right path or where a wrong one begins. Where there are no others each one there
     /// has a position of its own, which nothing but its commit gets it past.
     #[inline(always)]
     fn committed_of_program(&self) -> u64 {
-        debug_assert_eq!(self.depth, 0);
         if Self::ALL_OF_PROGRAM {
             self.position
         } else {
