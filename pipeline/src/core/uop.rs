@@ -73,6 +73,9 @@ pub mod kind {
     /// Of what is nothing else: it computes from three registers. No class is.
     pub const BY_THREE: u8 = 1 << 6;
 
+    /// Of a load or a store: its value is another one in memory than in its register. No class is.
+    pub const CONVERTS: u8 = BY_THREE;
+
     /// Of what is nothing else: it only adds (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)), and shifts and drops
     /// nothing. No class is.
     pub const ADDS: u8 = 1 << 7;

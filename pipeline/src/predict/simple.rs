@@ -1,5 +1,7 @@
 //! Bimodal, gshare and tournament predictors.
 
+use std::hint::select_unpredictable;
+
 use super::counters::{Counters, pc_index};
 use super::delay::Delay;
 use crate::config::{GshareConfig, TournamentConfig};
@@ -116,11 +118,12 @@ impl Tournament {
         let known = self.delay.history(usize::from(slot));
         let local_history = (known & self.local_mask) as u16;
         let history = global as usize;
-        let taken = if self.chooser.taken(history) {
-            self.global.taken(history)
-        } else {
-            self.local.taken(usize::from(local_history))
-        };
+        // Both are asked, so that the host need not guess which one is chosen.
+        let taken = select_unpredictable(
+            self.chooser.taken(history),
+            self.global.taken(history),
+            self.local.taken(usize::from(local_history)),
+        );
         TournamentPrediction {
             taken,
             local_history,

@@ -93,39 +93,34 @@ impl Memory {
         true
     }
 
-    /// The eight bytes at an address, little-endian, if the page may be read and they begin before this byte of it.
-    ///
-    /// # Safety
-    /// The limit is at most a page's size less seven, so that none of the bytes lies in the next page.
+    /// The aligned eight bytes around an address, little-endian, if their page may be read.
     #[inline(always)]
-    pub(crate) unsafe fn read_before(&self, addr: u64, limit: u16) -> Option<u64> {
+    pub(crate) fn read_around(&self, addr: u64) -> Option<u64> {
         let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
-        if page & bits::R == 0 || addr as usize % PAGE >= usize::from(limit) {
+        if page & bits::R == 0 {
             return None;
         }
+        let first = addr as usize & !7;
         debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
-        debug_assert!(usize::from(limit) <= PAGE - 7);
-        let first = addr as usize;
         let mut value = [0; 8];
-        // SAFETY: there is such a page, all its bytes are there, and by the limit none of these lies in the next one.
+        // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
         value.copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + 8) });
         Some(u64::from_le_bytes(value))
     }
 
-    /// Writes the lowest bytes of a value, if the page may be written to at once and they begin before this byte of
-    /// it (see [`Self::read_before`]). False: nothing has been written.
+    /// The same bytes, if their page may be written to at once.
     #[inline(always)]
-    pub(crate) fn write_before(&mut self, addr: u64, limit: u16, value: u64, bytes: u8) -> bool {
-        if addr as usize % PAGE >= usize::from(limit) {
-            return false;
+    pub(crate) fn quick_around(&mut self, addr: u64) -> Option<&mut [u8; 8]> {
+        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        if page & bits::FAST_W == 0 {
+            return None;
         }
-        match bytes {
-            8 => self.write_quickly::<8>(addr, value),
-            4 => self.write_quickly::<4>(addr, value),
-            1 => self.write_quickly::<1>(addr, value),
-            2 => self.write_quickly::<2>(addr, value),
-            _ => false,
-        }
+        let first = addr as usize & !7;
+        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        // SAFETY: as in `read_around`.
+        unsafe { self.bytes.get_unchecked_mut(first..first + 8) }
+            .try_into()
+            .ok()
     }
 
     /// Whether every read that begins at this address faults: in less time than it takes to find out why.

@@ -149,13 +149,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<ASTRAY>(i, ready, cause);
         }
         // A wrong path sees its own stores.
-        if !ASTRAY || often(self.is_untouched(addr, i.inst.bytes())) {
-            assert!(i.inst.kind() == kind::LOADS);
-            // SAFETY: it is a load, and `static_inst` asked `Plain::of`.
-            let value = unsafe { i.inst.plain().load(&self.process.mem, addr) };
-            if let Some(value) = value {
-                return self.finish_load::<ASTRAY>(i, ready, value);
-            }
+        if i.inst.kind() == kind::LOADS
+            && (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
+            && let Some(value) = i.inst.plain().load(&self.process.mem, addr)
+        {
+            return self.finish_load::<ASTRAY, true>(i, ready, value);
         }
         self.execute_load_slowly::<ASTRAY>(i, ready)
     }
@@ -171,7 +169,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => {
                 let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
-                self.finish_load::<ASTRAY>(i, ready, value)
+                self.finish_load::<ASTRAY, false>(i, ready, value)
             }
             outcome => self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
         }
@@ -193,11 +191,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY && self.process.mem.is_unwritable(addr) {
             return self.store_faults_in_vain(i, addr);
         }
-        if !ASTRAY {
+        if !ASTRAY && i.inst.kind() == kind::STORES {
             let Process { hart, mem, .. } = &mut self.process;
             let data = hart.r[usize::from(i.inst.rs2)];
             if often(i.inst.plain().store(mem, addr, data)) {
-                self.finish_store::<ASTRAY>(i, (addr, i.inst.bytes()));
+                self.finish_store::<ASTRAY, true>(i, (addr, i.inst.bytes()));
                 return true;
             }
         }
@@ -209,7 +207,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
             Outcome::Next => {
                 let size = std::mem::take(&mut self.stored);
-                self.finish_store::<ASTRAY>(i, (addr, size));
+                self.finish_store::<ASTRAY, false>(i, (addr, size));
                 true
             }
             outcome => self.faults::<ASTRAY>(i, (0, addr), cause_of(outcome)),
@@ -402,7 +400,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_load<const ASTRAY: bool>(
+    fn finish_load<const ASTRAY: bool, const ALIGNED: bool>(
         &mut self,
         i: Passing<'_>,
         (ready, addr): Ready,
@@ -412,7 +410,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let store = self.dependence(i.inst.pc, self.dispatched);
         self.loads += 1;
         let size = u64::from(inst.bytes());
-        let (when, level) = match self.load::<ASTRAY>(inst, ready, (addr, size), store) {
+        let (when, level) = match self.load::<ASTRAY, ALIGNED>(inst, ready, (addr, size), store) {
             Ok(when) => (when, Cause::LoadL1),
             Err(loaded) => {
                 if let Some((found, store_pc)) = loaded.violation
@@ -442,13 +440,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool>(&mut self, i: Passing<'_>, (addr, size): (u64, u8)) {
+    fn finish_store<const ASTRAY: bool, const ALIGNED: bool>(
+        &mut self,
+        i: Passing<'_>,
+        (addr, size): (u64, u8),
+    ) {
         debug_assert!(size > 0);
         self.follows_store(i.inst.pc);
         let (when, store) = self.time_store::<ASTRAY>(i, (addr, size), i.inst);
         self.set_when(i.inst.rd, when);
         if ASTRAY {
-            self.stores.push(store);
+            self.stores.push::<false>(store);
             return;
         }
         let mut done = self.done(when, Cause::Execute);
@@ -459,7 +461,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let commit = self.commit(i.inst, done, seen);
         self.stats.store_committed_events += 1;
-        self.commit_store(store, commit);
+        self.commit_store::<ALIGNED>(store, commit);
     }
 
     /// A store that faults.
@@ -467,7 +469,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let what = self.faulting(i.inst);
         let (when, store) = self.time_store::<ASTRAY>(i, (addr, 0), &what);
         self.set_when(i.inst.rd, when);
-        self.stores.push(store);
+        self.stores.push::<false>(store);
         when
     }
 
@@ -528,7 +530,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             self.stays::<ASTRAY>(inst.class);
             self.set_when(inst.rd, never);
-            self.stores.push(store);
+            self.stores.push::<false>(store);
             return true;
         }
         let mut ready = ready.max(self.last_commit()).max(self.drain_all());
@@ -567,7 +569,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let commit = self.commit(i.inst, done, seen);
         self.stats.atomic_committed_events += 1;
         *self.loads_committed.at_mut(self.loads as usize - 1) = commit;
-        self.commit_store(store, commit);
+        self.commit_store::<false>(store, commit);
         true
     }
 

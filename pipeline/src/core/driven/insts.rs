@@ -62,7 +62,7 @@ impl Does {
     fn of(inst: &Inst) -> Self {
         match inst.class {
             OpClass::Load => Does {
-                mask: Plain::of(inst.op).mask,
+                mask: Plain::of(inst.op).map_or(0, |plain| plain.mask),
             },
             OpClass::Branch => Does {
                 condition: Condition::of(inst.op),
@@ -128,16 +128,14 @@ impl StaticInst {
         }
     }
 
-    /// How a load or a store accesses memory.
+    /// How a load or a store accesses memory that does not [convert](kind::CONVERTS).
     #[inline(always)]
     pub fn plain(&self) -> Plain {
-        debug_assert!(self.class.is_memory());
+        debug_assert!(matches!(self.kind, kind::LOADS | kind::STORES));
         let [bytes, shift] = (self.target_set as u16).to_le_bytes();
         Plain {
             bytes,
             shift,
-            align: (self.target_tag >> 8) as u8,
-            limit: (self.target_set >> 16) as u16,
             // SAFETY: see `Does::of`; of a store it is a pointer, whose eight bytes nobody asks for.
             mask: unsafe { self.does.mask },
         }
@@ -367,24 +365,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 Some(_) => kind::SUMS,
                 None => 0,
             },
+            kind @ (kind::LOADS | kind::STORES) if Plain::of(inst.op).is_none() => {
+                kind | kind::CONVERTS
+            }
             kind => kind,
         };
         let site = if inst.class.is_control() {
             self.branches.site(pc)
         } else {
             let is_memory = inst.class.is_memory();
-            let plain = Plain::of(inst.op);
-            let access = u32::from(plain.limit) << 16 | u32::from(plain.shift) << 8;
+            let shift = Plain::of(inst.op).map_or(0, |plain| plain.shift);
+            let access = u32::from(inst.op.access_bytes()) | u32::from(shift) << 8;
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
             let sum = inst.sum().unwrap_or_default();
             Site {
-                target_set: if is_memory {
-                    access | u32::from(plain.bytes)
-                } else {
-                    sum.addend as u32
-                },
-                target_tag: u32::from(plain.align) << 8
-                    | u32::from(inst.op.data_address(u64::MAX, 0) as u8),
+                target_set: if is_memory { access } else { sum.addend as u32 },
+                target_tag: u32::from(inst.op.data_address(u64::MAX, 0) as u8),
                 local: if !is_memory {
                     u16::from_le_bytes([sum.shift, sum.drop])
                 } else if loads_float {

@@ -51,10 +51,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.memdep.wait_of_load(dispatch, pc)
     }
 
-    /// Issues a load of these bytes, with all stores in the queue older than it. Most wait for no store, read
-    /// from the cache, and hit at once: `Ok`, as for one that a squash comes before.
+    /// Issues a load of these bytes, with all stores in the queue older than it; `ALIGNED`: by their number. Most wait
+    /// for no store, read from the cache, and hit at once: `Ok`, as for one that a squash comes before.
     #[inline(always)]
-    pub(super) fn load<const ASTRAY: bool>(
+    pub(super) fn load<const ASTRAY: bool, const ALIGNED: bool>(
         &mut self,
         inst: &StaticInst,
         ready: u64,
@@ -69,7 +69,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if seldom(self.waits_for_stores(store)) {
             return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
         }
-        if seldom(self.stores.may_overlap(addr, size)) {
+        let bytes = if ALIGNED { 1 } else { size };
+        if seldom(self.stores.may_overlap(addr, bytes)) {
             return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
         }
         let (cycle, has_port) = self
@@ -79,7 +80,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stays::<ASTRAY>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
         }
-        let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, size as u8, false);
+        let bytes = if ALIGNED { 1 } else { size as u8 };
+        let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, bytes, false);
         if often(has_port)
             && let Some(ready) = quickly(&mut self.memory)
         {

@@ -185,13 +185,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn complete_other<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let kind = passing.inst.kind();
-        if kind == kind::LOADS {
+        if kind & !kind::CONVERTS == kind::LOADS {
             return self.execute_load::<ASTRAY>(passing);
         }
         if kind & kind::TRANSFERS != 0 {
             return self.execute_transfer::<ASTRAY>(passing);
         }
-        if kind == kind::STORES {
+        if kind & !kind::CONVERTS == kind::STORES {
             return self.execute_store::<ASTRAY>(passing);
         }
         if kind == kind::BY_THREE && self.takes_effect(passing.inst) {

@@ -106,9 +106,9 @@ impl Stores {
         self.ring.at(position as usize)
     }
 
-    /// Adds the youngest store.
+    /// Adds the youngest store; `ALIGNED`: to as many bytes as its address is a multiple of.
     #[inline(always)]
-    pub fn push(&mut self, store: Store) {
+    pub fn push<const ALIGNED: bool>(&mut self, store: Store) {
         let position = self.tail;
         *self.ring.at_mut(position as usize) = store;
         self.tail += 1;
@@ -117,7 +117,10 @@ impl Stores {
         if seldom(self.tail - self.oldest > places) {
             self.oldest = self.tail - places;
         }
-        if store.size > 0 {
+        if ALIGNED {
+            debug_assert!(store.addr & 7 <= 8 - u64::from(store.size) && store.size > 0);
+            self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
+        } else if store.size > 0 {
             let last = store.addr.wrapping_add(u64::from(store.size) - 1);
             self.filter[(store.addr >> 3) as usize % FILTER] = self.tail;
             self.filter[(last >> 3) as usize % FILTER] = self.tail;
@@ -236,7 +239,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Adds the youngest store, which commits in this cycle, as all before it have committed; the cache takes one in a
     /// cycle.
     #[inline(always)]
-    pub(super) fn commit_store(&mut self, store: Store, commit: u64) {
+    pub(super) fn commit_store<const ALIGNED: bool>(&mut self, store: Store, commit: u64) {
         let s = &mut self.stores;
         let drain = (commit + 1).max(s.last_drain + 1);
         s.last_drain = drain;
@@ -244,8 +247,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if s.tail == s.drained {
             s.next_drain = drain;
         }
-        let has_port = store.size > 0;
-        s.push(Store { drain, ..store });
+        let has_port = ALIGNED || store.size > 0;
+        s.push::<ALIGNED>(Store { drain, ..store });
         s.committed = s.tail;
         if has_port {
             self.calendar.take_port(drain);
@@ -368,7 +371,7 @@ mod tests {
                 }
                 1 => stores.tail -= random.below(1 + (stores.tail - stores.drained).min(4)),
                 _ if stores.is_full() => {}
-                _ => stores.push(Store {
+                _ => stores.push::<false>(Store {
                     addr,
                     size: if random.below(8) == 0 { 0 } else { size as u8 },
                     // Names it.
@@ -386,7 +389,7 @@ mod tests {
     fn a_store_that_is_wanted_later_keeps_those_behind_it_in_the_queue() {
         let mut stores = Stores::new(4);
         for (pc, drain) in [(0, 10), (1, 11)] {
-            stores.push(Store {
+            stores.push::<false>(Store {
                 addr: 64,
                 size: 8,
                 pc,
