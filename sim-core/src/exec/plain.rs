@@ -56,7 +56,7 @@ impl Plain {
         let shift = u32::from(self.shift);
         // Its bytes come to the top, and from there to where they belong.
         let read = mem.read_around(addr)?;
-        let top = read.wrapping_shl(shift.wrapping_sub(8 * addr as u32));
+        let top = read.wrapping_shl(shift.wrapping_sub((addr as u32) << 3));
         Some((top as i64).wrapping_shr(shift) as u64 & self.mask)
     }
 
@@ -70,7 +70,7 @@ impl Plain {
         let Some(around) = mem.quick_around(addr) else {
             return false;
         };
-        let at = 8 * addr as u32;
+        let at = (addr as u32) << 3;
         let mask = u64::MAX
             .wrapping_shr(u32::from(self.shift))
             .wrapping_shl(at);
