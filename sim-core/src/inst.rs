@@ -1,5 +1,8 @@
 //! `Inst`: one static instruction, decoded once per address, the same shape for every ISA.
 
+use crate::alpha::LITERAL;
+use crate::alpha::simple::simplified;
+use crate::isa::Isa;
 pub use crate::ops::Op;
 
 /// One register number space for every ISA: integer, floating point, DISE.
@@ -151,6 +154,8 @@ impl OpClass {
 pub struct Sum {
     /// Bits by which the first source is shifted, below 64.
     pub shift: u8,
+    /// All bits of the second source are changed: -1; or none: 0.
+    pub flip: i32,
     /// The constant.
     pub addend: i32,
     /// Upper bits to drop: none, or 32 of a word.
@@ -163,9 +168,36 @@ impl Sum {
     #[must_use]
     pub const fn of(self, first: u64, second: u64) -> u64 {
         let sum = (first << (self.shift & 63))
-            .wrapping_add(second)
+            .wrapping_add(second ^ self.flip as i64 as u64)
             .wrapping_add(self.addend as i64 as u64);
         ((sum << (self.drop & 63)) as i64 >> (self.drop & 63)) as u64
+    }
+}
+
+/// What an instruction writes that only combines bits: those of its first source, shifted right, with those of its second
+/// source, of which some are changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Logic {
+    /// Bits by which the first source is shifted, below 64; zeros come in.
+    pub right: u8,
+    /// Bits of the second source that are changed.
+    pub flip: u64,
+    /// Where both have a one, there is one.
+    pub both: bool,
+    /// Where they differ, there is a one.
+    pub differ: bool,
+}
+
+impl Logic {
+    /// What they give.
+    #[inline(always)]
+    #[must_use]
+    pub const fn of(self, first: u64, second: u64) -> u64 {
+        let first = first >> (self.right & 63);
+        let second = second ^ self.flip;
+        let both = 0_u64.wrapping_sub(self.both as u64);
+        let differ = 0_u64.wrapping_sub(self.differ as u64);
+        first & second & both | (first ^ second) & differ
     }
 }
 
@@ -222,39 +254,94 @@ impl Inst {
         }
     }
 
-    /// The sum that it writes, if that is all that it does, as of most computing instructions: for those who would rather
-    /// add than ask what it does.
+    /// In its simplest form.
+    fn simplified(&self) -> Inst {
+        match self.op.isa() {
+            Some(Isa::Alpha) => simplified(self),
+            _ => *self,
+        }
+    }
+
+    /// The sum of its sources that it writes, if that is all that it does, as of most computing instructions: for those who
+    /// would rather add than ask what it does.
     #[must_use]
-    pub const fn sum(&self) -> Option<Sum> {
-        let has_second = self.rs2 != reg::ZERO;
-        let literal = (self.imm as u8) as i64;
-        let (shift, addend, is_word) = match self.op {
-            Op::Addi | Op::AlphaLda | Op::AlphaLdah if !has_second => (0, self.imm, false),
-            Op::Addiw if !has_second => (0, self.imm, true),
-            Op::Lui if !has_second && self.rs1 == reg::ZERO => (0, self.imm, false),
-            Op::Add => (0, 0, false),
-            Op::Addw => (0, 0, true),
-            Op::Slli if !has_second => ((self.imm & 63) as u8, 0, false),
-            Op::Sh1add => (1, 0, false),
-            Op::Sh2add => (2, 0, false),
-            Op::Sh3add => (3, 0, false),
-            Op::AlphaAddq => (0, literal, false),
-            Op::AlphaS4addq => (2, literal, false),
-            Op::AlphaS8addq => (3, literal, false),
-            Op::AlphaAddl => (0, literal, true),
-            Op::AlphaS4addl => (2, literal, true),
-            Op::AlphaS8addl => (3, literal, true),
-            Op::AlphaSll if !has_second => ((self.imm & 63) as u8, 0, false),
-            Op::AlphaBis if literal == 0 && (!has_second || self.rs1 == reg::ZERO) => (0, 0, false),
+    pub fn sum(&self) -> Option<Sum> {
+        let simple = self.simplified();
+        let sources = (simple.rs1, simple.rs2);
+        let has_second = simple.rs2 != reg::ZERO;
+        // Of Alpha, if it is no simpler.
+        let literal = (simple.imm as u8) as i64;
+        let (shift, flip, addend, is_word) = match simple.op {
+            Op::Addi if !has_second => (0, 0, simple.imm, false),
+            Op::Addiw if !has_second => (0, 0, simple.imm, true),
+            Op::Lui if sources == (reg::ZERO, reg::ZERO) => (0, 0, simple.imm, false),
+            Op::Add => (0, 0, 0, false),
+            Op::Addw => (0, 0, 0, true),
+            Op::Sub => (0, -1, 1, false),
+            Op::Subw => (0, -1, 1, true),
+            Op::Slli if !has_second => ((simple.imm & 63) as u8, 0, 0, false),
+            Op::Sh1add => (1, 0, 0, false),
+            Op::Sh2add => (2, 0, 0, false),
+            Op::Sh3add => (3, 0, 0, false),
+            Op::AlphaS4addq => (2, 0, literal, false),
+            Op::AlphaS8addq => (3, 0, literal, false),
+            Op::AlphaS4addl => (2, 0, literal, true),
+            Op::AlphaS8addl => (3, 0, literal, true),
+            Op::AlphaS4subq => (2, -1, 1 - literal, false),
+            Op::AlphaS8subq => (3, -1, 1 - literal, false),
+            Op::AlphaS4subl => (2, -1, 1 - literal, true),
+            Op::AlphaS8subl => (3, -1, 1 - literal, true),
             _ => return None,
         };
-        if addend != (addend as i32) as i64 {
+        // What is simpler may have its first source where this one has its second.
+        let is_second = shift == 0 && sources == (self.rs2, reg::ZERO) && self.rs1 == reg::ZERO;
+        if sources != (self.rs1, self.rs2) && !is_second {
             return None;
         }
         Some(Sum {
             shift,
-            addend: addend as i32,
+            flip,
+            addend: i32::try_from(addend).ok()?,
             drop: if is_word { 32 } else { 0 },
+        })
+    }
+
+    /// The same of what combines the bits of its sources.
+    #[must_use]
+    pub fn logic(&self) -> Option<Logic> {
+        let simple = self.simplified();
+        if (simple.rs1, simple.rs2) != (self.rs1, self.rs2) {
+            return None;
+        }
+        let imm = simple.imm as u64;
+        let has_second = simple.rs2 != reg::ZERO;
+        let byte = 8 * (imm & 7) as u8;
+        let is_literal = imm & LITERAL as u64 != 0;
+        let of = |right, (both, differ), flip| Logic {
+            right,
+            flip,
+            both,
+            differ,
+        };
+        const AND: (bool, bool) = (true, false);
+        const OR: (bool, bool) = (true, true);
+        const XOR: (bool, bool) = (false, true);
+        Some(match simple.op {
+            Op::And => of(0, AND, 0),
+            Op::Or => of(0, OR, 0),
+            Op::Xor => of(0, XOR, 0),
+            Op::Andn => of(0, AND, u64::MAX),
+            Op::Orn => of(0, OR, u64::MAX),
+            Op::Xnor => of(0, XOR, u64::MAX),
+            Op::Andi if !has_second => of(0, AND, imm),
+            Op::Ori if !has_second => of(0, OR, imm),
+            Op::Xori if !has_second => of(0, XOR, imm),
+            Op::Srli if !has_second => of((imm & 63) as u8, AND, u64::MAX),
+            Op::ZextH if !has_second => of(0, AND, 0xffff),
+            Op::AlphaExtbl if is_literal && !has_second => of(byte, AND, 0xff),
+            Op::AlphaExtwl if is_literal && !has_second => of(byte, AND, 0xffff),
+            Op::AlphaExtll if is_literal && !has_second => of(byte, AND, 0xffff_ffff),
+            _ => return None,
         })
     }
 

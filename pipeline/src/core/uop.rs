@@ -83,6 +83,9 @@ pub mod kind {
     /// Of what is nothing else: it adds, but shifts or drops something, too.
     pub const SUMS: u8 = ADDS | BY_THREE;
 
+    /// Of what is nothing else: it combines bits (see [`Inst::logic`](hps_sim_core::inst::Inst::logic)). No class is.
+    pub const COMBINES: u8 = ADDS | TURNS_FETCH;
+
     /// The kinds for which dispatch asks more than whether there is room in the window.
     pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 

@@ -6,6 +6,7 @@
 //! | `table` | the table of operations, added to that of [`crate::riscv`] |
 //! | `decode`, `encode` | from and to 32 bits |
 //! | `exec` | what each operation does |
+//! | `simple` | the same by operations of RISC-V, where there is a simpler one |
 //! | `disasm`, [`asm`] | to text, as `objdump` words it, and back |
 //! | `qualifiers` | trap and rounding qualifiers of floating point |
 //! | [`fpcr`] | the floating-point control register and Linux's control word |
@@ -19,6 +20,7 @@ pub(crate) mod exec;
 pub mod fpcr;
 pub(crate) mod qualifiers;
 pub mod registers;
+pub(crate) mod simple;
 pub(crate) mod table;
 
 pub use decode::{LITERAL, decode};

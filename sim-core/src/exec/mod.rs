@@ -109,8 +109,11 @@ for_each_op!(define_execute);
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::inst::{ALL_CLASSES, OpClass, reg};
+    use crate::isa::Isa;
     use crate::memory::Perm;
 
     /// Instructions of every operation, in states in which they mostly do not fault.
@@ -141,32 +144,55 @@ mod tests {
     }
 
     #[test]
-    fn what_writes_a_sum_writes_that() {
+    fn what_adds_or_combines_bits_writes_what_execution_does() {
         let mut memory = Memory::new(1 << 20).unwrap();
-        let mut adds = 0;
+        let (mut adds, mut combines) = (HashSet::new(), HashSet::new());
         for (sample, hart) in samples() {
-            // With and without each operand.
-            for parts in 0..8 {
-                let zero_unless = |bit, register| if parts >> bit & 1 == 0 { 0 } else { register };
+            // With and without each operand, the same one twice, and of Alpha with a literal.
+            for parts in 0..16 {
+                let has = |bit: u32| parts >> bit & 1 != 0;
+                let rs1 = if has(0) { sample.rs1 } else { reg::ZERO };
+                let is_alpha = sample.op.isa() == Some(Isa::Alpha);
+                let is_operate = is_alpha && !matches!(sample.op, Op::AlphaLda | Op::AlphaLdah);
                 let inst = Inst {
-                    rs1: zero_unless(0, sample.rs1),
-                    rs2: zero_unless(1, sample.rs2),
-                    imm: if parts >> 2 & 1 == 0 { 0 } else { sample.imm },
+                    rs1,
+                    rs2: match (has(1), has(3)) {
+                        _ if is_operate && has(2) => reg::ZERO,
+                        (true, true) => rs1,
+                        (true, false) => sample.rs2,
+                        (false, _) => reg::ZERO,
+                    },
+                    imm: match sample.imm {
+                        _ if !has(2) => 0,
+                        imm if is_operate => crate::alpha::LITERAL | imm & 0xff,
+                        imm if has(3) => !imm,
+                        imm => imm,
+                    },
+                    class: sample.op.class(),
                     ..sample
                 };
-                let Some(sum) = inst.sum() else {
-                    continue;
+                let [a, b] = [inst.rs1, inst.rs2].map(|rs| hart.r[usize::from(rs)]);
+                let value = match (inst.sum(), inst.logic()) {
+                    (None, None) => continue,
+                    (Some(_), Some(_)) => panic!("{inst:?} does both"),
+                    (Some(sum), None) => {
+                        adds.insert(inst.op);
+                        sum.of(a, b)
+                    }
+                    (None, Some(logic)) => {
+                        combines.insert(inst.op);
+                        logic.of(a, b)
+                    }
                 };
-                adds += 1;
                 let mut expected = hart.clone();
-                let sources = [inst.rs1, inst.rs2].map(|rs| hart.r[usize::from(rs)]);
-                expected.r[usize::from(inst.rd)] = sum.of(sources[0], sources[1]);
+                expected.r[usize::from(inst.rd)] = value;
                 let mut hart = hart.clone();
                 assert_eq!(execute(&mut hart, &mut memory, &inst, 0), Outcome::Next);
                 assert!(hart == expected, "{inst:?}");
             }
         }
-        assert!(adds > 1000, "{adds}");
+        assert!(adds.len() > 20, "{adds:?}");
+        assert!(combines.len() > 20, "{combines:?}");
     }
 
     #[test]

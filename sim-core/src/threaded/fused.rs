@@ -4,9 +4,9 @@
 //! comparison that they test. Executed apart, the branch would wait until the result has been through
 //! memory, where the guest's registers are.
 
-use super::alpha::LITERAL;
 use super::handlers::turn;
 use super::{Context, Handler, MicroOp};
+use crate::alpha::LITERAL;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, reg};
 use crate::memory::{Bytes, Pages};

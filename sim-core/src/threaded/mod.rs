@@ -23,7 +23,6 @@
 //!   in instructions that end blocks: system calls and FENCE.I. (A store changes it only for those who
 //!   execute a FENCE.I afterwards, as the architecture says; blocks read ahead of execution.)
 
-mod alpha;
 mod fused;
 mod handlers;
 mod op;

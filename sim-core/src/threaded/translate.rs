@@ -3,7 +3,8 @@
 use std::marker::PhantomData;
 
 use super::handlers::{Handlers, jump, unlinked};
-use super::{MAX_BLOCK, MicroOp, alpha, fused};
+use super::{MAX_BLOCK, MicroOp, fused};
+use crate::alpha::simple::simplified;
 use crate::code::CodeCache;
 use crate::editor::DecodeEditor;
 use crate::inst::{Inst, Op, OpClass, reg};
@@ -161,7 +162,7 @@ impl<P: Probe> Builder<P> {
     /// An instruction that goes on behind itself, in its simplest form.
     fn straight(&mut self, inst: &Inst, pc: u64) {
         let inst = &match inst.op.isa() {
-            Some(Isa::Alpha) => alpha::simplified(inst),
+            Some(Isa::Alpha) => simplified(inst),
             _ => *inst,
         };
         match inst.op {

@@ -27,7 +27,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.follow_in_vain(code);
         }
         if seldom(self.fetch.pace == Pace::Uneven) {
-            return self.step_alone::<ASTRAY>(code);
+            return self.step_unevenly::<ASTRAY>(code);
         }
         let at = self.find_next(code);
         let left = self.fetch.left;
@@ -163,6 +163,58 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         goes_on
     }
 
+    /// The same for the block at the next address, where each instruction has cycles of its own.
+    #[inline(never)]
+    fn step_unevenly<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+        let at = self.find_next(code);
+        let left = self.fetch.left;
+        let count = left.min(code.insts.rest(at));
+        // An editor is asked about each.
+        if E::ENABLED || seldom(count == 0) || seldom(self.each_alone) {
+            return self.step_alone::<ASTRAY>(code);
+        }
+        let insts = code.insts.take(at, count);
+        let mut goes_on = true;
+        let mut done = 0;
+        let mut last = &insts[0];
+        for inst in insts {
+            let position = self.position;
+            if done > 0 && seldom(self.has_no_room(position)) {
+                // It begins a group.
+                break;
+            }
+            last = inst;
+            done += 1;
+            self.position = position + 1;
+            let mut predicted_next = inst.next();
+            if inst.kind() & kind::TRANSFERS != 0 {
+                self.fetch.left = left - done;
+                predicted_next = self.predict(inst);
+            }
+            if ASTRAY {
+                self.stats.fetch_instructions += 1;
+            }
+            let decode = self.decode_alone::<ASTRAY>(position);
+            if ASTRAY && decode >= self.limit {
+                continue;
+            }
+            if ASTRAY {
+                self.stats.decode_instructions += 1;
+            }
+            let dispatch = self.window_alone::<ASTRAY>(position, decode);
+            let passing = Passing {
+                inst,
+                predicted_next,
+            };
+            goes_on = self.dispatch::<ASTRAY>(passing, position, dispatch);
+            if seldom(!goes_on) {
+                break;
+            }
+        }
+        self.leave_block_at(code, at, last, left);
+        goes_on
+    }
+
     /// Nothing of a wrong path that is dispatched in this cycle issues before the squash; without an editor, which may
     /// ask for more.
     #[inline(always)]
@@ -274,7 +326,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             let next = at.wrapping_add(u64::from(slot.inst.len));
             let inst = self.static_inst(&slot.inst, at, next);
-            let turns = inst.kind() & (kind::TURNS_FETCH | kind::TRANSFERS) == kind::TURNS_FETCH;
+            let other = kind::TRANSFERS | kind::ADDS;
+            let turns = inst.kind() & (kind::TURNS_FETCH | other) == kind::TURNS_FETCH;
             let is_alone = turns
                 || inst.kind() & kind::SERIALIZES != 0
                 || E::ENABLED && (slot.mask != 0 || self.editor.reads_register(inst.rd))

@@ -305,15 +305,21 @@ impl Calendar {
         let (since, until) = u.searched;
         let is_known = (since..until).contains(&from);
         let mut cycle = if is_known { until } else { from };
-        while !ASTRAY || cycle < limit {
-            let lanes = self.at(cycle);
-            if *lanes & full == 0 {
-                break;
+        if refusal == 0 {
+            // Beyond a squash nothing is noted either.
+            while *self.at(cycle) & full != 0 {
+                cycle += 1;
             }
-            if *lanes & (FULL << (8 * ISSUE)) == 0 {
-                *lanes |= refusal;
+        } else {
+            while !ASTRAY || cycle < limit {
+                let lanes = self.at(cycle);
+                if *lanes & full == 0 {
+                    break;
+                }
+                let has_slot = *lanes & (FULL << (8 * ISSUE)) == 0;
+                *lanes |= refusal * Lanes::from(has_slot);
+                cycle += 1;
             }
-            cycle += 1;
         }
         let since = if is_known { since } else { from };
         self.uses[class as usize].searched = (since, cycle);

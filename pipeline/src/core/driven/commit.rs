@@ -1,6 +1,8 @@
 //! Commit, and the account of every slot: the same owners as in the cycle-driven core, found for a
 //! stretch of cycles at a time.
 
+use std::hint::select_unpredictable;
+
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::report;
@@ -29,6 +31,18 @@ impl Commits {
     /// None of a cycle is used, and those of earlier cycles have owners.
     pub fn empty(cycle: u64, width: u64) -> Self {
         Commits { cycle, left: width }
+    }
+
+    /// Takes a slot. Returns its cycle.
+    #[inline(always)]
+    fn take(&mut self, width: u64) -> u64 {
+        let cycle = self.cycle;
+        let left = self.left - 1;
+        // Without a branch: where a cycle ends among the instructions is not for the host to guess.
+        let is_full = left == 0;
+        self.cycle = cycle + u64::from(is_full);
+        self.left = select_unpredictable(is_full, width, left);
+        cycle
     }
 
     /// Cycle of the last commit.
@@ -82,11 +96,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.account_lost_slots(inst, done, until);
             self.commits = Commits::empty(until, self.params.commit_width);
         }
-        let cycle = self.commits.cycle;
-        self.commits.left -= 1;
-        if seldom(self.commits.left == 0) {
-            self.commits = Commits::full(cycle, self.params.commit_width);
-        }
+        let cycle = self.commits.take(self.params.commit_width);
         self.stamps.set_last_commit(self.position, cycle);
         let origin = self.edit.origin::<E>();
         let (count, owner) = match origin {

@@ -25,6 +25,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             code: self.code.clone(),
             latencies: self.latencies,
             kinds: self.kinds,
+            each_alone: self.each_alone,
             groups_fit: self.groups_fit,
             groups_flow: self.groups_flow,
             flows_from: self.flows_from,

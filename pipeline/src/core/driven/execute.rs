@@ -80,6 +80,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             r[usize::from(inst.rd)] = inst.adds().of(sources.0, sources.1);
             return true;
         }
+        if inst.kind() == kind::COMBINES {
+            let r = &mut self.process.hart.r;
+            let sources = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
+            r[usize::from(inst.rd)] = inst.combines().of(sources.0, sources.1);
+            return true;
+        }
         inst.kind() == 0 && often(self.takes_effect(inst))
     }
 

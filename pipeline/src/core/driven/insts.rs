@@ -7,7 +7,7 @@ use std::{ptr, slice};
 
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::exec::{Condition, Plain, Straight};
-use hps_sim_core::inst::{Inst, OpClass, Sum, reg};
+use hps_sim_core::inst::{Inst, Logic, OpClass, Sum, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
@@ -123,8 +123,21 @@ impl StaticInst {
         let [shift, drop] = self.local.to_le_bytes();
         Sum {
             shift,
+            flip: self.target_tag as i32,
             addend: self.target_set as i32,
             drop,
+        }
+    }
+
+    /// What an instruction writes that [combines bits](kind::COMBINES).
+    #[inline(always)]
+    pub fn combines(&self) -> Logic {
+        let [right, which] = self.local.to_le_bytes();
+        Logic {
+            right,
+            flip: u64::from(self.target_tag) << 32 | u64::from(self.target_set),
+            both: which & 1 != 0,
+            differ: which & 2 != 0,
         }
     }
 
@@ -350,6 +363,7 @@ impl Insts {
 fn is_plain(sum: Sum, inst: &Inst) -> bool {
     sum == Sum {
         shift: 0,
+        flip: 0,
         addend: inst.imm as i32,
         drop: 0,
     }
@@ -363,6 +377,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             0 => match inst.sum() {
                 Some(sum) if is_plain(sum, inst) => kind::ADDS,
                 Some(_) => kind::SUMS,
+                None if inst.logic().is_some() => kind::COMBINES,
                 None => 0,
             },
             kind @ (kind::LOADS | kind::STORES) if Plain::of(inst.op).is_none() => {
@@ -373,22 +388,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let site = if inst.class.is_control() {
             self.branches.site(pc)
         } else {
-            let is_memory = inst.class.is_memory();
-            let shift = Plain::of(inst.op).map_or(0, |plain| plain.shift);
-            let access = u32::from(inst.op.access_bytes()) | u32::from(shift) << 8;
-            let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
-            let sum = inst.sum().unwrap_or_default();
-            Site {
-                target_set: if is_memory { access } else { sum.addend as u32 },
-                target_tag: u32::from(inst.op.data_address(u64::MAX, 0) as u8),
-                local: if !is_memory {
-                    u16::from_le_bytes([sum.shift, sum.drop])
-                } else if loads_float {
-                    self.params.fp_load_extra as u16
-                } else {
-                    0
-                },
-            }
+            self.parameters(inst)
         };
         debug_assert!(next.wrapping_sub(pc) <= 4);
         StaticInst {
@@ -405,6 +405,37 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             after: [0; 2],
             ahead: 0,
             rest: 0,
+        }
+    }
+
+    /// What stands there of an instruction that is no transfer (see [`StaticInst::target_set`]).
+    fn parameters(&self, inst: &Inst) -> Site {
+        if inst.class.is_memory() {
+            let shift = Plain::of(inst.op).map_or(0, |plain| plain.shift);
+            let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
+            return Site {
+                target_set: u32::from(inst.op.access_bytes()) | u32::from(shift) << 8,
+                target_tag: u32::from(inst.op.data_address(u64::MAX, 0) as u8),
+                local: if loads_float {
+                    self.params.fp_load_extra as u16
+                } else {
+                    0
+                },
+            };
+        }
+        if let Some(sum) = inst.sum() {
+            return Site {
+                target_set: sum.addend as u32,
+                target_tag: sum.flip as u32,
+                local: u16::from_le_bytes([sum.shift, sum.drop]),
+            };
+        }
+        let logic = inst.logic().unwrap_or_default();
+        let which = u8::from(logic.both) | u8::from(logic.differ) << 1;
+        Site {
+            target_set: logic.flip as u32,
+            target_tag: (logic.flip >> 32) as u32,
+            local: u16::from_le_bytes([logic.right, which]),
         }
     }
 }

@@ -210,6 +210,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
     /// queue for it.
     kinds: [u8; OpClass::COUNT],
+    /// See [`DrivenCore::take_each_alone`].
+    each_alone: bool,
     /// No stage is narrower, and no queue smaller, than a fetch group.
     groups_fit: bool,
     /// Groups that come through all stages without waiting never fill the queues between them.
@@ -350,6 +352,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 + params.issue_to_execute
                 + 1
                 + params.complete_to_commit,
+            each_alone: false,
             groups_fit: params.groups_fit(),
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
             flows_from: 0,
@@ -402,6 +405,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// From now on every instruction is asked for by itself, as if groups never fitted into a stage. Slower, and
     /// everything else is the same: the oracle of what is done for a whole block.
     pub fn take_each_alone(&mut self) {
+        self.each_alone = true;
         self.groups_fit = false;
         self.groups_flow = false;
         self.flows_from = self.flows_at_first();

@@ -51,27 +51,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
         }
         self.position = position + 1;
-        let here = self.stamps.at(position, 0);
-        let (decode, mut dispatch);
-        if self.fetch.pace == Pace::Even {
-            (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-            self.stamps.set_decode(here, decode);
+        let decode = if self.fetch.pace == Pace::Even {
+            let here = self.stamps.at(position, 0);
+            self.stamps.set_decode(here, self.fetch.decode);
+            self.fetch.decode
         } else {
-            decode = self.decode_cycle(position);
-            self.came_late(decode, 0);
-            self.stamps.set_decode(here, decode);
-            if ASTRAY && decode >= self.limit {
-                self.stamps.set_dispatch(here, decode);
-                if E::ENABLED {
-                    self.edit.fetched(decode);
-                }
-                return true;
+            self.decode_alone::<ASTRAY>(position)
+        };
+        if ASTRAY && self.fetch.pace != Pace::Even && decode >= self.limit {
+            if E::ENABLED {
+                self.edit.fetched(decode);
             }
-            dispatch = 0;
-            if !E::ENABLED {
-                dispatch = self.window_cycle::<ASTRAY>(position, decode);
-                self.came_late(decode, dispatch);
-            }
+            return true;
         }
         if ASTRAY || E::ENABLED {
             self.stats.decode_instructions += 1;
@@ -94,15 +85,38 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.class == OpClass::DiseReturn {
                 predicted_next = self.return_from_handler(decode);
             }
-            if self.fetch.pace != Pace::Even {
-                dispatch = self.window_cycle::<ASTRAY>(position, decode);
-            }
         }
+        let dispatch = if self.fetch.pace == Pace::Even {
+            self.fetch.dispatch
+        } else {
+            self.window_alone::<ASTRAY>(position, decode)
+        };
         let passing = Passing {
             inst,
             predicted_next,
         };
         self.dispatch::<ASTRAY>(passing, position, dispatch)
+    }
+
+    /// The cycle in which an instruction is decoded whose group is not even. Not before the squash: it is not decoded.
+    #[inline(always)]
+    pub(super) fn decode_alone<const ASTRAY: bool>(&mut self, position: u64) -> u64 {
+        let here = self.stamps.at(position, 0);
+        let decode = self.decode_cycle(position);
+        self.came_late(decode, 0);
+        self.stamps.set_decode(here, decode);
+        if ASTRAY && decode >= self.limit {
+            self.stamps.set_dispatch(here, decode);
+        }
+        decode
+    }
+
+    /// The cycle in which dispatch comes to it where there is a place in the window, too.
+    #[inline(always)]
+    pub(super) fn window_alone<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
+        let dispatch = self.window_cycle::<ASTRAY>(position, decode);
+        self.came_late(decode, dispatch);
+        dispatch
     }
 
     /// Begins the next group if there is no place for the next instruction in this one. False: a wrong path has

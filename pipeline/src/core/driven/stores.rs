@@ -4,7 +4,7 @@ use super::super::ring::Ring;
 use super::super::uop::UNKNOWN;
 use super::{DecodeEditor, DrivenCore, NEVER, PipelineProbe};
 use crate::memsys::AccessResult;
-use hps_sim_core::likely::{often, seldom};
+use hps_sim_core::likely::seldom;
 
 /// Places of the filter.
 const FILTER: usize = 1024;
@@ -255,7 +255,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Everything that the cache takes up to this cycle, in which an instruction is dispatched.
+    /// Everything that the cache takes up to this cycle, in which an instruction is dispatched, at least one store.
     #[inline(never)]
     pub(super) fn drain_until(&mut self, cycle: u64) {
         self.drain_until_here(cycle);
@@ -263,17 +263,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     #[inline(always)]
     pub(super) fn drain_until_here(&mut self, cycle: u64) {
-        // No store has been taken ahead of time.
-        let in_time = self.stores.oldest == self.stores.drained;
+        debug_assert!(self.stores.next_drain <= cycle);
         self.take_until(cycle);
+        // What has been taken ahead of time came before these, and so before this cycle.
         let s = &mut self.stores;
-        if often(in_time) {
-            s.oldest = s.drained;
-            return;
-        }
-        while s.oldest < s.drained && s.get(s.oldest).drain <= cycle {
-            s.oldest += 1;
-        }
+        debug_assert!((s.oldest..s.drained).all(|at| s.get(at).drain <= cycle));
+        s.oldest = s.drained;
     }
 
     #[inline(always)]

@@ -5,16 +5,14 @@
 //! manipulation has a literal: what is constant is worked out here, once, and the operations of
 //! RISC-V do the rest at their speed.
 
-use crate::alpha::exec::bytes::byte_mask;
-use crate::alpha::exec::int::{EV6, EXTENSIONS};
+use super::LITERAL;
+use super::exec::bytes::byte_mask;
+use super::exec::int::{EV6, EXTENSIONS};
 use crate::inst::{Inst, Op, OpClass, reg};
-
-/// The bit of `imm` that says that the second operand is a literal.
-pub(super) const LITERAL: i64 = 0x100;
 
 /// An instruction that does the same, where there is a simpler one. Only operations that can neither
 /// trap nor transfer control nor touch memory become others.
-pub(super) fn simplified(inst: &Inst) -> Inst {
+pub(crate) fn simplified(inst: &Inst) -> Inst {
     match inst.op {
         Op::AlphaLda | Op::AlphaLdah => Inst {
             op: Op::Addi,
