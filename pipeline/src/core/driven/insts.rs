@@ -312,6 +312,16 @@ impl Insts {
         (at - first) / SIZE + 1
     }
 
+    /// The last instruction that fetch has taken.
+    pub fn last(&self) -> At {
+        self.last.get()
+    }
+
+    /// Fetch goes on behind this instruction.
+    pub fn go_back_to(&self, at: At) {
+        self.last.set(at);
+    }
+
     /// What fetch took the last time that it had turned like that behind the last instruction.
     #[inline(always)]
     pub fn after_last(&self, turn: usize) -> At {

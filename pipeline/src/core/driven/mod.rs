@@ -520,9 +520,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Follows wrong paths to their ends.
     #[inline(never)]
     fn run_wrong_path(&mut self, code: &mut Code) {
+        let begin = code.insts.last();
         while self.depth > 0 {
             self.step_block::<true>(code);
         }
+        // Fetch goes on behind the instruction that was mispredicted.
+        code.insts.go_back_to(begin);
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.

@@ -14,6 +14,7 @@ use super::super::memdep::MemoryDependence;
 use super::super::uop::kind;
 use super::commit::Done;
 use super::edit::Origin;
+use super::insts::{ELSEWHERE, STRAIGHT_ON};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS, RISCV_REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
 
@@ -337,9 +338,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.empty_front_end(&restart);
         match turn {
-            Turn::Branch { .. } | Turn::Elsewhere => {
+            Turn::Branch { taken, .. } => {
                 self.fetch.redirect(pc, Cause::Mispredict, cycle);
+                if self.depth == 0 {
+                    self.fetch.turn = if taken { ELSEWHERE } else { STRAIGHT_ON };
+                }
             }
+            Turn::Elsewhere => self.fetch.redirect(pc, Cause::Mispredict, cycle),
             Turn::Violation { store_pc } => {
                 self.violation(pc, store_pc);
                 self.fetch.redirect(pc, Cause::Replay, cycle);
