@@ -25,7 +25,7 @@ const PORTS: u32 = 1;
 const NEVER_FREE: Lanes = Lanes::MAX;
 /// The first pool.
 const POOLS: u32 = 2;
-/// Pools that fit. Those whose units are held need no lane.
+/// Pools that fit.
 const MOST_POOLS: usize = (Lanes::BITS / 8 - POOLS) as usize;
 
 const fn lane(at: u32) -> Lanes {
@@ -35,6 +35,9 @@ const fn lane(at: u32) -> Lanes {
 /// Cycles of the ring, a power of two. The search looks ahead for half of them.
 const CYCLES: usize = 8192;
 const MASK: u64 = CYCLES as u64 - 1;
+
+/// Cycles behind a full one that a search looks at before it asks what has been searched.
+const NEAR: usize = 4;
 
 /// Cycles after which it forgets at the latest. Far less than it holds.
 const LONG_AGO: u64 = 512;
@@ -89,13 +92,11 @@ struct Use {
     /// Where its lanes are full; [`NEVER_FREE`] if they do not say all.
     full: Lanes,
     really_full: Lanes,
-    /// Of the pool that loads take: the bit that says, of a full lane, that somebody was refused.
-    refusal: Lanes,
     interval_cycles: u32,
     /// Of a class that takes a station of the queue for floating point: 1.
     fp: u8,
     pool: u8,
-    /// One of the pool's classes keeps a unit for more than a cycle.
+    /// The pool's units are held, each by itself: no lane counts them.
     is_held: bool,
     /// Cycles of which a search has found all full: from, and to before.
     searched: (u64, u64),
@@ -129,6 +130,8 @@ pub struct Calendar {
     near: u64,
     /// See [`Self::recent`].
     recent: u64,
+    /// Where the lane of the pool is full that loads take.
+    loads: Lanes,
     uses: [Use; OpClass::COUNT],
     /// The units of each pool that are held.
     held: Vec<Vec<Held>>,
@@ -142,45 +145,47 @@ impl Calendar {
     /// An empty calendar. `None`: the machine has more pools than a word has lanes.
     pub fn new(table: &UnitTable, widths: Widths) -> Option<Self> {
         let pools = table.pool_units();
-        let is_held = |pool: usize| {
+        let is_held = |pool: &usize| {
             ALL_CLASSES.iter().any(|class| {
                 let timing = table.timing(*class);
-                usize::from(timing.pool) == pool && timing.interval_cycles > 1
+                usize::from(timing.pool) == *pool && timing.interval_cycles > 1
             })
         };
-        let is_used = |pool: usize| {
+        let is_used = |pool: &usize| {
             let mut classes = ALL_CLASSES.iter();
-            classes.any(|class| usize::from(table.timing(*class).pool) == pool)
+            classes.any(|class| usize::from(table.timing(*class).pool) == *pool)
         };
-        let counts = |pool: &usize| is_used(*pool) && !is_held(*pool);
-        let counted: Vec<usize> = (0..pools.len()).filter(counts).collect();
+        let (held, mut counted): (Vec<usize>, Vec<usize>) =
+            (0..pools.len()).filter(is_used).partition(is_held);
+        // Where there is a unit for each that may issue, slots say all.
+        counted.retain(|pool| (pools[*pool] as usize) < widths.issue);
         if counted.len() > MOST_POOLS || widths.largest(pools) >= 0x80 {
             return None;
         }
+        // Of several units that are held lanes can't say whether one of them is free for long enough.
+        let alone = held.into_iter().filter(|pool| pools[*pool] == 1);
+        counted.extend(alone.take(MOST_POOLS - counted.len()));
         let mut fresh = (FULL - widths.issue as Lanes) << (8 * ISSUE)
             | (FULL - Lanes::from(widths.ports)) << (8 * PORTS);
         for (at, pool) in (POOLS..).zip(&counted) {
             fresh |= (FULL - Lanes::from(pools[*pool])) << (8 * at);
         }
-        let loads = table.timing(OpClass::Load).pool;
+        let lane_of = |pool: u8| {
+            let at = counted
+                .iter()
+                .position(|counted| *counted == usize::from(pool));
+            at.map(|at| lane(POOLS + at as u32))
+        };
         let uses = ALL_CLASSES.map(|class| {
             let timing = table.timing(class);
-            let pool = usize::from(timing.pool);
-            let mut one = lane(ISSUE);
-            if let Some(at) = counted.iter().position(|counted| *counted == pool) {
-                one |= lane(POOLS + at as u32);
-            }
+            let unit = lane_of(timing.pool);
+            let one = lane(ISSUE) | unit.unwrap_or(0);
             let fp = u8::from(widths.fp_queue && kind::of(class) & kind::FLOAT != 0);
-            let is_held = is_held(pool);
-            let is_seldom = is_held || fp != 0;
+            let is_held = unit.is_none() && is_held(&usize::from(timing.pool));
+            let is_seldom = is_held || timing.interval_cycles > 1 || fp != 0;
             Use {
                 full: if is_seldom { NEVER_FREE } else { one * FULL },
                 really_full: one * FULL,
-                refusal: if timing.pool == loads {
-                    one & !lane(ISSUE)
-                } else {
-                    0
-                },
                 interval_cycles: timing.interval_cycles,
                 fp,
                 pool: timing.pool,
@@ -195,6 +200,7 @@ impl Calendar {
             passed: 0,
             near: MASK / 2,
             recent: LONG_AGO,
+            loads: lane_of(table.timing(OpClass::Load).pool).unwrap_or(0) * FULL,
             uses,
             held: pools
                 .iter()
@@ -244,7 +250,7 @@ impl Calendar {
                     limit,
                 );
             }
-            cycle = self.search::<ASTRAY>(from, what.class(), limit);
+            cycle = self.search::<ASTRAY>(from, what, limit);
             if ASTRAY && cycle >= limit {
                 return cycle;
             }
@@ -272,7 +278,7 @@ impl Calendar {
             if full == NEVER_FREE {
                 return self.take_seldom_with_port::<ASTRAY>(from, what.class(), limit);
             }
-            cycle = self.search::<ASTRAY>(from, what.class(), limit);
+            cycle = self.search::<ASTRAY>(from, what, limit);
             if ASTRAY && cycle >= limit {
                 return (cycle, false);
             }
@@ -295,13 +301,52 @@ impl Calendar {
         (cycle, comes && self.take_port(cycle))
     }
 
-    /// The first cycle behind `from`, which is full, in which there is room for a class that lanes say all
-    /// of, or `limit` if that is before. Notes in each cycle in which it finds its pool full that it was refused. What
-    /// was searched before is passed over: nothing becomes free again.
+    /// Of what takes a unit that loads take: the bit that says, of a full lane, that somebody was refused.
+    #[inline(always)]
+    fn refusal(&self, full: Lanes) -> Lanes {
+        one_of(full & self.loads)
+    }
+
+    /// The first cycle behind `from`, which is full, in which there is room for what lanes say all of, or `limit` if
+    /// that is before. Notes in each cycle in which it finds its pool full that it was refused.
     #[inline(never)]
-    fn search<const ASTRAY: bool>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
+    fn search<const ASTRAY: bool>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
+        let full = what.full();
+        let refusal = self.refusal(full);
+        let mut cycle = from;
+        if refusal == 0 {
+            for _ in 0..NEAR {
+                cycle += 1;
+                if *self.at(cycle) & full == 0 {
+                    return cycle;
+                }
+            }
+        } else {
+            for _ in 0..NEAR {
+                self.refuse(cycle, refusal);
+                cycle += 1;
+                if ASTRAY && cycle >= limit || *self.at(cycle) & full == 0 {
+                    return cycle;
+                }
+            }
+        }
+        self.search_far::<ASTRAY>(cycle, what.class(), limit)
+    }
+
+    /// Something has been refused in this cycle, if there was a slot for it.
+    #[inline(always)]
+    fn refuse(&mut self, cycle: u64, refusal: Lanes) {
+        let lanes = self.at(cycle);
+        let has_slot = *lanes & (FULL << (8 * ISSUE)) == 0;
+        *lanes |= refusal * Lanes::from(has_slot);
+    }
+
+    /// The same from a cycle on that is full, too. What was searched before is passed over: nothing becomes free again.
+    #[inline(never)]
+    fn search_far<const ASTRAY: bool>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
         let u = &self.uses[class as usize];
-        let (full, refusal) = (u.full, u.refusal);
+        let full = u.full;
+        let refusal = self.refusal(full);
         let (since, until) = u.searched;
         let is_known = (since..until).contains(&from);
         let mut cycle = if is_known { until } else { from };
@@ -311,13 +356,8 @@ impl Calendar {
                 cycle += 1;
             }
         } else {
-            while !ASTRAY || cycle < limit {
-                let lanes = self.at(cycle);
-                if *lanes & full == 0 {
-                    break;
-                }
-                let has_slot = *lanes & (FULL << (8 * ISSUE)) == 0;
-                *lanes |= refusal * Lanes::from(has_slot);
+            while (!ASTRAY || cycle < limit) && *self.at(cycle) & full != 0 {
+                self.refuse(cycle, refusal);
                 cycle += 1;
             }
         }
@@ -339,7 +379,7 @@ impl Calendar {
         waits: impl Fn(u64) -> Option<u64>,
     ) -> Result<u64, (u64, u64)> {
         let full = what.full();
-        let refusal = self.uses[what.class() as usize].refusal;
+        let refusal = self.refusal(full);
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
@@ -374,8 +414,12 @@ impl Calendar {
     ) -> u64 {
         let u = self.uses[class as usize];
         let limit = if ASTRAY { limit } else { u64::MAX };
+        // What is faster than its class holds its unit no longer than that.
+        let cycles = u64::from(u.interval_cycles).min(latency_cycles).max(1);
         let cycle = if u.is_held {
-            self.hold(from, u, latency_cycles, limit)
+            self.hold(from, u, cycles, limit)
+        } else if cycles > 1 {
+            self.hold_alone(from, u, cycles, limit)
         } else {
             let mut cycle = from;
             while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
@@ -403,9 +447,7 @@ impl Calendar {
 
     /// The first gap of a unit from `from` on in a cycle in which an instruction may issue; a unit is held from
     /// then on, unless that is not before `limit`.
-    fn hold(&mut self, mut from: u64, u: Use, latency: u64, limit: u64) -> u64 {
-        // What is faster than its class holds the unit no longer than that.
-        let cycles = u64::from(u.interval_cycles).min(latency).max(1);
+    fn hold(&mut self, mut from: u64, u: Use, cycles: u64, limit: u64) -> u64 {
         let passed = self.passed;
         loop {
             let (mut unit, mut start) = (0, u64::MAX);
@@ -430,6 +472,28 @@ impl Calendar {
             let place = behind.map_or(0, |last| last + 1);
             held.insert(place, (start, start + cycles));
             return start;
+        }
+    }
+
+    /// The same of a pool of one unit, which a lane counts: in the first of its cycles the instruction itself will be.
+    fn hold_alone(&mut self, mut from: u64, u: Use, cycles: u64, limit: u64) -> u64 {
+        let unit = u.really_full & !(FULL << (8 * ISSUE));
+        loop {
+            while from < limit && !self.is_far(from) && *self.at(from) & u.really_full != 0 {
+                from += 1;
+            }
+            if from >= limit || self.is_far(from) {
+                return from;
+            }
+            let held = from + 1..(from + cycles).min(self.passed + CYCLES as u64);
+            let taken = held.clone().rev().find(|at| *self.at(*at) & unit != 0);
+            let Some(taken) = taken else {
+                for cycle in held {
+                    *self.at(cycle) += one_of(unit);
+                }
+                return from;
+            };
+            from = taken + 1;
         }
     }
 
