@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::modes::Subject;
-use super::{create, subjects};
+use super::{create, geometric_mean, subjects};
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
 use crate::text::{Align, Table, print};
@@ -23,13 +23,16 @@ use crate::{host, program, progress};
 /// A count that is this much larger than the recorded one is refused.
 const TOLERANCE: f64 = 0.05;
 
+/// The lengths of the two runs of a core, in instructions of the program.
+const CORE_LENGTHS: [u64; 2] = [200_000, 500_000];
+
 /// The modes that are counted, with the lengths of their two runs in instructions of the program.
 const MODES: [(Mode, [u64; 2]); 6] = [
     (Mode::Functional, [1_000_000, 3_000_000]),
     (Mode::Samplers, [500_000, 1_000_000]),
     (Mode::Grid, [500_000, 1_000_000]),
-    (Mode::Timed, [200_000, 500_000]),
-    (Mode::Instruction, [200_000, 500_000]),
+    (Mode::Timed, CORE_LENGTHS),
+    (Mode::Instruction, CORE_LENGTHS),
     // Two units and five, with those that a run makes once in both.
     (Mode::Sampled, [400_000, 1_000_000]),
 ];
@@ -57,6 +60,10 @@ struct Row {
     /// Null where the machine has no instruction-driven core.
     #[serde(deserialize_with = "Option::deserialize")]
     instruction: Option<f64>,
+    /// Instructions that this core dispatches for each of the program, wrong paths included. Older records do not
+    /// have it.
+    #[serde(default)]
+    dispatched: Option<f64>,
     sampled: f64,
 }
 
@@ -79,6 +86,11 @@ impl Row {
             Mode::Sampled => Some(self.sampled),
             Mode::Functional | Mode::Qemu => Some(self.functional),
         }
+    }
+
+    /// Host instructions of the instruction-driven core for each instruction that it dispatches.
+    fn each_dispatched(&self) -> Option<f64> {
+        Some(self.instruction? / self.dispatched?)
     }
 }
 
@@ -117,6 +129,8 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
                 bar.inc(1);
             }
             let [functional, samplers, grid, timed, instruction, sampled] = values;
+            let subject = Subject::new(workload, isa, workload_size(args.size))?;
+            let dispatched = is_driven.then(|| dispatched(&subject, &machine));
             Ok(Row {
                 program: workload.name.to_string(),
                 isa: isa.name().to_string(),
@@ -125,6 +139,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
                 grid,
                 timed,
                 instruction: is_driven.then_some(instruction),
+                dispatched: dispatched.transpose()?,
                 sampled,
             })
         })
@@ -175,6 +190,13 @@ fn count(
         )
     })?;
     Ok(host as f64 / (lengths[1] - lengths[0]) as f64)
+}
+
+/// Instructions that the instruction-driven core dispatches for each of the program between the two lengths of its runs.
+fn dispatched(subject: &Subject, machine: &MachineConfig) -> anyhow::Result<f64> {
+    let [short, long] = CORE_LENGTHS;
+    let count = subject.dispatched(machine, long)? - subject.dispatched(machine, short)?;
+    Ok(count as f64 / (long - short) as f64)
 }
 
 fn counted(
@@ -274,38 +296,64 @@ impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
         let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
         let machine = self.machine.as_str();
-        for name in [
-            "functional",
-            "samplers",
-            "grid",
-            machine,
-            "by instruction",
-            "sampled",
-        ] {
+        for (mode, _) in MODES {
+            let name = match mode {
+                Mode::Timed => machine,
+                Mode::Instruction => "by instruction",
+                Mode::Grid => "grid",
+                Mode::Samplers => "samplers",
+                Mode::Sampled => "sampled",
+                _ => "functional",
+            };
             table.column(name, Align::Right);
             if recorded.is_some() {
                 table.column("record", Align::Right);
             }
+            if mode == Mode::Instruction {
+                table.column("each dispatched", Align::Right);
+            }
         }
+        let old_of = |row: &Row| recorded.and_then(|r| r.programs.iter().find(|o| o.is_of(row)));
         for row in &self.programs {
-            let old = recorded.and_then(|r| r.programs.iter().find(|o| o.is_of(row)));
-            let cell =
-                |row: &Row, mode| row.of(mode).map_or("-".to_string(), |n| format!("{n:.1}"));
+            let old = old_of(row);
             let mut cells = vec![row.program.clone(), row.isa.clone()];
             for (mode, _) in MODES {
-                cells.push(cell(row, mode));
+                cells.push(count_cell(row.of(mode)));
                 if recorded.is_some() {
-                    cells.push(old.map_or("-".to_string(), |old| cell(old, mode)));
+                    cells.push(count_cell(old.and_then(|old| old.of(mode))));
+                }
+                if mode == Mode::Instruction {
+                    cells.push(count_cell(row.each_dispatched()));
                 }
             }
             table.row(cells);
         }
+        let mean = |of: &dyn Fn(&Row) -> Option<f64>| {
+            count_cell(geometric_mean(self.programs.iter().map(of)))
+        };
+        let mut cells = vec!["geometric mean".to_string(), String::new()];
+        for (mode, _) in MODES {
+            cells.push(mean(&|row| row.of(mode)));
+            if recorded.is_some() {
+                cells.push(mean(&|row| old_of(row)?.of(mode)));
+            }
+            if mode == Mode::Instruction {
+                cells.push(mean(&Row::each_dispatched));
+            }
+        }
+        table.row(cells);
         format!(
-            "{}\nHost instructions for each instruction of the program, start-up left out; input size {}.\n",
+            "{}\nHost instructions for each instruction of the program, start-up left out; input size {}. `each dispatched`\n\
+             is `by instruction` for each instruction that this core dispatches, those of wrong paths too.\n",
             table.render(),
             self.size
         )
     }
+}
+
+/// A count, if there is one.
+fn count_cell(count: Option<f64>) -> String {
+    count.map_or("-".to_string(), |count| format!("{count:.1}"))
 }
 
 #[cfg(test)]
@@ -325,6 +373,7 @@ mod tests {
                 grid: 100.0,
                 timed,
                 instruction: Some(300.0),
+                dispatched: Some(1.5),
                 sampled: 150.0,
             }],
         }
@@ -355,6 +404,25 @@ mod tests {
         let mut slower = counts(1000.0);
         slower.programs[0].instruction = Some(316.0);
         assert_eq!(verdict(&slower, &recorded, None).ok(), Some(1));
+    }
+
+    #[test]
+    fn the_table_says_what_each_dispatched_instruction_takes() {
+        let mut all = counts(1000.0);
+        all.programs.push(Row {
+            program: "lz".to_string(),
+            instruction: Some(400.0),
+            dispatched: Some(2.0),
+            ..all.programs[0].clone()
+        });
+        let text = all.render(None);
+        let last = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name));
+            let cells = line.expect("its row").split_whitespace().rev();
+            cells.take(3).collect::<Vec<_>>()
+        };
+        assert_eq!(last("lz"), ["150.0", "200.0", "400.0"]);
+        assert_eq!(last("geometric mean"), ["150.0", "200.0", "346.4"]);
     }
 
     #[test]

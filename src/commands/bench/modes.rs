@@ -123,6 +123,15 @@ impl Subject {
         Ok((seconds, instructions, cpi))
     }
 
+    /// Instructions that the instruction-driven core dispatches for the first ones of the program, wrong paths included.
+    pub fn dispatched(&self, machine: &MachineConfig, instructions: u64) -> anyhow::Result<u64> {
+        let process = self.process()?;
+        let kind = CoreKind::Instruction;
+        let mut core = EitherCore::with(kind, machine, process, NoEditor, NoProbe)?;
+        self.is_prefix(core.run(instructions), instructions)?;
+        Ok(core.stats().dispatch_instructions)
+    }
+
     /// The first instructions of the program in a mode.
     pub fn prefix(
         &self,
@@ -154,6 +163,11 @@ impl Subject {
             }
             Mode::Functional | Mode::Qemu => Machine::new(process).run(&mut NoProbe, instructions),
         };
+        self.is_prefix(stop, instructions)
+    }
+
+    /// The program has not ended before so many instructions.
+    fn is_prefix(&self, stop: Stop, instructions: u64) -> anyhow::Result<()> {
         if stop != Stop::Limit {
             bail!(
                 "{}: ended before {instructions} instructions: {stop:?}",
