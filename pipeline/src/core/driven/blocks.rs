@@ -11,7 +11,7 @@ use hps_sim_core::likely::{often, seldom};
 use super::super::uop::kind;
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, RISCV_REGISTERS};
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// As [`Self::step`], for as many instructions of the block at the next address as the group takes.
@@ -335,9 +335,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if is_alone && at != pc {
                 break;
             }
-            if (self.registers..RISCV_REGISTERS).contains(&usize::from(inst.rd)) {
-                self.use_float_registers();
-            }
+            self.use_registers(inst.writes_below());
             if slot.note == 0 {
                 slot.note = insts.end() as u32;
             }

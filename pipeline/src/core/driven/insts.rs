@@ -13,7 +13,9 @@ use hps_sim_core::memory::Memory;
 
 use super::super::uop::kind;
 use super::calendar::{Issues, Lanes};
-use super::{DecodeEditor, DrivenCore, PipelineProbe};
+use super::{
+    DecodeEditor, DrivenCore, INTEGER_REGISTERS, PROGRAM_REGISTERS, PipelineProbe, REGISTERS,
+};
 use crate::predict::Site;
 
 /// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it: a
@@ -179,6 +181,16 @@ impl StaticInst {
             target_set: self.target_set,
             target_tag: self.target_tag,
             local: self.local,
+        }
+    }
+
+    /// How many registers, from the first on, hold all that it may write on a wrong path, [`reg::SINK`] aside: what
+    /// writes others than it names executes alone, and so on no wrong path.
+    pub fn writes_below(&self) -> usize {
+        match usize::from(self.rd) {
+            rd if self.rd == reg::SINK || rd < INTEGER_REGISTERS => INTEGER_REGISTERS,
+            rd if rd < PROGRAM_REGISTERS => PROGRAM_REGISTERS,
+            _ => REGISTERS,
         }
     }
 

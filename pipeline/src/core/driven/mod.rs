@@ -40,7 +40,6 @@ mod wrong_path;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass, reg};
-use hps_sim_core::isa::Isa;
 use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
@@ -66,9 +65,9 @@ use wrong_path::{AstrayStore, Episode};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
-/// Those of programs for RISC-V that nothing edits, and of them those for integers.
-const RISCV_REGISTERS: usize = reg::DISE as usize;
-const RISCV_INTEGERS: usize = reg::FP as usize;
+/// Those of programs alone, and of them those for integers.
+const PROGRAM_REGISTERS: usize = reg::DISE as usize;
+const INTEGER_REGISTERS: usize = reg::FP as usize;
 /// As many as a register number can name, so that no access needs a check.
 const PLACES: usize = reg::COUNT;
 
@@ -374,9 +373,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             commits: Commits::full(0, params.commit_width),
             results: [0; PLACES],
             issues: [0; PLACES],
-            registers: match process.image.isa {
-                Isa::Riscv64 if !E::ENABLED => RISCV_INTEGERS,
-                Isa::Riscv64 | Isa::Alpha => REGISTERS,
+            registers: if E::ENABLED {
+                REGISTERS
+            } else {
+                INTEGER_REGISTERS
             },
             waiting: 0,
             fp_waiting: 0,

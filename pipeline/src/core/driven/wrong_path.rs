@@ -15,7 +15,7 @@ use super::super::uop::kind;
 use super::commit::Done;
 use super::edit::Origin;
 use super::insts::{ELSEWHERE, STRAIGHT_ON};
-use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS, RISCV_REGISTERS};
+use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe, REGISTERS};
 use crate::predict::{BranchKind, Checkpoint};
 
 /// Why a path is taken back.
@@ -184,7 +184,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.stores = self.stores.tail;
         e.checkpoint = checkpoint;
         let used = self.registers;
-        e.registers[..used].copy_from_slice(&hart.r[..used]);
+        let kept = if cfg!(debug_assertions) {
+            REGISTERS
+        } else {
+            used
+        };
+        e.registers[..kept].copy_from_slice(&hart.r[..kept]);
         e.registers[REGISTERS - 1] = hart.r[REGISTERS - 1];
         e.results[..used].copy_from_slice(&self.results[..used]);
         e.issues[..used].copy_from_slice(&self.issues[..used]);
@@ -204,18 +209,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         !stores.any(|store| store.overlaps(addr, u64::from(size)))
     }
 
-    /// Registers for floating point may be written from now on, which they have not been on any path that is
-    /// followed: they are what they were where it begins.
-    #[cold]
-    pub(super) fn use_float_registers(&mut self) {
-        let used = self.registers..RISCV_REGISTERS;
+    /// So many registers, from the first on, may be written from now on. Those that could not have not been on any
+    /// path that is followed: they are what they were where it begins.
+    pub(super) fn use_registers(&mut self, count: usize) {
+        if count <= self.registers {
+            return;
+        }
+        let used = self.registers..count;
         for e in &mut self.episodes[..self.depth] {
             let values = &self.process.hart.r[used.clone()];
             e.registers[used.clone()].copy_from_slice(values);
             e.results[used.clone()].copy_from_slice(&self.results[used.clone()]);
             e.issues[used.clone()].copy_from_slice(&self.issues[used.clone()]);
         }
-        self.registers = RISCV_REGISTERS;
+        self.registers = count;
     }
 
     /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
@@ -316,6 +323,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let used = self.registers;
         hart.r[..used].copy_from_slice(&episode.registers[..used]);
         hart.r[REGISTERS - 1] = episode.registers[REGISTERS - 1];
+        debug_assert_eq!(
+            hart.r[used..REGISTERS],
+            episode.registers[used..],
+            "a wrong path has written a register that nothing it decoded names"
+        );
         hart.fcsr = episode.fcsr;
         hart.reservation = episode.reservation;
         self.results[..used].copy_from_slice(&episode.results[..used]);
