@@ -449,8 +449,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         stop
     }
 
-    /// Instructions of the program that have committed, asked on the right path or where a wrong one begins. Where there are no others each one there
-    /// has a position of its own, which nothing but its commit gets it past.
+    /// Instructions of the program that have committed, asked on the right path or where a wrong one begins. Where there
+    /// are no others each one there has a position of its own, which nothing but its commit gets it past.
     #[inline(always)]
     fn committed_of_program(&self) -> u64 {
         if Self::ALL_OF_PROGRAM {
