@@ -19,6 +19,7 @@
 //!
 //! There is no order of issue here but out of order, no perfect predictor, and no pipeline log.
 
+mod accesses;
 mod alone;
 mod blocks;
 mod calendar;
@@ -35,6 +36,7 @@ mod sequence;
 mod stages;
 mod stamps;
 mod stores;
+mod transfers;
 mod wrong_path;
 
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
