@@ -195,8 +195,23 @@ fn count(
 /// Instructions that the instruction-driven core dispatches for each of the program between the two lengths of its runs.
 fn dispatched(subject: &Subject, machine: &MachineConfig) -> anyhow::Result<f64> {
     let [short, long] = CORE_LENGTHS;
-    let count = subject.dispatched(machine, long)? - subject.dispatched(machine, short)?;
-    Ok(count as f64 / (long - short) as f64)
+    let dispatched = |length| -> anyhow::Result<u64> {
+        let stats = subject.core_prefix(CoreKind::Instruction, machine, length)?;
+        Ok(stats.dispatch_instructions)
+    };
+    Ok((dispatched(long)? - dispatched(short)?) as f64 / (long - short) as f64)
+}
+
+/// The name of a mode that is counted, as `--skip` takes it.
+fn name_of(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Samplers => "samplers",
+        Mode::Grid | Mode::GridThreads => "grid",
+        Mode::Timed => "timed",
+        Mode::Instruction => "instruction",
+        Mode::Sampled => "sampled",
+        Mode::Functional | Mode::Qemu => "functional",
+    }
 }
 
 fn counted(
@@ -207,14 +222,6 @@ fn counted(
     instructions: u64,
 ) -> anyhow::Result<u64> {
     let own: PathBuf = std::env::current_exe().context("this command's own file is not known")?;
-    let mode = match mode {
-        Mode::Samplers => "samplers",
-        Mode::Grid | Mode::GridThreads => "grid",
-        Mode::Timed => "timed",
-        Mode::Instruction => "instruction",
-        Mode::Sampled => "sampled",
-        Mode::Functional | Mode::Qemu => "functional",
-    };
     let output = Command::new(valgrind)
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(own)
@@ -222,7 +229,7 @@ fn counted(
         .arg("--machine")
         .arg(&args.machine)
         .args(["--size", workload_size(args.size).arg()])
-        .args(["--counted-mode", mode])
+        .args(["--counted-mode", name_of(mode)])
         .args(["--counted-instructions", &instructions.to_string()])
         .stdin(Stdio::null())
         .output()
@@ -294,54 +301,43 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
 
 impl Counts {
     fn render(&self, recorded: Option<&Counts>) -> String {
-        let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
-        let machine = self.machine.as_str();
+        type Column<'a> = (&'a str, Box<dyn Fn(&Row) -> Option<f64> + 'a>);
+        let mut columns: Vec<Column<'_>> = Vec::new();
         for (mode, _) in MODES {
             let name = match mode {
-                Mode::Timed => machine,
+                Mode::Timed => &self.machine,
                 Mode::Instruction => "by instruction",
-                Mode::Grid => "grid",
-                Mode::Samplers => "samplers",
-                Mode::Sampled => "sampled",
-                _ => "functional",
+                _ => name_of(mode),
             };
+            columns.push((name, Box::new(move |row| row.of(mode))));
+            if let Some(recorded) = recorded {
+                let old =
+                    move |row: &Row| recorded.programs.iter().find(|o| o.is_of(row))?.of(mode);
+                columns.push(("record", Box::new(old)));
+            }
+            if mode == Mode::Instruction {
+                columns.push(("each dispatched", Box::new(Row::each_dispatched)));
+            }
+        }
+        let mut table = Table::new(&[("program", Align::Left), ("ISA", Align::Left)]);
+        for (name, _) in &columns {
             table.column(name, Align::Right);
-            if recorded.is_some() {
-                table.column("record", Align::Right);
-            }
-            if mode == Mode::Instruction {
-                table.column("each dispatched", Align::Right);
-            }
         }
-        let old_of = |row: &Row| recorded.and_then(|r| r.programs.iter().find(|o| o.is_of(row)));
-        for row in &self.programs {
-            let old = old_of(row);
-            let mut cells = vec![row.program.clone(), row.isa.clone()];
-            for (mode, _) in MODES {
-                cells.push(count_cell(row.of(mode)));
-                if recorded.is_some() {
-                    cells.push(count_cell(old.and_then(|old| old.of(mode))));
-                }
-                if mode == Mode::Instruction {
-                    cells.push(count_cell(row.each_dispatched()));
-                }
-            }
-            table.row(cells);
-        }
-        let mean = |of: &dyn Fn(&Row) -> Option<f64>| {
-            count_cell(geometric_mean(self.programs.iter().map(of)))
+        let mut line = |program: &str, isa: &str, of: &dyn Fn(&Column<'_>) -> Option<f64>| {
+            let counts = columns.iter().map(of);
+            let counts = counts.map(|n| n.map_or("-".to_string(), |n| format!("{n:.1}")));
+            table.row(
+                [program.to_string(), isa.to_string()]
+                    .into_iter()
+                    .chain(counts),
+            );
         };
-        let mut cells = vec!["geometric mean".to_string(), String::new()];
-        for (mode, _) in MODES {
-            cells.push(mean(&|row| row.of(mode)));
-            if recorded.is_some() {
-                cells.push(mean(&|row| old_of(row)?.of(mode)));
-            }
-            if mode == Mode::Instruction {
-                cells.push(mean(&Row::each_dispatched));
-            }
+        for row in &self.programs {
+            line(&row.program, &row.isa, &|(_, of)| of(row));
         }
-        table.row(cells);
+        line("geometric mean", "", &|(_, of)| {
+            geometric_mean(self.programs.iter().map(of))
+        });
         format!(
             "{}\nHost instructions for each instruction of the program, start-up left out; input size {}. `each dispatched`\n\
              is `by instruction` for each instruction that this core dispatches, those of wrong paths too.\n",
@@ -349,11 +345,6 @@ impl Counts {
             self.size
         )
     }
-}
-
-/// A count, if there is one.
-fn count_cell(count: Option<f64>) -> String {
-    count.map_or("-".to_string(), |count| format!("{count:.1}"))
 }
 
 #[cfg(test)]

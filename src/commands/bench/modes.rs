@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::{CoreKind, CoreStats, EitherCore};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
@@ -123,13 +123,16 @@ impl Subject {
         Ok((seconds, instructions, cpi))
     }
 
-    /// Instructions that the instruction-driven core dispatches for the first ones of the program, wrong paths included.
-    pub fn dispatched(&self, machine: &MachineConfig, instructions: u64) -> anyhow::Result<u64> {
-        let process = self.process()?;
-        let kind = CoreKind::Instruction;
-        let mut core = EitherCore::with(kind, machine, process, NoEditor, NoProbe)?;
+    /// The first instructions of the program on a core.
+    pub fn core_prefix(
+        &self,
+        kind: CoreKind,
+        machine: &MachineConfig,
+        instructions: u64,
+    ) -> anyhow::Result<CoreStats> {
+        let mut core = EitherCore::with(kind, machine, self.process()?, NoEditor, NoProbe)?;
         self.is_prefix(core.run(instructions), instructions)?;
-        Ok(core.stats().dispatch_instructions)
+        Ok(*core.stats())
     }
 
     /// The first instructions of the program in a mode.
@@ -139,29 +142,29 @@ impl Subject {
         machine: &MachineConfig,
         instructions: u64,
     ) -> anyhow::Result<()> {
-        let process = self.process()?;
         let stop = match mode {
-            Mode::Timed | Mode::Instruction => {
-                let kind = if mode == Mode::Timed {
-                    CoreKind::Cycle
-                } else {
-                    CoreKind::Instruction
-                };
-                EitherCore::with(kind, machine, process, NoEditor, NoProbe)?.run(instructions)
+            Mode::Timed => {
+                let run = self.core_prefix(CoreKind::Cycle, machine, instructions);
+                return run.map(drop);
             }
-            Mode::Sampled => {
-                SampledRun::new(machine, process, SamplingPlan::default())?.run(instructions)?
+            Mode::Instruction => {
+                let run = self.core_prefix(CoreKind::Instruction, machine, instructions);
+                return run.map(drop);
             }
+            Mode::Sampled => SampledRun::new(machine, self.process()?, SamplingPlan::default())?
+                .run(instructions)?,
             Mode::Samplers | Mode::Grid | Mode::GridThreads => {
                 let mut probe = grid()?;
                 if mode == Mode::Samplers {
                     probe = probe.without_exhaustive_streams();
                 }
-                let stop = Machine::new(process).run(&mut probe, instructions);
+                let stop = Machine::new(self.process()?).run(&mut probe, instructions);
                 let _ = probe.finish();
                 stop
             }
-            Mode::Functional | Mode::Qemu => Machine::new(process).run(&mut NoProbe, instructions),
+            Mode::Functional | Mode::Qemu => {
+                Machine::new(self.process()?).run(&mut NoProbe, instructions)
+            }
         };
         self.is_prefix(stop, instructions)
     }

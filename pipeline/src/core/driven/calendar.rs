@@ -37,7 +37,7 @@ const CYCLES: usize = 8192;
 const MASK: u64 = CYCLES as u64 - 1;
 
 /// Cycles behind a full one that a search looks at before it asks what has been searched.
-const NEAR: usize = 4;
+const LOOKED_AT: usize = 4;
 
 /// Cycles after which it forgets at the latest. Far less than it holds.
 const LONG_AGO: u64 = 512;
@@ -314,28 +314,22 @@ impl Calendar {
         let full = what.full();
         let refusal = self.refusal(full);
         let mut cycle = from;
-        if refusal == 0 {
-            for _ in 0..NEAR {
-                cycle += 1;
-                if *self.at(cycle) & full == 0 {
-                    return cycle;
-                }
-            }
-        } else {
-            for _ in 0..NEAR {
-                self.refuse(cycle, refusal);
-                cycle += 1;
-                if ASTRAY && cycle >= limit || *self.at(cycle) & full == 0 {
-                    return cycle;
-                }
+        for _ in 0..LOOKED_AT {
+            self.refuse(cycle, refusal);
+            cycle += 1;
+            if ASTRAY && cycle >= limit || *self.at(cycle) & full == 0 {
+                return cycle;
             }
         }
         self.search_far::<ASTRAY>(cycle, what.class(), limit)
     }
 
-    /// Something has been refused in this cycle, if there was a slot for it.
+    /// Something has been refused in this cycle, if there was a slot for it and that is noted at all.
     #[inline(always)]
     fn refuse(&mut self, cycle: u64, refusal: Lanes) {
+        if refusal == 0 {
+            return;
+        }
         let lanes = self.at(cycle);
         let has_slot = *lanes & (FULL << (8 * ISSUE)) == 0;
         *lanes |= refusal * Lanes::from(has_slot);
@@ -350,16 +344,9 @@ impl Calendar {
         let (since, until) = u.searched;
         let is_known = (since..until).contains(&from);
         let mut cycle = if is_known { until } else { from };
-        if refusal == 0 {
-            // Beyond a squash nothing is noted either.
-            while *self.at(cycle) & full != 0 {
-                cycle += 1;
-            }
-        } else {
-            while (!ASTRAY || cycle < limit) && *self.at(cycle) & full != 0 {
-                self.refuse(cycle, refusal);
-                cycle += 1;
-            }
+        while (!ASTRAY || cycle < limit) && *self.at(cycle) & full != 0 {
+            self.refuse(cycle, refusal);
+            cycle += 1;
         }
         let since = if is_known { since } else { from };
         self.uses[class as usize].searched = (since, cycle);
@@ -418,14 +405,8 @@ impl Calendar {
         let cycles = u64::from(u.interval_cycles).min(latency_cycles).max(1);
         let cycle = if u.is_held {
             self.hold(from, u, cycles, limit)
-        } else if cycles > 1 {
-            self.hold_alone(from, u, cycles, limit)
         } else {
-            let mut cycle = from;
-            while !self.is_far(cycle) && *self.at(cycle) & u.really_full != 0 {
-                cycle += 1;
-            }
-            cycle
+            self.hold_lane(from, u, cycles, limit)
         };
         if cycle >= limit {
             return cycle;
@@ -475,8 +456,9 @@ impl Calendar {
         }
     }
 
-    /// The same of a pool of one unit, which a lane counts: in the first of its cycles the instruction itself will be.
-    fn hold_alone(&mut self, mut from: u64, u: Use, cycles: u64, limit: u64) -> u64 {
+    /// The same of a pool that a lane counts: of one unit, or of units that are taken for one cycle. That cycle is not
+    /// taken yet, the further ones are.
+    fn hold_lane(&mut self, mut from: u64, u: Use, cycles: u64, limit: u64) -> u64 {
         let unit = u.really_full & !(FULL << (8 * ISSUE));
         loop {
             while from < limit && !self.is_far(from) && *self.at(from) & u.really_full != 0 {
@@ -619,206 +601,4 @@ impl Widths {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::NEVER;
-    use super::*;
-    use crate::config::MachineConfig;
-    use crate::predict::tests::Random;
-
-    fn demand(calendar: &Calendar, class: OpClass, latency_cycles: u32) -> Demand {
-        Demand {
-            full: calendar.full(class),
-            class,
-            latency_cycles: u64::from(latency_cycles),
-        }
-    }
-
-    fn calendar(preset: &str) -> (Calendar, UnitTable, Widths) {
-        let config = MachineConfig::preset(preset).unwrap();
-        let table = UnitTable::new(&config.units);
-        let widths = Widths {
-            issue: config.issue.issue_width as usize,
-            ports: config.memory.l1d.ports,
-            fp_queue: config.window.fp_queue_entries > 0,
-        };
-        let calendar = Calendar::new(&table, widths).unwrap();
-        (calendar, table, widths)
-    }
-
-    /// What has issued: cycle, class, cycles for which it keeps its unit, and whether it has taken a port.
-    type Issued = Vec<(u64, OpClass, u64, bool)>;
-
-    /// Whether an instruction may issue in a cycle beside others, by counting.
-    fn fits(
-        issued: &Issued,
-        table: &UnitTable,
-        widths: Widths,
-        at: u64,
-        new: (OpClass, u64),
-    ) -> bool {
-        let pool = table.timing(new.0).pool;
-        let units = table.pool_units()[usize::from(pool)] as usize;
-        let in_cycle = issued.iter().filter(|i| i.0 == at).count();
-        // In no cycle that it keeps its unit are all of them kept. Gaps are filled from the first unit on,
-        // so counting is enough where a pool has one unit, or units that are kept for a cycle.
-        let kept = |cycle: u64| {
-            let same = issued.iter().filter(|i| table.timing(i.1).pool == pool);
-            same.filter(|i| i.0 <= cycle && cycle < i.0 + i.2).count()
-        };
-        in_cycle < widths.issue && (at..at + new.1).all(|cycle| kept(cycle) < units)
-    }
-
-    #[test]
-    fn everything_issues_in_the_first_cycle_in_which_counting_finds_room() {
-        for preset in ["hps-4wide", "tiny-2wide", "ev6"] {
-            let (mut calendar, table, widths) = calendar(preset);
-            let mut random = Random::new(7);
-            let mut issued = Issued::new();
-            let mut passed = 0;
-            let mut left = 0;
-            let mut squashes = 0;
-            for _ in 0..4000 {
-                if random.below(3) == 0 {
-                    passed += 1 + random.below(3);
-                    left += calendar.pass(passed).map_or(0, |left| left.all);
-                    assert_eq!(
-                        left as usize,
-                        issued.iter().filter(|i| i.0 <= passed).count()
-                    );
-                }
-                let mut limit = NEVER;
-                if random.below(40) == 0 {
-                    // A wrong path.
-                    limit = passed + 2 + random.below(20);
-                    for _ in 0..random.below(20) {
-                        one::<true>(
-                            &mut calendar,
-                            &mut issued,
-                            (&table, widths),
-                            &mut random,
-                            (passed, limit),
-                        );
-                    }
-                }
-                squashes += usize::from(limit != NEVER);
-                one::<false>(
-                    &mut calendar,
-                    &mut issued,
-                    (&table, widths),
-                    &mut random,
-                    (passed, NEVER),
-                );
-            }
-            assert!(squashes > 50);
-        }
-    }
-
-    /// One more instruction that is ready behind `passed` and before `limit`; if it does not issue before that,
-    /// nothing is taken.
-    fn one<const ASTRAY: bool>(
-        calendar: &mut Calendar,
-        issued: &mut Issued,
-        (table, widths): (&UnitTable, Widths),
-        random: &mut Random,
-        (passed, limit): (u64, u64),
-    ) {
-        let mut class = ALL_CLASSES[random.below(ALL_CLASSES.len() as u64) as usize];
-        if table.timing(class).interval_cycles > 1 && random.below(8) > 0 {
-            class = OpClass::IntAlu;
-        }
-        let timing = table.timing(class);
-        let kept = u64::from(timing.interval_cycles.min(timing.latency_cycles)).max(1);
-        let from = passed + 1 + random.below((limit - passed - 1).min(30));
-        let mut expected = from;
-        while !fits(issued, table, widths, expected, (class, kept)) {
-            expected += 1;
-        }
-        let demand = demand(calendar, class, timing.latency_cycles);
-        let wants_port = class == OpClass::Load && random.below(2) == 0;
-        let (cycle, has_port) = if wants_port {
-            calendar.take_with_port::<ASTRAY>(from, &demand, limit)
-        } else {
-            (calendar.take::<ASTRAY>(from, &demand, limit), false)
-        };
-        if expected >= limit {
-            assert!(cycle >= limit, "{class:?} from {from}");
-            return;
-        }
-        assert_eq!(cycle, expected, "{class:?} from {from}");
-        let ports = issued.iter().filter(|i| i.0 == cycle && i.3).count();
-        assert_eq!(has_port, wants_port && ports < widths.ports as usize);
-        issued.push((cycle, class, kept, has_port));
-    }
-
-    #[test]
-    fn a_load_is_asked_for_its_store_until_something_older_was_refused() {
-        let (mut calendar, _, _) = calendar("tiny-2wide");
-        let load = demand(&calendar, OpClass::Load, 1);
-        // One load in a cycle. The first is refused nothing and takes cycle 5.
-        assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, |_| None),
-            Ok(5)
-        );
-        // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
-        let waits = |cycle: u64| (cycle < 7).then_some(7);
-        assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, waits),
-            Err((5, 7))
-        );
-        assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, |_| None),
-            Ok(6)
-        );
-        // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
-        assert_eq!(
-            calendar.take_load::<false>(5, &load, NEVER, waits),
-            Err((6, 7))
-        );
-    }
-
-    #[test]
-    fn what_lies_beyond_the_ring_leaves_its_station_all_the_same() {
-        let (mut calendar, _, _) = calendar("hps-4wide");
-        let far = 5000;
-        let alu = demand(&calendar, OpClass::IntAlu, 1);
-        assert_eq!(calendar.take::<false>(far, &alu, NEVER), far);
-        assert_eq!(calendar.take::<true>(far + 1, &alu, far + 2), far + 1);
-        calendar.in_vain(far);
-        assert_eq!(calendar.pass(far - 1), Some(Left::default()));
-        let left = calendar.pass(far + 10);
-        assert_eq!(left, Some(Left { all: 1, fp: 0 }), "two left, one in vain");
-    }
-
-    #[test]
-    fn what_comes_behind_a_squash_takes_neither_slot_nor_port_and_is_refused_nothing() {
-        let (mut calendar, _, _) = calendar("tiny-2wide");
-        let load = demand(&calendar, OpClass::Load, 1);
-        assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
-        assert_eq!(
-            calendar.take_with_port::<false>(10, &load, NEVER),
-            (10, true)
-        );
-        let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
-        assert!(cycle >= 10 && !has_port);
-        let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);
-        assert!(cycle.unwrap() >= 10);
-        assert!(calendar.take::<true>(9, &load, 10) >= 10);
-        // One unit, which is held from cycle 9 on.
-        let division = demand(&calendar, OpClass::IntDiv, 20);
-        assert_eq!(calendar.take::<false>(9, &division, NEVER), 9);
-        assert!(calendar.take::<true>(9, &division, 12) >= 12);
-        // Nobody has been refused in cycle 10: the next load is asked there.
-        let waits = |cycle: u64| (cycle == 10).then_some(12);
-        let waiting = calendar.take_load::<false>(10, &load, NEVER, waits);
-        assert_eq!(waiting, Err((10, 12)));
-    }
-
-    #[test]
-    fn stretches_are_the_places_of_their_cycles() {
-        for (from, to) in [(3, 3), (3, 7), (14, 18), (16, 32), (5, 90)] {
-            let places: Vec<usize> = stretches(from, to, 15).into_iter().flatten().collect();
-            let each = (from..to).take(16).map(|cycle| (cycle & 15) as usize);
-            assert_eq!(places, each.collect::<Vec<_>>());
-        }
-    }
-}
+mod tests;

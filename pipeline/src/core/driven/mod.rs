@@ -67,7 +67,7 @@ use wrong_path::{AstrayStore, Episode};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
-/// Those of programs alone, and of them those for integers.
+/// Those for integers and floating point, and of them those for integers.
 const PROGRAM_REGISTERS: usize = reg::DISE as usize;
 const INTEGER_REGISTERS: usize = reg::FP as usize;
 /// As many as a register number can name, so that no access needs a check.
@@ -95,7 +95,8 @@ pub enum NotDriven {
     Window,
     /// It has too many pools of units.
     #[error(
-        "it has more than 6 pools of pipelined units, or one of more than 127 units (units.pools)"
+        "it has more than 6 pools of pipelined units that are fewer than issue.issue_width, or one of more than 127 \
+         units (units.pools)"
     )]
     Pools,
     /// A probe wants the stages of each instruction.
