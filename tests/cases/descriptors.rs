@@ -1,0 +1,1 @@
+//! Open files, pipes, sockets and limits of what a guest may write.

@@ -1,0 +1,16 @@
+//! Small programs of real users' kinds, with the right result known: each runs on the functional machine and
+//! on both cores.
+
+mod build;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cores;
+mod descriptors;
+mod files;
+mod isa;
+mod memory;
+mod minutes;
+mod profiles;
+mod signals;
+mod stores;

@@ -1,0 +1,1 @@
+//! Mappings, executable stacks and where programs may lie.

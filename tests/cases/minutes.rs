@@ -1,0 +1,1 @@
+//! The command as a new user meets it.

@@ -1,0 +1,1 @@
+//! Profiles of programs that calls, jumps and periods make hard.

@@ -1,0 +1,1 @@
+//! Signals, timers, clocks and waits.

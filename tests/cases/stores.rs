@@ -1,0 +1,1 @@
+//! Result stores: locks, checksums, repair.
