@@ -199,6 +199,8 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     /// The call with this number, if it has a meaning here, and its arguments in the order in which
     /// [`Call`] has them: calls that only an older interface has become their successors.
     fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall>;
+    /// The name that Linux has for the call with this number, whether it is served or not.
+    fn call_name(&self, number: u64) -> Option<&'static str>;
     /// Returns from the call.
     fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>);
     /// The second result of the few calls that have one.

@@ -6,6 +6,7 @@ use super::abi::{
     Abi, BLOCK_BYTES, DecodedCall, FcntlCommand, FileStat, FrameKind, FsStat, HandlerEntry,
     IoctlRequest, Resource, Restored, StatFormat, generic_fcntl_command,
 };
+use super::call_names;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules};
 use super::numbers::Call;
@@ -114,6 +115,10 @@ impl Abi for Riscv64 {
 
     fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall> {
         call_of(number).map(|call| (call, arguments))
+    }
+
+    fn call_name(&self, number: u64) -> Option<&'static str> {
+        call_names::riscv64(number)
     }
 
     fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>) {

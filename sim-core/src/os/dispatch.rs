@@ -35,11 +35,7 @@ impl Linux {
                 }
             }
             None => {
-                let pc = hart.pc;
-                self.warn(
-                    number,
-                    format!("system call {number} before pc {pc:#x} is unknown: it returns ENOSYS"),
-                );
+                self.warn_of_unserved(number, hart.pc);
                 self.abi.set_result(hart, Err(Errno::ENOSYS));
             }
         }
@@ -49,6 +45,18 @@ impl Linux {
         let ended = self.deliver_pending(hart, mem);
         self.end_suspension();
         ended.map_or(SyscallResult::Continue, SyscallResult::Exit)
+    }
+
+    /// Says which call the lab does not serve. `pc` is behind the instruction that makes it.
+    fn warn_of_unserved(&mut self, number: u64, pc: u64) {
+        let call = match self.abi.call_name(number) {
+            Some(name) => format!("system call {name} ({number})"),
+            None => format!("system call {number}"),
+        };
+        self.warn(
+            number,
+            format!("{call} before pc {pc:#x} is not served: it returns ENOSYS"),
+        );
     }
 
     fn serve(

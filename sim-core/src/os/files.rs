@@ -188,7 +188,13 @@ impl Linux {
                 None => retry(|| host.write(bytes))?,
             },
             _ if offset.is_some() => return Err(Errno::ESPIPE),
-            Kind::Output(which) => self.streams.write(*which, bytes)?,
+            Kind::Output(which) => match self.streams.write(*which, bytes) {
+                Err(Errno::EPIPE) => {
+                    self.raise(Signal::Pipe);
+                    return Err(Errno::EPIPE);
+                }
+                result => result?,
+            },
             Kind::PipeWriter(end) => {
                 let mut pipe = end.lock();
                 let closed = pipe.reader_closed;

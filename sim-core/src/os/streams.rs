@@ -1,6 +1,9 @@
 //! Standard input, output and error, and the limit on what a guest may write.
 
 use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags};
 
 use super::errno::Errno;
 
@@ -87,19 +90,35 @@ impl Streams {
 
     pub(super) fn write(&mut self, which: Which, bytes: &[u8]) -> Result<usize, Errno> {
         match (self.modes[which as usize], which) {
-            (Output::Discard, _) => {}
-            (Output::Capture, _) => self.captured[which as usize].extend_from_slice(bytes),
-            (Output::Inherit, Which::Stdout) => pass_on(io::stdout().lock(), bytes)?,
-            (Output::Inherit, Which::Stderr) => pass_on(io::stderr().lock(), bytes)?,
+            (Output::Discard, _) => Ok(bytes.len()),
+            (Output::Capture, _) => {
+                self.captured[which as usize].extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+            (Output::Inherit, Which::Stdout) => pass_on(io::stdout().lock(), bytes),
+            (Output::Inherit, Which::Stderr) => pass_on(io::stderr().lock(), bytes),
         }
-        Ok(bytes.len())
     }
 }
 
-/// Writes and flushes, so that the guest learns at once of a full disk or a closed pipe.
-fn pass_on(mut stream: impl Write, bytes: &[u8]) -> Result<(), Errno> {
-    stream.write_all(bytes)?;
+/// Writes as much as the host takes, so that the guest learns at once of a full disk or a closed pipe.
+/// Whatever the lab itself has written goes first; the guest's bytes pass no buffer, in which the host's
+/// refusal would leave them.
+fn pass_on(mut stream: impl Write + AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     stream.flush()?;
+    retry(|| match rustix::io::write(&stream, bytes) {
+        Err(rustix::io::Errno::AGAIN) => {
+            wait_for_room(&stream)?;
+            Err(io::ErrorKind::Interrupted.into())
+        }
+        result => Ok(result?),
+    })
+}
+
+/// Waits for a stream that somebody else has made one that does not wait.
+fn wait_for_room(stream: &impl AsFd) -> io::Result<()> {
+    let mut wanted = [PollFd::new(stream, PollFlags::OUT)];
+    rustix::event::poll(&mut wanted, None)?;
     Ok(())
 }
 
@@ -116,35 +135,32 @@ pub(super) fn retry<T>(mut f: impl FnMut() -> io::Result<T>) -> Result<T, Errno>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Takes some bytes, then fails.
-    struct Failing {
-        room: usize,
-        error: i32,
-    }
-
-    impl Write for Failing {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let count = bytes.len().min(self.room);
-            self.room -= count;
-            if count == 0 {
-                Err(io::Error::from_raw_os_error(self.error))
-            } else {
-                Ok(count)
-            }
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use std::fs::File;
 
     #[test]
     fn failing_writes_of_the_host_reach_the_guest() {
-        let write = |room, error| pass_on(Failing { room, error }, b"text");
-        assert_eq!(write(4, libc::ENOSPC), Ok(()));
-        assert_eq!(write(3, libc::ENOSPC), Err(Errno::ENOSPC));
-        assert_eq!(write(0, libc::EPIPE), Err(Errno::EPIPE));
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(pass_on(full, b"text"), Err(Errno::ENOSPC));
+        let (reader, writer) = io::pipe().unwrap();
+        assert_eq!(pass_on(writer.try_clone().unwrap(), b"text"), Ok(4));
+        drop(reader);
+        assert_eq!(pass_on(writer, b"text"), Err(Errno::EPIPE));
+    }
+
+    #[test]
+    fn a_stream_that_does_not_wait_takes_what_it_has_room_for() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let much = vec![7; 1 << 20];
+        let first = pass_on(writer.try_clone().unwrap(), &much).unwrap();
+        assert!(first > 0 && first < much.len(), "{first}");
+        let waiting = std::thread::spawn(move || {
+            let mut taken = vec![0; first];
+            reader.read_exact(&mut taken).unwrap();
+            reader
+        });
+        assert!(pass_on(writer, &much[first..]).unwrap() > 0);
+        drop(waiting.join().unwrap());
     }
 
     #[test]

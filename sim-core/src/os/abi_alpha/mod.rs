@@ -13,6 +13,7 @@ use super::abi::{
     Abi, DecodedCall, FcntlCommand, FileStat, FrameKind, FsStat, HandlerEntry, IoctlRequest,
     ProgramStart, Resource, Restored, StatFormat, generic_fcntl_command,
 };
+use super::call_names;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules};
 use super::signals::{Fault, Signal, SignalRules};
@@ -137,6 +138,10 @@ impl Abi for Alpha {
 
     fn call(&self, number: u64, arguments: [u64; 6]) -> Option<DecodedCall> {
         (self.call)(number, arguments)
+    }
+
+    fn call_name(&self, number: u64) -> Option<&'static str> {
+        call_names::alpha(number)
     }
 
     fn set_result(&self, hart: &mut Hart, result: Result<u64, Errno>) {
