@@ -9,7 +9,8 @@ impl Op {
     pub const fn access_bytes(self) -> u8 {
         match self {
             Op::Lb | Op::Lbu | Op::Sb | Op::AlphaLdbu | Op::AlphaStb => 1,
-            Op::Lh | Op::Lhu | Op::Sh | Op::AlphaLdwu | Op::AlphaStw => 2,
+            Op::CboInval | Op::CboClean | Op::CboFlush => 1,
+            Op::Lh | Op::Lhu | Op::Sh | Op::Flh | Op::Fsh | Op::AlphaLdwu | Op::AlphaStw => 2,
             Op::Lw | Op::Lwu | Op::Sw | Op::Flw | Op::Fsw => 4,
             Op::AlphaLdl
             | Op::AlphaStl
@@ -27,7 +28,28 @@ impl Op {
             | Op::AmominW
             | Op::AmomaxW
             | Op::AmominuW
-            | Op::AmomaxuW => 4,
+            | Op::AmomaxuW
+            | Op::AmocasW => 4,
+            Op::AmoswapB
+            | Op::AmoaddB
+            | Op::AmoxorB
+            | Op::AmoandB
+            | Op::AmoorB
+            | Op::AmominB
+            | Op::AmomaxB
+            | Op::AmominuB
+            | Op::AmomaxuB
+            | Op::AmocasB => 1,
+            Op::AmoswapH
+            | Op::AmoaddH
+            | Op::AmoxorH
+            | Op::AmoandH
+            | Op::AmoorH
+            | Op::AmominH
+            | Op::AmomaxH
+            | Op::AmominuH
+            | Op::AmomaxuH
+            | Op::AmocasH => 2,
             _ => 8,
         }
     }

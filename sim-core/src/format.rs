@@ -33,8 +33,16 @@ pub enum Format {
     JumpRegister,
     /// `rd, rs2, (rs1)`
     Atomic,
+    /// `rd, rs2, (rs1)`; `rd` is read and written
+    AtomicCas,
     /// `rd, (rs1)`
     LoadReserved,
+    /// `(rs1)`
+    CacheBlock,
+    /// `rd, rs1` with a number of 5 bits in the mnemonic
+    MopUnary,
+    /// `rd, rs1, rs2` with a number of 3 bits in the mnemonic
+    MopBinary,
     /// `rd, csr, rs1`
     Csr,
     /// `rd, csr, zimm`
@@ -61,6 +69,10 @@ pub enum Format {
     FpToInt,
     /// `rd, fs1, rm`
     FpToIntRounded,
+    /// `rd, fs1, rtz`
+    FpToIntTruncated,
+    /// `fd, constant` of a table of 32
+    FpConstant,
     /// `fd, rs1`
     IntToFp,
     /// `fd, rs1, rm`
@@ -148,6 +160,8 @@ pub enum Format {
 pub enum Operand {
     /// Integer destination.
     Rd,
+    /// Integer destination and third source.
+    RdKept,
     /// First integer source.
     Rs1,
     /// Second integer source.
@@ -188,6 +202,14 @@ pub enum Operand {
     RoundingMode,
     /// Rounding mode of an operation that is always exact; `rne` if left out.
     RoundingModeExact,
+    /// The only rounding mode of an operation: towards zero.
+    RoundingModeTruncate,
+    /// Number of a constant in the table of `fli`.
+    Constant,
+    /// Number of 5 bits, which lies in the immediate and shows in the mnemonic.
+    MopNumber5,
+    /// Number of 3 bits, which lies in the immediate and shows in the mnemonic.
+    MopNumber3,
     /// Index of a replacement instruction.
     Index,
     /// Absolute address of a handler.
@@ -260,7 +282,11 @@ impl Format {
             Format::Branch => &[Rs1, Rs2, BranchTarget],
             Format::Jump => &[Rd, JumpTarget],
             Format::Atomic => &[Rd, Rs2, Address],
+            Format::AtomicCas => &[RdKept, Rs2, Address],
             Format::LoadReserved => &[Rd, Address],
+            Format::CacheBlock => &[Address],
+            Format::MopUnary => &[MopNumber5, Rd, Rs1],
+            Format::MopBinary => &[MopNumber3, Rd, Rs1, Rs2],
             Format::Csr => &[Rd, Csr, Rs1],
             Format::CsrImmediate => &[Rd, Csr, Zimm],
             Format::Fence => &[FenceSets],
@@ -274,6 +300,8 @@ impl Format {
             Format::FpCompare => &[Rd, Fs1, Fs2],
             Format::FpToInt => &[Rd, Fs1],
             Format::FpToIntRounded => &[Rd, Fs1, RoundingMode],
+            Format::FpToIntTruncated => &[Rd, Fs1, RoundingModeTruncate],
+            Format::FpConstant => &[Fd, Constant],
             Format::IntToFp => &[Fd, Rs1],
             Format::IntToFpRounded => &[Fd, Rs1, RoundingMode],
             Format::IntToFpExact => &[Fd, Rs1, RoundingModeExact],

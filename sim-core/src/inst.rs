@@ -35,6 +35,9 @@ pub mod reg {
     pub const COUNT: usize = 256;
 }
 
+/// Bytes of a block of RISC-V's cache operations (`cbo.clean` and others), aligned to as many.
+pub const CACHE_BLOCK_BYTES: u64 = 64;
+
 /// What an instruction is to the machine: which unit runs it, and how it changes control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -213,6 +216,8 @@ impl Logic {
 ///   4..2 and rounding in bits 1..0;
 /// - memory operands are `rs1 + imm` ([`Inst::data_address`]), the data of a store (and of an
 ///   atomic) is `rs2`;
+/// - what an instruction reads and writes as one operand is `rd` and also `rs3` (RISC-V's compare-and-swap,
+///   Alpha's conditional moves);
 /// - direct control transfers go to `pc + imm`;
 /// - the rounding mode of a floating-point instruction, and the number of a CSR, lie in `imm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -383,10 +388,10 @@ impl Op {
     #[must_use]
     pub const fn data_address(self, base: u64, imm: i64) -> u64 {
         let addr = base.wrapping_add(imm as u64);
-        if matches!(self, Op::AlphaLdqU | Op::AlphaStqU) {
-            addr & !7
-        } else {
-            addr
+        match self {
+            Op::AlphaLdqU | Op::AlphaStqU => addr & !7,
+            Op::CboInval | Op::CboClean | Op::CboFlush => addr & !(CACHE_BLOCK_BYTES - 1),
+            _ => addr,
         }
     }
 }

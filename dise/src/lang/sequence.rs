@@ -279,7 +279,14 @@ impl Context<'_> {
                 draft.inst.imm = self.rounding(piece)?
             }
             Operand::Alpha(operand) => self.alpha_operand(draft, operand, piece)?,
-            Operand::Csr | Operand::Zimm | Operand::FenceSets => {
+            Operand::Csr
+            | Operand::Zimm
+            | Operand::FenceSets
+            | Operand::RdKept
+            | Operand::RoundingModeTruncate
+            | Operand::Constant
+            | Operand::MopNumber5
+            | Operand::MopNumber3 => {
                 return Err(self.source().error(
                     piece.at,
                     "this operand cannot stand in a replacement sequence",

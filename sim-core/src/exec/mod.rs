@@ -14,7 +14,8 @@ use crate::hart::Hart;
 use crate::inst::{Inst, Op};
 use crate::memory::{Memory, Quick};
 use crate::riscv::exec::{
-    atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
+    atomic, bits, control, csr, dise, fp_convert, fp_double, fp_half, fp_more, fp_single, int, mem,
+    muldiv,
 };
 use crate::riscv::table::for_each_op;
 use crate::trap::TrapCause;

@@ -21,7 +21,7 @@ impl Plain {
     /// How an operation accesses memory. None: it is not plain, or does not.
     #[must_use]
     pub fn of(op: Op) -> Option<Plain> {
-        let converts = matches!(op, Op::Flw | Op::AlphaLds | Op::AlphaSts);
+        let converts = matches!(op, Op::Flh | Op::Flw | Op::AlphaLds | Op::AlphaSts);
         if converts || !matches!(op.class(), OpClass::Load | OpClass::Store) {
             return None;
         }
@@ -158,6 +158,6 @@ mod tests {
             assert!(quick > 20, "{op:?}: {quick}");
         }
         not_plain.sort_by_key(|op| format!("{op:?}"));
-        assert_eq!(not_plain, [Op::AlphaLds, Op::AlphaSts, Op::Flw]);
+        assert_eq!(not_plain, [Op::AlphaLds, Op::AlphaSts, Op::Flh, Op::Flw]);
     }
 }

@@ -50,6 +50,28 @@ pub fn max<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> F::Bits {
     select::<F>(a, b, false, flags)
 }
 
+/// IEEE 754-2019 `minimum`: the lesser operand, -0 below +0; the canonical NaN if either is NaN. A
+/// signaling NaN raises `NV`.
+#[inline]
+pub fn min_or_nan<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> F::Bits {
+    or_nan::<F>(a, b, true, flags)
+}
+
+/// IEEE 754-2019 `maximum`: the greater operand, -0 below +0; the canonical NaN if either is NaN. A
+/// signaling NaN raises `NV`.
+#[inline]
+pub fn max_or_nan<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> F::Bits {
+    or_nan::<F>(a, b, false, flags)
+}
+
+fn or_nan<F: Format>(a: F::Bits, b: F::Bits, least: bool, flags: &mut u8) -> F::Bits {
+    let operands = [F::widen(a), F::widen(b)];
+    if operands.into_iter().any(is_nan::<F>) {
+        return F::narrow(nan_from::<F>(&operands, flags));
+    }
+    select::<F>(a, b, least, flags)
+}
+
 /// `a == b`; false if either is NaN. Quiet: only a signaling NaN raises `NV`.
 #[inline]
 pub fn eq<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
@@ -70,6 +92,21 @@ pub fn lt<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
 #[inline]
 pub fn le<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
     ordered::<F>(a, b, flags) && F::host(a) <= F::host(b)
+}
+
+/// `a < b`; false if either is NaN. Quiet: only a signaling NaN raises `NV`.
+#[inline]
+pub fn lt_quiet<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
+    // For its flag.
+    eq::<F>(a, b, flags);
+    F::host(a) < F::host(b)
+}
+
+/// `a <= b`; false if either is NaN. Quiet: only a signaling NaN raises `NV`.
+#[inline]
+pub fn le_quiet<F: Format>(a: F::Bits, b: F::Bits, flags: &mut u8) -> bool {
+    eq::<F>(a, b, flags);
+    F::host(a) <= F::host(b)
 }
 
 /// Neither operand is NaN; raises `NV` if one is.

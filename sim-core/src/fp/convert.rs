@@ -1,4 +1,4 @@
-//! Conversions between floating-point numbers and integers and between the two formats.
+//! Conversions between floating-point numbers and integers and between the formats.
 
 use super::flag::{NV, NX};
 use super::format::HostFloat;
@@ -91,7 +91,7 @@ pub(super) fn to_int_soft<F: Format, I: Integer>(a: u64, rm: Round, flags: &mut 
 
 /// The number rounded to an integer and whether that is exact; `None` for magnitudes of 2^64 and
 /// above.
-fn round_to_i128(x: Unpacked, rm: Round) -> Option<(i128, bool)> {
+pub(super) fn round_to_i128(x: Unpacked, rm: Round) -> Option<(i128, bool)> {
     // The integer part, and the fraction with its point above bit 63 and its tail jammed.
     let (integer, tail) = match x.exp {
         64.. => return None,
@@ -105,14 +105,14 @@ fn round_to_i128(x: Unpacked, rm: Round) -> Option<(i128, bool)> {
     Some((if x.sign { -magnitude } else { magnitude }, tail == 0))
 }
 
-/// The integer `x` rounded to format `F`; only `NX` can be raised.
+/// The integer `x` rounded to format `F`. Raises `NX`, and `OF` in binary16.
 #[inline]
 pub fn from_int<F: Format, I: Integer>(x: I, rm: Round, flags: &mut u8) -> F::Bits {
     let wide = x.widen();
     let magnitude = wide.unsigned_abs() as u64;
     let exact = magnitude >> F::PRECISION == 0
         || magnitude >> magnitude.trailing_zeros() >> F::PRECISION == 0;
-    if exact || rm == Round::NearestEven {
+    if F::Host::HOLDS_INTEGERS && (exact || rm == Round::NearestEven) {
         *flags |= if exact { 0 } else { NX };
         let host = if I::LEAST < 0 {
             F::Host::nearest_i64(wide as i64)

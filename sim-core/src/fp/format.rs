@@ -1,9 +1,10 @@
-//! The two binary formats and the host types that carry them.
+//! The binary formats and the host types that carry them. Binary16 lies in [`half`](super::half).
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for super::super::Binary16 {}
     impl Sealed for super::Binary32 {}
     impl Sealed for super::Binary64 {}
 }
@@ -118,6 +119,8 @@ pub trait HostFloat:
     const INFINITY: Self;
     /// 2^63, the first number above the range of `i64`.
     const TWO_63: Self;
+    /// No integer of 64 bits overflows.
+    const HOLDS_INTEGERS: bool = true;
 
     /// The number whose bits these are.
     fn from_wide(bits: u64) -> Self;

@@ -1,9 +1,9 @@
-//! Exact IEEE 754 binary32 and binary64 arithmetic on raw bit patterns.
+//! Exact IEEE 754 binary16, binary32 and binary64 arithmetic on raw bit patterns.
 //!
 //! Every operation takes its operands as raw bits, the rounding direction, and the accrued
 //! exception flags to which it adds; none touches the floating-point environment of the host. One
-//! generic algorithm serves both formats (see [`Format`]); the functions named `f32_*` and `f64_*`
-//! are its two instances under the names an instruction interpreter wants.
+//! generic algorithm serves all formats (see [`Format`]); the functions named `f16_*`, `f32_*` and
+//! `f64_*` are its instances under the names an instruction interpreter wants.
 //!
 //! The conventions are those of the RISC-V unprivileged ISA manual, chapters "F" and "D": a NaN
 //! result is the canonical quiet NaN, tininess is detected after rounding, `inf * 0 + NaN` is
@@ -24,6 +24,8 @@ mod arith;
 mod compare;
 mod convert;
 mod format;
+mod half;
+mod integral;
 mod named;
 mod soft;
 
@@ -31,9 +33,11 @@ mod soft;
 mod tests;
 
 pub use arith::{accrued, add, div, mul, mul_add, sqrt, sub};
-pub use compare::{classify, eq, le, lt, max, min};
+pub use compare::{classify, eq, le, le_quiet, lt, lt_quiet, max, max_or_nan, min, min_or_nan};
 pub use convert::{Integer, from_int, resize, to_int};
 pub use format::{Binary32, Binary64, Format};
+pub use half::Binary16;
+pub use integral::{f64_to_i32_modular, round_to_integral};
 pub use named::*;
 
 /// Accrued exception flags, one bit each, in the order of the RISC-V `fflags` register.

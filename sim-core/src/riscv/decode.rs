@@ -102,6 +102,10 @@ fn with_operands(info: &OpInfo, word: u32) -> Inst {
     for operand in info.format.operands() {
         match operand {
             Operand::Rd => inst.rd = destination(field(7)),
+            Operand::RdKept => {
+                inst.rd = destination(field(7));
+                inst.rs3 = field(7);
+            }
             Operand::Rs1 | Operand::Address => inst.rs1 = field(15),
             Operand::Rs2 => inst.rs2 = field(20),
             Operand::Fd => inst.rd = reg::FP + field(7),
@@ -132,6 +136,13 @@ fn with_operands(info: &OpInfo, word: u32) -> Inst {
                 }
                 inst.imm = i64::from(mode);
             }
+            Operand::Constant => inst.imm = i64::from(field(15)),
+            Operand::MopNumber5 => {
+                inst.imm =
+                    i64::from(word >> 20 & 3 | (word >> 26 & 3) << 2 | (word >> 30 & 1) << 4);
+            }
+            Operand::MopNumber3 => inst.imm = i64::from(word >> 26 & 3 | (word >> 30 & 1) << 2),
+            Operand::RoundingModeTruncate => {}
             // Operations with these have no encoding.
             Operand::Index | Operand::Handler | Operand::Alpha(_) => {}
         }

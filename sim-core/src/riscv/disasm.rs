@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::FENCE_TSO;
+use super::constants::NAMES;
 use super::registers::{ROUNDING_MODES, csr_name, register_name};
 use crate::format::Operand;
 use crate::inst::{Inst, Op, reg};
@@ -20,6 +21,10 @@ pub fn disassemble(inst: &Inst, pc: u64) -> String {
     let mut text = mnemonic(inst).to_owned();
     if inst.op == Op::Fence && inst.imm as u32 == FENCE_TSO {
         return text;
+    }
+    if matches!(inst.op, Op::MopR | Op::MopRr) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ".{}", inst.imm);
     }
     let mut separator = " ";
     for &operand in inst.op.format().operands() {
@@ -50,7 +55,7 @@ fn mnemonic(inst: &Inst) -> &'static str {
 /// Appends one operand; nothing for one that is left out.
 fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> std::fmt::Result {
     match operand {
-        Operand::Rd | Operand::Fd => text.write_str(register_name(inst.rd)),
+        Operand::Rd | Operand::RdKept | Operand::Fd => text.write_str(register_name(inst.rd)),
         Operand::Rs1 | Operand::Fs1 => text.write_str(register_name(inst.rs1)),
         Operand::Rs2 | Operand::Fs2 => text.write_str(register_name(inst.rs2)),
         Operand::Fs3 => text.write_str(register_name(inst.rs3)),
@@ -82,6 +87,10 @@ fn write_operand(text: &mut String, inst: &Inst, operand: Operand, pc: u64) -> s
                 .and_then(|m| *ROUNDING_MODES.get(m)?);
             text.write_str(name.unwrap_or("?"))
         }
+        Operand::RoundingModeTruncate => text.write_str("rtz"),
+        Operand::Constant => text.write_str(NAMES[inst.imm as usize & 31]),
+        // In the mnemonic.
+        Operand::MopNumber5 | Operand::MopNumber3 => Ok(()),
         Operand::Alpha(_) => unreachable!("an operand of another instruction set"),
     }
 }

@@ -19,6 +19,13 @@ pub fn encode(inst: &Inst) -> Option<u32> {
     for operand in info.format.operands() {
         word |= match operand {
             Operand::Rd => integer(inst.rd)? << 7,
+            Operand::RdKept => {
+                let rd = integer(inst.rd)?;
+                if integer(inst.rs3)? != rd {
+                    return None;
+                }
+                rd << 7
+            }
             Operand::Rs1 | Operand::Address => integer(inst.rs1)? << 15,
             Operand::Rs2 => integer(inst.rs2)? << 20,
             Operand::Fd => float(inst.rd)? << 7,
@@ -45,6 +52,16 @@ pub fn encode(inst: &Inst) -> Option<u32> {
             Operand::RoundingMode | Operand::RoundingModeExact => {
                 unsigned(inst.imm, 3).filter(|&mode| mode != 5 && mode != 6)? << 12
             }
+            Operand::Constant => unsigned(inst.imm, 5)? << 15,
+            Operand::MopNumber5 => {
+                let n = unsigned(inst.imm, 5)?;
+                (n & 3) << 20 | (n >> 2 & 3) << 26 | n >> 4 << 30
+            }
+            Operand::MopNumber3 => {
+                let n = unsigned(inst.imm, 3)?;
+                (n & 3) << 26 | n >> 2 << 30
+            }
+            Operand::RoundingModeTruncate => 0,
             Operand::Index | Operand::Handler | Operand::Alpha(_) => return None,
         };
     }

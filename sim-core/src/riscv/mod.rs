@@ -1,5 +1,5 @@
-//! RV64GC in user mode: I, M, A, F, D, C, Zicsr, Zifencei, Zba, Zbb, Zbs, and the operations that
-//! DISE adds.
+//! RV64GC in user mode with Zicsr, Zifencei, Zicntr, Zba, Zbb, Zbs, Zbc, Zbkb, Zicond, Zfh, Zfa, Zcb, Zabha,
+//! Zacas (without `amocas.q`), Zawrs, Zimop, Zcmop, Zicbom and hints, and the operations that DISE adds.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -11,6 +11,7 @@
 //! | [`registers`] | names |
 
 pub mod asm;
+mod constants;
 mod decode;
 mod disasm;
 mod encode;

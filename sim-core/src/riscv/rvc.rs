@@ -1,4 +1,4 @@
-//! Compressed instructions: every 16-bit encoding of RV64DC expands to an [`Inst`] of length 2.
+//! Compressed instructions: every 16-bit encoding of RV64DC, Zcb and Zcmop expands to an [`Inst`] of length 2.
 //!
 //! Reserved encodings are illegal, hints execute as the instruction they encode (whose destination
 //! is the zero register or whose effect is nothing). Follows the "C" chapter of the unprivileged
@@ -110,9 +110,25 @@ fn quadrant0(h: Half, funct3: u16) -> Option<Inst> {
         1 => load(Op::Fld, reg::FP + data, base, h.double_offset()),
         2 => load(Op::Lw, data, base, h.word_offset()),
         3 => load(Op::Ld, data, base, h.double_offset()),
+        4 => bytes_and_halves(h)?,
         5 => store(Op::Fsd, reg::FP + data, base, h.double_offset()),
         6 => store(Op::Sw, data, base, h.word_offset()),
         7 => store(Op::Sd, data, base, h.double_offset()),
+        _ => return None,
+    })
+}
+
+/// Quadrant 0, `funct3` 4 (Zcb): loads and stores of bytes and halfwords.
+fn bytes_and_halves(h: Half) -> Option<Inst> {
+    let (base, data) = (h.rd_short(), h.rs2_short());
+    let byte_offset = i64::from(h.bits(6, 1, 0) | h.bits(5, 1, 1));
+    let half_offset = i64::from(h.bits(5, 1, 1));
+    Some(match (h.bits(10, 3, 0), h.bits(6, 1, 0)) {
+        (0, _) => load(Op::Lbu, data, base, byte_offset),
+        (1, 0) => load(Op::Lhu, data, base, half_offset),
+        (1, _) => load(Op::Lh, data, base, half_offset),
+        (2, _) => store(Op::Sb, data, base, byte_offset),
+        (3, 0) => store(Op::Sh, data, base, half_offset),
         _ => return None,
     })
 }
@@ -128,6 +144,8 @@ fn quadrant1(h: Half, funct3: u16) -> Option<Inst> {
             let imm = sign_extend(low | h.bits(3, 2, 7) | h.bits(12, 1, 9), 10);
             immediate(Op::Addi, SP, SP, nonzero(imm)?)
         }
+        // c.mop.1, c.mop.3 to c.mop.15 (Zcmop): they write nothing.
+        3 if h.imm6() == 0 && rd & 0x11 == 1 => immediate(Op::Addi, reg::ZERO, reg::ZERO, 0),
         3 => {
             let imm = nonzero(h.imm6())? << 12;
             Inst {
@@ -159,10 +177,25 @@ fn arithmetic(h: Half) -> Option<Inst> {
                 3 => Op::And,
                 4 => Op::Subw,
                 5 => Op::Addw,
-                _ => return None,
+                6 => Op::Mul,
+                _ => return unary(h),
             };
             register(op, rd, rd, h.rs2_short())
         }
+    })
+}
+
+/// Quadrant 1, `funct3` 4 (Zcb): operations on one of `x8` to `x15`.
+fn unary(h: Half) -> Option<Inst> {
+    let rd = h.rd_short();
+    Some(match h.bits(2, 3, 0) {
+        0 => immediate(Op::Andi, rd, rd, 0xff),
+        1 => immediate(Op::SextB, rd, rd, 0),
+        2 => immediate(Op::ZextH, rd, rd, 0),
+        3 => immediate(Op::SextH, rd, rd, 0),
+        4 => register(Op::AddUw, rd, rd, reg::ZERO),
+        5 => immediate(Op::Xori, rd, rd, -1),
+        _ => return None,
     })
 }
 

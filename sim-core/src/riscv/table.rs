@@ -10,7 +10,8 @@
 //! operands of the [`Format`](super::Format). A match of 1 with a mask of 0 is never true: such an
 //! operation has no 32-bit encoding of its own. `function` lies below `exec`. Encodings follow the
 //! RISC-V unprivileged specification (20240411), chapter "RV32/64G Instruction Set Listings", and
-//! the bit-manipulation chapter for Zba, Zbb and Zbs.
+//! the chapters of the extensions. A row may be a special case of another one of its instruction set, and
+//! then stands before it (`zext.h` is a `packw`).
 
 /// Calls `$apply!` with all rows of the table, and behind them those of the other instruction sets.
 macro_rules! for_each_op {
@@ -117,6 +118,41 @@ macro_rules! for_each_op {
             AmominuD "amominu.d" Atomic 0xc000_302f 0xf800_707f Atomic atomic::amominu_d, "rd = memory at rs1, atomically replaced: minimum, unsigned, 64 bits";
             AmomaxuD "amomaxu.d" Atomic 0xe000_302f 0xf800_707f Atomic atomic::amomaxu_d, "rd = memory at rs1, atomically replaced: maximum, unsigned, 64 bits";
 
+            // Zabha: atomics of bytes and halfwords.
+            AmoswapB "amoswap.b" Atomic 0x0800_002f 0xf800_707f Atomic atomic::amoswap_b, "rd = memory at rs1, atomically replaced: swap, 8 bits";
+            AmoaddB "amoadd.b" Atomic 0x0000_002f 0xf800_707f Atomic atomic::amoadd_b, "rd = memory at rs1, atomically replaced: add, 8 bits";
+            AmoxorB "amoxor.b" Atomic 0x2000_002f 0xf800_707f Atomic atomic::amoxor_b, "rd = memory at rs1, atomically replaced: exclusive or, 8 bits";
+            AmoandB "amoand.b" Atomic 0x6000_002f 0xf800_707f Atomic atomic::amoand_b, "rd = memory at rs1, atomically replaced: and, 8 bits";
+            AmoorB "amoor.b" Atomic 0x4000_002f 0xf800_707f Atomic atomic::amoor_b, "rd = memory at rs1, atomically replaced: or, 8 bits";
+            AmominB "amomin.b" Atomic 0x8000_002f 0xf800_707f Atomic atomic::amomin_b, "rd = memory at rs1, atomically replaced: minimum, signed, 8 bits";
+            AmomaxB "amomax.b" Atomic 0xa000_002f 0xf800_707f Atomic atomic::amomax_b, "rd = memory at rs1, atomically replaced: maximum, signed, 8 bits";
+            AmominuB "amominu.b" Atomic 0xc000_002f 0xf800_707f Atomic atomic::amominu_b, "rd = memory at rs1, atomically replaced: minimum, unsigned, 8 bits";
+            AmomaxuB "amomaxu.b" Atomic 0xe000_002f 0xf800_707f Atomic atomic::amomaxu_b, "rd = memory at rs1, atomically replaced: maximum, unsigned, 8 bits";
+            AmoswapH "amoswap.h" Atomic 0x0800_102f 0xf800_707f Atomic atomic::amoswap_h, "rd = memory at rs1, atomically replaced: swap, 16 bits";
+            AmoaddH "amoadd.h" Atomic 0x0000_102f 0xf800_707f Atomic atomic::amoadd_h, "rd = memory at rs1, atomically replaced: add, 16 bits";
+            AmoxorH "amoxor.h" Atomic 0x2000_102f 0xf800_707f Atomic atomic::amoxor_h, "rd = memory at rs1, atomically replaced: exclusive or, 16 bits";
+            AmoandH "amoand.h" Atomic 0x6000_102f 0xf800_707f Atomic atomic::amoand_h, "rd = memory at rs1, atomically replaced: and, 16 bits";
+            AmoorH "amoor.h" Atomic 0x4000_102f 0xf800_707f Atomic atomic::amoor_h, "rd = memory at rs1, atomically replaced: or, 16 bits";
+            AmominH "amomin.h" Atomic 0x8000_102f 0xf800_707f Atomic atomic::amomin_h, "rd = memory at rs1, atomically replaced: minimum, signed, 16 bits";
+            AmomaxH "amomax.h" Atomic 0xa000_102f 0xf800_707f Atomic atomic::amomax_h, "rd = memory at rs1, atomically replaced: maximum, signed, 16 bits";
+            AmominuH "amominu.h" Atomic 0xc000_102f 0xf800_707f Atomic atomic::amominu_h, "rd = memory at rs1, atomically replaced: minimum, unsigned, 16 bits";
+            AmomaxuH "amomaxu.h" Atomic 0xe000_102f 0xf800_707f Atomic atomic::amomaxu_h, "rd = memory at rs1, atomically replaced: maximum, unsigned, 16 bits";
+
+            // Zacas: compare and swap; rd is also the third source. (`amocas.q` is missing.)
+            AmocasB "amocas.b" AtomicCas 0x2800_002f 0xf800_707f Atomic atomic::amocas_b, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 8 bits";
+            AmocasH "amocas.h" AtomicCas 0x2800_102f 0xf800_707f Atomic atomic::amocas_h, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 16 bits";
+            AmocasW "amocas.w" AtomicCas 0x2800_202f 0xf800_707f Atomic atomic::amocas_w, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 32 bits";
+            AmocasD "amocas.d" AtomicCas 0x2800_302f 0xf800_707f Atomic atomic::amocas_d, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 64 bits";
+
+            // Zawrs: a wait may end at any time, and here it ends at once.
+            WrsNto "wrs.nto" None 0x00d0_0073 0xffff_ffff Fence control::fence, "Waits for a store to the reservation";
+            WrsSto "wrs.sto" None 0x01d0_0073 0xffff_ffff Fence control::fence, "Waits for a store to the reservation, or a short time";
+
+            // Zicbom: blocks of 64 bytes.
+            CboInval "cbo.inval" CacheBlock 0x0000_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back and drops it";
+            CboClean "cbo.clean" CacheBlock 0x0010_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back";
+            CboFlush "cbo.flush" CacheBlock 0x0020_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back and drops it";
+
             // Zicsr.
             Csrrw "csrrw" Csr 0x0000_1073 0x0000_707f Csr csr::csrrw, "rd = csr; csr = rs1";
             Csrrs "csrrs" Csr 0x0000_2073 0x0000_707f Csr csr::csrrs, "rd = csr; csr |= rs1";
@@ -170,6 +206,25 @@ macro_rules! for_each_op {
             Binvi "binvi" Shift6 0x6800_1013 0xfc00_707f IntAlu bits::binvi, "rd = rs1 with bit shamt inverted";
             Bset "bset" Register 0x2800_1033 0xfe00_707f IntAlu bits::bset, "rd = rs1 with bit rs2[5:0] set";
             Bseti "bseti" Shift6 0x2800_1013 0xfc00_707f IntAlu bits::bseti, "rd = rs1 with bit shamt set";
+
+            // Zbc: multiplication without carries.
+            Clmul "clmul" Register 0x0a00_1033 0xfe00_707f IntMul bits::clmul, "rd = low half of the product of rs1 and rs2 without carries";
+            Clmulr "clmulr" Register 0x0a00_2033 0xfe00_707f IntMul bits::clmulr, "rd = bits 126..63 of the product of rs1 and rs2 without carries";
+            Clmulh "clmulh" Register 0x0a00_3033 0xfe00_707f IntMul bits::clmulh, "rd = high half of the product of rs1 and rs2 without carries";
+
+            // Zbkb: bit manipulation for cryptography, beside what Zbb has. `packw` with x0 is `zext.h`.
+            Pack "pack" Register 0x0800_4033 0xfe00_707f IntAlu bits::pack, "rd = low halves of rs1 and, above it, of rs2";
+            Packh "packh" Register 0x0800_7033 0xfe00_707f IntAlu bits::packh, "rd = low bytes of rs1 and, above it, of rs2, zero-extended";
+            Packw "packw" Register 0x0800_403b 0xfe00_707f IntAlu bits::packw, "rd = sext32 of the low 16 bits of rs1 and, above them, of rs2";
+            Brev8 "brev8" Unary 0x6870_5013 0xfff0_707f IntAlu bits::brev8, "rd = rs1 with the bits of each byte reversed";
+
+            // Zicond: conditional zero.
+            CzeroEqz "czero.eqz" Register 0x0e00_5033 0xfe00_707f IntAlu bits::czero_eqz, "rd = rs2 == 0 ? 0 : rs1";
+            CzeroNez "czero.nez" Register 0x0e00_7033 0xfe00_707f IntAlu bits::czero_nez, "rd = rs2 != 0 ? 0 : rs1";
+
+            // Zimop: operations that may be. Which one of the family lies in imm.
+            MopR "mop.r" MopUnary 0x81c0_4073 0xb3c0_707f IntAlu int::mop, "rd = 0";
+            MopRr "mop.rr" MopBinary 0x8200_4073 0xb200_707f IntAlu int::mop, "rd = 0";
 
             // F: single precision (rounding mode in imm, 7 is dynamic).
             Flw "flw" FpLoad 0x0000_2007 0x0000_707f Load mem::flw, "fd = memory at rs1 + imm, 32 bits, NaN-boxed";
@@ -238,6 +293,66 @@ macro_rules! for_each_op {
             // D: between precisions.
             FcvtSD "fcvt.s.d" FpUnaryRounded 0x4010_0053 0xfff0_007f FpCvt fp_convert::fcvt_s_d, "fd = fs1, rounded to single precision";
             FcvtDS "fcvt.d.s" FpUnaryExact 0x4200_0053 0xfff0_007f FpCvt fp_convert::fcvt_d_s, "fd = fs1 in double precision";
+
+            // Zfh: half precision (rounding mode in imm, 7 is dynamic).
+            Flh "flh" FpLoad 0x0000_1007 0x0000_707f Load mem::flh, "fd = memory at rs1 + imm, 16 bits, NaN-boxed";
+            Fsh "fsh" FpStore 0x0000_1027 0x0000_707f Store mem::fsh, "memory at rs1 + imm = fs2, 16 bits";
+            FmaddH "fmadd.h" FpFused 0x0400_0043 0x0600_007f FpFma fp_half::fmadd_h, "fd = fs1 * fs2 + fs3, one rounding";
+            FmsubH "fmsub.h" FpFused 0x0400_0047 0x0600_007f FpFma fp_half::fmsub_h, "fd = fs1 * fs2 - fs3, one rounding";
+            FnmsubH "fnmsub.h" FpFused 0x0400_004b 0x0600_007f FpFma fp_half::fnmsub_h, "fd = -(fs1 * fs2) + fs3, one rounding";
+            FnmaddH "fnmadd.h" FpFused 0x0400_004f 0x0600_007f FpFma fp_half::fnmadd_h, "fd = -(fs1 * fs2) - fs3, one rounding";
+            FaddH "fadd.h" FpRounded 0x0400_0053 0xfe00_007f FpAdd fp_half::fadd_h, "fd = fs1 + fs2";
+            FsubH "fsub.h" FpRounded 0x0c00_0053 0xfe00_007f FpAdd fp_half::fsub_h, "fd = fs1 - fs2";
+            FmulH "fmul.h" FpRounded 0x1400_0053 0xfe00_007f FpMul fp_half::fmul_h, "fd = fs1 * fs2";
+            FdivH "fdiv.h" FpRounded 0x1c00_0053 0xfe00_007f FpDiv fp_half::fdiv_h, "fd = fs1 / fs2";
+            FsqrtH "fsqrt.h" FpUnaryRounded 0x5c00_0053 0xfff0_007f FpSqrt fp_half::fsqrt_h, "fd = square root of fs1";
+            FsgnjH "fsgnj.h" FpRegister 0x2400_0053 0xfe00_707f FpCvt fp_half::fsgnj_h, "fd = fs1 with the sign of fs2";
+            FsgnjnH "fsgnjn.h" FpRegister 0x2400_1053 0xfe00_707f FpCvt fp_half::fsgnjn_h, "fd = fs1 with the opposite of the sign of fs2";
+            FsgnjxH "fsgnjx.h" FpRegister 0x2400_2053 0xfe00_707f FpCvt fp_half::fsgnjx_h, "fd = fs1 with the product of both signs";
+            FminH "fmin.h" FpRegister 0x2c00_0053 0xfe00_707f FpAdd fp_half::fmin_h, "fd = minimumNumber of fs1 and fs2";
+            FmaxH "fmax.h" FpRegister 0x2c00_1053 0xfe00_707f FpAdd fp_half::fmax_h, "fd = maximumNumber of fs1 and fs2";
+            FeqH "feq.h" FpCompare 0xa400_2053 0xfe00_707f FpAdd fp_half::feq_h, "rd = fs1 == fs2, quiet";
+            FltH "flt.h" FpCompare 0xa400_1053 0xfe00_707f FpAdd fp_half::flt_h, "rd = fs1 < fs2, signalling";
+            FleH "fle.h" FpCompare 0xa400_0053 0xfe00_707f FpAdd fp_half::fle_h, "rd = fs1 <= fs2, signalling";
+            FclassH "fclass.h" FpToInt 0xe400_1053 0xfff0_707f FpCvt fp_half::fclass_h, "rd = class of fs1 as one of ten bits";
+            FmvXH "fmv.x.h" FpToInt 0xe400_0053 0xfff0_707f FpCvt fp_half::fmv_x_h, "rd = bits of fs1, 16, sign-extended";
+            FmvHX "fmv.h.x" IntToFp 0xf400_0053 0xfff0_707f FpCvt fp_half::fmv_h_x, "fd = bits of rs1, 16, NaN-boxed";
+            FcvtWH "fcvt.w.h" FpToIntRounded 0xc400_0053 0xfff0_007f FpCvt fp_half::fcvt_w_h, "rd = fs1 as an integer of 32 bits, signed";
+            FcvtHW "fcvt.h.w" IntToFpRounded 0xd400_0053 0xfff0_007f FpCvt fp_half::fcvt_h_w, "fd = rs1, an integer of 32 bits, signed";
+            FcvtWuH "fcvt.wu.h" FpToIntRounded 0xc410_0053 0xfff0_007f FpCvt fp_half::fcvt_wu_h, "rd = fs1 as an integer of 32 bits, unsigned";
+            FcvtHWu "fcvt.h.wu" IntToFpRounded 0xd410_0053 0xfff0_007f FpCvt fp_half::fcvt_h_wu, "fd = rs1, an integer of 32 bits, unsigned";
+            FcvtLH "fcvt.l.h" FpToIntRounded 0xc420_0053 0xfff0_007f FpCvt fp_half::fcvt_l_h, "rd = fs1 as an integer of 64 bits, signed";
+            FcvtHL "fcvt.h.l" IntToFpRounded 0xd420_0053 0xfff0_007f FpCvt fp_half::fcvt_h_l, "fd = rs1, an integer of 64 bits, signed";
+            FcvtLuH "fcvt.lu.h" FpToIntRounded 0xc430_0053 0xfff0_007f FpCvt fp_half::fcvt_lu_h, "rd = fs1 as an integer of 64 bits, unsigned";
+            FcvtHLu "fcvt.h.lu" IntToFpRounded 0xd430_0053 0xfff0_007f FpCvt fp_half::fcvt_h_lu, "fd = rs1, an integer of 64 bits, unsigned";
+            FcvtSH "fcvt.s.h" FpUnaryExact 0x4020_0053 0xfff0_007f FpCvt fp_half::fcvt_s_h, "fd = fs1 in single precision";
+            FcvtHS "fcvt.h.s" FpUnaryRounded 0x4400_0053 0xfff0_007f FpCvt fp_half::fcvt_h_s, "fd = fs1, rounded to half precision";
+            FcvtDH "fcvt.d.h" FpUnaryExact 0x4220_0053 0xfff0_007f FpCvt fp_half::fcvt_d_h, "fd = fs1 in double precision";
+            FcvtHD "fcvt.h.d" FpUnaryRounded 0x4410_0053 0xfff0_007f FpCvt fp_half::fcvt_h_d, "fd = fs1, rounded to half precision";
+
+            // Zfa: additional floating point.
+            FliS "fli.s" FpConstant 0xf010_0053 0xfff0_707f FpCvt fp_more::fli_s, "fd = constant number imm of a table";
+            FminmS "fminm.s" FpRegister 0x2800_2053 0xfe00_707f FpAdd fp_more::fminm_s, "fd = minimum of fs1 and fs2, NaN if one is";
+            FmaxmS "fmaxm.s" FpRegister 0x2800_3053 0xfe00_707f FpAdd fp_more::fmaxm_s, "fd = maximum of fs1 and fs2, NaN if one is";
+            FroundS "fround.s" FpUnaryRounded 0x4040_0053 0xfff0_007f FpCvt fp_more::fround_s, "fd = fs1 rounded to an integer";
+            FroundnxS "froundnx.s" FpUnaryRounded 0x4050_0053 0xfff0_007f FpCvt fp_more::froundnx_s, "fd = fs1 rounded to an integer, NX if inexact";
+            FleqS "fleq.s" FpCompare 0xa000_4053 0xfe00_707f FpAdd fp_more::fleq_s, "rd = fs1 <= fs2, quiet";
+            FltqS "fltq.s" FpCompare 0xa000_5053 0xfe00_707f FpAdd fp_more::fltq_s, "rd = fs1 < fs2, quiet";
+            FliD "fli.d" FpConstant 0xf210_0053 0xfff0_707f FpCvt fp_more::fli_d, "fd = constant number imm of a table";
+            FminmD "fminm.d" FpRegister 0x2a00_2053 0xfe00_707f FpAdd fp_more::fminm_d, "fd = minimum of fs1 and fs2, NaN if one is";
+            FmaxmD "fmaxm.d" FpRegister 0x2a00_3053 0xfe00_707f FpAdd fp_more::fmaxm_d, "fd = maximum of fs1 and fs2, NaN if one is";
+            FroundD "fround.d" FpUnaryRounded 0x4240_0053 0xfff0_007f FpCvt fp_more::fround_d, "fd = fs1 rounded to an integer";
+            FroundnxD "froundnx.d" FpUnaryRounded 0x4250_0053 0xfff0_007f FpCvt fp_more::froundnx_d, "fd = fs1 rounded to an integer, NX if inexact";
+            FleqD "fleq.d" FpCompare 0xa200_4053 0xfe00_707f FpAdd fp_more::fleq_d, "rd = fs1 <= fs2, quiet";
+            FltqD "fltq.d" FpCompare 0xa200_5053 0xfe00_707f FpAdd fp_more::fltq_d, "rd = fs1 < fs2, quiet";
+            FliH "fli.h" FpConstant 0xf410_0053 0xfff0_707f FpCvt fp_more::fli_h, "fd = constant number imm of a table";
+            FminmH "fminm.h" FpRegister 0x2c00_2053 0xfe00_707f FpAdd fp_more::fminm_h, "fd = minimum of fs1 and fs2, NaN if one is";
+            FmaxmH "fmaxm.h" FpRegister 0x2c00_3053 0xfe00_707f FpAdd fp_more::fmaxm_h, "fd = maximum of fs1 and fs2, NaN if one is";
+            FroundH "fround.h" FpUnaryRounded 0x4440_0053 0xfff0_007f FpCvt fp_more::fround_h, "fd = fs1 rounded to an integer";
+            FroundnxH "froundnx.h" FpUnaryRounded 0x4450_0053 0xfff0_007f FpCvt fp_more::froundnx_h, "fd = fs1 rounded to an integer, NX if inexact";
+            FleqH "fleq.h" FpCompare 0xa400_4053 0xfe00_707f FpAdd fp_more::fleq_h, "rd = fs1 <= fs2, quiet";
+            FltqH "fltq.h" FpCompare 0xa400_5053 0xfe00_707f FpAdd fp_more::fltq_h, "rd = fs1 < fs2, quiet";
+            FcvtmodWD "fcvtmod.w.d" FpToIntTruncated 0xc280_1053 0xfff0_707f FpCvt fp_more::fcvtmod_w_d, "rd = sext32 of fs1 as an integer, truncated, modulo 2^32";
 
             // DISE. Branches and calls stand in replacement sequences only and have no encoding;
             // moves, return and drain stand in handlers, in custom-0.

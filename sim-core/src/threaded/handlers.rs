@@ -16,7 +16,8 @@ use crate::inst::{Inst, Op, OpClass, reg};
 use crate::memory::{Bytes, Pages, ReadOnly, View};
 use crate::probe::Probe;
 use crate::riscv::exec::{
-    atomic, bits, control, csr, dise, fp_convert, fp_double, fp_single, int, mem, muldiv,
+    atomic, bits, control, csr, dise, fp_convert, fp_double, fp_half, fp_more, fp_single, int, mem,
+    muldiv,
 };
 use crate::riscv::table::for_each_op;
 

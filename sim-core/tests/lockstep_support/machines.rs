@@ -48,6 +48,7 @@ pub fn qemu<T: Target>(image: &Image) -> Finished {
             .expect("space in the temporary folder");
     }
     let output = Command::new(T::QEMU)
+        .args(T::QEMU_OPTIONS)
         .arg(&path)
         .stdin(Stdio::null())
         .output();

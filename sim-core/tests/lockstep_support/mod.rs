@@ -40,6 +40,8 @@ pub trait Target {
     const ISA: Isa;
     /// QEMU's program for it.
     const QEMU: &'static str;
+    /// What QEMU is to emulate beyond its defaults.
+    const QEMU_OPTIONS: &'static [&'static str] = &[];
     /// Machine and flags in the header of an ELF file.
     const ELF: (u16, u32);
     /// Bytes in a page.

@@ -66,7 +66,28 @@ impl Random {
         match self.below(8) {
             0..=3 => self.double(),
             4..=6 => 0xffff_ffff_0000_0000 | u64::from(self.single()),
+            _ if self.chance(70) => 0xffff_ffff_ffff_0000 | u64::from(self.half()),
             _ => self.next(),
+        }
+    }
+
+    fn half(&mut self) -> u16 {
+        const SPECIAL: [u16; 10] = [
+            0, 0x7c00, // infinity
+            0x7e00, // quiet NaN
+            0x7c01, // signalling NaN
+            0x0400, // least normal
+            0x03ff, // greatest subnormal
+            1,      // least subnormal
+            0x7bff, // greatest
+            0x3c00, // 1
+            0x3800, // 1/2
+        ];
+        let noise = self.next() as u16;
+        if self.chance(30) {
+            noise & 0x8000 | self.pick(&SPECIAL)
+        } else {
+            noise
         }
     }
 

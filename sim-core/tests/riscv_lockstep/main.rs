@@ -28,6 +28,7 @@ struct Riscv;
 impl Target for Riscv {
     const ISA: Isa = Isa::Riscv64;
     const QEMU: &'static str = "qemu-riscv64";
+    const QEMU_OPTIONS: &'static [&'static str] = &["-cpu", "rv64,zbc=true,zbkb=true,Zfh=true"];
     /// Compressed code, double-precision calling convention.
     const ELF: (u16, u32) = (243, 5);
     const PAGE: usize = 4096;

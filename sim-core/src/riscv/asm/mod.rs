@@ -43,17 +43,39 @@ pub fn assemble(text: &str, pc: u64, operands: &dyn OperandHook) -> Result<Inst,
             None => return Err(pseudo::unknown(mnemonic, tokens.len())),
         },
     };
+    let number = mop_number(mnemonic.text);
     let op = pseudo::immediate_form(&parser, op, &tokens).unwrap_or(op);
-    instruction(&parser, op, mnemonic, &tokens)
+    let inst = instruction(&parser, op, mnemonic, &tokens)?;
+    Ok(match number {
+        Some((_, imm)) => Inst { imm, ..inst },
+        None => inst,
+    })
+}
+
+/// The operation and the number of `mop.r.N` and `mop.rr.N`.
+fn mop_number(mnemonic: &str) -> Option<(Op, i64)> {
+    let (op, digits, count) = match mnemonic.strip_prefix("mop.")?.split_once('.')? {
+        ("r", digits) => (Op::MopR, digits, 32),
+        ("rr", digits) => (Op::MopRr, digits, 8),
+        _ => return None,
+    };
+    let number = digits.parse().ok()?;
+    (0..count).contains(&number).then_some((op, number))
 }
 
 /// The operation of a mnemonic. The ordering suffixes of atomics are accepted; they change nothing
 /// here.
 fn operation(mnemonic: &str) -> Option<Op> {
+    if mnemonic.starts_with("mop.") {
+        return mop_number(mnemonic).map(|(op, _)| op);
+    }
     Op::from_mnemonic(Isa::Riscv64, mnemonic).or_else(|| {
         let (base, ordering) = mnemonic.rsplit_once('.')?;
         let op = Op::from_mnemonic(Isa::Riscv64, base)?;
-        let atomic = matches!(op.format(), Format::Atomic | Format::LoadReserved);
+        let atomic = matches!(
+            op.format(),
+            Format::Atomic | Format::AtomicCas | Format::LoadReserved
+        );
         (atomic && matches!(ordering, "aq" | "rl" | "aqrl")).then_some(op)
     })
 }
@@ -79,6 +101,7 @@ fn instruction(
         match (operand, rest) {
             (Operand::RoundingMode, []) => inst.imm = 7,
             (Operand::RoundingModeExact, []) => inst.imm = 0,
+            (Operand::MopNumber5 | Operand::MopNumber3, _) => {}
             (Operand::FenceSets, [first, second, tail @ ..]) => {
                 inst.imm = parser.fence_set(*first)? << 4 | parser.fence_set(*second)?;
                 rest = tail;
@@ -103,6 +126,7 @@ fn expected(format: Format) -> String {
     let names: Vec<&str> = format
         .operands()
         .iter()
+        .filter(|operand| !matches!(operand, Operand::MopNumber5 | Operand::MopNumber3))
         .map(|&operand| operand::describe(operand))
         .collect();
     let count = names.len() + usize::from(format == Format::Fence);

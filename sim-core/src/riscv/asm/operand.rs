@@ -1,5 +1,6 @@
 //! Parsing of single operands.
 
+use super::super::constants::NAMES;
 use super::super::decode::destination;
 use super::super::registers::{ROUNDING_MODES, parse_csr};
 use crate::asm::{AsmError, Context, Kind, Token, split_memory};
@@ -19,6 +20,10 @@ impl Parser<'_> {
     ) -> Result<(), AsmError> {
         match operand {
             Operand::Rd => inst.rd = destination(self.register(token, Kind::Integer)?),
+            Operand::RdKept => {
+                inst.rs3 = self.register(token, Kind::Integer)?;
+                inst.rd = destination(inst.rs3);
+            }
             Operand::Rs1 => inst.rs1 = self.register(token, Kind::Integer)?,
             Operand::Rs2 => inst.rs2 = self.register(token, Kind::Integer)?,
             Operand::Fd => inst.rd = self.register(token, Kind::Float)?,
@@ -48,6 +53,13 @@ impl Parser<'_> {
             Operand::Csr => inst.imm |= self.csr(token)?,
             Operand::Zimm => inst.imm |= self.0.ranged(token, 0, 31)? << 12,
             Operand::RoundingMode | Operand::RoundingModeExact => inst.imm = rounding_mode(token)?,
+            Operand::RoundingModeTruncate => {
+                if token.text != "rtz" {
+                    return Err(token.error(format!("`{}` rounds only by rtz", self.0.mnemonic)));
+                }
+            }
+            Operand::Constant => inst.imm = constant(token)?,
+            Operand::MopNumber5 | Operand::MopNumber3 => unreachable!("part of the mnemonic"),
             Operand::Index => inst.imm = self.0.ranged(token, 0, 255)?,
             Operand::Handler => inst.imm = self.0.immediate(token)?,
             Operand::FenceSets => inst.imm = self.fence_set(token)?,
@@ -127,6 +139,17 @@ impl Parser<'_> {
     }
 }
 
+/// A constant of `fli`, written in any way that gives its value.
+fn constant(token: Token<'_>) -> Result<i64, AsmError> {
+    let value: Option<f64> = token.text.parse().ok();
+    let is_it = |name: &str| name == token.text || name.parse().ok() == value && value.is_some();
+    NAMES
+        .iter()
+        .position(|name| is_it(name))
+        .map(|number| number as i64)
+        .ok_or_else(|| token.error(format!("`{}` is no constant that `fli` has", token.text)))
+}
+
 fn rounding_mode(token: Token<'_>) -> Result<i64, AsmError> {
     ROUNDING_MODES
         .iter()
@@ -143,7 +166,7 @@ fn rounding_mode(token: Token<'_>) -> Result<i64, AsmError> {
 /// The operand in messages about what an instruction takes.
 pub(super) fn describe(operand: Operand) -> &'static str {
     match operand {
-        Operand::Rd => "rd",
+        Operand::Rd | Operand::RdKept => "rd",
         Operand::Rs1 => "rs1",
         Operand::Rs2 => "rs2",
         Operand::Fd => "fd",
@@ -158,6 +181,9 @@ pub(super) fn describe(operand: Operand) -> &'static str {
         Operand::Csr => "csr",
         Operand::FenceSets => "predecessors, successors",
         Operand::RoundingMode | Operand::RoundingModeExact => "[rm]",
+        Operand::RoundingModeTruncate => "rtz",
+        Operand::Constant => "constant",
+        Operand::MopNumber5 | Operand::MopNumber3 => "number",
         Operand::Index => "index",
         Operand::Handler => "handler",
         Operand::Alpha(_) => unreachable!("an operand of another instruction set"),

@@ -1,4 +1,4 @@
-//! Zba, Zbb and Zbs: address generation and bit manipulation.
+//! Zba, Zbb, Zbs, Zbc, Zbkb and Zicond: address generation, bit manipulation, conditional zero.
 
 use super::{immediate_ops, register_ops, rs1, rs2, sext32, unary_ops, write};
 use crate::exec::Outcome;
@@ -26,7 +26,27 @@ fn or_combine_bytes(value: u64) -> u64 {
     (top >> 7) * 0xff
 }
 
+/// The product of two polynomials whose coefficients are bits.
+#[inline(always)]
+fn carryless(a: u64, b: u64) -> u128 {
+    let (a, mut b) = (u128::from(a), b);
+    let mut product = 0;
+    while b != 0 {
+        product ^= a << b.trailing_zeros();
+        b &= b - 1;
+    }
+    product
+}
+
 register_ops! {
+    clmul(a, b) = carryless(a, b) as u64;
+    clmulr(a, b) = (carryless(a, b) >> 63) as u64;
+    clmulh(a, b) = (carryless(a, b) >> 64) as u64;
+    pack(a, b) = zext32(a) | b << 32;
+    packh(a, b) = a & 0xff | (b & 0xff) << 8;
+    packw(a, b) = sext32(a & 0xffff | (b & 0xffff) << 16);
+    czero_eqz(a, b) = if b == 0 { 0 } else { a };
+    czero_nez(a, b) = if b == 0 { a } else { 0 };
     add_uw(a, b) = zext32(a).wrapping_add(b);
     sh1add(a, b) = (a << 1).wrapping_add(b);
     sh1add_uw(a, b) = (zext32(a) << 1).wrapping_add(b);
@@ -73,4 +93,5 @@ unary_ops! {
     zext_h(a) = u64::from(a as u16);
     orc_b(a) = or_combine_bytes(a);
     rev8(a) = a.swap_bytes();
+    brev8(a) = a.reverse_bits().swap_bytes();
 }

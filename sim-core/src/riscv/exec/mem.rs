@@ -1,5 +1,6 @@
 //! Loads and stores, integer and floating point. Any alignment.
 
+use super::fp_half::boxed_half;
 use super::{boxed, rs1, rs2, write};
 use crate::bus::Bus;
 use crate::exec::Outcome;
@@ -45,6 +46,7 @@ loads! {
     lbu(value: 1) = value;
     lhu(value: 2) = value;
     lwu(value: 4) = value;
+    flh(value: 2) = boxed_half(value as u16);
     flw(value: 4) = boxed(value as u32);
     fld(value: 8) = value;
 }
@@ -54,6 +56,7 @@ stores! {
     sh: 2;
     sw: 4;
     sd: 8;
+    fsh: 2;
     fsw: 4;
     fsd: 8;
 }

@@ -11,6 +11,8 @@ pub(crate) mod csr;
 pub(crate) mod dise;
 pub(crate) mod fp_convert;
 pub(crate) mod fp_double;
+pub(crate) mod fp_half;
+pub(crate) mod fp_more;
 pub(crate) mod fp_single;
 pub(crate) mod int;
 pub(crate) mod mem;
