@@ -1,1 +1,80 @@
 //! Instructions as compilers emit them now.
+
+use super::build::{Isa, build, prints, run_in_all_modes};
+use super::support::Hps;
+
+/// 0..51 twice but for the last four: 1326 + 1128, and so on; see the source.
+const RESULT: &str = "sel 4950 bytes 2454 half 1.5 sum 58 max 99\n";
+
+#[test]
+fn plain_c_gives_its_results_on_both_instruction_sets() {
+    prints("rva23.c", &["-O2"], &[], RESULT);
+}
+
+#[test]
+fn plain_c_gives_its_results_with_the_extensions_that_the_compiler_knows() {
+    for march in [
+        "-march=rv64gc_zba_zbb_zbs_zbc_zbkb",
+        "-march=rv64gc_zba_zbb_zbs_zfh",
+        "-march=rv64gc_zfhmin_zicbom_zicboz_zicbop_zawrs",
+    ] {
+        let program = build(Isa::Riscv64, "rva23.c", &["-O2", march]);
+        run_in_all_modes(&[], &[&program], |mode, run| {
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert_eq!(
+                (text.as_str(), run.code),
+                (RESULT, 0),
+                "{march} {mode}: {}",
+                run.stderr
+            );
+        });
+    }
+}
+
+/// What the assembler does not know, as words: the exit code says how many of the results are right.
+#[test]
+fn operations_newer_than_the_assembler_run_in_all_modes() {
+    let hps = Hps::new();
+    let code = [
+        0x0070_0513,            // li a0, 7
+        0x0000_0593,            // li a1, 0
+        0x0eb5_5633,            // czero.eqz a2, a0, a1: 0
+        0x0eb5_76b3,            // czero.nez a3, a0, a1: 7
+        0x00d6_0633,            // add a2, a2, a3: 7
+        0xff01_0113,            // addi sp, sp, -16
+        0x00a1_3023,            // sd a0, 0(sp)
+        0x0051_3423,            // sd t0, 8(sp)
+        0x0090_0713,            // li a4, 9
+        0x0070_0793,            // li a5, 7
+        0x28e1_37af,            // amocas.d a5, a4, (sp): a5 = 7, memory = 9
+        0x00f6_0633,            // add a2, a2, a5: 14
+        0x0001_3783,            // ld a5, 0(sp): 9
+        0x00f6_0633,            // add a2, a2, a5: 23
+        0x00e1_07af,            // amoadd.b a5, a4, (sp): a5 = 9, memory = 18
+        0x00f6_0633,            // add a2, a2, a5
+        0xf210_0553 | 20 << 15, // fli.d fa0, 2.0
+        0xc225_17d3,            // fcvt.l.d a5, fa0, rtz
+        0x00f6_0633,            // add a2, a2, a5
+        0x81c0_46f3,            // mop.r.0 a3, zero
+        0x0006_0513,            // mv a0, a2
+        0x05d0_0893,            // li a7, 93
+        0x0000_0073,            // ecall
+    ];
+    let program = hps.program("words", &code);
+    // 23 + 9 + 2.
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(run.code, 34, "{mode}: {}", run.stderr);
+    });
+}
+
+#[test]
+fn a_vector_instruction_is_named_where_it_is_missing() {
+    let hps = Hps::new();
+    // vsetvli t0, a0, e8, m1
+    let program = hps.program("vector", &[0x0005_72d7]);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_ne!(run.code, 0, "{mode}");
+        let said = "it is one of the vector extension (V), which is missing here: build with -march=rv64gc";
+        assert!(run.stderr.contains(said), "{mode}: {}", run.stderr);
+    });
+}

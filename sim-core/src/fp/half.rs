@@ -70,7 +70,7 @@ impl Neg for Half {
 
 impl HostFloat for Half {
     const ZERO: Self = Half(0.0);
-    const MIN_POSITIVE: Self = Half(6.103_515_625e-5);
+    const MIN_POSITIVE: Self = Half(1.0 / 16384.0);
     const INFINITY: Self = Half(f32::INFINITY);
     const TWO_63: Self = Half(9_223_372_036_854_775_808.0);
     /// The largest number is 65504.

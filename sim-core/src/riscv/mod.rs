@@ -25,5 +25,22 @@ pub use disasm::disassemble;
 pub use encode::encode;
 pub use registers::{parse_register, register_name};
 
+/// The extension that an encoding belongs to, if it is none that exists here: its name in words.
+#[must_use]
+pub fn missing_extension(word: u32) -> Option<&'static str> {
+    const VECTOR: &str = "the vector extension (V)";
+    const PAIRS: &str = "Zacas (amocas.q)";
+    const BLOCKS: &str = "Zicboz (cbo.zero)";
+    let width = word >> 12 & 7;
+    match word & 0x7f {
+        0x57 => Some(VECTOR),
+        // Loads and stores whose width is no scalar one's.
+        0x07 | 0x27 if matches!(width, 0 | 5 | 6 | 7) => Some(VECTOR),
+        0x2f if width == 4 && word >> 27 == 5 => Some(PAIRS),
+        0x0f if width == 2 && word >> 20 == 4 => Some(BLOCKS),
+        _ => None,
+    }
+}
+
 /// The operand bits of `fence.tso`: `fm` 1000, predecessors and successors `rw`.
 pub(crate) const FENCE_TSO: u32 = 0x833;

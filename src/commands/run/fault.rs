@@ -3,6 +3,7 @@
 use hps_dise::ProductionSet;
 use hps_sim_core::image::Isa;
 use hps_sim_core::process::{Process, layout};
+use hps_sim_core::riscv::missing_extension;
 use hps_sim_core::trap::{Trap, TrapCause};
 
 use crate::program;
@@ -27,6 +28,15 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
             "\n  instruction {}: {}",
             encoding(trap.encoding, process.image.isa),
             disassembly(trap, process.image.isa)
+        );
+    }
+    if trap.cause == TrapCause::IllegalInstruction
+        && process.image.isa == Isa::Riscv64
+        && let Some(extension) = missing_extension(trap.encoding)
+    {
+        text += &format!(
+            "\n  it is one of {extension}, which is missing here: build with -march=rv64gc, to which _zba_zbb_zbs_zfh \
+             and others may be added"
         );
     }
     if let Some(number) = process.hart.disepc.production() {
