@@ -1,5 +1,14 @@
 //! The `hps` command: a laboratory for profilers.
 
+/// Says something on standard error. If nobody can hear it (a full disk, a closed pipe), the run goes on: its
+/// results are worth more than what is said about them.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
+
 mod cli;
 mod commands;
 mod examples;
@@ -13,7 +22,26 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// Bytes of stack for all that a command does, whatever the host's limit for its first thread is.
+const STACK_BYTES: usize = 64 << 20;
+
 fn main() -> ExitCode {
+    let command = std::thread::Builder::new()
+        .name("hps".into())
+        .stack_size(STACK_BYTES)
+        .spawn(command);
+    match command.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // The panic has been reported where it happened.
+        Ok(Err(_)) => ExitCode::from(101),
+        Err(cause) => {
+            say!("hps: error: no thread can be started: {cause}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command() -> ExitCode {
     let cli = cli::Cli::parse();
     match commands::dispatch(cli) {
         Ok(code) => ExitCode::from(code),
@@ -21,7 +49,7 @@ fn main() -> ExitCode {
             if is_broken_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("hps: error: {}", message(&error));
+            say!("hps: error: {}", message(&error));
             ExitCode::from(2)
         }
     }

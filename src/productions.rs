@@ -38,7 +38,7 @@ fn read(name: &str) -> anyhow::Result<String> {
             known.join(", ")
         );
     }
-    std::fs::read_to_string(name).with_context(|| {
+    hps_sim_core::host::read_text(name.as_ref()).with_context(|| {
         format!("{name}: cannot be read; name a production file or a built-in one (hps dise list)")
     })
 }

@@ -39,5 +39,5 @@ pub use row::{AccuracyResult, Row, Sampled, TimingResult};
 pub use runner::{Observer, run};
 pub use sampled::{SampledCpi, WARMING_ERROR, cycles_per_instruction};
 pub use spec::{InputSize, OwnProgram, SpecError, SweepSpec, Timing, paper_burst};
-pub use store::{Record, Records, Store, StoreError};
+pub use store::{Record, Records, Store, StoreError, line};
 pub use truth::{Difference, Truth, difference};

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 
-use hps_experiments::Row;
+use hps_experiments::{Row, line};
+use hps_sim_core::host;
 
 use crate::PlotError;
+
+/// Bytes that a results file may have: a million rows take about as much.
+const MAX_RESULTS_BYTES: u64 = 4 << 30;
 
 /// Rows of a results file, and what had to be left out.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +19,7 @@ pub struct ResultsFile {
     pub warning: Option<String>,
 }
 
-/// Reads a results file and says whether its last line was unfinished.
+/// Reads a results file, verifies the checksum of each line and says whether its last line was unfinished.
 ///
 /// A line is written in one piece and ends with a newline, so only a last line *without* one can
 /// be the trace of a killed run: if it does not parse it is dropped and named in the warning.
@@ -24,14 +28,14 @@ pub struct ResultsFile {
 /// [`PlotError::Read`] if the file cannot be read, [`PlotError::DamagedLine`] for any other line
 /// that is not a row. A file without rows is not an error here.
 pub fn read_results(path: &Path) -> Result<ResultsFile, PlotError> {
-    let bytes = std::fs::read(path).map_err(|e| PlotError::read(path, e))?;
+    let bytes = host::read_file(path, MAX_RESULTS_BYTES).map_err(|e| PlotError::read(path, e))?;
     let mut rows = Vec::new();
     let mut warning = None;
     for (index, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match serde_json::from_slice::<Row>(line) {
+        match line::decode::<Row>(line) {
             Ok(row) => rows.push(row),
             Err(_) if !line.ends_with(b"\n") => {
                 warning = Some(format!(

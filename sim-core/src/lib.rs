@@ -14,6 +14,7 @@ pub mod exec;
 pub mod format;
 pub mod fp;
 pub mod hart;
+pub mod host;
 pub mod ids;
 pub mod image;
 pub mod inst;

@@ -39,7 +39,7 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     report(args, &plan, &rows)?;
     let failed = rows.iter().filter(|row| row.failure.is_some()).count();
     if failed > 0 {
-        eprintln!(
+        say!(
             "hps: {failed} of {} points failed; the report says why",
             rows.len()
         );
@@ -55,7 +55,7 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     let mut spec = match &args.spec {
         None => SweepSpec::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path)
+            let text = hps_sim_core::host::read_text(path)
                 .with_context(|| format!("{}: cannot read the sweep definition", path.display()))?;
             if let Some(parent) = path.parent() {
                 folder = parent.to_path_buf();

@@ -8,6 +8,7 @@ mod support;
 mod cores;
 mod descriptors;
 mod files;
+mod hosts;
 mod isa;
 mod memory;
 mod minutes;

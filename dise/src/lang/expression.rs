@@ -24,26 +24,50 @@ pub(super) fn parse_expression(
     }
 }
 
+/// Operators that an expression may have. They bound how deep its tree can be, which is walked recursively.
+const MAX_OPERATORS: usize = 1000;
+
 impl Parser {
     /// `term { (+ | -) term }`.
     pub(super) fn expression(&mut self) -> Result<Expr, DiseError> {
-        self.nested(|p| {
+        if self.expressions == 0 {
+            self.operators = 0;
+        }
+        self.expressions += 1;
+        let sum = self.nested(|p| {
             let mut left = p.term()?;
             while let Some(op) = p.operator(&["+", "-"]) {
                 let right = p.term()?;
-                left = Expr::Binary(Box::new(left), op.0, Box::new(right), op.1);
+                left = p.binary(left, op, right)?;
             }
             Ok(left)
-        })
+        });
+        self.expressions -= 1;
+        sum
     }
 
     fn term(&mut self) -> Result<Expr, DiseError> {
         let mut left = self.primary()?;
         while let Some(op) = self.operator(&["*", "/"]) {
             let right = self.primary()?;
-            left = Expr::Binary(Box::new(left), op.0, Box::new(right), op.1);
+            left = self.binary(left, op, right)?;
         }
         Ok(left)
+    }
+
+    fn binary(
+        &mut self,
+        left: Expr,
+        (operator, at): (char, usize),
+        right: Expr,
+    ) -> Result<Expr, DiseError> {
+        self.operators += 1;
+        if self.operators > MAX_OPERATORS {
+            let message = format!("this expression has more than {MAX_OPERATORS} operators");
+            let help = "give parts of it names with `const`";
+            return Err(self.file.source.error_help(at, message, help));
+        }
+        Ok(Expr::Binary(Box::new(left), operator, Box::new(right), at))
     }
 
     fn operator(&mut self, marks: &[&str]) -> Option<(char, usize)> {

@@ -40,6 +40,10 @@ pub(super) struct Parser {
     tokens: Vec<Token>,
     position: usize,
     depth: usize,
+    /// Expressions that are being parsed, one inside the other.
+    pub(super) expressions: usize,
+    /// Operators of the outermost expression so far.
+    pub(super) operators: usize,
     /// The instruction set that statements are for; none: for every one.
     section: Option<Isa>,
 }
@@ -52,6 +56,8 @@ impl Parser {
             tokens,
             position: 0,
             depth: 0,
+            expressions: 0,
+            operators: 0,
             section: None,
         }
     }

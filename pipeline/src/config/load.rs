@@ -56,11 +56,12 @@ impl MachineConfig {
         if Self::preset_text(name_or_file).is_some() || !file_like {
             return Self::preset(name_or_file);
         }
-        let text =
-            std::fs::read_to_string(name_or_file).map_err(|source| ConfigError::Unreadable {
+        let text = hps_sim_core::host::read_text(Path::new(name_or_file)).map_err(|source| {
+            ConfigError::Unreadable {
                 file: name_or_file.to_string(),
                 source,
-            })?;
+            }
+        })?;
         Self::from_ron(&text, name_or_file)
     }
 

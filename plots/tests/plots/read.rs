@@ -12,8 +12,7 @@ fn stored(tail: &[u8]) -> (tempfile::TempDir, PathBuf, usize) {
     let path = dir.path().join("results.jsonl");
     let mut bytes: Vec<u8> = Vec::new();
     for row in &rows {
-        bytes.extend(serde_json::to_vec(row).unwrap());
-        bytes.push(b'\n');
+        bytes.extend(hps_experiments::line::encode(row).unwrap().into_bytes());
     }
     bytes.extend_from_slice(tail);
     fs::write(&path, bytes).unwrap();

@@ -10,6 +10,7 @@ mod ecoff;
 mod elf;
 mod lines;
 
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use self::lines::SourceLines;
+use crate::host;
 use crate::memory::Perm;
 use crate::os::OsInterface;
 use crate::process::layout;
@@ -192,18 +194,20 @@ impl ProgramImage {
             file: name.clone(),
             cause,
         };
-        let size = std::fs::metadata(path).map_err(read)?.len();
-        if size > MAX_FILE_BYTES {
-            return Err(LoadError::WrongKind {
-                file: name,
-                place: "file size".to_owned(),
-                problem: format!(
-                    "{size} bytes, more than the {MAX_FILE_BYTES} that a program may have"
-                ),
-                remedy: "strip the debug information from the program",
-            });
+        let too_large = || LoadError::WrongKind {
+            file: name.clone(),
+            place: "file size".to_owned(),
+            problem: format!("more than the {MAX_FILE_BYTES} bytes that a program may have"),
+            remedy: "strip the debug information from the program",
+        };
+        // A device has no size: only reading shows that it never ends.
+        if std::fs::metadata(path).map_err(read)?.len() > MAX_FILE_BYTES {
+            return Err(too_large());
         }
-        let bytes = std::fs::read(path).map_err(read)?;
+        let bytes = host::read_file(path, MAX_FILE_BYTES).map_err(|cause| match cause.kind() {
+            io::ErrorKind::FileTooLarge => too_large(),
+            _ => read(cause),
+        })?;
         Self::parse(&bytes, &name)
     }
 

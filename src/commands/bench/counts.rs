@@ -163,7 +163,7 @@ pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
 }
 
 fn read(path: &Path) -> anyhow::Result<Counts> {
-    let text = std::fs::read_to_string(path)
+    let text = hps_sim_core::host::read_text(path)
         .with_context(|| format!("{}: cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| {
         format!(
@@ -290,7 +290,7 @@ fn verdict(counts: &Counts, recorded: &Counts, path: Option<&Path>) -> anyhow::R
         return Ok(0);
     }
     let path = path.map_or_else(String::new, |p| p.display().to_string());
-    eprintln!(
+    say!(
         "error: more than {:.0}% above the record {path}:\n  {}\nIf that is meant, or the compiler is \
          another one, record anew: hps bench --counts --json {path}",
         TOLERANCE * 100.0,

@@ -49,10 +49,10 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     writeln!(out, "report: {}", files.html.display())?;
     let failures = outcome.failures();
     for (what, why) in failures.iter().take(5) {
-        eprintln!("hps: failed: {what}: {why}");
+        say!("hps: failed: {what}: {why}");
     }
     if failures.len() > 5 {
-        eprintln!("hps: and {} more; the report names all", failures.len() - 5);
+        say!("hps: and {} more; the report names all", failures.len() - 5);
     }
     Ok(u8::from(!failures.is_empty()))
 }

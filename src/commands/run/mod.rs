@@ -54,7 +54,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let mut process = program::process(&image, &config)?;
     process
         .os
-        .set_warning_sink(Box::new(|text| eprintln!("hps: warning: {text}")));
+        .set_warning_sink(Box::new(|text| say!("hps: warning: {text}")));
     let engine = match &dise {
         Some((set, config)) => Some(productions::install(set, config, &mut process)?),
         None => None,
@@ -98,7 +98,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
             .with_context(|| format!("{}: the statistics cannot be written", path.display()))?;
     }
     if args.stats {
-        eprint!("{}", summary::render(&statistics));
+        say!("{}", summary::render(&statistics).trim_end());
     }
     Ok((ran.stop.exit_code(ran.process.image.isa) & 0xff) as u8)
 }
@@ -129,7 +129,7 @@ fn load_productions(
     }
     let set = productions::load(isa, &args.productions, &args.params)?;
     for warning in set.warnings() {
-        eprintln!("hps: warning: {warning}");
+        say!("hps: warning: {warning}");
     }
     let config = match machine {
         Some(machine) => {
@@ -168,11 +168,11 @@ fn window(text: &str) -> anyhow::Result<Range<u64>> {
 fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
     match &ran.stop {
         Stop::Exit(_) => {}
-        Stop::Limit => eprintln!(
+        Stop::Limit => say!(
             "hps: stopped after {} instructions, as asked",
             ran.retired.program
         ),
-        Stop::Fault(trap) => eprintln!("hps: {}", fault::describe(trap, &ran.process, set)),
+        Stop::Fault(trap) => say!("hps: {}", fault::describe(trap, &ran.process, set)),
     }
 }
 
@@ -204,13 +204,13 @@ fn write_trace(
     }
     file.flush()?;
     if log.is_empty() {
-        eprintln!(
+        say!(
             "hps: warning: the pipeline log is empty: the run has {} cycles (--trace-cycles)",
             timed.core.cycles
         );
     }
     if log.dropped() > 0 {
-        eprintln!(
+        say!(
             "hps: warning: the pipeline log ends early: it holds {TRACE_INSTRUCTIONS} instructions, {} more were in \
              the window; choose a smaller one (--trace-cycles)",
             log.dropped()

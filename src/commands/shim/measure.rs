@@ -166,7 +166,7 @@ fn finish(
     if let Some(folder) = &output.out {
         let value = serde_json::to_value(&result)?;
         let page = hps_plots::write_shim_report(folder, &value, text)?;
-        eprintln!("report: {}", page.display());
+        say!("report: {}", page.display());
     }
     Ok(0)
 }

@@ -121,7 +121,7 @@ fn report(
 ) -> anyhow::Result<()> {
     let result = ShimResult::new(session, machine, plan, command);
     let text = summary::summary(&result, exports.top);
-    eprint!("{text}");
+    say!("{}", text.trim_end());
     if let Some(path) = &output.json {
         write_json(path, &result)?;
     }
@@ -135,7 +135,7 @@ fn report(
     if let Some(folder) = &output.out {
         let value = serde_json::to_value(&result)?;
         let page = hps_plots::write_shim_report(folder, &value, &text)?;
-        eprintln!("report: {}", page.display());
+        say!("report: {}", page.display());
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
         let chosen = workloads(&args.args)?;
         for (done, workload) in chosen.iter().enumerate() {
             if chosen.len() > 1 {
-                eprintln!("{} ({} of {})", workload.name, done + 1, chosen.len());
+                say!("{} ({} of {})", workload.name, done + 1, chosen.len());
             }
             let subject = workload_pair(args, workload, &compilers)?;
             comparisons.push(compared(&subject, &settings)?);

@@ -1,0 +1,63 @@
+//! Files of the host that a person names: read whole, up to a limit.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes that a text may have which a person writes: productions, machine descriptions, sweeps.
+pub const MAX_TEXT_BYTES: u64 = 16 << 20;
+
+/// Reads a file of at most `limit` bytes. A device that never ends is refused as a large file is.
+///
+/// # Errors
+/// What the host says, or [`io::ErrorKind::FileTooLarge`] with both numbers.
+pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        let problem = format!("it has more than the {limit} bytes that are read of such a file");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text of at most [`MAX_TEXT_BYTES`].
+///
+/// # Errors
+/// Those of [`read_file`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let bytes = read_file(path, MAX_TEXT_BYTES)?;
+    String::from_utf8(bytes).map_err(|cause| {
+        let problem = format!(
+            "it is no text in UTF-8 (byte {})",
+            cause.utf8_error().valid_up_to()
+        );
+        io::Error::new(io::ErrorKind::InvalidData, problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_hold_for_files_and_devices() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, b"12345").unwrap();
+        assert_eq!(read_file(file.path(), 5).unwrap(), b"12345");
+        for (path, limit) in [(file.path(), 4), (Path::new("/dev/zero"), 1 << 20)] {
+            let cause = read_file(path, limit).unwrap_err();
+            assert_eq!(cause.kind(), io::ErrorKind::FileTooLarge, "{cause}");
+        }
+    }
+
+    #[test]
+    fn texts_are_utf8() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        io::Write::write_all(&mut file, b"ab\xff").unwrap();
+        let cause = read_text(file.path()).unwrap_err();
+        assert!(cause.to_string().contains("byte 2"), "{cause}");
+    }
+}
