@@ -243,6 +243,11 @@ fn nothing_outside_of_the_root_is_reached() {
                 O_DIRECTORY,
                 O_WRONLY | O_CREAT | O_TRUNC,
             ] {
+                // A link that climbs above the root stops there, as under chroot, so a file that is
+                // created through it is created in the root.
+                if path == "/escape" && flags & O_CREAT != 0 {
+                    continue;
+                }
                 let result = guest.open(path, flags);
                 assert!(result < 0, "{path} {flags:#o}");
             }
@@ -262,6 +267,12 @@ fn nothing_outside_of_the_root_is_reached() {
                 .unwrap()
                 .count(),
             1
+        );
+        let fd = guest.open("/escape", O_WRONLY | O_CREAT) as u64;
+        assert_eq!(guest.write(fd, b"inside"), 6);
+        assert_eq!(
+            std::fs::read(dir.path().join("root/outside")).unwrap(),
+            b"inside"
         );
         // Removing the link removes the link.
         let addr = guest.path("/escape");
@@ -449,5 +460,116 @@ fn devices_and_pipes_of_the_host_are_not_opened() {
         let socket = dir.path().join("root/socket");
         let _listener = std::os::unix::net::UnixListener::bind(socket).unwrap();
         assert_eq!(guest.open("/socket", 0), EACCES);
+    });
+}
+
+const O_PATH: u64 = 0o10_000_000;
+
+/// A descriptor of a link is no folder: nothing can be reached through it.
+#[test]
+fn descriptors_of_links_lead_nowhere() {
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        symlink(dir.path().join("outside"), dir.path().join("root/abs")).unwrap();
+        symlink("/", dir.path().join("root/all")).unwrap();
+        for link in ["/escape", "/abs", "/all"] {
+            let fd = guest.open(link, O_PATH | O_NOFOLLOW);
+            assert!(fd >= 0, "{link}");
+            let fd = fd as u64;
+            let name = guest.path("secret");
+            assert_eq!(guest.call(56, &[fd, name, 0, 0]), ENOTDIR);
+            assert_eq!(
+                guest.call(56, &[fd, name, O_CREAT | O_WRONLY, 0o644]),
+                ENOTDIR
+            );
+            assert_eq!(guest.call(79, &[fd, name, BUFFER, 0]), ENOTDIR);
+            assert_eq!(guest.call(34, &[fd, name, 0o755]), ENOTDIR);
+            assert_eq!(guest.call(35, &[fd, name, 0]), ENOTDIR);
+            assert_eq!(guest.call(276, &[fd, name, fd, name, 0]), ENOTDIR);
+            assert_eq!(guest.call(50, &[fd]), ENOTDIR);
+        }
+        assert_eq!(
+            std::fs::read(dir.path().join("outside/secret")).unwrap(),
+            b"secret"
+        );
+    });
+}
+
+/// A held folder stays the folder that it is when its name goes to a link.
+#[test]
+fn held_folders_survive_an_exchange_of_their_names() {
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        let held = guest.open("/sub", O_DIRECTORY) as u64;
+        let path = guest.path("sub");
+        assert_eq!(guest.call(49, &[path]), 0);
+        for (from, to) in [("/sub", "/tmp"), ("/escape", "/sub")] {
+            guest.put(BUFFER, to.as_bytes());
+            guest.put(BUFFER + to.len() as u64, &[0]);
+            let from = guest.path(from);
+            assert_eq!(guest.call(276, &[AT_FDCWD, from, AT_FDCWD, BUFFER, 0]), 0);
+        }
+        let name = guest.path("secret");
+        assert_eq!(guest.call(56, &[held, name, 0, 0]), ENOENT);
+        assert_eq!(guest.open("secret", 0), ENOENT);
+        assert!(guest.open("inner", 0) > 0);
+        let fd = guest.open("planted", O_CREAT | O_WRONLY);
+        assert!(fd > 0);
+        assert!(dir.path().join("root/tmp/planted").exists());
+        assert!(!dir.path().join("outside/planted").exists());
+        assert_eq!(guest.call(17, &[BUFFER, 100]), 5);
+        assert_eq!(guest.get(BUFFER, 5), b"/tmp\0");
+        // Moved out of the root by somebody else, it leads nowhere.
+        std::fs::rename(dir.path().join("root/tmp"), dir.path().join("gone")).unwrap();
+        for path in ["inner", "../outside/secret", "..", "."] {
+            assert_eq!(guest.open(path, 0), ENOENT, "{path}");
+        }
+        assert!(guest.open("/file", 0) > 0);
+    });
+}
+
+/// Calls that remove or rename look at what the path ends in.
+#[test]
+fn ends_of_paths_are_minded() {
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(true);
+        let mut remove = |path: &str, flags| {
+            let path = guest.path(path);
+            guest.call(35, &[AT_FDCWD, path, flags])
+        };
+        assert_eq!(remove("/file", 1), EINVAL);
+        assert_eq!(remove("/sub/.", 0x200), EINVAL);
+        assert_eq!(remove("/sub/..", 0x200), ENOTEMPTY);
+        assert_eq!(remove("/file/", 0), ENOTDIR);
+        assert_eq!(remove("/sub", 0), EISDIR);
+        guest.put(BUFFER, b"/new/\0");
+        let path = guest.path("/file");
+        assert_eq!(
+            guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 0]),
+            ENOTDIR
+        );
+        assert_eq!(
+            guest.call(276, &[AT_FDCWD, path, AT_FDCWD, BUFFER, 8]),
+            EINVAL
+        );
+        assert!(dir.path().join("root/file").exists());
+    });
+}
+
+/// Open folders read their names when they are asked for, and go on behind what was told.
+#[test]
+fn folders_are_listed_on_while_they_change() {
+    on_both(|| {
+        let Tree { mut guest, dir } = tree(false);
+        let fd = guest.open("/", O_DIRECTORY) as u64;
+        std::fs::write(dir.path().join("root/zz"), "").unwrap();
+        assert!(guest.call(61, &[fd, BUFFER, 1000]) > 0);
+        let listed = guest.get(BUFFER, 1000);
+        assert!(listed.windows(3).any(|w| w == b"zz\0"));
+        std::fs::write(dir.path().join("root/zzz"), "").unwrap();
+        assert_eq!(guest.call(61, &[fd, BUFFER, 1000]), 0);
+        assert_eq!(guest.call(62, &[fd, 0, 0]), 0);
+        assert!(guest.call(61, &[fd, BUFFER, 1000]) > 0);
+        assert!(guest.get(BUFFER, 1000).windows(4).any(|w| w == b"zzz\0"));
     });
 }

@@ -1,13 +1,13 @@
 //! The table of open files. Descriptors that were duplicated share one open file.
 
 use std::collections::VecDeque;
-use std::ffi::OsString;
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::abi::OpenFlags;
 use super::errno::Errno;
-use super::paths::GuestPath;
+use super::listing::Listing;
+use super::paths::{GuestPath, Node};
 use super::streams::Which;
 
 /// Descriptors that a process may have, where it does not lower the limit itself.
@@ -29,23 +29,7 @@ pub(super) enum Kind {
     Zero,
     Random,
     /// Opened with `O_PATH`.
-    Place,
-}
-
-/// A directory's entries, as they were when it was opened.
-#[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub entries: Vec<Entry>,
-    pub position: usize,
-}
-
-/// An entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub name: OsString,
-    pub inode: u64,
-    /// `DT_*`.
-    pub kind: u8,
+    Place(Node),
 }
 
 /// A pipe inside the process.
@@ -101,7 +85,7 @@ impl Drop for PipeEnd {
 pub(super) struct OpenFile {
     pub kind: Kind,
     pub flags: OpenFlags,
-    /// Where it was opened; streams and pipes have no place.
+    /// Where it was opened, for its number and to tell of it; streams and pipes have no place.
     pub path: Option<GuestPath>,
 }
 

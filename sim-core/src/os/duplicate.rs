@@ -6,7 +6,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 
 use super::Linux;
-use super::descriptors::{Descriptors, Kind, Listing, OpenFile};
+use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both would change one and the same thing outside.
@@ -75,6 +75,7 @@ impl Linux {
             root: self.root.clone(),
             writable: false,
             cwd: self.cwd.clone(),
+            listings: self.listings.clone(),
             exe: self.exe.clone(),
             umask: self.umask,
             heap: self.heap,
@@ -110,15 +111,12 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
         Kind::File(file) => Kind::File(reopen(file).map_err(|e| DuplicateError::File {
             cause: e.to_string(),
         })?),
-        Kind::Directory(listing) => Kind::Directory(Listing {
-            entries: listing.entries.clone(),
-            position: listing.position,
-        }),
+        Kind::Directory(listing) => Kind::Directory(listing.clone()),
         Kind::PipeReader(_) | Kind::PipeWriter(_) => return Err(DuplicateError::Pipe),
         Kind::Null => Kind::Null,
         Kind::Zero => Kind::Zero,
         Kind::Random => Kind::Random,
-        Kind::Place => Kind::Place,
+        Kind::Place(node) => Kind::Place(node.clone()),
     };
     Ok(OpenFile {
         kind,

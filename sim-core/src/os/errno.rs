@@ -86,6 +86,12 @@ impl From<io::Error> for Errno {
     }
 }
 
+impl From<rustix::io::Errno> for Errno {
+    fn from(error: rustix::io::Errno) -> Self {
+        Errno::from_host(error.raw_os_error())
+    }
+}
+
 impl From<crate::bus::MemFault> for Errno {
     fn from(_: crate::bus::MemFault) -> Self {
         Errno::EFAULT

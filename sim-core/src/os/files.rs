@@ -10,7 +10,6 @@ use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
 use super::streams::{Which, retry};
-use super::tree::AT_FDCWD;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
 
@@ -149,7 +148,7 @@ impl Linux {
                 self.random.fill(buffer);
                 Ok(allowed)
             }
-            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Place => Err(Errno::EBADF),
+            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Place(_) => Err(Errno::EBADF),
         }
     }
 
@@ -219,7 +218,7 @@ impl Linux {
                 count
             }
             Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
-            Kind::Stdin | Kind::PipeReader(_) | Kind::Directory(_) | Kind::Place => {
+            Kind::Stdin | Kind::PipeReader(_) | Kind::Directory(_) | Kind::Place(_) => {
                 return Err(Errno::EBADF);
             }
         };
@@ -252,14 +251,14 @@ impl Linux {
             Kind::Directory(listing) => {
                 let target = match whence {
                     SET => offset,
-                    CURRENT => listing.position as i64 + offset,
+                    CURRENT => (listing.position() as i64).saturating_add(offset),
                     _ => return Err(Errno::EINVAL),
                 };
-                listing.position = usize::try_from(target).map_err(|_| Errno::EINVAL)?;
-                Ok(listing.position as u64)
+                listing.seek(usize::try_from(target).map_err(|_| Errno::EINVAL)?);
+                Ok(listing.position())
             }
             Kind::Null | Kind::Zero | Kind::Random => Ok(0),
-            Kind::Place => Err(Errno::EBADF),
+            Kind::Place(_) => Err(Errno::EBADF),
             _ => Err(Errno::ESPIPE),
         }
     }
@@ -272,22 +271,6 @@ impl Linux {
             Kind::File(_) if !self.writable => Err(Errno::EROFS),
             _ => Err(Errno::EINVAL),
         }
-    }
-
-    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let len = file_offset(a[1])?;
-        let path = self.path_argument(mem, a[0])?;
-        let place = self.resolve(AT_FDCWD as u64, &path, true)?;
-        let found = place.existing()?;
-        if found.is_dir() {
-            return Err(Errno::EISDIR);
-        }
-        self.writable_root()?;
-        if !found.is_file() {
-            return Err(Errno::EINVAL);
-        }
-        let host = File::options().write(true).open(&place.host)?;
-        Ok(host.set_len(len).map(|()| 0)?)
     }
 
     pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {
@@ -325,7 +308,7 @@ fn read_file(
 }
 
 /// Offsets are signed 64-bit numbers that must not be negative; room is left for the length.
-fn file_offset(offset: u64) -> Result<u64, Errno> {
+pub(super) fn file_offset(offset: u64) -> Result<u64, Errno> {
     if offset <= i64::MAX as u64 - MAX_TRANSFER_BYTES {
         Ok(offset)
     } else {

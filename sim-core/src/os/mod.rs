@@ -20,6 +20,7 @@ mod duplicate;
 pub mod errno;
 mod files;
 pub mod flags;
+mod listing;
 mod memory;
 mod misc;
 pub mod numbers;
@@ -39,9 +40,10 @@ use rustc_hash::FxHashSet;
 
 use self::abi::Abi;
 use self::descriptors::Descriptors;
+use self::listing::Listings;
 use self::memory::Heap;
 use self::misc::Limits;
-use self::paths::{GuestPath, Root};
+use self::paths::{Folder, Root};
 use self::random::Random;
 use self::signals::Signals;
 use self::streams::{Streams, Which};
@@ -131,7 +133,9 @@ pub struct Linux {
     streams: Streams,
     root: Option<Root>,
     writable: bool,
-    cwd: GuestPath,
+    /// The working folder, where there are files.
+    cwd: Option<Folder>,
+    listings: Listings,
     exe: Vec<u8>,
     umask: u32,
     heap: Heap,
@@ -184,7 +188,7 @@ impl Linux {
         let abi = interface.abi(isa);
         let root = match &config.root {
             None => None,
-            Some(path) => Some(tree::open_root(path).map_err(|cause| LoadError::Config {
+            Some(path) => Some(Root::new(path).map_err(|cause| LoadError::Config {
                 place: "root",
                 problem: format!("{}: {cause}", path.display()),
                 remedy: "name a folder that exists and can be read",
@@ -198,10 +202,11 @@ impl Linux {
         let mut os = Linux {
             abi,
             files: Descriptors::default(),
+            cwd: root.as_ref().map(Root::folder),
             streams: Streams::new(config.stdin.clone(), config.stdout, config.stderr),
             root,
             writable: config.writable,
-            cwd: GuestPath::default(),
+            listings: Listings::default(),
             exe: exe.into_bytes(),
             umask: 0o022,
             heap: Heap::new(heap_start),

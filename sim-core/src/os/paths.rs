@@ -1,15 +1,33 @@
-//! Guest paths: resolved component by component under the root, which nothing can leave.
+//! Guest paths: the kernel resolves them against descriptors of real folders, and nothing leads out of
+//! the root.
 //!
-//! The guest's `/` is the root folder. `..` at the root stays there. An absolute symbolic link is
-//! taken from the guest's root, as under `chroot`; a relative one that climbs above the root is
-//! refused. No host path with an unresolved link in it is ever opened.
+//! The guest's `/` is the root folder, held by a descriptor, as are its working folder and its open
+//! folders (`O_PATH`). A path is text only up to its folders: the kernel finds these, beginning at a held
+//! descriptor, and a call then works on the folder's descriptor and one last name. So a folder that is
+//! moved, or exchanged for a symbolic link, by the guest or by somebody else, changes at most which file
+//! inside the root is meant.
+//!
+//! - From the root, `openat2` with `RESOLVE_IN_ROOT` finds the folder: `..` stops at the root, and absolute
+//!   links begin there, as under `chroot`.
+//! - From another folder, `openat2` with `RESOLVE_BENEATH` finds what lies below it. Paths that climb, and
+//!   hosts without `openat2`, are walked name by name, each opened with `O_NOFOLLOW` relative to the folder
+//!   before it ([`Root::walk`]).
+//! - A held folder may have been moved out of the root. Before it is used, and after each `..`, the kernel
+//!   is asked where it is ([`Root::path_of`]); outside, there is nothing to be found.
+//! - A last name is opened with `O_PATH | O_NOFOLLOW`, which neither waits nor touches a device. Content is
+//!   only opened through this descriptor and only of regular files ([`Node::open`]).
+//! - The host's `/proc` is never entered, wherever it is mounted: its files tell of the simulator.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
 
 use super::errno::Errno;
 
@@ -17,65 +35,200 @@ use super::errno::Errno;
 pub(super) const PATH_MAX: usize = 4096;
 const NAME_MAX: usize = 255;
 const MAX_LINKS: u32 = 40;
+/// Tries of what somebody else's change may disturb.
+const TRIES: u32 = 64;
+/// `f_type` of the host's `/proc`.
+const PROC_SUPER_MAGIC: i64 = 0x9fa0;
 
-/// A place in the guest's tree: names from the root, none of them a link or `..`.
+/// How places are held: neither content nor devices are opened, links are not followed.
+const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const HOLD_FOLDER: OFlags = HOLD.union(OFlags::DIRECTORY);
+
+/// A place in the guest's tree as text, to tell the guest of it and to derive numbers from it. Nothing
+/// is ever opened by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct GuestPath(Vec<OsString>);
+pub(super) struct GuestPath(Vec<u8>);
 
 impl GuestPath {
+    /// A path that is written with its leading `/`, without `.`, `..` and empty names.
+    pub(super) fn new(text: &[u8]) -> GuestPath {
+        GuestPath(text.strip_suffix(b"/").unwrap_or(text).to_vec())
+    }
+
     /// The path as the guest writes it.
     pub(super) fn text(&self) -> Vec<u8> {
         if self.0.is_empty() {
-            return b"/".to_vec();
+            b"/".to_vec()
+        } else {
+            self.0.clone()
         }
-        self.0
-            .iter()
-            .flat_map(|name| [b"/", name.as_bytes()].concat())
-            .collect()
     }
 
     /// A number that stands for the file: FNV-1a of its path. The host's numbers would differ
     /// from host to host.
     pub(super) fn inode(&self) -> u64 {
-        self.text()
-            .iter()
-            .fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-            })
+        let text: &[u8] = if self.0.is_empty() { b"/" } else { &self.0 };
+        text.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
     }
 
     pub(super) fn child(&self, name: &OsStr) -> GuestPath {
-        let mut names = self.0.clone();
-        names.push(name.to_owned());
-        GuestPath(names)
+        GuestPath([&self.0, &b"/"[..], name.as_bytes()].concat())
     }
 
     pub(super) fn parent(&self) -> GuestPath {
-        GuestPath(self.0[..self.0.len().saturating_sub(1)].to_vec())
+        let end = self.0.iter().rposition(|&b| b == b'/').unwrap_or(0);
+        GuestPath(self.0[..end].to_vec())
+    }
+}
+
+/// A folder inside the root, held by an `O_PATH` descriptor.
+pub(super) type Folder = Arc<OwnedFd>;
+
+/// A file of the host, held by an `O_PATH` descriptor: a regular file, a folder, a symbolic link itself,
+/// or something that is never opened.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    fd: Arc<OwnedFd>,
+    /// What the host tells of it.
+    pub stat: Stat,
+}
+
+impl Node {
+    fn hold(fd: OwnedFd) -> Result<Node, Errno> {
+        Ok(Node {
+            stat: fs::fstat(&fd)?,
+            fd: Arc::new(fd),
+        })
+    }
+
+    /// Holds the name `name` of `folder` (or the folder itself: `.`).
+    fn named(folder: impl AsFd, name: &OsStr) -> Result<Node, Errno> {
+        Node::hold(fs::openat(folder, name, HOLD, Mode::empty())?)
+    }
+
+    fn kind(&self) -> u32 {
+        self.stat.st_mode & libc::S_IFMT
+    }
+
+    pub(super) fn is_dir(&self) -> bool {
+        self.kind() == libc::S_IFDIR
+    }
+
+    pub(super) fn is_link(&self) -> bool {
+        self.kind() == libc::S_IFLNK
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        self.kind() == libc::S_IFREG
+    }
+
+    /// The folder that this is.
+    pub(super) fn folder(&self) -> Result<Folder, Errno> {
+        if self.is_dir() {
+            Ok(Arc::clone(&self.fd))
+        } else {
+            Err(Errno::ENOTDIR)
+        }
+    }
+
+    /// What the host tells of it now.
+    pub(super) fn stat_now(&self) -> Result<Stat, Errno> {
+        Ok(fs::fstat(&self.fd)?)
+    }
+
+    /// The text of the symbolic link that this is.
+    pub(super) fn link_target(&self) -> Result<Vec<u8>, Errno> {
+        if !self.is_link() {
+            return Err(Errno::EINVAL);
+        }
+        Ok(fs::readlinkat(&self.fd, c"", Vec::new())?.into_bytes())
+    }
+
+    /// Opens the content of the regular file that this is, and no other one.
+    pub(super) fn open(&self, flags: OFlags) -> Result<File, Errno> {
+        // Opening a pipe or a device of the host could block or reach out of the root.
+        if !self.is_file() {
+            return Err(Errno::EACCES);
+        }
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOCTTY;
+        Ok(fs::open(self.host_name(), flags, Mode::empty())?.into())
+    }
+
+    /// A name of exactly this file for calls of the host that take no descriptor.
+    pub(super) fn host_name(&self) -> String {
+        host_name(self.fd.as_fd())
+    }
+}
+
+/// Opens a folder to list it.
+pub(super) fn open_to_list(folder: &Folder) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(fs::openat(folder, c".", flags, Mode::empty())?)
+}
+
+fn host_name(fd: BorrowedFd<'_>) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
+/// The last component of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Last {
+    /// A name in its folder.
+    Name(OsString),
+    /// `.`
+    Dot,
+    /// `..`
+    DotDot,
+    /// None: the path is `/`.
+    Root,
+}
+
+/// The last name of a path and the folder that it is in, or would be.
+#[derive(Debug)]
+pub(super) struct Entrance {
+    /// The folder; for [`Last::Dot`] and its like, what the path leads to.
+    pub folder: Folder,
+    pub last: Last,
+    /// The path ends in `/`: what it leads to must be a folder.
+    pub slash: bool,
+}
+
+impl Entrance {
+    /// The last name for calls of the host that do not follow it, with the `/` that was behind it.
+    ///
+    /// # Errors
+    /// [`Errno::EBUSY`] if there is no last name.
+    pub(super) fn host_name(&self) -> Result<OsString, Errno> {
+        let Last::Name(name) = &self.last else {
+            return Err(Errno::EBUSY);
+        };
+        let mut name = name.clone();
+        if self.slash {
+            name.push("/");
+        }
+        Ok(name)
     }
 }
 
 /// Where a path leads.
 #[derive(Debug)]
-pub(super) struct Resolved {
-    /// The place in the guest's tree.
-    pub guest: GuestPath,
-    /// The same on the host.
-    pub host: PathBuf,
+pub(super) struct Place {
+    /// The last name and its folder, behind all links that were followed.
+    pub entrance: Entrance,
     /// What is there (a link only if the last one was not to be followed); none: nothing.
-    pub found: Option<Metadata>,
-    /// The path ended in a way that only fits a directory.
-    pub wants_directory: bool,
+    pub node: Option<Node>,
 }
 
-impl Resolved {
+impl Place {
     /// What is there.
-    pub(super) fn existing(&self) -> Result<&Metadata, Errno> {
-        let found = self.found.as_ref().ok_or(Errno::ENOENT)?;
-        if self.wants_directory && !found.is_dir() {
+    pub(super) fn existing(&self) -> Result<&Node, Errno> {
+        let node = self.node.as_ref().ok_or(Errno::ENOENT)?;
+        if self.entrance.slash && !node.is_dir() {
             Err(Errno::ENOTDIR)
         } else {
-            Ok(found)
+            Ok(node)
         }
     }
 }
@@ -83,198 +236,327 @@ impl Resolved {
 /// The root folder of a guest.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
-    dir: PathBuf,
+    folder: Folder,
+    /// Device and number on the host.
+    identity: (u64, u64),
 }
 
-/// One name still to be walked, and whether it comes from a link.
-type Pending = VecDeque<(OsString, bool)>;
+/// The names still to be walked.
+type Pending = VecDeque<OsString>;
+
+/// What a path is resolved with: the links that it has led through, of which there are only so many.
+#[derive(Default)]
+struct Links(u32);
+
+impl Links {
+    fn follow(&mut self, link: &Node) -> Result<Vec<u8>, Errno> {
+        self.0 += 1;
+        if self.0 > MAX_LINKS {
+            return Err(Errno::ELOOP);
+        }
+        match link.link_target()? {
+            target if target.is_empty() => Err(Errno::ENOENT),
+            target => Ok(target),
+        }
+    }
+}
 
 impl Root {
-    /// The folder must exist.
+    /// The folder must exist, and the host must have a `/proc`, by which it tells where a folder is.
     pub(super) fn new(dir: &Path) -> io::Result<Root> {
-        let dir = dir.canonicalize()?;
-        if dir.is_dir() {
-            Ok(Root { dir })
-        } else {
-            Err(io::Error::from(io::ErrorKind::NotADirectory))
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = Arc::new(fs::open(dir, flags, Mode::empty())?);
+        if is_proc(folder.as_fd()).unwrap_or(true) {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        }
+        host_path(folder.as_fd())
+            .map_err(|_| io::Error::other("the host has no /proc that says where folders are"))?;
+        let stat = fs::fstat(&folder)?;
+        Ok(Root {
+            identity: identity(&stat),
+            folder,
+        })
+    }
+
+    /// The root folder itself.
+    pub(super) fn folder(&self) -> Folder {
+        Arc::clone(&self.folder)
+    }
+
+    /// The last name of `path` and its folder. `path` begins at `start`, or at the root if it is
+    /// absolute. Links that lead to the folder are followed, a link of the last name is not.
+    ///
+    /// # Errors
+    /// If the folder is not there, or `path` is empty or too long.
+    pub(super) fn entrance(&self, start: &Folder, path: &[u8]) -> Result<Entrance, Errno> {
+        self.enter(start, path, &mut Links::default())
+    }
+
+    /// What `path` leads to. The last component may be missing; if it is a link, it is followed if
+    /// `follow` asks for that or the path ends in `/`.
+    ///
+    /// # Errors
+    /// If something before the last component is not there, there are too many links, or `path` is
+    /// empty or too long.
+    pub(super) fn find(&self, start: &Folder, path: &[u8], follow: bool) -> Result<Place, Errno> {
+        let mut links = Links::default();
+        let mut entrance = self.enter(start, path, &mut links)?;
+        loop {
+            let Last::Name(name) = &entrance.last else {
+                let node = Node::named(&entrance.folder, OsStr::new("."))?;
+                return Ok(Place {
+                    entrance,
+                    node: Some(node),
+                });
+            };
+            let node = match self.step(&entrance.folder, name) {
+                Err(Errno::ENOENT) => None,
+                found => Some(found?),
+            };
+            match &node {
+                Some(link) if link.is_link() && (follow || entrance.slash) => {
+                    let target = links.follow(link)?;
+                    let slash = entrance.slash;
+                    entrance = self.enter(&entrance.folder, &target, &mut links)?;
+                    entrance.slash |= slash;
+                }
+                _ => return Ok(Place { entrance, node }),
+            }
         }
     }
 
-    pub(super) fn host(&self, guest: &GuestPath) -> PathBuf {
-        let mut path = self.dir.clone();
-        path.extend(&guest.0);
-        path
-    }
-
-    /// Walks `path` from `start` (from the root, if it is absolute). The last component may be
-    /// missing; it is followed if it is a link and `follow_last` asks for that.
-    pub(super) fn resolve(
-        &self,
-        start: &GuestPath,
-        path: &[u8],
-        follow_last: bool,
-    ) -> Result<Resolved, Errno> {
+    fn enter(&self, start: &Folder, path: &[u8], links: &mut Links) -> Result<Entrance, Errno> {
         if path.is_empty() {
             return Err(Errno::ENOENT);
         }
         if path.len() >= PATH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
-        let mut at = if path[0] == b'/' {
-            GuestPath::default()
-        } else {
-            start.clone()
+        let is_absolute = path[0] == b'/';
+        let end = path.iter().rposition(|&b| b != b'/').map_or(0, |at| at + 1);
+        let (trimmed, slash) = (&path[..end], end < path.len());
+        let begin = trimmed
+            .iter()
+            .rposition(|&b| b == b'/')
+            .map_or(0, |at| at + 1);
+        let (before, last) = trimmed.split_at(begin);
+        let (way, last) = match last {
+            b"" => (trimmed, Last::Root),
+            b"." => (trimmed, Last::Dot),
+            b".." => (trimmed, Last::DotDot),
+            name if name.len() > NAME_MAX => return Err(Errno::ENAMETOOLONG),
+            name => (before, Last::Name(OsStr::from_bytes(name).to_owned())),
         };
+        let start = if is_absolute { &self.folder } else { start };
+        Ok(Entrance {
+            folder: self.reach(start, way, links)?,
+            last,
+            slash,
+        })
+    }
+
+    /// The folder that `way` leads to from `start`.
+    fn reach(&self, start: &Folder, way: &[u8], links: &mut Links) -> Result<Folder, Errno> {
+        let names: Vec<u8> = match way.iter().position(|&b| b != b'/') {
+            None => b".".to_vec(),
+            Some(first) => way[first..].to_vec(),
+        };
+        let from_root = self.is_root(start)?;
+        if !from_root {
+            self.path_of(start)?;
+        }
+        let rule = if from_root {
+            ResolveFlags::IN_ROOT
+        } else {
+            ResolveFlags::BENEATH
+        };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let found = fs::openat2(
+            start,
+            &names[..],
+            flags,
+            Mode::empty(),
+            rule | ResolveFlags::NO_MAGICLINKS,
+        );
+        let folder = match found {
+            Ok(folder) => Arc::new(folder),
+            // The way climbs, somebody changes it meanwhile, or the host doesn't know the call (which
+            // filters of system calls say with EPERM).
+            Err(
+                rustix::io::Errno::XDEV
+                | rustix::io::Errno::AGAIN
+                | rustix::io::Errno::NOSYS
+                | rustix::io::Errno::PERM,
+            ) => self.walk(start, &names, links)?,
+            Err(errno) => return Err(errno.into()),
+        };
+        self.keep_out_of_proc(folder.as_fd())?;
+        Ok(folder)
+    }
+
+    /// Walks from `start`, which is inside the root, name by name.
+    fn walk(&self, start: &Folder, way: &[u8], links: &mut Links) -> Result<Folder, Errno> {
+        let mut at = Arc::clone(start);
         let mut pending = Pending::new();
-        let mut wants_directory = push_front(&mut pending, path, false);
-        let mut links = 0;
-        while let Some((name, from_link)) = pending.pop_front() {
+        push_front(&mut pending, way);
+        while let Some(name) = pending.pop_front() {
             if name == ".." {
-                if at.0.pop().is_none() && from_link {
-                    return Err(Errno::EACCES);
-                }
+                at = self.above(&at)?;
                 continue;
             }
-            if name.len() > NAME_MAX {
-                return Err(Errno::ENAMETOOLONG);
-            }
-            at.0.push(name);
-            let is_last = pending.is_empty();
-            let host = self.host(&at);
-            let found = match std::fs::symlink_metadata(&host) {
-                Ok(found) => Some(found),
-                Err(e) if e.kind() == io::ErrorKind::NotFound && is_last => None,
-                Err(e) => return Err(e.into()),
-            };
-            let is_link = found.as_ref().is_some_and(Metadata::is_symlink);
-            if is_link && (!is_last || follow_last || wants_directory) {
-                links += 1;
-                if links > MAX_LINKS {
-                    return Err(Errno::ELOOP);
+            let node = self.step(&at, &name)?;
+            if node.is_link() {
+                let target = links.follow(&node)?;
+                if target[0] == b'/' {
+                    at = self.folder();
                 }
-                let target = std::fs::read_link(&host)?.into_os_string().into_vec();
-                at.0.pop();
-                if target.first() == Some(&b'/') {
-                    at.0.clear();
-                }
-                let directory = push_front(&mut pending, &target, true);
-                wants_directory |= directory && is_last;
-            } else if is_last {
-                return Ok(Resolved {
-                    guest: at,
-                    host,
-                    found,
-                    wants_directory,
-                });
-            } else if found.is_some_and(|f| !f.is_dir()) {
-                return Err(Errno::ENOTDIR);
+                push_front(&mut pending, &target);
+            } else {
+                at = node.folder()?;
             }
         }
-        // The path ended in "..", "." or "/": what is there was walked through, so it is a
-        // directory, unless somebody else removed it meanwhile.
-        let host = self.host(&at);
-        let found = std::fs::symlink_metadata(&host)?;
-        Ok(Resolved {
-            guest: at,
-            host,
-            found: Some(found),
-            wants_directory: true,
+        Ok(at)
+    }
+
+    /// Holds one name of a folder.
+    fn step(&self, folder: &Folder, name: &OsStr) -> Result<Node, Errno> {
+        let node = Node::named(folder, name)?;
+        if node.stat.st_dev != self.identity.0 {
+            self.keep_out_of_proc(node.fd.as_fd())?;
+        }
+        Ok(node)
+    }
+
+    /// The folder above one that is inside the root: the root is above itself.
+    fn above(&self, folder: &Folder) -> Result<Folder, Errno> {
+        if self.is_root(folder)? {
+            return Ok(self.folder());
+        }
+        let above = Arc::new(fs::openat(folder, c"..", HOLD_FOLDER, Mode::empty())?);
+        // Somebody may have moved it out of the root meanwhile.
+        self.path_of(&above)?;
+        Ok(above)
+    }
+
+    fn is_root(&self, folder: &Folder) -> Result<bool, Errno> {
+        Ok(Arc::ptr_eq(folder, &self.folder) || identity(&fs::fstat(folder)?) == self.identity)
+    }
+
+    /// Where in the guest's tree a held folder is now, as the kernel says.
+    ///
+    /// # Errors
+    /// [`Errno::ENOENT`] if it lies outside of the root.
+    pub(super) fn path_of(&self, folder: &Folder) -> Result<GuestPath, Errno> {
+        if self.is_root(folder)? {
+            return Ok(GuestPath::default());
+        }
+        for _ in 0..TRIES {
+            let root = host_path(self.folder.as_fd())?;
+            let path = match host_path(folder.as_fd()) {
+                Err(Errno::ENAMETOOLONG) => return self.deep_path_of(folder),
+                path => path?,
+            };
+            // The root itself may be on the move: then the two answers don't belong together.
+            if host_path(self.folder.as_fd())? == root {
+                return below(&root, &path).ok_or(Errno::ENOENT);
+            }
+        }
+        Err(Errno::ENOENT)
+    }
+
+    /// Where a folder is whose path is longer than the kernel tells: the path of a folder above it, and
+    /// how far it is below that one.
+    fn deep_path_of(&self, folder: &Folder) -> Result<GuestPath, Errno> {
+        let root = host_path(self.folder.as_fd())?;
+        let mut at = Arc::clone(folder);
+        let mut levels = 0;
+        let mut step = 1 << 10;
+        loop {
+            let climb = "../".repeat(step);
+            let above = Arc::new(fs::openat(&at, climb, HOLD_FOLDER, Mode::empty())?);
+            match host_path(above.as_fd()) {
+                Err(Errno::ENAMETOOLONG) => {
+                    at = above;
+                    levels += step;
+                }
+                // Too far: the nearest folder with a path is looked for.
+                Ok(_) if step > 1 => step /= 2,
+                path => {
+                    let levels = (levels + step).to_string();
+                    let path = below(&root, &path?).ok_or(Errno::ENOENT)?;
+                    return Ok(path.child(OsStr::new(&levels)));
+                }
+            }
+        }
+    }
+
+    /// Where in the guest's tree something is, or would be.
+    pub(super) fn path_at(&self, entrance: &Entrance) -> Result<GuestPath, Errno> {
+        let folder = self.path_of(&entrance.folder)?;
+        Ok(match &entrance.last {
+            Last::Name(name) => folder.child(name),
+            _ => folder,
         })
+    }
+
+    /// The text of a held folder's path, for `getcwd`.
+    ///
+    /// # Errors
+    /// [`Errno::ENOENT`] if it was removed or lies outside of the root, [`Errno::ENAMETOOLONG`] if its
+    /// path is longer than any.
+    pub(super) fn current_path(&self, folder: &Folder) -> Result<GuestPath, Errno> {
+        if !self.is_root(folder)? {
+            let path = host_path(folder.as_fd())?;
+            // The kernel marks the path of a folder that was removed.
+            let removed = path.ends_with(b" (deleted)")
+                && !fs::stat(OsStr::from_bytes(&path)).is_ok_and(|s| {
+                    Some(identity(&s)) == fs::fstat(folder).ok().map(|s| identity(&s))
+                });
+            if removed {
+                return Err(Errno::ENOENT);
+            }
+        }
+        self.path_of(folder)
+    }
+
+    fn keep_out_of_proc(&self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+        if identity(&fs::fstat(fd)?).0 != self.identity.0 && is_proc(fd)? {
+            Err(Errno::EACCES)
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// Puts the components of a path before those that are pending. Returns whether the path ends in
-/// a way that only fits a directory.
-fn push_front(pending: &mut Pending, path: &[u8], from_link: bool) -> bool {
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
+    Ok(fs::fstatfs(fd)?.f_type as i64 == PROC_SUPER_MAGIC)
+}
+
+/// Where the host's kernel says that a descriptor's file is.
+fn host_path(fd: BorrowedFd<'_>) -> Result<Vec<u8>, Errno> {
+    Ok(fs::readlinkat(CWD, host_name(fd), Vec::new())?.into_bytes())
+}
+
+/// The rest of `path` below `root`.
+fn below(root: &[u8], path: &[u8]) -> Option<GuestPath> {
+    let root = root.strip_suffix(b"/").unwrap_or(root);
+    let rest = path.strip_prefix(root)?;
+    (rest.is_empty() || rest[0] == b'/').then(|| GuestPath::new(rest))
+}
+
+/// Puts the components of a path before those that are pending.
+fn push_front(pending: &mut Pending, path: &[u8]) {
     for name in path
         .rsplit(|&b| b == b'/')
         .filter(|name| !name.is_empty() && *name != b".")
     {
-        pending.push_front((OsStr::from_bytes(name).to_owned(), from_link));
+        pending.push_front(OsString::from_vec(name.to_vec()));
     }
-    let last = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
-    matches!(last, b"" | b"." | b"..")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    /// `outside/secret` beside `root/{file, dir/inner, links...}`.
-    fn tree() -> (tempfile::TempDir, Root) {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().join("root");
-        std::fs::create_dir_all(root.join("dir")).unwrap();
-        std::fs::create_dir(dir.path().join("outside")).unwrap();
-        std::fs::write(dir.path().join("outside/secret"), "secret").unwrap();
-        std::fs::write(root.join("file"), "file").unwrap();
-        std::fs::write(root.join("dir/inner"), "inner").unwrap();
-        symlink("../outside/secret", root.join("climbs")).unwrap();
-        symlink("../../outside", root.join("dir/climbs")).unwrap();
-        symlink(dir.path().join("outside/secret"), root.join("absolute")).unwrap();
-        symlink("/dir/inner", root.join("from_root")).unwrap();
-        symlink("dir/", root.join("to_dir")).unwrap();
-        symlink("../file", root.join("dir/up")).unwrap();
-        symlink("loop", root.join("loop")).unwrap();
-        let resolver = Root::new(&root).unwrap();
-        (dir, resolver)
-    }
-
-    fn walk(root: &Root, path: &str) -> Result<String, Errno> {
-        let resolved = root.resolve(&GuestPath::default(), path.as_bytes(), true)?;
-        resolved.existing()?;
-        assert!(
-            resolved.host.canonicalize().unwrap().starts_with(&root.dir),
-            "{path} escapes"
-        );
-        Ok(String::from_utf8(resolved.guest.text()).unwrap())
-    }
-
-    #[test]
-    fn ordinary_paths() {
-        let (_dir, root) = tree();
-        assert_eq!(walk(&root, "/file"), Ok("/file".into()));
-        assert_eq!(walk(&root, "dir//./inner"), Ok("/dir/inner".into()));
-        assert_eq!(walk(&root, "/"), Ok("/".into()));
-        assert_eq!(walk(&root, "to_dir/inner"), Ok("/dir/inner".into()));
-        assert_eq!(walk(&root, "to_dir"), Ok("/dir".into()));
-        assert_eq!(walk(&root, "dir/up"), Ok("/file".into()));
-        assert_eq!(walk(&root, "from_root"), Ok("/dir/inner".into()));
-        assert_eq!(walk(&root, "missing"), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, "missing/file"), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, "file/"), Err(Errno::ENOTDIR));
-        assert_eq!(walk(&root, "file/x"), Err(Errno::ENOTDIR));
-        assert_eq!(walk(&root, "loop"), Err(Errno::ELOOP));
-        assert_eq!(walk(&root, ""), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, &"x".repeat(300)), Err(Errno::ENAMETOOLONG));
-        assert_eq!(walk(&root, &"x/".repeat(3000)), Err(Errno::ENAMETOOLONG));
-    }
-
-    #[test]
-    fn nothing_leaves_the_root() {
-        let (dir, root) = tree();
-        let outside = dir.path().join("outside/secret");
-        assert_eq!(walk(&root, "../outside/secret"), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, "/../../../../etc/passwd"), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, "dir/../../file"), Ok("/file".into()));
-        assert_eq!(walk(&root, "climbs"), Err(Errno::EACCES));
-        assert_eq!(walk(&root, "dir/climbs/secret"), Err(Errno::EACCES));
-        assert_eq!(walk(&root, "to_dir/climbs/secret"), Err(Errno::EACCES));
-        assert_eq!(walk(&root, "absolute"), Err(Errno::ENOENT));
-        assert_eq!(walk(&root, outside.to_str().unwrap()), Err(Errno::ENOENT));
-    }
-
-    #[test]
-    fn last_links_can_be_kept() {
-        let (_dir, root) = tree();
-        let link = root
-            .resolve(&GuestPath::default(), b"climbs", false)
-            .unwrap();
-        assert!(link.existing().unwrap().is_symlink());
-        let dir = root
-            .resolve(&GuestPath::default(), b"to_dir/", false)
-            .unwrap();
-        assert!(dir.existing().unwrap().is_dir());
-    }
-}
+mod tests;

@@ -1,7 +1,6 @@
 //! What the guest is told of a file: `stat`, `statx`.
 
-use std::fs::Metadata;
-use std::os::unix::fs::PermissionsExt;
+use rustix::fs::Stat;
 
 use super::Linux;
 use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};
@@ -21,29 +20,36 @@ const S_IFCHR: u32 = 0o020_000;
 const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFLNK: u32 = 0o120_000;
+const S_IFMT: u32 = 0o170_000;
 
-/// The mode that the guest sees: the kind, and whether it can be executed. Which other bits the
-/// host has depends on how the files came there.
-pub(super) fn mode_of(found: &Metadata) -> u32 {
-    let executable = found.permissions().mode() & 0o100 != 0;
-    match (found.is_dir(), found.is_symlink(), found.is_file()) {
-        (true, ..) => S_IFDIR | 0o755,
-        (_, true, _) => S_IFLNK | 0o777,
-        (_, _, true) => S_IFREG | if executable { 0o755 } else { 0o644 },
-        _ => S_IFCHR,
+/// The mode that the guest sees. If it may change files, these are the host's bits. Otherwise it is the
+/// kind, and whether it can be executed: which other bits the host has depends on how the files came
+/// there.
+pub(super) fn mode_of(found: &Stat, is_writable: bool) -> u32 {
+    let kind = found.st_mode & S_IFMT;
+    match kind {
+        S_IFLNK => S_IFLNK | 0o777,
+        _ if is_writable => found.st_mode,
+        S_IFDIR => S_IFDIR | 0o755,
+        S_IFREG if found.st_mode & 0o100 != 0 => S_IFREG | 0o755,
+        kind => kind | 0o644,
     }
 }
 
-fn stat_of(found: &Metadata, path: &GuestPath) -> FileStat {
+fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
+    let kind = found.st_mode & S_IFMT;
     FileStat {
         inode: path.inode(),
-        mode: mode_of(found),
-        links: if found.is_dir() { 2 } else { 1 },
+        mode: mode_of(found, is_writable),
+        links: match kind {
+            S_IFDIR => 2,
+            _ if is_writable => found.st_nlink as u32,
+            _ => 1,
+        },
         rdev: 0,
-        size_bytes: if found.is_dir() {
-            u64::from(BLOCK_BYTES)
-        } else {
-            found.len()
+        size_bytes: match kind {
+            S_IFDIR => u64::from(BLOCK_BYTES),
+            _ => found.st_size as u64,
         },
         time_seconds: EPOCH_SECONDS,
     }
@@ -115,11 +121,14 @@ impl Linux {
     fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
         let file = self.files.get(fd)?;
         match (&file.kind, &file.path) {
-            (Kind::File(host), Some(path)) => Ok(stat_of(&host.metadata()?, path)),
-            (Kind::Directory(_) | Kind::Place, Some(path)) => {
-                let found = std::fs::symlink_metadata(self.root()?.host(path))?;
-                Ok(stat_of(&found, path))
+            (Kind::File(host), Some(path)) => {
+                Ok(stat_of(&rustix::fs::fstat(host)?, path, self.writable))
             }
+            (Kind::Directory(listing), Some(path)) => {
+                let found = rustix::fs::fstat(listing.folder())?;
+                Ok(stat_of(&found, path, self.writable))
+            }
+            (Kind::Place(node), Some(path)) => Ok(stat_of(&node.stat_now()?, path, self.writable)),
             (kind, _) => Ok(special_stat(kind, u64::from(fd as u32))),
         }
     }
@@ -149,7 +158,8 @@ impl Linux {
             return Ok(special_stat(&kind, 0));
         }
         let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
-        Ok(stat_of(place.existing()?, &place.guest))
+        let path = self.root()?.path_at(&place.entrance)?;
+        Ok(stat_of(&place.existing()?.stat, &path, self.writable))
     }
 
     pub(super) fn newfstatat(

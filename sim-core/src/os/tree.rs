@@ -1,27 +1,25 @@
-//! Calls on the tree of files: opening, listing, changing.
+//! Calls on the tree of files: opening, links, changing. Each works on a folder that the kernel holds and
+//! one last name ([`paths`](super::paths)).
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+
+use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
 
 use super::Linux;
 use super::abi::OpenFlags;
-use super::abi::short_inode;
-use super::descriptors::{Entry, Kind, Listing, OpenFile};
+use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
-use super::paths::{GuestPath, PATH_MAX, Resolved, Root};
-use super::record::{Record, write_optional};
+use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
 use super::stat::{AT_SYMLINK_NOFOLLOW, mode_of};
 use crate::memory::Memory;
 
 pub(super) const AT_FDCWD: i32 = -100;
 pub(super) const AT_REMOVEDIR: u64 = 0x200;
 
-const DT_UNKNOWN: u8 = 0;
-const DT_DIR: u8 = 4;
-const DT_REG: u8 = 8;
-const DT_LNK: u8 = 10;
+/// Permissions that the guest can give to files of the host: not those that change who runs them.
+const PERMISSIONS: u32 = 0o1777;
+/// Tries of what somebody else's change may disturb.
+const TRIES: u32 = 64;
 
 impl Linux {
     pub(super) fn root(&self) -> Result<&Root, Errno> {
@@ -43,21 +41,38 @@ impl Linux {
             .ok_or(Errno::ENAMETOOLONG)
     }
 
-    /// Where a relative path starts.
-    fn start(&self, dirfd: u64, path: &[u8]) -> Result<GuestPath, Errno> {
-        if path.first() == Some(&b'/') {
-            return Ok(GuestPath::default());
+    /// Where a path starts.
+    fn start(&self, dirfd: u64, path: &[u8]) -> Result<Folder, Errno> {
+        match path.first() {
+            None => return Err(Errno::ENOENT),
+            Some(b'/') => return Ok(self.root()?.folder()),
+            Some(_) => {}
         }
         if dirfd as i32 == AT_FDCWD {
-            return Ok(self.cwd.clone());
+            return self.cwd.clone().ok_or(Errno::ENOENT);
         }
-        let file = self.files.get(dirfd)?;
-        file.path.clone().ok_or(Errno::ENOTDIR)
+        self.open_folder(dirfd)
     }
 
-    pub(super) fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Resolved, Errno> {
+    /// The folder that a descriptor stands for.
+    fn open_folder(&self, fd: u64) -> Result<Folder, Errno> {
+        match &self.files.get(fd)?.kind {
+            Kind::Directory(listing) => Ok(listing.folder().clone()),
+            Kind::Place(node) => node.folder(),
+            _ => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// What a path leads to.
+    pub(super) fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Place, Errno> {
         let start = self.start(dirfd, path)?;
-        self.root()?.resolve(&start, path, follow)
+        self.root()?.find(&start, path, follow)
+    }
+
+    /// The last name of a path and its folder.
+    fn entrance(&self, dirfd: u64, path: &[u8]) -> Result<Entrance, Errno> {
+        let start = self.start(dirfd, path)?;
+        self.root()?.entrance(&start, path)
     }
 
     pub(super) fn openat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -76,13 +91,22 @@ impl Linux {
             );
         }
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
-        let place = self.resolve(dirfd, &path, !keeps_link)?;
-        let kind = self.open_kind(&place, flags, mode as u32 & !self.umask)?;
+        let mode = mode as u32 & PERMISSIONS & !self.umask;
+        let mut tries = 0;
+        let (place, kind) = loop {
+            let place = self.resolve(dirfd, &path, !keeps_link)?;
+            match self.open_kind(&place, flags, mode) {
+                // Somebody else created it meanwhile.
+                Err(Errno::EEXIST) if !flags.exclusive && tries < TRIES => tries += 1,
+                kind => break (place, kind?),
+            }
+        };
+        let path = self.root()?.path_at(&place.entrance)?;
         self.files.insert(
             OpenFile {
                 kind,
                 flags,
-                path: Some(place.guest),
+                path: Some(path),
             },
             limit,
         )
@@ -99,68 +123,79 @@ impl Linux {
         }
     }
 
-    fn open_kind(&self, place: &Resolved, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
-        let Some(found) = &place.found else {
-            if !flags.create {
+    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
+        if place.node.is_none() {
+            if !flags.create || flags.path_only {
                 return Err(Errno::ENOENT);
             }
             self.writable_root()?;
-            return if place.wants_directory {
+            return if place.entrance.slash {
                 Err(Errno::EISDIR)
             } else {
-                open_file(place, flags, mode)
+                create(&place.entrance, flags, mode)
             };
-        };
-        place.existing()?;
-        if flags.create && flags.exclusive {
-            return Err(Errno::EEXIST);
         }
+        let node = place.existing()?;
         if flags.path_only {
-            let fits = found.is_dir() || !flags.directory;
+            let fits = node.is_dir() || !flags.directory;
             return if fits {
-                Ok(Kind::Place)
+                Ok(Kind::Place(node.clone()))
             } else {
                 Err(Errno::ENOTDIR)
             };
         }
-        if found.is_symlink() {
-            return Err(Errno::ELOOP);
+        if flags.create && flags.exclusive {
+            return Err(Errno::EEXIST);
         }
-        if found.is_dir() {
+        if node.is_dir() {
             let changes = flags.write || flags.create || flags.truncate;
             return if changes {
                 Err(Errno::EISDIR)
             } else {
-                Ok(Kind::Directory(list(place)?))
+                self.permit(node, flags)?;
+                Ok(Kind::Directory(self.listings.open(node.folder()?)))
             };
         }
         if flags.directory {
             return Err(Errno::ENOTDIR);
         }
-        // Opening a pipe or a device of the host could block or reach out of the root.
-        if !found.is_file() {
-            return Err(Errno::EACCES);
+        if node.is_link() {
+            return Err(Errno::ELOOP);
         }
         if flags.write || flags.truncate {
             self.writable_root()?;
         }
-        open_file(place, flags, mode)
+        self.permit(node, flags)?;
+        Ok(Kind::File(node.open(open_flags(flags))?))
+    }
+
+    /// Whether the file's owner, as which the guest runs, may open it so.
+    fn permit(&self, node: &Node, flags: OpenFlags) -> Result<(), Errno> {
+        let mode = mode_of(&node.stat, self.writable);
+        let lacks = |wanted, bit| wanted && mode & bit == 0;
+        if lacks(flags.read, 0o400) || lacks(flags.write || flags.truncate, 0o200) {
+            Err(Errno::EACCES)
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn readlinkat(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, buffer, size, ..] = *a;
-        if size as i64 <= 0 {
+        if size as i32 <= 0 {
             return Err(Errno::EINVAL);
         }
         let path = self.path_argument(mem, path)?;
         let target = if path == b"/proc/self/exe" {
             self.exe.clone()
+        } else if path.is_empty() && dirfd as i32 != AT_FDCWD {
+            match &self.files.get(dirfd)?.kind {
+                Kind::Place(node) if node.is_link() => node.link_target()?,
+                _ => return Err(Errno::ENOENT),
+            }
         } else {
             let place = self.resolve(dirfd, &path, false)?;
-            if !place.existing()?.is_symlink() {
-                return Err(Errno::EINVAL);
-            }
-            std::fs::read_link(&place.host)?.into_os_string().into_vec()
+            place.existing()?.link_target()?
         };
         let len = target.len().min(size as usize);
         mem.write_bytes(buffer, &target[..len])?;
@@ -170,7 +205,12 @@ impl Linux {
     pub(super) fn faccessat(&self, mem: &Memory, a: &[u64; 6], flags: u64) -> Result<u64, Errno> {
         const X_OK: u64 = 1;
         const W_OK: u64 = 2;
+        const R_OK: u64 = 4;
+        const AT_EACCESS: u64 = 0x200;
         let [dirfd, path, wanted, ..] = *a;
+        if wanted & !(R_OK | W_OK | X_OK) != 0 || flags & !(AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0 {
+            return Err(Errno::EINVAL);
+        }
         let path = self.path_argument(mem, path)?;
         if self.device(&path).is_some() {
             return if wanted & X_OK == 0 {
@@ -180,23 +220,25 @@ impl Linux {
             };
         }
         let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
-        let found = place.existing()?;
+        let node = place.existing()?;
         if wanted & W_OK != 0 && !self.writable {
             return Err(Errno::EROFS);
         }
-        if wanted & W_OK != 0 && found.permissions().readonly() {
-            return Err(Errno::EACCES);
-        }
-        if wanted & X_OK != 0 && mode_of(found) & 0o100 == 0 {
+        let mode = mode_of(&node.stat, self.writable);
+        // The guest is the owner.
+        if wanted as u32 & !(mode >> 6) != 0 {
             return Err(Errno::EACCES);
         }
         Ok(0)
     }
 
     pub(super) fn getcwd(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let mut text = self.cwd.text();
+        let mut text = match (&self.root, &self.cwd) {
+            (Some(root), Some(folder)) => root.current_path(folder)?.text(),
+            _ => b"/".to_vec(),
+        };
         text.push(0);
-        if (a[1] as usize) < text.len() {
+        if a[1] < text.len() as u64 {
             return Err(Errno::ERANGE);
         }
         mem.write_bytes(a[0], &text)?;
@@ -206,124 +248,78 @@ impl Linux {
     pub(super) fn chdir(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let path = self.path_argument(mem, a[0])?;
         let place = self.resolve(AT_FDCWD as u64, &path, true)?;
-        if !place.existing()?.is_dir() {
-            return Err(Errno::ENOTDIR);
-        }
-        self.cwd = place.guest;
+        self.cwd = Some(place.existing()?.folder()?);
         Ok(0)
     }
 
     pub(super) fn fchdir(&mut self, fd: u64) -> Result<u64, Errno> {
-        let file = self.files.get(fd)?;
-        match (&file.kind, &file.path) {
-            (Kind::Directory(_) | Kind::Place, Some(path)) => {
-                if !std::fs::symlink_metadata(self.root()?.host(path))?.is_dir() {
-                    return Err(Errno::ENOTDIR);
-                }
-                self.cwd = path.clone();
-                Ok(0)
-            }
-            _ => Err(Errno::ENOTDIR),
-        }
-    }
-
-    pub(super) fn getdents64(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        self.list_entries(mem, a, dirent)
-    }
-
-    /// `getdirentries` of OSF/1, which also tells where in the directory it began.
-    pub(super) fn osf_getdirentries(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-    ) -> Result<u64, Errno> {
-        let start = match &self.files.get(a[0])?.kind {
-            Kind::Directory(listing) => listing.position as u64,
-            _ => return Err(Errno::ENOTDIR),
-        };
-        let count = self.list_entries(mem, a, osf_dirent)?;
-        write_optional(mem, a[3], &start.to_le_bytes())?;
-        Ok(count)
-    }
-
-    /// Fills a buffer with the next entries of a directory, each as `encode` has it.
-    fn list_entries(
-        &mut self,
-        mem: &mut Memory,
-        a: &[u64; 6],
-        encode: fn(&Entry, u64) -> Vec<u8>,
-    ) -> Result<u64, Errno> {
-        let [fd, buffer, size, ..] = *a;
-        let Kind::Directory(listing) = &mut self.files.get_mut(fd)?.kind else {
-            return Err(Errno::ENOTDIR);
-        };
-        let mut bytes = Vec::new();
-        let mut position = listing.position;
-        while let Some(entry) = listing.entries.get(position) {
-            let record = encode(entry, position as u64 + 1);
-            if (bytes.len() + record.len()) as u64 > size {
-                break;
-            }
-            bytes.extend(record);
-            position += 1;
-        }
-        if bytes.is_empty() && position < listing.entries.len() {
-            return Err(Errno::EINVAL);
-        }
-        mem.write_bytes(buffer, &bytes)?;
-        listing.position = position;
-        Ok(bytes.len() as u64)
+        self.cwd = Some(self.open_folder(fd)?);
+        Ok(0)
     }
 
     pub(super) fn mkdirat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
-        let place = self.resolve(dirfd, &path, false)?;
-        if place.found.is_some() {
+        let entrance = self.entrance(dirfd, &path)?;
+        let Last::Name(name) = &entrance.last else {
             return Err(Errno::EEXIST);
+        };
+        if !self.writable {
+            let exists = fs::statat(&entrance.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            return Err(if exists { Errno::EEXIST } else { Errno::EROFS });
         }
-        self.writable_root()?;
-        let mode = mode as u32 & 0o777 & !self.umask;
-        std::fs::DirBuilder::new().mode(mode).create(&place.host)?;
+        let mode = Mode::from(mode as u32 & PERMISSIONS & !self.umask);
+        fs::mkdirat(&entrance.folder, name, mode)?;
         Ok(0)
     }
 
     pub(super) fn unlinkat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, flags, ..] = *a;
+        if flags & !AT_REMOVEDIR != 0 {
+            return Err(Errno::EINVAL);
+        }
         let path = self.path_argument(mem, path)?;
-        let place = self.resolve(dirfd, &path, false)?;
-        let found = place.existing()?;
+        let entrance = self.entrance(dirfd, &path)?;
+        let removes_folder = flags & AT_REMOVEDIR != 0;
+        match &entrance.last {
+            Last::Name(_) => {}
+            _ if !removes_folder => return Err(Errno::EISDIR),
+            Last::Dot => return Err(Errno::EINVAL),
+            Last::DotDot => return Err(Errno::ENOTEMPTY),
+            Last::Root => return Err(Errno::EBUSY),
+        }
         self.writable_root()?;
-        if place.guest == GuestPath::default() {
-            return Err(Errno::EBUSY);
-        }
-        match (flags & AT_REMOVEDIR != 0, found.is_dir()) {
-            (true, true) => std::fs::remove_dir(&place.host)?,
-            (true, false) => return Err(Errno::ENOTDIR),
-            (false, true) => return Err(Errno::EISDIR),
-            (false, false) => std::fs::remove_file(&place.host)?,
-        }
+        let flags = if removes_folder {
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        fs::unlinkat(&entrance.folder, entrance.host_name()?, flags)?;
         Ok(0)
     }
 
     pub(super) fn renameat(&self, mem: &Memory, a: &[u64; 6], flags: u64) -> Result<u64, Errno> {
         const NOREPLACE: u64 = 1;
+        const EXCHANGE: u64 = 2;
         let [from_dir, from, to_dir, to, ..] = *a;
-        let from = self.resolve(from_dir, &self.path_argument(mem, from)?, false)?;
-        from.existing()?;
-        let to = self.resolve(to_dir, &self.path_argument(mem, to)?, false)?;
-        if flags & !NOREPLACE != 0 {
+        if flags & !(NOREPLACE | EXCHANGE) != 0 || flags == NOREPLACE | EXCHANGE {
             return Err(Errno::EINVAL);
         }
-        if flags & NOREPLACE != 0 && to.found.is_some() {
-            return Err(Errno::EEXIST);
+        let from = self.entrance(from_dir, &self.path_argument(mem, from)?)?;
+        let to = self.entrance(to_dir, &self.path_argument(mem, to)?)?;
+        match (&from.last, &to.last) {
+            (Last::Name(_), Last::Name(_)) => {}
+            (Last::Name(_), _) if flags & NOREPLACE != 0 => return Err(Errno::EEXIST),
+            _ => return Err(Errno::EBUSY),
         }
         self.writable_root()?;
-        let top = GuestPath::default();
-        if from.guest == top || to.guest == top {
-            return Err(Errno::EBUSY);
+        let flags = RenameFlags::from_bits_truncate(flags as u32);
+        let (old, new) = (from.host_name()?, to.host_name()?);
+        if flags.is_empty() {
+            fs::renameat(&from.folder, old, &to.folder, new)?;
+        } else {
+            fs::renameat_with(&from.folder, old, &to.folder, new, flags)?;
         }
-        std::fs::rename(&from.host, &to.host)?;
         Ok(0)
     }
 
@@ -339,86 +335,50 @@ impl Linux {
         self.files.get(fd)?;
         self.writable_root().map(|_| 0)
     }
-}
 
-fn open_file(place: &Resolved, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
-    let mut options = OpenOptions::new();
-    options
-        .read(flags.read)
-        .write(flags.write && !flags.append)
-        .append(flags.write && flags.append);
-    // The last component was resolved, so a link there now was put there behind our back.
-    options.mode(mode & 0o777).custom_flags(libc::O_NOFOLLOW);
-    let creates = flags.create && place.found.is_none();
-    // std insists on write access for these; a file that is only read is created first.
-    if creates && !flags.write {
-        File::create_new(&place.host)?;
-    } else if creates {
-        options.create_new(true);
-    }
-    let file = options.open(&place.host)?;
-    if flags.truncate && flags.write {
-        file.set_len(0)?;
-    }
-    Ok(Kind::File(file))
-}
-
-/// The entries of a directory, sorted by name: the host's order depends on the host.
-fn list(place: &Resolved) -> Result<Listing, Errno> {
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(&place.host)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let kind = match (kind.is_dir(), kind.is_symlink(), kind.is_file()) {
-            (true, ..) => DT_DIR,
-            (_, true, _) => DT_LNK,
-            (_, _, true) => DT_REG,
-            _ => DT_UNKNOWN,
+    pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let len = super::files::file_offset(a[1])?;
+        let path = self.path_argument(mem, a[0])?;
+        let place = self.resolve(AT_FDCWD as u64, &path, true)?;
+        let node = place.existing()?;
+        if node.is_dir() {
+            return Err(Errno::EISDIR);
+        }
+        if !node.is_file() {
+            return Err(Errno::EINVAL);
+        }
+        self.writable_root()?;
+        let write = OpenFlags {
+            write: true,
+            ..OpenFlags::default()
         };
-        let name = entry.file_name();
-        entries.push(Entry {
-            inode: place.guest.child(&name).inode(),
-            name,
-            kind,
-        });
+        self.permit(node, write)?;
+        Ok(node.open(OFlags::WRONLY)?.set_len(len).map(|()| 0)?)
     }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    let special = [(".", place.guest.clone()), ("..", place.guest.parent())];
-    let special = special.map(|(name, path)| Entry {
-        name: name.into(),
-        inode: path.inode(),
-        kind: DT_DIR,
-    });
-    entries.splice(0..0, special);
-    Ok(Listing {
-        entries,
-        position: 0,
-    })
 }
 
-/// `struct linux_dirent64`.
-fn dirent(entry: &Entry, next: u64) -> Vec<u8> {
-    const NAME_OFFSET: usize = 19;
-    let name = entry.name.as_bytes();
-    let len = (NAME_OFFSET + name.len() + 1).next_multiple_of(8);
-    let head = Record::new().u64(entry.inode).u64(next).u16(len as u16);
-    head.bytes(&[entry.kind]).bytes(name).pad_to(len).done()
+/// Creates a regular file that does not exist.
+fn create(entrance: &Entrance, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
+    let Last::Name(name) = &entrance.last else {
+        return Err(Errno::EISDIR);
+    };
+    let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = fs::openat(
+        &entrance.folder,
+        name,
+        open_flags(flags) | new,
+        Mode::from(mode),
+    )?;
+    Ok(Kind::File(File::from(fd)))
 }
 
-/// `struct dirent` of OSF/1: 32 bits of the file's number, the lengths of the record and of the name,
-/// the name.
-fn osf_dirent(entry: &Entry, _: u64) -> Vec<u8> {
-    const NAME_OFFSET: usize = 8;
-    let name = entry.name.as_bytes();
-    let len = (NAME_OFFSET + name.len() + 1).next_multiple_of(4);
-    let head = Record::new()
-        .u32(short_inode(entry.inode))
-        .u16(len as u16)
-        .u16(name.len() as u16);
-    head.bytes(name).pad_to(len).done()
-}
-
-/// Checks the root folder of a configuration.
-pub(super) fn open_root(path: &std::path::Path) -> io::Result<Root> {
-    Root::new(path)
+/// How the host opens a regular file.
+fn open_flags(flags: OpenFlags) -> OFlags {
+    let access = match (flags.read, flags.write) {
+        (_, false) => OFlags::RDONLY,
+        (false, true) => OFlags::WRONLY,
+        (true, true) => OFlags::RDWR,
+    };
+    let set = |wanted, flag| if wanted { flag } else { OFlags::empty() };
+    access | set(flags.append, OFlags::APPEND) | set(flags.truncate, OFlags::TRUNC)
 }
