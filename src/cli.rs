@@ -65,9 +65,17 @@ pub(crate) fn isa() -> impl TypedValueParser<Value = Isa> {
 /// How a guest program is given.
 #[derive(Debug, Args, Clone)]
 pub struct GuestArgs {
-    /// The host folder that the program sees as `/` (without it the program has no files)
+    /// The host folder that the program sees as `/`; without it, it sees the working folder so, and can
+    /// only read
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// The folder, as the program sees it, that the program starts in. Without it, that is the working
+    /// folder if it lies under the root, else `/`
+    #[arg(long, value_name = "PATH")]
+    pub cwd: Option<String>,
+    /// Give the program no files
+    #[arg(long, conflicts_with_all = ["root", "cwd"])]
+    pub no_files: bool,
     /// Let the program change files under the root
     #[arg(long, requires = "root")]
     pub writable: bool,

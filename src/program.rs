@@ -1,6 +1,6 @@
 //! Guest programs as commands take them: a file, or the name of one that comes with the project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -65,12 +65,14 @@ pub fn process_config(
             .with_context(|| format!("--env {pair}: write NAME=VALUE"))?;
         env.push((name.to_string(), value.to_string()));
     }
+    let (root, cwd) = folders(guest);
     let mut argv = vec![program.to_string()];
     argv.extend(args.iter().cloned());
     Ok(ProcessConfig {
         args: argv,
         env,
-        root: guest.root.clone(),
+        root,
+        cwd,
         writable: guest.writable,
         seed: guest.seed,
         memory_limit_bytes: guest.memory_limit << 20,
@@ -79,6 +81,26 @@ pub fn process_config(
         stdout: Output::Inherit,
         stderr: Output::Inherit,
     })
+}
+
+/// The root folder and the folder that the program starts in, as it sees it.
+fn folders(guest: &GuestArgs) -> (Option<PathBuf>, String) {
+    let here = std::env::current_dir().ok();
+    let root = match &guest.root {
+        _ if guest.no_files => None,
+        Some(root) => Some(root.clone()),
+        // Nothing can be read in a folder that was removed, and the host's /proc is never shown.
+        None => here
+            .clone()
+            .filter(|here| here.is_dir() && !here.starts_with("/proc")),
+    };
+    let below = || {
+        let root = root.as_ref()?.canonicalize().ok()?;
+        let below = here?.strip_prefix(&root).ok()?.to_str()?.to_string();
+        Some(format!("/{below}"))
+    };
+    let start = guest.cwd.clone().or_else(below);
+    (root, start.unwrap_or_else(|| "/".to_string()))
 }
 
 /// The configuration of a program that comes with the project, its output kept for comparison.

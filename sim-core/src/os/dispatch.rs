@@ -256,8 +256,10 @@ impl Linux {
             Call::Unlinkat => self.unlinkat(mem, a),
             Call::Renameat => self.renameat(mem, a, 0),
             Call::Renameat2 => self.renameat(mem, a, a[4]),
-            Call::Fchmod | Call::Fchown => self.change_open(a[0]),
-            Call::Fchmodat | Call::Fchownat => self.change_at(mem, a),
+            Call::Fchmod => self.fchmod(a[0], a[1]),
+            Call::Fchmodat => self.fchmodat(mem, a),
+            Call::Fchown => self.change_open(a[0]),
+            Call::Fchownat => self.change_at(mem, a),
             // Without a path it is `futimens`.
             Call::Utimensat if a[1] == 0 => self.change_open(a[0]),
             Call::Utimensat => self.change_at(mem, a),

@@ -76,6 +76,7 @@ impl Linux {
             writable: false,
             cwd: self.cwd.clone(),
             listings: self.listings.clone(),
+            refusals: self.refusals.clone(),
             exe: self.exe.clone(),
             umask: self.umask,
             heap: self.heap,

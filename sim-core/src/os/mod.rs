@@ -12,6 +12,7 @@ pub mod abi;
 pub mod abi_alpha;
 pub mod abi_osf;
 pub mod abi_riscv64;
+mod attributes;
 mod call_names;
 mod descriptor_calls;
 mod descriptors;
@@ -28,6 +29,7 @@ mod paths;
 mod random;
 mod readiness;
 mod record;
+pub mod refusals;
 mod signal_calls;
 mod signals;
 mod stat;
@@ -45,6 +47,7 @@ use self::memory::Heap;
 use self::misc::Limits;
 use self::paths::{Folder, Root};
 use self::random::Random;
+use self::refusals::Refusals;
 use self::signals::Signals;
 use self::streams::{Streams, Which};
 use crate::image::{Isa, LoadError};
@@ -136,6 +139,7 @@ pub struct Linux {
     /// The working folder, where there are files.
     cwd: Option<Folder>,
     listings: Listings,
+    refusals: Refusals,
     exe: Vec<u8>,
     umask: u32,
     heap: Heap,
@@ -194,6 +198,10 @@ impl Linux {
                 remedy: "name a folder that exists and can be read",
             })?),
         };
+        let cwd = match &root {
+            None => None,
+            Some(root) => Some(starting_folder(root, &config.cwd)?),
+        };
         let exe = if name.starts_with('/') {
             name.to_owned()
         } else {
@@ -202,11 +210,12 @@ impl Linux {
         let mut os = Linux {
             abi,
             files: Descriptors::default(),
-            cwd: root.as_ref().map(Root::folder),
+            cwd,
             streams: Streams::new(config.stdin.clone(), config.stdout, config.stderr),
             root,
             writable: config.writable,
             listings: Listings::default(),
+            refusals: Refusals::default(),
             exe: exe.into_bytes(),
             umask: 0o022,
             heap: Heap::new(heap_start),
@@ -286,4 +295,15 @@ impl Linux {
             self.warnings.push(text);
         }
     }
+}
+
+/// The folder that a process starts in.
+fn starting_folder(root: &Root, path: &str) -> Result<Folder, LoadError> {
+    let found = root.find(&root.folder(), path.as_bytes(), true);
+    let folder = found.and_then(|place| place.existing()?.folder());
+    folder.map_err(|_| LoadError::Config {
+        place: "cwd",
+        problem: format!("{path}: there is no such folder under the root"),
+        remedy: "name a folder as the program sees it, from the root on",
+    })
 }

@@ -104,7 +104,7 @@ impl Node {
     }
 
     /// Holds the name `name` of `folder` (or the folder itself: `.`).
-    fn named(folder: impl AsFd, name: &OsStr) -> Result<Node, Errno> {
+    pub(super) fn named(folder: impl AsFd, name: &OsStr) -> Result<Node, Errno> {
         Node::hold(fs::openat(folder, name, HOLD, Mode::empty())?)
     }
 
@@ -166,6 +166,11 @@ impl Node {
 pub(super) fn open_to_list(folder: &Folder) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(fs::openat(folder, c".", flags, Mode::empty())?)
+}
+
+/// A name of exactly this folder for calls of the host that take no descriptor.
+pub(super) fn folder_name(folder: &Folder) -> String {
+    host_name(folder.as_fd())
 }
 
 fn host_name(fd: BorrowedFd<'_>) -> String {

@@ -7,6 +7,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
 
 use super::Linux;
 use super::abi::OpenFlags;
+use super::attributes::{new_mode, set_mode};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
@@ -16,8 +17,6 @@ use crate::memory::Memory;
 pub(super) const AT_FDCWD: i32 = -100;
 pub(super) const AT_REMOVEDIR: u64 = 0x200;
 
-/// Permissions that the guest can give to files of the host: not those that change who runs them.
-const PERMISSIONS: u32 = 0o1777;
 /// Tries of what somebody else's change may disturb.
 const TRIES: u32 = 64;
 
@@ -90,11 +89,30 @@ impl Linux {
                 limit,
             );
         }
+        let opened = self.open_path(dirfd, &path, flags, new_mode(mode, self.umask));
+        let file = self.noted(&path, opened)?;
+        self.files.insert(file, limit)
+    }
+
+    /// Remembers a refusal that an option of the user's would have avoided.
+    pub(super) fn noted<T>(&mut self, path: &[u8], result: Result<T, Errno>) -> Result<T, Errno> {
+        if let Err(errno) = &result {
+            self.note_refusal(path, *errno);
+        }
+        result
+    }
+
+    fn open_path(
+        &mut self,
+        dirfd: u64,
+        path: &[u8],
+        flags: OpenFlags,
+        mode: Mode,
+    ) -> Result<OpenFile, Errno> {
         let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
-        let mode = mode as u32 & PERMISSIONS & !self.umask;
         let mut tries = 0;
         let (place, kind) = loop {
-            let place = self.resolve(dirfd, &path, !keeps_link)?;
+            let place = self.resolve(dirfd, path, !keeps_link)?;
             match self.open_kind(&place, flags, mode) {
                 // Somebody else created it meanwhile.
                 Err(Errno::EEXIST) if !flags.exclusive && tries < TRIES => tries += 1,
@@ -102,14 +120,11 @@ impl Linux {
             }
         };
         let path = self.root()?.path_at(&place.entrance)?;
-        self.files.insert(
-            OpenFile {
-                kind,
-                flags,
-                path: Some(path),
-            },
-            limit,
-        )
+        Ok(OpenFile {
+            kind,
+            flags,
+            path: Some(path),
+        })
     }
 
     /// The few devices that programs take for granted. They exist wherever there are files.
@@ -123,7 +138,7 @@ impl Linux {
         }
     }
 
-    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
+    fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
         if place.node.is_none() {
             if !flags.create || flags.path_only {
                 return Err(Errno::ENOENT);
@@ -257,7 +272,13 @@ impl Linux {
         Ok(0)
     }
 
-    pub(super) fn mkdirat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn mkdirat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let done = self.try_mkdirat(mem, a);
+        let path = self.path_argument(mem, a[1])?;
+        self.noted(&path, done)
+    }
+
+    fn try_mkdirat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
         let entrance = self.entrance(dirfd, &path)?;
@@ -268,12 +289,22 @@ impl Linux {
             let exists = fs::statat(&entrance.folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
             return Err(if exists { Errno::EEXIST } else { Errno::EROFS });
         }
-        let mode = Mode::from(mode as u32 & PERMISSIONS & !self.umask);
+        let mode = new_mode(mode, self.umask);
         fs::mkdirat(&entrance.folder, name, mode)?;
+        let node = Node::named(&entrance.folder, name)?;
+        if node.is_dir() {
+            set_mode(&node, mode)?;
+        }
         Ok(0)
     }
 
-    pub(super) fn unlinkat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn unlinkat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let done = self.try_unlinkat(mem, a);
+        let path = self.path_argument(mem, a[1])?;
+        self.noted(&path, done)
+    }
+
+    fn try_unlinkat(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [dirfd, path, flags, ..] = *a;
         if flags & !AT_REMOVEDIR != 0 {
             return Err(Errno::EINVAL);
@@ -323,19 +354,6 @@ impl Linux {
         Ok(0)
     }
 
-    /// Modes, owners and times are not kept, except that the file must exist.
-    pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let place = self.resolve(a[0], &self.path_argument(mem, a[1])?, true)?;
-        place.existing()?;
-        self.writable_root().map(|_| 0)
-    }
-
-    /// The same for an open file.
-    pub(super) fn change_open(&self, fd: u64) -> Result<u64, Errno> {
-        self.files.get(fd)?;
-        self.writable_root().map(|_| 0)
-    }
-
     pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let len = super::files::file_offset(a[1])?;
         let path = self.path_argument(mem, a[0])?;
@@ -358,17 +376,14 @@ impl Linux {
 }
 
 /// Creates a regular file that does not exist.
-fn create(entrance: &Entrance, flags: OpenFlags, mode: u32) -> Result<Kind, Errno> {
+fn create(entrance: &Entrance, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
     let Last::Name(name) = &entrance.last else {
         return Err(Errno::EISDIR);
     };
     let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let fd = fs::openat(
-        &entrance.folder,
-        name,
-        open_flags(flags) | new,
-        Mode::from(mode),
-    )?;
+    let fd = fs::openat(&entrance.folder, name, open_flags(flags) | new, mode)?;
+    // The host's own umask says nothing about the guest's files.
+    fs::fchmod(&fd, mode)?;
     Ok(Kind::File(File::from(fd)))
 }
 

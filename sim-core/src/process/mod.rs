@@ -22,6 +22,8 @@ pub struct ProcessConfig {
     pub env: Vec<(String, String)>,
     /// The host folder that the guest sees as `/`. None: there are no files.
     pub root: Option<PathBuf>,
+    /// The folder that the guest starts in, as it sees it. Without a root it means nothing.
+    pub cwd: String,
     /// The guest may change files under the root.
     pub writable: bool,
     /// Seed of all randomness that the guest can see.
@@ -45,6 +47,7 @@ impl Default for ProcessConfig {
             args: Vec::new(),
             env: Vec::new(),
             root: None,
+            cwd: "/".to_string(),
             writable: false,
             seed: 0,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,

@@ -20,6 +20,7 @@ use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
+use hps_sim_core::os::refusals::Refusal;
 use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
@@ -79,6 +80,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let ran = execute(process, engine, order)?;
 
     say_how_it_ended(&ran, dise.as_ref().map(|(set, _)| set));
+    say_what_was_refused(args, &ran);
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
         let set = dise.as_ref().map(|(set, _)| set);
         write_trace(file, path, timed, &ran.process, set)
@@ -101,6 +103,30 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         say!("{}", summary::render(&statistics).trim_end());
     }
     Ok((ran.stop.exit_code(ran.process.image.isa) & 0xff) as u8)
+}
+
+/// Names the options that would have allowed what the program was refused.
+fn say_what_was_refused(args: &RunArgs, ran: &Ran) {
+    let failed = ran.stop.exit_code(ran.process.image.isa) != 0;
+    for (why, path) in ran.process.os.refusals() {
+        match why {
+            Refusal::NoFiles if failed => {
+                say!("hps: {path} was not found: --no-files gives the program no files");
+            }
+            // Many programs look for files of a system that they can do without.
+            Refusal::NotUnderRoot if failed && Path::new(path).exists() => say!(
+                "hps: {path} was not found: the program sees only {}, as `/`; --root DIR shows it another folder",
+                args.guest
+                    .root
+                    .as_deref()
+                    .map_or("the working folder".into(), Path::to_string_lossy)
+            ),
+            Refusal::ReadOnly => say!(
+                "hps: {path} was not changed: --root DIR --writable lets the program change files under DIR"
+            ),
+            _ => {}
+        }
+    }
 }
 
 /// Refuses what the instruction-driven core does not have.

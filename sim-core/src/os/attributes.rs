@@ -1,0 +1,84 @@
+//! Permissions, owners and times of files. Permissions are those of the host's file. Owners and times are
+//! made up ([`stat`](super::stat)), so that changing them succeeds and has no effect.
+
+use rustix::fs::{self, Mode};
+
+use super::Linux;
+use super::descriptors::Kind;
+use super::errno::Errno;
+use super::paths::{Node, folder_name};
+use crate::memory::Memory;
+
+/// Bits that the guest can give to a file of the host.
+const PERMISSIONS: u32 = 0o1777;
+/// `S_ISUID` and `S_ISGID` would make others run the guest's files as the host's user.
+const OTHER_IDENTITY: u32 = 0o6000;
+
+impl Linux {
+    pub(super) fn fchmod(&self, fd: u64, mode: u64) -> Result<u64, Errno> {
+        let kind = &self.files.get(fd)?.kind;
+        if matches!(kind, Kind::Place(_)) {
+            return Err(Errno::EBADF);
+        }
+        self.writable_root()?;
+        let mode = permissions(mode)?;
+        match kind {
+            Kind::File(file) => fs::fchmod(file, mode)?,
+            Kind::Directory(listing) => fs::chmod(folder_name(listing.folder()), mode)?,
+            _ => {}
+        }
+        Ok(0)
+    }
+
+    pub(super) fn fchmodat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [dirfd, path, mode, ..] = *a;
+        let path = self.path_argument(mem, path)?;
+        let done = self.change_mode(dirfd, &path, mode);
+        self.noted(&path, done)
+    }
+
+    fn change_mode(&self, dirfd: u64, path: &[u8], mode: u64) -> Result<u64, Errno> {
+        let place = self.resolve(dirfd, path, true)?;
+        let node = place.existing()?;
+        self.writable_root()?;
+        set_mode(node, permissions(mode)?)?;
+        Ok(0)
+    }
+
+    /// Owners and times are not kept, except that the file must exist.
+    pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let place = self.resolve(a[0], &self.path_argument(mem, a[1])?, true)?;
+        place.existing()?;
+        self.writable_root().map(|_| 0)
+    }
+
+    /// Owners and times of an open file.
+    pub(super) fn change_open(&self, fd: u64) -> Result<u64, Errno> {
+        if matches!(self.files.get(fd)?.kind, Kind::Place(_)) {
+            return Err(Errno::EBADF);
+        }
+        self.writable_root().map(|_| 0)
+    }
+}
+
+/// Gives a file of the host exactly this mode.
+pub(super) fn set_mode(node: &Node, mode: Mode) -> Result<(), Errno> {
+    Ok(fs::chmod(node.host_name(), mode)?)
+}
+
+/// The mode that is asked for.
+///
+/// # Errors
+/// [`Errno::EPERM`] if others would run the file as its owner.
+fn permissions(mode: u64) -> Result<Mode, Errno> {
+    if mode as u32 & OTHER_IDENTITY != 0 {
+        Err(Errno::EPERM)
+    } else {
+        Ok(Mode::from(mode as u32 & PERMISSIONS))
+    }
+}
+
+/// The mode of a file that is created.
+pub(super) fn new_mode(mode: u64, umask: u32) -> Mode {
+    Mode::from(mode as u32 & PERMISSIONS & !umask)
+}
