@@ -573,3 +573,28 @@ fn folders_are_listed_on_while_they_change() {
         assert!(guest.get(BUFFER, 1000).windows(4).any(|w| w == b"zzz\0"));
     });
 }
+
+/// Flags that a call does not know are refused.
+#[test]
+fn unknown_flags_of_stat_and_access_are_refused() {
+    on_both(|| {
+        let Tree {
+            mut guest,
+            dir: _dir,
+        } = tree(false);
+        let path = guest.path("/file");
+        assert_eq!(guest.call(79, &[AT_FDCWD, path, BUFFER, 0x8000]), EINVAL);
+        assert_eq!(guest.call(79, &[AT_FDCWD, path, BUFFER, 0x800]), 0);
+        for (flags, mask, expected) in [
+            (0, 0x7ff, 0),
+            (0x2000, 0x7ff, 0),
+            (u64::MAX, 0x7ff, EINVAL),
+            (0x6000, 0x7ff, EINVAL),
+            (0, 0x8000_0000, EINVAL),
+        ] {
+            let result = guest.call(291, &[AT_FDCWD, path, flags, mask, BUFFER]);
+            assert_eq!(result, expected, "{flags:#x} {mask:#x}");
+        }
+        assert_eq!(guest.call(48, &[AT_FDCWD, path, 8]), EINVAL);
+    });
+}

@@ -14,6 +14,13 @@ use crate::memory::Memory;
 
 pub(super) const AT_SYMLINK_NOFOLLOW: u64 = 0x100;
 const AT_EMPTY_PATH: u64 = 0x1000;
+const AT_NO_AUTOMOUNT: u64 = 0x800;
+/// The flags that `fstatat` knows.
+const FLAGS: u64 = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT;
+/// How `statx` is to synchronize with a file system elsewhere: both bits together mean nothing.
+const AT_STATX_SYNC_TYPE: u64 = 0x6000;
+/// A bit of the mask that `statx` keeps for later.
+const STATX_RESERVED: u64 = 0x8000_0000;
 
 const S_IFIFO: u32 = 0o010_000;
 const S_IFCHR: u32 = 0o020_000;
@@ -169,6 +176,10 @@ impl Linux {
         format: StatFormat,
     ) -> Result<u64, Errno> {
         let [dirfd, path, buffer, flags, ..] = *a;
+        let flags = u64::from(flags as u32);
+        if flags & !FLAGS != 0 {
+            return Err(Errno::EINVAL);
+        }
         let stat = self.stat_path(mem, dirfd, path, flags)?;
         mem.write_bytes(buffer, &self.abi.stat(&stat, format))?;
         Ok(0)
@@ -190,7 +201,14 @@ impl Linux {
     }
 
     pub(super) fn statx(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [dirfd, path, flags, _mask, buffer, _] = *a;
+        let [dirfd, path, flags, mask, buffer, _] = *a;
+        let flags = u64::from(flags as u32);
+        if flags & !(FLAGS | AT_STATX_SYNC_TYPE) != 0
+            || flags & AT_STATX_SYNC_TYPE == AT_STATX_SYNC_TYPE
+            || mask & STATX_RESERVED != 0
+        {
+            return Err(Errno::EINVAL);
+        }
         let stat = self.stat_path(mem, dirfd, path, flags)?;
         mem.write_bytes(buffer, &statx_bytes(&stat))?;
         Ok(0)
