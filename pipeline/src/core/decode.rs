@@ -384,6 +384,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 }
 
 impl Expansion {
+    /// The trigger.
+    pub fn trigger(&self) -> &Front {
+        &self.trigger
+    }
+
     /// Address of the trigger.
     pub fn trigger_pc(&self) -> u64 {
         self.trigger.pc

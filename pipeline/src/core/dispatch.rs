@@ -11,7 +11,7 @@ use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
 use super::cpi::Cause;
-use super::fetch::CodePage;
+use super::fetch::{CodePage, matched_flag};
 use super::memdep::MemoryDependence;
 use super::rob::Slot;
 use super::store_queue::SpeculativeBus;
@@ -339,6 +339,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         mut next_disepc: DisePc,
     ) -> Executed {
         let in_handler = d.has(flag::HANDLER);
+        let mut stale = false;
         match outcome {
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
@@ -368,12 +369,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                         return self.trapped(slot, TrapCause::Stopped);
                     }
                 }
-                self.refresh_code();
+                stale = self.refresh_code();
             }
             Outcome::FenceI => {
                 // Other machines that run this process later have to know, too.
                 self.process.mem.invalidate_code();
-                self.refresh_code();
+                stale = self.refresh_code();
             }
             Outcome::DiseDrain if in_handler => {
                 let mem = &self.process.mem;
@@ -382,53 +383,70 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             _ => return self.trapped(slot, TrapCause::IllegalInstruction),
         }
+        // What is stale is a wrong path from here on: it is squashed when this instruction resolves.
         Executed {
             next_pc,
             next_disepc,
-            flags: 0,
+            flags: if stale { flag::MISPREDICTED } else { 0 },
         }
     }
 
-    /// What is executable may have changed.
-    fn refresh_code(&mut self) {
-        if self.code.sync(&self.process.mem, &self.editor) {
-            self.refetch_decoded();
+    /// What is executable may have changed. Returns whether the front-end holds instructions that are
+    /// not there any more: everything behind the serializing instruction has to be fetched again.
+    fn refresh_code(&mut self) -> bool {
+        if !self.code.sync(&self.process.mem, &self.editor) {
+            return false;
         }
-    }
-
-    /// Instructions in the front-end may be stale: they are decoded again in place. Their number
-    /// and order hardly ever change; where they do, the misprediction check finds it.
-    fn refetch_decoded(&mut self) {
         self.code_page = CodePage::NONE;
+        self.front_is_stale()
+    }
+
+    /// Whether any instruction behind the serializing one, which is the oldest decoded, differs from
+    /// what its address holds now.
+    fn front_is_stale(&mut self) -> bool {
         let Core {
             code,
             process,
             editor,
             front,
             inserted,
+            expansion,
             rob,
             ..
         } = self;
-        let mut again = |f: &mut Front| match code.lookup(f.pc, &process.mem, editor) {
-            Ok(slot) => {
-                f.inst = slot.inst;
-                let matched = if slot.mask != 0 { flag::MATCHED } else { 0 };
-                f.flags &= !(flag::MATCHED | flag::FETCH_FAULT) as u8;
-                f.flags |= matched as u8;
+        let mut is_stale = |f: &Front, disepc: DisePc| {
+            let Ok(slot) = code.lookup(f.pc, &process.mem, editor) else {
+                return !f.has(flag::FETCH_FAULT);
+            };
+            if f.has(flag::FETCH_FAULT) {
+                return true;
             }
-            Err(_) => f.flags |= flag::FETCH_FAULT as u8,
+            let Some(production) = disepc.production() else {
+                let matched = if E::ENABLED || E::RELAYOUT {
+                    matched_flag::<E>(slot) & flag::MATCHED != 0
+                } else {
+                    false
+                };
+                return f.inst != slot.inst || f.has(flag::MATCHED) != matched;
+            };
+            let trigger = slot.inst;
+            let still = editor.replacement(production, disepc.index(), f.pc, &trigger);
+            slot.mask & (1 << production) == 0 || still.is_none_or(|r| r.inst != f.inst)
         };
-        // The serializing instruction itself is still the oldest of the decoded ones.
         let first = rob.tail;
-        front.for_each(|decoded, f| {
-            let in_sequence = decoded.is_some_and(|at| {
-                let position = (first + at as u64) as usize;
-                f.has(flag::INSERTED) && inserted.at(position).disepc != DisePc::NONE
-            });
-            if !in_sequence {
-                again(f);
-            }
+        let decoded = front.all_decoded().enumerate().skip(1).any(|(at, d)| {
+            let disepc = if E::ENABLED && d.has(flag::INSERTED) {
+                inserted.at((first + at as u64) as usize).disepc
+            } else {
+                DisePc::NONE
+            };
+            is_stale(d, disepc)
         });
+        decoded
+            || expansion
+                .as_ref()
+                .is_some_and(|x| is_stale(x.trigger(), DisePc::NONE))
+            || front.all_fetched().any(|f| is_stale(f, DisePc::NONE))
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.

@@ -83,7 +83,7 @@ impl FetchState {
 /// [`flag::MATCHED`] if the editor may be interested in an instruction, or has laid it out and it is
 /// not the program's; then [`flag::HANDLER`] as well, if it is part of a routine.
 #[inline(always)]
-fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
+pub(super) fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
     if E::RELAYOUT {
         return match slot.mask {
             0 => 0,

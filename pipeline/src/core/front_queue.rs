@@ -163,16 +163,6 @@ impl FrontQueue {
     pub fn all_fetched(&self) -> impl DoubleEndedIterator<Item = &Front> + ExactSizeIterator {
         (0..self.fetched_len()).map(|i| self.ring.at(self.fetched_begin.wrapping_add(i)))
     }
-
-    /// Changes all instructions: the decoded ones, of which it tells the number, and the fetched.
-    pub fn for_each(&mut self, mut change: impl FnMut(Option<usize>, &mut Front)) {
-        for i in 0..self.decoded_len() {
-            change(Some(i), self.ring.at_mut(self.head.wrapping_add(i)));
-        }
-        for i in 0..self.fetched_len() {
-            change(None, self.ring.at_mut(self.fetched_begin.wrapping_add(i)));
-        }
-    }
 }
 
 /// The oldest checkpoint among instructions.

@@ -49,7 +49,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             disepc: u.next_disepc,
             link,
         };
-        let oldest = self.squash_from(position + 1, restart, Cause::Mispredict);
+        // Behind a fence there was stale code, and no prediction was wrong.
+        let cause = match u.inst_class() {
+            OpClass::FenceI => Cause::Serialize,
+            _ => Cause::Mispredict,
+        };
+        let oldest = self.squash_from(position + 1, restart, cause);
         match branch_kind(u.inst_class()) {
             Some(kind) if u.front.checkpoint != NO_CHECKPOINT => {
                 let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
