@@ -85,6 +85,18 @@ pub struct GuestArgs {
     /// Memory that the program may map, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub memory_limit: u64,
+    /// Bytes that the program may write to streams and files, in MiB; the run stops beyond [default: no limit]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub output_limit: Option<u64>,
+    /// With --writable: by how much the program may make files longer, all together, in MiB; holes count
+    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub file_limit: u64,
+    /// Time that a run may take, in seconds of the host; it stops beyond [default: no limit]
+    #[arg(long, value_name = "SECONDS")]
+    pub time_limit: Option<u64>,
+    /// Files that the program may have open
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(3..=1 << 20))]
+    pub max_open_files: u64,
     /// Environment variable of the program (may be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,

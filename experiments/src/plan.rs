@@ -191,10 +191,13 @@ impl Plan {
     /// # Errors
     /// [`PlanError::Point`] if the definition holds an impossible point.
     pub fn of(
-        programs: Vec<Program>,
+        mut programs: Vec<Program>,
         machines: Vec<MachineConfig>,
         spec: &SweepSpec,
     ) -> Result<Plan, PlanError> {
+        for program in &mut programs {
+            spec.limits.apply(&mut program.process);
+        }
         let mut grid = Vec::new();
         for &burst in &spec.bursts {
             for &one_in in &spec.one_in {

@@ -7,6 +7,8 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
 
+use crate::limits::RunLimits;
+
 /// Which points are timed besides the accuracy that every point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
@@ -81,6 +83,8 @@ pub struct SweepSpec {
     pub timing: Timing,
     /// Timing by units of the runs instead of whole ones; none: every cycle is simulated.
     pub sample: Option<SamplingPlan>,
+    /// Limits of each run.
+    pub limits: RunLimits,
 }
 
 impl Default for SweepSpec {
@@ -97,6 +101,7 @@ impl Default for SweepSpec {
             core: CoreKind::default(),
             timing: Timing::PaperPoints,
             sample: None,
+            limits: RunLimits::default(),
         }
     }
 }
@@ -106,7 +111,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, core, timing, sample"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, core, timing, sample, limits"
     )]
     Syntax {
         /// File.
@@ -204,6 +209,9 @@ impl SweepSpec {
                 "units are timed on the cycle-driven core; leave out core",
             );
         }
+        if let Some(problem) = self.limits.problem() {
+            return bad("limits", problem);
+        }
         if self.bursts.len() * self.one_in.len() > 64 {
             return bad(
                 "bursts",
@@ -294,6 +302,19 @@ mod tests {
         let both = "(core: Instruction, sample: ())";
         let e = SweepSpec::from_ron(both, "x.ron").expect_err("units need the other core");
         assert!(e.to_string().contains("cycle-driven"), "{e}");
+    }
+
+    #[test]
+    fn limits_have_defaults_of_their_own() {
+        let spec = SweepSpec::from_ron("(limits: (time_s: 5))", "x.ron").expect("valid");
+        let wanted = RunLimits {
+            time_s: 5,
+            ..RunLimits::default()
+        };
+        assert_eq!(spec.limits, wanted);
+        let none = "(limits: (open_files: 0))";
+        let e = SweepSpec::from_ron(none, "x.ron").expect_err("no streams");
+        assert!(e.to_string().contains("limits: open_files"), "{e}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use hps_sim_core::trap::TrapCause;
 
 use crate::machine::dise_config;
 use crate::plan::{Plan, Point, Program};
@@ -52,7 +53,12 @@ pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(),
         Stop::Exit(0) => {}
         Stop::Exit(code) => return Err(format!("the program ended with exit code {code}")),
         Stop::Limit => return Err("the program was stopped at its instruction limit".to_string()),
-        Stop::Fault(trap) => return Err(format!("the program faulted: {trap}")),
+        Stop::Fault(trap) => {
+            return Err(match process.os.stop_reason() {
+                Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
+                _ => format!("the program faulted: {trap}"),
+            });
+        }
     }
     match &program.expected {
         Some(expected) if !expected.is(process.os.captured_stdout()) => {

@@ -129,10 +129,28 @@ impl<E: DecodeEditor> Machine<E> {
     /// Runs until `limit` further instructions of the program have retired, or until it ends.
     pub fn run<P: Probe>(&mut self, probe: &mut P, limit: u64) -> Stop {
         let end = self.retired.program.saturating_add(limit);
-        let stop = self.run_until(probe, end);
+        let stop = self.run_in_time(probe, end);
         // What was written there last depends on how the instructions were executed.
         self.process.hart.r[reg::SINK as usize] = 0;
         stop
+    }
+
+    /// Runs until `end` instructions of the program have retired, in slices if the time that this may take has
+    /// a limit.
+    fn run_in_time<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
+        /// Instructions between two looks at the clock: about a twentieth of a second.
+        const SLICE: u64 = 1 << 24;
+        loop {
+            if self.process.os.is_out_of_time() {
+                return Stop::Fault(Trap::stopped(self.process.hart.pc));
+            }
+            let slice = self.process.os.instructions_in_time(SLICE);
+            let until = self.retired.program.saturating_add(slice).min(end);
+            match self.run_until(probe, until) {
+                Stop::Limit if until < end => {}
+                stop => return stop,
+            }
+        }
     }
 
     fn run_until<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {

@@ -100,6 +100,18 @@ impl fmt::Display for TrapCause {
     }
 }
 
+impl Trap {
+    /// The operating system layer stops the program before the instruction at `pc`.
+    #[must_use]
+    pub fn stopped(pc: u64) -> Trap {
+        Trap {
+            cause: TrapCause::Stopped,
+            pc,
+            encoding: 0,
+        }
+    }
+}
+
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -66,3 +66,85 @@ fn a_full_device_is_no_closed_pipe() {
         );
     }
 }
+
+/// Computed by hand from the limits: 4 MiB in all; 8 bytes a file.
+const FILE_LIMITS: &str = "\
+ftruncate(big, 1L << 62) -1 EFBIG
+ftruncate(big, 1L << 40) -1 EFBIG
+pwrite(big, \"x\", 1, 1L << 43) -1 EFBIG
+ftruncate(big, 1 << 20) 0 
+ftruncate(big, 0) 0 
+4 MiB, then ENOSPC
+pwrite(big, \"y\", 1, 0) 1 
+ftruncate(big, 100) 0 
+pwrite(big, \"z\", 1, 200) 1 
+pwrite(small, \"01234567\", 8, 4) 4 
+pwrite(small, \"x\", 1, 8) -1 EFBIG
+ftruncate(small, 9) -1 EFBIG
+ftruncate(small, 8) 0 
+EMFILE with 8 open
+";
+
+#[test]
+fn files_grow_up_to_their_limits_holes_included() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "file_limit.c", &["-O2"]);
+        for mode in MODES {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let files = ["--root", &folder, "--writable", "--file-limit", "4"];
+            let options = [mode, &files, &["--max-open-files", "8"]].concat();
+            let done = run(&options, &program, &[]).output().expect("hps runs");
+            let said = String::from_utf8_lossy(&done.stderr);
+            let printed = String::from_utf8_lossy(&done.stdout);
+            assert_eq!(printed, FILE_LIMITS, "{isa:?} {mode:?}: {said}");
+            // SIGXFSZ, where it is not ignored.
+            assert_eq!(
+                done.status.code(),
+                Some(128 + 25),
+                "{isa:?} {mode:?}: {said}"
+            );
+            assert_eq!(said.matches("--file-limit").count(), 1, "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_time_ends_what_never_ends() {
+    let program = build(Isa::Riscv64, "endless.c", &["-O2"]);
+    let sampled = ["--machine", "hps-4wide", "--sample"];
+    for mode in MODES.into_iter().chain([&sampled[..]]) {
+        let options = [mode, &["--time-limit", "1"]].concat();
+        let done = run(&options, &program, &[]).output().expect("hps runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.contains("limit of 1 seconds"), "{mode:?}: {said}");
+        assert!(!done.status.success(), "{mode:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_time_changes_no_statistics() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = build(Isa::Riscv64, "prof_alias.c", &["-O2"]);
+    for mode in MODES {
+        let statistics = |limit: &[&str]| {
+            let path = folder.path().join("statistics.json").display().to_string();
+            // Several slices between two looks at the clock.
+            let length = ["--max-instructions", "1500000", "--stats-out", &path];
+            let options = [mode, &length, limit].concat();
+            let done = run(&options, &program, &[]).output().expect("hps runs");
+            assert!(done.status.success(), "{mode:?}");
+            let text = std::fs::read_to_string(&path).expect("statistics");
+            // What the host took differs.
+            let same = text.lines().filter(|line| !line.contains("host"));
+            same.filter(|line| !line.contains("per_second"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert_eq!(
+            statistics(&[]),
+            statistics(&["--time-limit", "1000"]),
+            "{mode:?}"
+        );
+    }
+}

@@ -53,7 +53,7 @@ use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
-use hps_sim_core::trap::TrapCause;
+use hps_sim_core::trap::{Trap, TrapCause};
 
 use crate::config::{MachineConfig, UnitTable};
 use crate::memsys::MemorySystem;
@@ -75,6 +75,8 @@ use uop::{Inserted, NO_PRODUCER, StageCycles, kind};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 const DEADLOCK_CYCLES: u64 = 1_000_000;
+/// Instructions between two looks at the clock, in a run whose time has a limit: about a fifth of a second.
+const TIME_SLICE: u64 = 1 << 18;
 
 /// The numbers of a [`MachineConfig`] that the stages use, in the form in which they use them.
 #[derive(Clone)]
@@ -300,6 +302,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if limit == 0 {
             return Stop::Limit;
         }
+        loop {
+            if self.process.os.is_out_of_time() {
+                return Stop::Fault(Trap::stopped(self.process.hart.pc));
+            }
+            let slice = self.process.os.instructions_in_time(TIME_SLICE);
+            let done = self.stats.commit_program_instructions;
+            let until = done.saturating_add(slice).min(end);
+            match self.run_until(until) {
+                Stop::Limit if until < end => {}
+                stop => return stop,
+            }
+        }
+    }
+
+    fn run_until(&mut self, end: u64) -> Stop {
         loop {
             if let Some(stop) = self.cycle(end) {
                 return stop;

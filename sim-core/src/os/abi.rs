@@ -154,6 +154,8 @@ pub enum Resource {
     Core,
     /// Number of open files.
     Files,
+    /// Size to which a file may grow, in bytes.
+    FileSize,
 }
 
 /// What a signal handler is entered with.

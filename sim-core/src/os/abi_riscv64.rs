@@ -192,6 +192,7 @@ impl Abi for Riscv64 {
             Resource::Stack => 3,
             Resource::Core => 4,
             Resource::Files => 7,
+            Resource::FileSize => 1,
         }
     }
 
@@ -231,6 +232,7 @@ impl Abi for Riscv64 {
             Signal::Segv => 11,
             Signal::Pipe => 13,
             Signal::Fpe => 8,
+            Signal::FileSize => 25,
         }
     }
 

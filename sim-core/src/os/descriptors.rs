@@ -10,8 +10,6 @@ use super::listing::Listing;
 use super::paths::{GuestPath, Node};
 use super::streams::Which;
 
-/// Descriptors that a process may have, where it does not lower the limit itself.
-pub(super) const MAX_DESCRIPTORS: u64 = 1024;
 /// What a pipe holds before a writer has to wait, in bytes.
 pub(super) const PIPE_BYTES: usize = 65536;
 

@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
+use super::limits::TimeLimit;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both would change one and the same thing outside.
@@ -85,6 +86,8 @@ impl Linux {
             limits: self.limits.clone(),
             output_limit: self.output_limit,
             output_left: self.output_left,
+            file_limit: self.file_limit,
+            time_limit: self.time_limit.map(TimeLimit::anew),
             clear_tid: self.clear_tid,
             thread_name: self.thread_name,
             unaligned_control: self.unaligned_control,

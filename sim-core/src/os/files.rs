@@ -180,7 +180,14 @@ impl Linux {
             });
             return Err(Errno::EFBIG);
         }
+        let (within, span) = match file.kind {
+            Kind::File(_) => self
+                .room_in_file(fd, offset, within)
+                .map(|(within, span)| (within, Some(span)))?,
+            _ => (within, None),
+        };
         let bytes = mem.readable(addr, within)?;
+        let file = self.files.get_mut(fd)?;
         let written = match &mut file.kind {
             Kind::File(host) => match offset {
                 Some(offset) => retry(|| host.write_at(bytes, offset))?,
@@ -225,6 +232,9 @@ impl Linux {
         if is_limited && let Some(left) = &mut self.output_left {
             *left -= written as u64;
         }
+        if let Some(span) = span {
+            self.count_growth(span, written as u64);
+        }
         Ok(written as u64)
     }
 
@@ -267,7 +277,10 @@ impl Linux {
         let len = file_offset(len)?;
         let file = self.files.get(fd)?;
         match &file.kind {
-            Kind::File(host) if file.flags.write => Ok(host.set_len(len).map(|()| 0)?),
+            Kind::File(host) if file.flags.write => {
+                let host = host.try_clone()?;
+                self.resize(&host, len).map(|()| 0)
+            }
             Kind::File(_) if !self.writable => Err(Errno::EROFS),
             _ => Err(Errno::EINVAL),
         }

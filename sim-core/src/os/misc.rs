@@ -10,27 +10,37 @@ use crate::process::layout;
 const UNLIMITED: u64 = u64::MAX;
 const RESOURCES: usize = 16;
 
-/// Soft and hard limits by number of the resource. Only that of open files has an effect.
+/// Soft and hard limits by number of the resource. Those of open files and of a file's size have an effect.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     limits: [(u64, u64); RESOURCES],
     files: usize,
+    file_size: usize,
 }
 
 impl Limits {
-    pub(super) fn new(abi: &dyn Abi) -> Limits {
-        use super::descriptors::MAX_DESCRIPTORS;
+    /// Those of a new process, which may have `descriptors` files open.
+    pub(super) fn new(abi: &dyn Abi, descriptors: u64) -> Limits {
         let mut limits = [(UNLIMITED, UNLIMITED); RESOURCES];
         let files = abi.resource_number(Resource::Files);
         limits[abi.resource_number(Resource::Stack)] = (layout::STACK_BYTES, layout::STACK_BYTES);
         limits[abi.resource_number(Resource::Core)] = (0, 0);
-        limits[files] = (MAX_DESCRIPTORS, MAX_DESCRIPTORS);
-        Limits { limits, files }
+        limits[files] = (descriptors, descriptors);
+        Limits {
+            limits,
+            files,
+            file_size: abi.resource_number(Resource::FileSize),
+        }
     }
 
     /// Descriptors that may be open.
     pub(super) fn descriptors(&self) -> u64 {
         self.limits[self.files].0
+    }
+
+    /// The largest size to which a file may grow, in bytes.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.limits[self.file_size].0
     }
 }
 

@@ -21,6 +21,7 @@ mod duplicate;
 pub mod errno;
 mod files;
 pub mod flags;
+mod limits;
 mod listing;
 mod memory;
 mod misc;
@@ -42,6 +43,7 @@ use rustc_hash::FxHashSet;
 
 use self::abi::Abi;
 use self::descriptors::Descriptors;
+use self::limits::{FileLimit, TimeLimit};
 use self::listing::Listings;
 use self::memory::Heap;
 use self::misc::Limits;
@@ -118,11 +120,19 @@ pub enum StopReason {
     },
     /// It wrote too much.
     #[error(
-        "the program wrote more than its limit of {bytes} bytes; raise the output limit if it really needs more"
+        "the program wrote more than its limit of {bytes} bytes; raise the output limit (--output-limit) if it really needs more"
     )]
     OutputLimit {
         /// The limit, in bytes.
         bytes: u64,
+    },
+    /// It ran for too long.
+    #[error(
+        "the program ran for more than its limit of {seconds} seconds; raise the time limit (--time-limit) if it really needs more"
+    )]
+    TimeLimit {
+        /// The limit, in seconds of the host.
+        seconds: u64,
     },
 }
 
@@ -148,6 +158,8 @@ pub struct Linux {
     limits: Limits,
     output_limit: Option<u64>,
     output_left: Option<u64>,
+    file_limit: Option<FileLimit>,
+    time_limit: Option<TimeLimit>,
     /// Where a thread that ends would clear its number. There is only one thread.
     clear_tid: u64,
     thread_name: [u8; 16],
@@ -221,11 +233,13 @@ impl Linux {
             heap: Heap::new(heap_start),
             signals: Signals::default(),
             random: Random::new(config.seed),
-            limits: Limits::new(abi),
+            limits: Limits::new(abi, config.open_files_limit),
             unaligned_control: 0,
             second_result: None,
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
+            file_limit: config.file_limit_bytes.map(FileLimit::new),
+            time_limit: config.time_limit_seconds.map(TimeLimit::new),
             clear_tid: 0,
             thread_name: [0; 16],
             now_ns: 0,

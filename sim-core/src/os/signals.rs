@@ -44,6 +44,8 @@ pub enum Signal {
     Pipe,
     /// Arithmetic exception.
     Fpe,
+    /// Write beyond the largest size that a file may have.
+    FileSize,
 }
 
 impl Signal {

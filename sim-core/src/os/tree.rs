@@ -371,7 +371,8 @@ impl Linux {
             ..OpenFlags::default()
         };
         self.permit(node, write)?;
-        Ok(node.open(OFlags::WRONLY)?.set_len(len).map(|()| 0)?)
+        let host = node.open(OFlags::WRONLY)?;
+        self.resize(&host, len).map(|()| 0)
     }
 }
 

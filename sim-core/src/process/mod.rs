@@ -33,6 +33,12 @@ pub struct ProcessConfig {
     /// The most that the guest may write to streams and files together, in bytes; the run stops
     /// beyond.
     pub output_limit_bytes: Option<u64>,
+    /// The most by which the guest may make files longer, all together, in bytes; holes count.
+    pub file_limit_bytes: Option<u64>,
+    /// The most time of the host that a run may take, in seconds; the run stops beyond.
+    pub time_limit_seconds: Option<u64>,
+    /// Files that the guest may have open (`RLIMIT_NOFILE`).
+    pub open_files_limit: u64,
     /// Standard input.
     pub stdin: Stdin,
     /// Standard output.
@@ -52,6 +58,9 @@ impl Default for ProcessConfig {
             seed: 0,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,
             output_limit_bytes: Some(1 << 30),
+            file_limit_bytes: Some(1 << 34),
+            time_limit_seconds: None,
+            open_files_limit: 1024,
             stdin: Stdin::Empty,
             stdout: Output::Discard,
             stderr: Output::Discard,

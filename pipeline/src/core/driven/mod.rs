@@ -46,12 +46,13 @@ use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
+use hps_sim_core::trap::Trap;
 
 use super::cpi::{Cause, CpiStack};
 use super::memdep::MemoryDependence;
 use super::ring::Ring;
 use super::uop::kind;
-use super::{CoreStats, Params, PipelineProbe};
+use super::{CoreStats, Params, PipelineProbe, TIME_SLICE};
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::memsys::{MemoryStats, MemorySystem};
 use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
@@ -421,11 +422,25 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Runs until `limit` further instructions of the program have committed, or until it ends.
     pub fn run(&mut self, limit: u64) -> Stop {
-        let begin = self.committed();
-        let end = begin.program.saturating_add(limit);
+        let end = self.committed().program.saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
         }
+        loop {
+            if self.process.os.is_out_of_time() {
+                return Stop::Fault(Trap::stopped(self.process.hart.pc));
+            }
+            let slice = self.process.os.instructions_in_time(TIME_SLICE);
+            let until = self.committed().program.saturating_add(slice).min(end);
+            match self.run_until(until) {
+                Stop::Limit if until < end => {}
+                stop => return stop,
+            }
+        }
+    }
+
+    fn run_until(&mut self, end: u64) -> Stop {
+        let begin = self.committed();
         self.stop = None;
         let isa = self.process.image.isa;
         let mut code = self.code.take().unwrap_or_else(|| Code::new(isa));

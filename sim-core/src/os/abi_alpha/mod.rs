@@ -234,6 +234,7 @@ impl Abi for Alpha {
             Resource::Stack => 3,
             Resource::Core => 4,
             Resource::Files => 6,
+            Resource::FileSize => 1,
         }
     }
 
@@ -257,6 +258,7 @@ impl Abi for Alpha {
             Signal::Bus => 10,
             Signal::Segv => 11,
             Signal::Pipe => 13,
+            Signal::FileSize => 25,
         }
     }
 

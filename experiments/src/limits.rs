@@ -1,0 +1,53 @@
+//! Limits of each run of a sweep, so that no program that never ends or floods its output holds one up.
+
+use hps_sim_core::process::ProcessConfig;
+use serde::{Deserialize, Serialize};
+
+/// Limits of each run. A point whose run reaches one fails, and its row says which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunLimits {
+    /// What a program may write to streams and files, in MiB.
+    pub output_mib: u64,
+    /// By how much a program may make files longer, in MiB.
+    pub file_mib: u64,
+    /// Time of the host that a run may take, in seconds.
+    pub time_s: u64,
+    /// Files that a program may have open.
+    pub open_files: u64,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        RunLimits {
+            output_mib: 256,
+            file_mib: 1024,
+            time_s: 2 * 3600,
+            open_files: 1024,
+        }
+    }
+}
+
+impl RunLimits {
+    /// What is wrong with a value, and what is allowed.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        const MOST_MIB: u64 = 1 << 40;
+        if self.output_mib > MOST_MIB || self.file_mib > MOST_MIB {
+            Some("output_mib and file_mib are at most 2^40")
+        } else if self.time_s == 0 {
+            Some("time_s is at least 1")
+        } else if !(3..=1 << 20).contains(&self.open_files) {
+            Some("open_files is from 3, the standard streams, to 2^20")
+        } else {
+            None
+        }
+    }
+
+    /// Puts them into the configuration of a process.
+    pub(crate) fn apply(&self, process: &mut ProcessConfig) {
+        process.output_limit_bytes = Some(self.output_mib << 20);
+        process.file_limit_bytes = Some(self.file_mib << 20);
+        process.time_limit_seconds = Some(self.time_s);
+        process.open_files_limit = self.open_files;
+    }
+}
