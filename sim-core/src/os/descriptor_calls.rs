@@ -18,7 +18,11 @@ impl Linux {
         if from as u32 == to as u32 {
             return Err(Errno::EINVAL);
         }
-        let cloexec = self.abi.open_rules().decode(flags).cloexec;
+        let rules = self.abi.open_rules();
+        if flags as u32 as u64 & !rules.cloexec != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let cloexec = rules.decode(flags).cloexec;
         self.files
             .duplicate_to(from, to, cloexec, self.limits.descriptors())
     }
@@ -34,6 +38,10 @@ impl Linux {
     }
 
     pub(super) fn pipe2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let rules = self.abi.open_rules();
+        if a[1] as u32 as u64 & !(rules.cloexec | rules.nonblock) != 0 {
+            return Err(Errno::EINVAL);
+        }
         let (read_fd, write_fd) = self.open_pipe(a[1])?;
         let pair = Record::new()
             .u32(read_fd as u32)

@@ -31,6 +31,7 @@ errnos! {
     ESRCH = 3, "No such process";
     EINTR = 4, "Interrupted by a signal";
     EIO = 5, "Input or output error";
+    ENXIO = 6, "No such device or address";
     E2BIG = 7, "Argument list too long";
     EBADF = 9, "Bad file descriptor";
     ECHILD = 10, "No child processes";

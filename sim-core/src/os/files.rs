@@ -246,6 +246,8 @@ impl Linux {
         const SET: u64 = 0;
         const CURRENT: u64 = 1;
         const END: u64 = 2;
+        const DATA: u64 = 3;
+        const HOLE: u64 = 4;
         let [fd, offset, whence, ..] = *a;
         let offset = offset as i64;
         match &mut self.files.get_mut(fd)?.kind {
@@ -254,6 +256,7 @@ impl Linux {
                     SET => SeekFrom::Start(u64::try_from(offset).map_err(|_| Errno::EINVAL)?),
                     CURRENT => SeekFrom::Current(offset),
                     END => SeekFrom::End(offset),
+                    DATA | HOLE => return seek_content(host, offset, whence == DATA),
                     _ => return Err(Errno::EINVAL),
                 };
                 Ok(host.seek(target)?)
@@ -293,6 +296,14 @@ impl Linux {
             _ => Err(Errno::EINVAL),
         }
     }
+}
+
+/// `SEEK_DATA` and `SEEK_HOLE`: the next content or hole from `offset` on.
+fn seek_content(host: &File, offset: i64, wants_data: bool) -> Result<u64, Errno> {
+    use rustix::fs::SeekFrom::{Data, Hole};
+    let from = u64::try_from(offset).map_err(|_| Errno::ENXIO)?;
+    let target = if wants_data { Data(from) } else { Hole(from) };
+    rustix::fs::seek(host, target).map_err(|e| std::io::Error::from(e).into())
 }
 
 fn read_file(

@@ -120,7 +120,7 @@ pub enum StopReason {
     },
     /// It wrote too much.
     #[error(
-        "the program wrote more than its limit of {bytes} bytes; raise the output limit (--output-limit) if it really needs more"
+        "the program wrote more than its limit of {bytes} bytes; raise the output limit (--output-limit; in a sweep output_mib of limits) if it really needs more"
     )]
     OutputLimit {
         /// The limit, in bytes.
@@ -128,7 +128,7 @@ pub enum StopReason {
     },
     /// It ran for too long.
     #[error(
-        "the program ran for more than its limit of {seconds} seconds; raise the time limit (--time-limit) if it really needs more"
+        "the program ran for more than its limit of {seconds} seconds; raise the time limit (--time-limit; in a sweep time_s of limits) if it really needs more"
     )]
     TimeLimit {
         /// The limit, in seconds of the host.
