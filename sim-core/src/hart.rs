@@ -28,6 +28,15 @@ impl GuestCounters {
         }
     }
 
+    /// The counters after a wait of `idle_ns` nanoseconds, in which no cycle of the program passes.
+    #[must_use]
+    pub const fn after_idle(self, idle_ns: u64) -> GuestCounters {
+        GuestCounters {
+            time_ns: self.time_ns.wrapping_add(idle_ns),
+            ..self
+        }
+    }
+
     /// Each counter minus the other's, modulo 2^64.
     #[must_use]
     pub const fn minus(self, other: GuestCounters) -> GuestCounters {

@@ -118,7 +118,9 @@ impl<E: DecodeEditor> Machine<E> {
     /// The counters as the guest reads them.
     #[must_use]
     pub fn guest_counters(&self) -> GuestCounters {
-        functional_counters(self.retired.program).plus(self.process.counters_before)
+        functional_counters(self.retired.program)
+            .plus(self.process.counters_before)
+            .after_idle(self.process.os.idle_ns())
     }
 
     /// Runs to the end of the program.
@@ -234,7 +236,9 @@ impl<E: DecodeEditor> Machine<E> {
             };
             if inst.class == OpClass::Csr {
                 let n = self.retired.program + if in_handler { 0 } else { done };
-                hart.counters = functional_counters(n).plus(self.process.counters_before);
+                hart.counters = functional_counters(n)
+                    .plus(self.process.counters_before)
+                    .after_idle(self.process.os.idle_ns());
             }
             if E::ENABLED
                 && !in_handler
@@ -400,7 +404,8 @@ impl<E: DecodeEditor> Machine<E> {
                 hart.counters = self
                     .process
                     .counters_before
-                    .plus(functional_counters(self.retired.program));
+                    .plus(functional_counters(self.retired.program))
+                    .after_idle(self.process.os.idle_ns());
                 if P::ENABLED {
                     report(
                         probe,

@@ -456,7 +456,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             time_ns: self.now.saturating_mul(1000) / self.params.clock_mhz.max(1),
             instret: self.stats.commit_program_instructions,
         };
-        counters.plus(self.process.counters_before)
+        counters
+            .plus(self.process.counters_before)
+            .after_idle(self.process.os.idle_ns())
     }
 
     /// Waits for the producers that have not issued yet, or goes into the calendar.

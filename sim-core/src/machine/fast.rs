@@ -47,6 +47,7 @@ impl<E: DecodeEditor> Machine<E> {
                 hart,
                 mem,
                 counters_before,
+                os,
                 ..
             } = &mut self.process;
             let (rest, stop) =
@@ -67,7 +68,9 @@ impl<E: DecodeEditor> Machine<E> {
             };
             let before = self.retired.program + done;
             if inst.class == OpClass::Csr {
-                hart.counters = functional_counters(before).plus(*counters_before);
+                hart.counters = functional_counters(before)
+                    .plus(*counters_before)
+                    .after_idle(os.idle_ns());
             }
             let addr = inst.data_address(hart.r[inst.rs1 as usize]);
             let next = pc.wrapping_add(u64::from(inst.len));

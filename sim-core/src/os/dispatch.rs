@@ -195,7 +195,7 @@ impl Linux {
         match call {
             Call::ClockGettime => self.clock_gettime(mem, a),
             Call::ClockGetres => self.clock_getres(mem, a),
-            Call::ClockNanosleep => self.sleep(mem, a[2]),
+            Call::ClockNanosleep => self.clock_nanosleep(mem, a),
             Call::Nanosleep => self.sleep(mem, a[0]),
             Call::Gettimeofday => self.gettimeofday(mem, a),
             Call::Times => self.times(mem, a[0]),

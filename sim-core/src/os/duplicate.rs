@@ -93,6 +93,7 @@ impl Linux {
             unaligned_control: self.unaligned_control,
             second_result: self.second_result,
             now_ns: self.now_ns,
+            idle_ns: self.idle_ns,
             stop: self.stop.clone(),
             warnings: self.warnings.clone(),
             warned: self.warned.clone(),

@@ -155,6 +155,13 @@ impl Linux {
 
     pub(super) fn getrandom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const MAX_BYTES: u64 = 1 << 25;
+        // GRND_NONBLOCK, GRND_RANDOM and GRND_INSECURE; the last two exclude each other.
+        const KNOWN: u32 = 7;
+        const EXCLUSIVE: u32 = 6;
+        let flags = a[2] as u32;
+        if flags & !KNOWN != 0 || flags & EXCLUSIVE == EXCLUSIVE {
+            return Err(Errno::EINVAL);
+        }
         let len = a[1].min(MAX_BYTES);
         self.random.fill(mem.writable(a[0], len)?);
         Ok(len)

@@ -169,6 +169,8 @@ pub struct Linux {
     second_result: Option<u64>,
     /// Simulated time at the current call.
     now_ns: u64,
+    /// Simulated time that the program has spent waiting, in nanoseconds.
+    idle_ns: u64,
     stop: Option<StopReason>,
     warnings: Vec<String>,
     warned: FxHashSet<u64>,
@@ -243,6 +245,7 @@ impl Linux {
             clear_tid: 0,
             thread_name: [0; 16],
             now_ns: 0,
+            idle_ns: 0,
             stop: None,
             warnings: Vec::new(),
             warned: FxHashSet::default(),
@@ -267,6 +270,13 @@ impl Linux {
     /// Draws from the guest's randomness.
     pub fn fill_random(&mut self, bytes: &mut [u8]) {
         self.random.fill(bytes);
+    }
+
+    /// Simulated time that the program has spent waiting, in nanoseconds. Machines add it to the time
+    /// that their instructions or cycles take.
+    #[must_use]
+    pub fn idle_ns(&self) -> u64 {
+        self.idle_ns
     }
 
     /// What the guest wrote to standard output, if it is captured.

@@ -15,17 +15,32 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 enum Clock {
     Epoch,
     Start,
+    /// Counts from the start, and stands still while the program waits.
+    Busy,
 }
 
 fn clock(id: u64) -> Result<Clock, Errno> {
     match id as u32 {
         // REALTIME, REALTIME_COARSE, REALTIME_ALARM, TAI
         0 | 5 | 8 | 11 => Ok(Clock::Epoch),
-        // MONOTONIC, PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID, MONOTONIC_RAW, MONOTONIC_COARSE,
+        // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
+        2 | 3 => Ok(Clock::Busy),
+        // MONOTONIC, MONOTONIC_RAW, MONOTONIC_COARSE,
         // BOOTTIME, BOOTTIME_ALARM
-        1 | 2 | 3 | 4 | 6 | 7 | 9 => Ok(Clock::Start),
+        1 | 4 | 6 | 7 | 9 => Ok(Clock::Start),
         _ => Err(Errno::EINVAL),
     }
+}
+
+/// Reads a `struct timespec` that is not negative, in nanoseconds.
+fn read_duration(mem: &Memory, addr: u64) -> Result<u64, Errno> {
+    let [seconds, nanos] = read_words(mem, addr)?;
+    if (seconds as i64) < 0 || nanos >= NANOS_PER_SECOND {
+        return Err(Errno::EINVAL);
+    }
+    Ok(seconds
+        .saturating_mul(NANOS_PER_SECOND)
+        .saturating_add(nanos))
 }
 
 /// `struct timespec` or, with microseconds, `struct timeval`.
@@ -50,14 +65,20 @@ impl Linux {
         self.now_ns % NANOS_PER_SECOND / 1000
     }
 
+    /// Simulated time in which the program was not waiting, in nanoseconds.
+    fn busy_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.idle_ns)
+    }
+
     pub(super) fn clock_gettime(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let base = match clock(a[0])? {
-            Clock::Epoch => EPOCH_SECONDS,
-            Clock::Start => 0,
+        let nanos = match clock(a[0])? {
+            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND + self.now_ns,
+            Clock::Start => self.now_ns,
+            Clock::Busy => self.busy_ns(),
         };
         mem.write_bytes(
             a[1],
-            &pair(base + self.seconds(), self.now_ns % NANOS_PER_SECOND),
+            &pair(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND),
         )?;
         Ok(0)
     }
@@ -97,19 +118,46 @@ impl Linux {
         Ok(0)
     }
 
-    /// Sleeping returns at once: simulated time passes only while instructions run.
-    pub(super) fn sleep(&self, mem: &Memory, request: u64) -> Result<u64, Errno> {
-        let [seconds, nanos] = read_words(mem, request)?;
-        if (seconds as i64) < 0 || nanos >= NANOS_PER_SECOND {
-            Err(Errno::EINVAL)
+    /// `nanosleep`: simulated time goes on by what the program asks for.
+    pub(super) fn sleep(&mut self, mem: &Memory, request: u64) -> Result<u64, Errno> {
+        let nanos = read_duration(mem, request)?;
+        self.idle_until(self.now_ns.saturating_add(nanos));
+        Ok(0)
+    }
+
+    /// `clock_nanosleep`: a duration, or with `TIMER_ABSTIME` a time of the clock.
+    pub(super) fn clock_nanosleep(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const TIMER_ABSTIME: u64 = 1;
+        let [id, flags, request, ..] = *a;
+        let base_ns = match clock(id)? {
+            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND,
+            Clock::Start => 0,
+            // The program itself does not run while it waits: its own clock would never get there.
+            Clock::Busy => return Err(Errno::EOPNOTSUPP),
+        };
+        let nanos = read_duration(mem, request)?;
+        let end = if flags & TIMER_ABSTIME != 0 {
+            nanos.saturating_sub(base_ns)
         } else {
-            Ok(0)
-        }
+            self.now_ns.saturating_add(nanos)
+        };
+        self.idle_until(end);
+        Ok(0)
+    }
+
+    /// Lets simulated time jump to `end_ns`, if that lies ahead.
+    fn idle_until(&mut self, end_ns: u64) {
+        // Half of the range, so that instructions after an endless sleep cannot overflow it.
+        const LAST_NS: u64 = u64::MAX / 2;
+        let waits = end_ns.min(LAST_NS).saturating_sub(self.now_ns);
+        self.idle_ns += waits;
+        self.now_ns += waits;
     }
 
     pub(super) fn times(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         let ticks = self.now_ns / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
-        write_optional(mem, buffer, &Record::new().u64(ticks).pad_to(32).done())?;
+        let busy = self.busy_ns() / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
+        write_optional(mem, buffer, &Record::new().u64(busy).pad_to(32).done())?;
         Ok(ticks)
     }
 
@@ -124,7 +172,8 @@ impl Linux {
         const THREAD: i32 = 1;
         const CHILDREN: i32 = -1;
         const OTHER_BYTES: usize = 112;
-        let (seconds, micros) = (self.seconds(), self.microseconds());
+        let busy = self.busy_ns();
+        let (seconds, micros) = (busy / NANOS_PER_SECOND, busy % NANOS_PER_SECOND / 1000);
         let used = match pair_bytes {
             8 => pair32(seconds, micros),
             _ => pair(seconds, micros),

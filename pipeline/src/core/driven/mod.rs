@@ -554,7 +554,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             // Not the one that asks, which has its position already.
             instret: self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM),
         };
-        counters.plus(self.process.counters_before)
+        counters
+            .plus(self.process.counters_before)
+            .after_idle(self.process.os.idle_ns())
     }
 
     /// The state of histories and return addresses as it is, but for what was predicted of an instruction
