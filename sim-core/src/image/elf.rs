@@ -44,6 +44,7 @@ pub(super) struct Layout {
     pub program_headers: ProgramHeaders,
     pub is_pie: bool,
     pub load_bias: u64,
+    pub has_executable_stack: bool,
 }
 
 /// Builds errors that name the file.
@@ -106,6 +107,9 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
         },
         is_pie,
         load_bias,
+        has_executable_stack: headers.iter().any(|h| {
+            h.p_type == program_header::PT_GNU_STACK && h.p_flags & program_header::PF_X != 0
+        }),
     })
 }
 

@@ -161,6 +161,8 @@ pub struct ProgramImage {
     pub is_pie: bool,
     /// What was added to the addresses of the file.
     pub load_bias: u64,
+    /// The file asks for a stack whose content can be executed (`PT_GNU_STACK` with `PF_X`).
+    pub has_executable_stack: bool,
     /// SHA-256 of the file, in hexadecimal.
     pub hash: String,
     /// Functions and named addresses.
@@ -231,6 +233,7 @@ impl ProgramImage {
             program_headers: layout.program_headers,
             is_pie: layout.is_pie,
             load_bias: layout.load_bias,
+            has_executable_stack: layout.has_executable_stack,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),
@@ -251,6 +254,7 @@ impl ProgramImage {
             program_headers: ecoff::Layout::PROGRAM_HEADERS,
             is_pie: false,
             load_bias: 0,
+            has_executable_stack: false,
             hash: hex(&Sha256::digest(bytes)),
             symbols,
             bytes: bytes.into(),

@@ -10,7 +10,7 @@ use crate::bus::MemFault;
 use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::isa::Isa;
-use crate::memory::Memory;
+use crate::memory::{Memory, PAGE_SIZE, Perm, page_align_down};
 use crate::process::layout;
 use crate::trap::{Trap, TrapCause};
 
@@ -167,10 +167,15 @@ impl Fault {
         }
     }
 
-    /// The address whose being mapped makes a difference.
-    fn accessed(trap: &Trap) -> u64 {
+    /// The first byte that could not be accessed. Of an instruction that begins in a page that may be executed,
+    /// that is the first byte of the next page.
+    fn accessed(trap: &Trap, mem: &Memory) -> u64 {
+        let is_executable = |addr| mem.permissions(addr).is_some_and(|p| p.contains(Perm::X));
         match trap.cause {
             TrapCause::LoadFault { addr } | TrapCause::StoreFault { addr } => addr,
+            TrapCause::FetchFault if is_executable(trap.pc) => {
+                page_align_down(trap.pc).wrapping_add(PAGE_SIZE)
+            }
             _ => trap.pc,
         }
     }
@@ -301,8 +306,12 @@ impl Linux {
         {
             return false;
         }
-        let is_mapped = mem.permissions(Fault::accessed(trap)).is_some();
-        let fault = self.abi.fault(trap, hart, is_mapped);
+        let accessed = Fault::accessed(trap, mem);
+        let is_mapped = mem.permissions(accessed).is_some();
+        let mut fault = self.abi.fault(trap, hart, is_mapped);
+        if trap.cause == TrapCause::FetchFault {
+            fault.addr = accessed;
+        }
         let info = SigInfo {
             signal,
             code: fault.code,

@@ -100,7 +100,12 @@ impl Process {
         place_image(&mut mem, &image, page_bytes)?;
         let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
         let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
-        mem.map(stack_bottom, stack_end - stack_bottom, Perm::RW)
+        let stack_perm = if image.has_executable_stack {
+            Perm::RWX
+        } else {
+            Perm::RW
+        };
+        mem.map(stack_bottom, stack_end - stack_bottom, stack_perm)
             .map_err(memory_error)?;
 
         let args = arguments(&image, config);

@@ -67,9 +67,10 @@ impl MicroOp {
         self.inst.imm = to.expose_provenance() as i64;
     }
 
-    /// Address of the instruction; of a link: its target. Code lies below 2^48.
+    /// Address of the instruction; of a link: its target. Code lies below 2^47, and no direct transfer leads
+    /// farther than 2^32 from it, so the upper bits are copies of bit 47.
     #[inline(always)]
     pub(crate) fn pc(&self) -> u64 {
-        u64::from(self.pc_high) << 32 | u64::from(self.pc_low)
+        (i64::from(self.pc_high as i16) << 32) as u64 | u64::from(self.pc_low)
     }
 }

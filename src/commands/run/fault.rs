@@ -35,9 +35,12 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         && let Some(extension) = missing_extension(trap.encoding)
     {
         text += &format!(
-            "\n  it is one of {extension}, which is missing here: build with -march=rv64gc, to which _zba_zbb_zbs_zfh \
+            "\\n  it is one of {extension}, which is missing here: build with -march=rv64gc, to which _zba_zbb_zbs_zfh \\
              and others may be added"
         );
+    }
+    if let Some(advice) = advice(trap, process) {
+        text += &format!("\\n  {advice}");
     }
     if let Some(number) = process.hart.disepc.production() {
         let name = productions.and_then(|set| set.tables().productions.get(usize::from(number)));
@@ -51,6 +54,24 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         );
     }
     text
+}
+
+/// What the user can do about a fault whose cause is known.
+fn advice(trap: &Trap, process: &Process) -> Option<&'static str> {
+    let image = &process.image;
+    let function = image.symbols.function_at(trap.pc)?;
+    match trap.cause {
+        // Debian's linker for Alpha replaces loads of addresses of thread-local variables wrongly in some
+        // programs: libc's start then reads at a small offset from zero. The program fails so everywhere.
+        TrapCause::LoadFault { addr }
+            if image.isa == Isa::Alpha
+                && addr < layout::LOWEST
+                && function.name.contains("ctype_init") =>
+        {
+            Some("the linker has relaxed this program wrongly: link it again with -Wl,--no-relax")
+        }
+        _ => None,
+    }
 }
 
 /// What went wrong; of a program that the operating system layer stopped, its reason.
