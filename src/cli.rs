@@ -127,8 +127,9 @@ pub struct RunArgs {
     /// With --machine: attribute cycles to functions (CPI stack by function in the statistics)
     #[arg(long, requires = "machine")]
     pub by_function: bool,
-    /// With --machine: write a pipeline log in the Kanata format, for the Konata viewer; to a FILE.txt
-    /// as text: what issued when, beside what, in which pipe, and what it had waited for
+    /// With --machine: write a pipeline log in the Kanata format, for the Konata viewer, to a FILE.kanata, a FILE.log
+    /// or `-` (standard output); to a FILE.txt as text: what issued when, beside what, in which pipe, and what it had
+    /// waited for
     #[arg(long, value_name = "FILE", requires = "machine")]
     pub trace: Option<PathBuf>,
     /// Cycles that the pipeline log covers, as FROM..TO
@@ -227,9 +228,9 @@ pub struct ProfileArgs {
     /// Kind of profile
     #[arg(long, value_enum, default_value_t = Kind::Method)]
     pub kind: Kind,
-    /// Burst length, in events (calls and back-edges)
-    #[arg(long, default_value_t = 1)]
-    pub burst: u64,
+    /// Burst length, in events (calls and back-edges) [default: 1, and 100 for data streams]
+    #[arg(long)]
+    pub burst: Option<u64>,
     /// Sample one event in this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub one_in: u64,
@@ -237,6 +238,21 @@ pub struct ProfileArgs {
     /// (may be repeated)
     #[arg(long, value_name = "AT:BURST:ONE_IN")]
     pub change: Vec<String>,
+    /// Draw the number of events between bursts anew each time, with the same mean: no loop can be in step with it
+    #[arg(long)]
+    pub random_period: bool,
+    /// Seed of --random-period
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        requires = "random_period"
+    )]
+    pub period_seed: u64,
+    /// The file that the program reads as its standard input, from the beginning in each of its runs; without it a
+    /// pipe or a redirected file given to this command, kept in memory (at most 256 MiB)
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
     /// Time it on this machine, and report the overhead; functional only without
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
@@ -284,6 +300,9 @@ pub struct SweepArgs {
     /// Only these programs (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub program: Vec<String>,
+    /// The file that each --program of your own (a path) reads as its standard input, from the beginning in every run
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub stdin: Option<PathBuf>,
     /// Instruction set of the programs that come with the project (may be repeated: each program
     /// runs on each, and the report puts them side by side); riscv64 if none is given
     #[arg(long, value_name = "ISA", value_parser = isa())]
@@ -358,6 +377,9 @@ pub struct ReproduceArgs {
     /// The host folder that your own program sees as `/`
     #[arg(long, value_name = "DIR", requires = "program")]
     pub root: Option<PathBuf>,
+    /// The file that your own program reads as its standard input, from the beginning in every run
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub stdin: Option<PathBuf>,
     /// The real programs that `hps programs build` built, instead; in this folder if it was another
     /// than the usual one
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "program")]

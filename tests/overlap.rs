@@ -98,6 +98,7 @@ fn own_programs(folder: &Path) -> [OwnProgram; 3] {
             path: name.to_owned(),
             args: Vec::new(),
             root: None,
+            stdin: None,
         }
     })
 }

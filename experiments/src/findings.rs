@@ -50,8 +50,12 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
         let mut as_published = Vec::new();
         let mut draws = Vec::new();
         let mut otherwise = Vec::new();
+        let mut silent = Vec::new();
         for program in programs {
-            let c = compare(&of_kind, program, short, long);
+            let Some(c) = compare(&of_kind, program, short, long) else {
+                silent.push(program);
+                continue;
+            };
             let gain = if kind == ProfileKind::DataStream {
                 -c.short_gain()
             } else {
@@ -70,12 +74,13 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
         };
         notes.push(format!(
             "{}{on}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
-             frequencies at which both sampled anything: so here for {} of {} programs{}{}.",
+             frequencies at which both sampled anything: so here for {} of {} programs{}{}{}.",
             kind.title(),
             as_published.len(),
             as_published.len() + draws.len() + otherwise.len(),
             list(", a draw for ", &draws.iter().map(|d| d.0).collect::<Vec<_>>()),
             list(", the other way round for ", &otherwise.iter().map(|o| o.0).collect::<Vec<_>>()),
+            list("; at no frequency did both sample anything in ", &silent),
         ));
         notes.extend(never_sampled(&of_kind));
         for (program, c) in draws {
@@ -127,7 +132,7 @@ struct Comparison {
     means: [f64; 2],
     /// The gain with periods one event longer, where that was measured.
     detuned_gain: Option<f64>,
-    /// Samples behind the rarest frequency, with the short and the long burst.
+    /// The fewest samples at a frequency at which both sampled anything, with the short and the long burst.
     fewest_samples: [u64; 2],
     /// Members of the exhaustive profile.
     members: u64,
@@ -140,9 +145,9 @@ impl Comparison {
     }
 }
 
-fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
-    let mut by_frequency: BTreeMap<u64, [Option<Accuracies>; 2]> = BTreeMap::new();
-    let mut fewest_samples = [u64::MAX; 2];
+/// `None` if at no frequency both bursts sampled anything.
+fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Option<Comparison> {
+    let mut by_frequency: BTreeMap<u64, [Option<(Accuracies, u64)>; 2]> = BTreeMap::new();
     let mut members = 0;
     for row in rows.iter().filter(|r| r.program == program) {
         // Nothing sampled says nothing: the program has fewer events than one sampling period.
@@ -154,24 +159,29 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Comparison {
             b if b == long => 1,
             _ => continue,
         };
-        by_frequency.entry(row.one_in).or_default()[side] = Some((a.renormalized, a.detuned));
-        fewest_samples[side] = fewest_samples[side].min(a.samples);
+        by_frequency.entry(row.one_in).or_default()[side] =
+            Some(((a.renormalized, a.detuned), a.samples));
         members = a.members_exact;
     }
-    let both = |[s, l]: &[Option<Accuracies>; 2]| Some(((*s)?, (*l)?));
-    let pairs: Vec<_> = by_frequency.values().filter_map(both).collect();
+    let both = |[s, l]: &[Option<(Accuracies, u64)>; 2]| Some(((*s)?, (*l)?));
+    let at_both: Vec<_> = by_frequency.values().filter_map(both).collect();
+    let fewest_samples = [
+        at_both.iter().map(|(s, _)| s.1).min()?,
+        at_both.iter().map(|(_, l)| l.1).min()?,
+    ];
+    let pairs: Vec<(Accuracies, Accuracies)> = at_both.iter().map(|(s, l)| (s.0, l.0)).collect();
     let detuned: Option<Vec<f64>> = pairs.iter().map(|(s, l)| Some(s.1? - l.1?)).collect();
     let mean = |side: fn(&(Accuracies, Accuracies)) -> f64| {
-        pairs.iter().map(side).sum::<f64>() / pairs.len().max(1) as f64
+        pairs.iter().map(side).sum::<f64>() / pairs.len() as f64
     };
-    Comparison {
+    Some(Comparison {
         means: [mean(|(s, _)| s.0), mean(|(_, l)| l.0)],
         detuned_gain: detuned
             .filter(|d| !d.is_empty())
             .map(|d| d.iter().sum::<f64>() / d.len() as f64),
         fewest_samples,
         members,
-    }
+    })
 }
 
 /// Why a program behaves differently, as far as it was measured.
@@ -245,6 +255,23 @@ mod tests {
             timing: None,
             failure: None,
         }
+    }
+
+    #[test]
+    fn a_program_that_never_sampled_is_no_draw() {
+        let rows = [
+            row("silent", 1, 100, 0.4, 3),
+            row("silent", 100, 100, 0.0, 0),
+            row("drawn", 1, 100, 0.300, 20),
+            row("drawn", 100, 100, 0.304, 30),
+        ];
+        let notes = findings(&rows).join("\n");
+        assert!(
+            notes.contains("for 0 of 1 programs, a draw for drawn; at no frequency did both sample anything in silent."),
+            "{notes}"
+        );
+        assert!(!notes.contains(&u64::MAX.to_string()), "{notes}");
+        assert!(!notes.contains("-0.0%"), "{notes}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod claims;
 pub mod figure6;
 pub mod figure7;
 mod findings;
+pub mod input;
 mod interval;
 mod limits;
 pub mod machine;

@@ -13,6 +13,7 @@ use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::ProcessConfig;
 use sha2::{Digest, Sha256};
 
+use crate::input::{self, InputError};
 use crate::spec::{InputSize, SweepSpec};
 
 /// Results are comparable only within one version of the lab.
@@ -42,6 +43,9 @@ pub enum PlanError {
     /// A program cannot be loaded.
     #[error(transparent)]
     Program(#[from] LoadError),
+    /// A program's standard input cannot be read.
+    #[error(transparent)]
+    Stdin(#[from] InputError),
     /// A machine cannot be used.
     #[error(transparent)]
     Machine(#[from] ConfigError),
@@ -307,9 +311,19 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
         let mut args = vec![name.clone()];
         args.extend(own.args.iter().cloned());
         programs.push(Program {
-            input: own.args.join(" "),
+            input: own
+                .args
+                .iter()
+                .cloned()
+                .chain(own.stdin.iter().map(|file| format!("< {file}")))
+                .collect::<Vec<_>>()
+                .join(" "),
             process: ProcessConfig {
                 args,
+                stdin: match &own.stdin {
+                    Some(file) => Stdin::Bytes(input::read_file(&folder.join(file))?),
+                    None => Stdin::Empty,
+                },
                 root: own.root.as_ref().map(|root| folder.join(root)),
                 ..captured()
             },

@@ -52,6 +52,9 @@ pub struct OwnProgram {
     /// The host folder that it sees as `/`.
     #[serde(default)]
     pub root: Option<String>,
+    /// The file that it reads as its standard input, from the beginning in every run; empty if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
 }
 
 /// A sweep. Every key has a default; the default of all is the paper's grid over all programs that

@@ -13,6 +13,8 @@
 //! On a core that issues in order, the label ends with the pipe in which the instruction issued, lane
 //! 1 names what held it at the head of the issue queue, and the text of a row what issued beside it.
 //!
+//! An arrow leads from each instruction to those that waited in a reservation station for what it computes.
+//!
 //! Squashed instructions are flushed rows. Instructions that DISE inserted carry the production
 //! and their position in its sequence; those of a handler are marked so.
 
@@ -20,7 +22,7 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, Write};
 use std::ops::Range;
 
-use hps_sim_core::inst::OpClass;
+use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::probe::Probe;
 
@@ -134,6 +136,10 @@ impl KanataLog {
                 format!("R\t{id}\t{}\t{kind}", retire_id[id]),
             );
         }
+        for (consumer, producer) in waits(&rows) {
+            let cycle = rows[consumer].dispatch_cycle;
+            events.push((cycle, consumer, 4, format!("W\t{consumer}\t{producer}\t0")));
+        }
         // A row is introduced before anything is said of it, and a stage ends before the next begins.
         events.sort_by_key(|e| (e.0, e.2, e.1));
         writeln!(out, "Kanata\t0004")?;
@@ -148,6 +154,31 @@ impl KanataLog {
         }
         Ok(())
     }
+}
+
+/// Consumers and producers among committed instructions, by their places in `rows`: the producer's result was
+/// not there yet when the consumer was dispatched.
+fn waits(rows: &[&StageRecord]) -> Vec<(usize, usize)> {
+    let mut in_order: Vec<usize> = (0..rows.len()).filter(|&i| !rows[i].squashed).collect();
+    in_order.sort_by_key(|&i| rows[i].seq);
+    let mut writers: HashMap<u8, usize> = HashMap::new();
+    let mut all = Vec::new();
+    for consumer in in_order {
+        let inst = &rows[consumer].inst;
+        let mut producers: Vec<usize> = [inst.rs1, inst.rs2, inst.rs3]
+            .iter()
+            .filter(|&&source| source != reg::ZERO)
+            .filter_map(|source| writers.get(source).copied())
+            .filter(|&p| rows[p].complete_cycle > rows[consumer].dispatch_cycle)
+            .collect();
+        producers.sort_unstable();
+        producers.dedup();
+        all.extend(producers.into_iter().map(|producer| (consumer, producer)));
+        if inst.rd != reg::SINK {
+            writers.insert(inst.rd, consumer);
+        }
+    }
+    all
 }
 
 /// The instructions of a slotted in-order core by the cycle in which they issued, oldest first.

@@ -53,7 +53,8 @@ pub fn issue_rows<'a>(
 }
 
 /// The rows as text: address, issue cycle, pipe, cycles at the head, instruction, and what it waited
-/// for. An instruction that issued together with the one before it is marked so.
+/// for. An instruction that issued in the cycle of the one before it in program order, or (out of order)
+/// earlier, is marked so; the latter was never at the head of a queue in order and has no such cycles.
 #[must_use]
 pub fn listing(isa: Isa, records: &[StageRecord]) -> String {
     let issued = records.iter().filter(|r| r.issue_cycle != u64::MAX);
@@ -61,8 +62,13 @@ pub fn listing(isa: Isa, records: &[StageRecord]) -> String {
         "{:>10} {:>9} {:>4} {:>5}  instruction\n",
         "address", "issue", "pipe", "head"
     );
+    let mut before = None;
     for (row, r) in issue_rows(records, None).iter().zip(issued) {
-        let beside = if row.head_cycles == 0 {
+        let since = before.replace(row.issue_cycle);
+        let is_earlier = since.is_some_and(|before| row.issue_cycle < before);
+        let beside = if is_earlier {
+            "  (earlier than the one before)".to_string()
+        } else if since == Some(row.issue_cycle) {
             "  (together with the one before)".to_string()
         } else if row.stall == IssueStall::None {
             String::new()
@@ -75,7 +81,11 @@ pub fn listing(isa: Isa, records: &[StageRecord]) -> String {
             row.pc,
             row.issue_cycle,
             row.pipe.map_or("-", Pipe::name),
-            row.head_cycles,
+            if is_earlier {
+                "-".to_string()
+            } else {
+                row.head_cycles.to_string()
+            },
             isa.disassemble(&r.inst, r.pc),
         );
     }

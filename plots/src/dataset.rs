@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use hps_experiments::{CoreKind, ProfileKind, Row, Sampled, TimingResult, paper_burst};
+use hps_experiments::{
+    AccuracyResult, CoreKind, ProfileKind, Row, Sampled, TimingResult, paper_burst,
+};
 
 /// Units with insertions below which an interval is not to be trusted.
 const FEW_UNITS: u64 = 10;
@@ -23,12 +25,18 @@ impl Metric {
     /// The row's value in percent, if it has a finite one.
     pub(crate) fn of(self, row: &Row) -> Option<f64> {
         let fraction = match self {
-            Metric::Renormalized => row.accuracy.map(|a| a.renormalized),
-            Metric::Capped => row.accuracy.map(|a| a.capped),
+            Metric::Renormalized => sampled(row).map(|a| a.renormalized),
+            Metric::Capped => sampled(row).map(|a| a.capped),
             Metric::Overhead => row.timing.map(|t| t.overhead),
         };
         fraction.map(|f| f * 100.0).filter(|p| p.is_finite())
     }
+}
+
+/// The accuracy of a point that sampled anything. A program that ends before its first burst has none: an accuracy
+/// of 0 would say that its samples are wrong.
+fn sampled(row: &Row) -> Option<AccuracyResult> {
+    row.accuracy.filter(|a| a.samples > 0)
 }
 
 /// Half the width of the 95% interval around a row's overhead in percent, if timing was sampled.

@@ -4,11 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
+use hps_experiments::input::{self, MAX_STDIN_BYTES};
 use hps_experiments::machine::dise_config;
+use hps_experiments::paper_burst;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_productions::point::COUNTER_MAX;
 use hps_productions::{
-    CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, SamplePoint,
+    CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
+    SamplePoint, Scheme,
 };
 use hps_profile::{
     Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
@@ -17,9 +21,10 @@ use hps_profile::{
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::Output;
+use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::ProcessConfig;
+use rustix::fs::FileType;
 use serde_json::{Value, json};
 
 use crate::cli::{self, Kind, ProfileArgs};
@@ -47,7 +52,13 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         Kind::CallPair => ProfileKind::CallPair,
         Kind::DataStream => ProfileKind::DataStream,
     };
-    let point = SamplePoint::from_frequency(args.burst, args.one_in)?;
+    let burst = args.burst.unwrap_or_else(|| paper_burst(kind));
+    let point = SamplePoint::from_frequency(burst, args.one_in)?;
+    let scheme = if args.random_period {
+        Scheme::Randomized
+    } else {
+        Scheme::Hps
+    };
     let changes = args
         .change
         .iter()
@@ -67,19 +78,22 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let mut config = program::process_config(&args.guest, args.program(), args.arguments())?;
     // The program runs several times; its output is not what is asked for here.
     config.stdout = Output::Discard;
-    config.stdin = hps_sim_core::os::Stdin::Empty;
+    config.stdin = stdin(args)?;
 
     let streams = StreamConfig::default();
-    let truth = exhaustive(&image, &config, kind, &streams)?;
+    let truth = exhaustive(&image, &config, kind, point, &streams)?;
+    // What it says on standard error has been seen once.
+    config.stderr = Output::Discard;
     let options = CollectorOptions {
         dise: timing
             .as_ref()
             .map(|(_, machine)| dise_config(machine))
             .unwrap_or_default(),
         streams: (kind == ProfileKind::DataStream).then_some(streams),
+        seed: args.period_seed,
         ..CollectorOptions::default()
     };
-    let collector = Collector::new(kind, point, &options)?;
+    let collector = Collector::of(scheme, &[kind], point, &options)?;
     let run = match &timing {
         None => run_functional(&image, &config, &collector, &changes)?,
         Some((core, machine)) => run_timed(&image, &config, &collector, &changes, machine, *core)?,
@@ -92,6 +106,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         machine: timing.as_ref().map(|(_, machine)| machine),
         run: &run,
     };
+    let (exit_code, in_step) = (truth.exit_code, truth.in_step(point));
     match &run.collected {
         CollectedProfile::Method { addresses, lost } => {
             let entry = |address| truth.methods.entry(address);
@@ -121,7 +136,34 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         }
         CollectedProfile::Nothing => bail!("nothing was collected"),
     }?;
+    if let Some(warning) = in_step.filter(|_| !args.random_period && changes.is_empty()) {
+        eprintln!("hps: warning: {warning}");
+    }
+    if exit_code != 0 {
+        eprintln!(
+            "hps: the program ended with exit code {exit_code}: the profile is of a run that failed; `hps run` shows what \
+             it prints"
+        );
+        return Ok(1);
+    }
     Ok(0)
+}
+
+/// The program's standard input, which each of its runs reads from the beginning.
+fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
+    if let Some(file) = &args.stdin {
+        return Ok(Stdin::Bytes(input::read_file(file)?));
+    }
+    let given = std::io::stdin();
+    let kind = rustix::fs::fstat(&given).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    // Of terminals and devices nothing is known to end.
+    match kind {
+        Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
+            let bytes = input::read(given.lock(), "the host", MAX_STDIN_BYTES)?;
+            Ok(Stdin::Bytes(bytes))
+        }
+        _ => Ok(Stdin::Empty),
+    }
 }
 
 fn parse_change(text: &str) -> anyhow::Result<Change> {
@@ -141,25 +183,73 @@ struct Truth {
     grid: hps_productions::GridResult,
     methods: MethodMap,
     streams: Option<StreamProfile>,
+    exit_code: i32,
+    /// Accuracy at the point and with a period one event longer, and samples there; not of data streams.
+    accuracies: Option<[(f64, u64); 2]>,
+}
+
+/// How much more accurate a profile is with a period one event longer, in shares, before the period is taken to be in
+/// step with the program's loops.
+const IN_STEP: f64 = 0.1;
+
+/// Samples below which an accuracy says nothing about the period.
+const FEW_SAMPLES: u64 = 20;
+
+impl Truth {
+    /// What to say of a fixed period that is in step with the program's loops.
+    fn in_step(&self, point: SamplePoint) -> Option<String> {
+        let [(fixed, samples), (detuned, others)] = self.accuracies?;
+        let is_in_step = detuned > fixed + IN_STEP && samples.min(others) >= FEW_SAMPLES;
+        is_in_step.then(|| {
+            format!(
+                "the fixed period of {} events is in step with the program's loops: with a period one event longer the \
+                 accuracy is {:.1}% instead of {:.1}%; --random-period is in step with none",
+                point.period(),
+                100.0 * detuned,
+                100.0 * fixed
+            )
+        })
+    }
 }
 
 fn exhaustive(
     image: &Arc<ProgramImage>,
     config: &ProcessConfig,
     kind: ProfileKind,
+    point: SamplePoint,
     streams: &StreamConfig,
 ) -> anyhow::Result<Truth> {
     let mut machine = Machine::new(program::process(image, config)?);
-    let mut grid = if kind == ProfileKind::DataStream {
+    let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
         let mut probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
-        ended(machine.run(&mut probe, u64::MAX), image)?;
-        probe.finish()
+        let code = ended(machine.run(&mut probe, u64::MAX), image)?;
+        (probe.finish(), code)
     } else {
-        let mut probe = GridProbe::new(&[])?;
-        ended(machine.run(&mut probe, u64::MAX), image)?;
-        probe.finish()
+        let detuned = SamplePoint {
+            sparsity: point.sparsity.saturating_add(1).min(COUNTER_MAX),
+            ..point
+        };
+        let mut probe = GridProbe::new(&[point, detuned])?;
+        let code = ended(machine.run(&mut probe, u64::MAX), image)?;
+        (probe.finish(), code)
     };
     let methods = grid.method_map(&image.symbols);
+    let exact = &grid.exhaustive;
+    let at = |sampled: &PointProfiles| {
+        let cut = Fraction::NINETY_PERCENT;
+        let of_methods = |p: &PointProfiles| p.addresses.methods(|a| methods.entry(a));
+        if kind == ProfileKind::Method {
+            let overlap = accuracy(&of_methods(sampled), &of_methods(exact), cut);
+            (overlap.renormalized, sampled.addresses.total())
+        } else {
+            let overlap = accuracy(&sampled.call_pairs, &exact.call_pairs, cut);
+            (overlap.renormalized, sampled.call_pairs.total())
+        }
+    };
+    let accuracies = match &grid.points[..] {
+        [fixed, detuned] => Some([at(fixed), at(detuned)]),
+        _ => None,
+    };
     let streams = grid
         .exhaustive
         .stream
@@ -169,17 +259,20 @@ fn exhaustive(
         grid,
         methods,
         streams,
+        exit_code,
+        accuracies,
     })
 }
 
-fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
-    if let Stop::Fault(trap) = stop {
-        bail!(
+/// The program's exit code.
+fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<i32> {
+    match stop {
+        Stop::Fault(trap) => bail!(
             "the program faulted: {trap}, in {}",
             program::place(image, trap.pc)
-        );
+        ),
+        stop => Ok(stop.exit_code(image.isa)),
     }
-    Ok(())
 }
 
 fn run_functional(
@@ -198,7 +291,7 @@ fn run_functional(
         if machine.run(&mut NoProbe, ahead) != Stop::Limit {
             break;
         }
-        for (register, value) in change.point.registers() {
+        for (register, value) in collector.scheme().registers(change.point) {
             machine.process.hart.r[register as usize] = value;
         }
     }
@@ -231,7 +324,7 @@ fn run_timed(
         if core.run(ahead) != Stop::Limit {
             break;
         }
-        for (register, value) in change.point.registers() {
+        for (register, value) in collector.scheme().registers(change.point) {
             core.set_dise_register(register, value);
         }
     }
@@ -268,9 +361,14 @@ impl Report<'_> {
         let mut out = std::io::stdout().lock();
         writeln!(
             out,
-            "{}, {}, of {} ({})",
+            "{}, {}{}, of {} ({})",
             self.kind.title(),
             self.point,
+            if self.args.random_period {
+                ", random period"
+            } else {
+                ""
+            },
             self.args.program(),
             &self.image.hash[..12]
         )?;
@@ -333,9 +431,23 @@ impl Report<'_> {
             )?;
         }
         if sampled.is_empty() {
+            let why = match self.kind {
+                ProfileKind::DataStream => {
+                    "no sequence of references repeats often enough in what was sampled to be a hot stream: bursts are too \
+                     short to hold one, or too few; use a longer --burst or a smaller --one-in"
+                }
+                _ => "the program has too few events for this frequency; use a smaller --one-in",
+            };
+            writeln!(out, "\nno member was sampled: {why}")?;
+        } else if overlap.renormalized == 0.0 {
             writeln!(
                 out,
-                "\nno member was sampled: the program has too few events for this frequency"
+                "\nthe accuracy is 0 because no sampled member is one of the truth: {}",
+                match self.kind {
+                    ProfileKind::DataStream =>
+                        "bursts cut the true streams into others; use a longer --burst",
+                    _ => "use a smaller --one-in",
+                }
             )?;
         }
         Ok(())
@@ -397,6 +509,7 @@ impl Report<'_> {
                 "collected": what,
                 "burst": self.point.burst,
                 "sparsity": self.point.sparsity,
+                "random_period_seed": self.args.random_period.then_some(self.args.period_seed),
                 "args": self.args.arguments(),
                 "machine": self.machine.map(|m| m.to_ron()),
                 "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),

@@ -69,11 +69,12 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
         spec.own_programs.clear();
         for program in &args.program {
             if program.contains('/') {
-                let path = std::path::absolute(program)?.to_string_lossy().into_owned();
+                let path = absolute(Path::new(program))?;
                 spec.own_programs.push(hps_experiments::OwnProgram {
                     path,
                     args: Vec::new(),
                     root: None,
+                    stdin: args.stdin.as_deref().map(absolute).transpose()?,
                 });
             } else {
                 spec.programs.push(program.clone());
@@ -108,6 +109,10 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     }
     spec.check(&name)?;
     Ok((spec, folder))
+}
+
+fn absolute(path: &Path) -> std::io::Result<String> {
+    Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
 }
 
 struct Progress {
@@ -178,6 +183,11 @@ fn command_line(args: &SweepArgs) -> String {
     let mut words = vec!["hps sweep".to_string()];
     words.extend(args.spec.iter().map(|p| p.display().to_string()));
     words.extend(args.program.iter().map(|p| format!("--program {p}")));
+    words.extend(
+        args.stdin
+            .iter()
+            .map(|f| format!("--stdin {}", f.display())),
+    );
     words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
     if let Some(size) = args.size {
         words.push(format!(

@@ -28,6 +28,7 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
                 path: absolute(program)?,
                 args: args.arguments.clone(),
                 root: args.root.as_deref().map(absolute).transpose()?,
+                stdin: args.stdin.as_deref().map(absolute).transpose()?,
             }],
             ..SweepSpec::default()
         };

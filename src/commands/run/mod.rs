@@ -62,7 +62,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     };
     // Made before the run: hours of work must not end in a file that cannot be written.
     let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
-    let mut trace_file = args.trace.as_deref().map(create).transpose()?;
+    let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;
 
     let order = Order {
         machine: machine.as_ref(),
@@ -177,6 +177,21 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
+/// Where a pipeline log goes: `-` is standard output.
+fn create_trace(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufWriter::new(std::io::stdout())));
+    }
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("txt" | "kanata" | "log") => Ok(Box::new(create(path)?)),
+        _ => bail!(
+            "--trace {}: the ending does not say which format; write FILE.kanata or FILE.log (Kanata), FILE.txt \
+             (text), or - (Kanata on standard output)",
+            path.display()
+        ),
+    }
+}
+
 /// `FROM..TO`, in cycles.
 fn window(text: &str) -> anyhow::Result<Range<u64>> {
     let parse = || {
@@ -203,7 +218,7 @@ fn say_how_it_ended(ran: &Ran, set: Option<&ProductionSet>) {
 }
 
 fn write_trace(
-    file: &mut BufWriter<File>,
+    file: &mut Box<dyn Write>,
     path: &Path,
     timed: &Timed,
     process: &Process,

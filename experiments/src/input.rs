@@ -1,0 +1,78 @@
+//! A guest's standard input, read once and replayed in each of its runs.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The most bytes of standard input that are kept for replay: 256 MiB.
+pub const MAX_STDIN_BYTES: u64 = 256 << 20;
+
+/// Why a guest's standard input cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The host cannot read it.
+    #[error("standard input from {from}: cannot be read: {cause}")]
+    Read {
+        /// Where it comes from.
+        from: String,
+        /// What the host says.
+        cause: std::io::Error,
+    },
+    /// It is longer than what is kept.
+    #[error(
+        "standard input from {from}: more than {} MiB, which is the most that is kept to be read again in each run; \
+         put it into a folder and give the program that as --root",
+        MAX_STDIN_BYTES >> 20
+    )]
+    TooLong {
+        /// Where it comes from.
+        from: String,
+    },
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// It cannot be read, or is longer than [`MAX_STDIN_BYTES`].
+pub fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
+    let from = path.display().to_string();
+    match File::open(path) {
+        Ok(file) => read(file, &from, MAX_STDIN_BYTES),
+        Err(cause) => Err(InputError::Read { from, cause }),
+    }
+}
+
+/// Reads to the end, but at most `limit` bytes. `from` names the source in messages.
+///
+/// # Errors
+/// It cannot be read, or is longer than `limit`.
+pub fn read(source: impl Read, from: &str, limit: u64) -> Result<Vec<u8>, InputError> {
+    let mut bytes = Vec::new();
+    let from = from.to_string();
+    match source.take(limit + 1).read_to_end(&mut bytes) {
+        Err(cause) => Err(InputError::Read { from, cause }),
+        Ok(count) if count as u64 > limit => Err(InputError::TooLong { from }),
+        Ok(_) => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_that_never_ends_is_refused() {
+        assert_eq!(
+            read(&b"four"[..], "a pipe", 4).expect("short enough"),
+            b"four"
+        );
+        let error = read(std::io::repeat(0), "a pipe", 4).expect_err("too long");
+        assert!(
+            error
+                .to_string()
+                .contains("standard input from a pipe: more than 256 MiB")
+        );
+        let error = read_file(Path::new("/no/such/file")).expect_err("not there");
+        assert!(error.to_string().contains("/no/such/file"));
+    }
+}
