@@ -2,6 +2,7 @@
 //!
 //! They are one program: the simulator is compiled into it once.
 
+mod adversarial;
 mod common;
 mod conservation;
 mod dise;
