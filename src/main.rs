@@ -1,4 +1,5 @@
 //! The `hps` command: a laboratory for profilers.
+#![deny(clippy::print_stderr)] // `say!` never panics
 
 /// Says something on standard error. If nobody can hear it (a full disk, a closed pipe), the run goes on: its
 /// results are worth more than what is said about them.

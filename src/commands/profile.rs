@@ -137,10 +137,10 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
         CollectedProfile::Nothing => bail!("nothing was collected"),
     }?;
     if let Some(warning) = in_step.filter(|_| !args.random_period && changes.is_empty()) {
-        eprintln!("hps: warning: {warning}");
+        say!("hps: warning: {warning}");
     }
     if exit_code != 0 {
-        eprintln!(
+        say!(
             "hps: the program ended with exit code {exit_code}: the profile is of a run that failed; `hps run` shows what \
              it prints"
         );
