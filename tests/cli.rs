@@ -278,6 +278,7 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
     let text = hps.path("text");
     std::fs::write(&text, "#!/bin/sh\n").expect("written");
     let unwritable = hps.path("no/such/folder/stats.json");
+    let unwritable_log = hps.path("no/such/folder/log.kanata");
     let cases: [(&[&str], &str); 10] = [
         (
             &["run", "--machine", "hps-5wide", &program],
@@ -300,7 +301,7 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
                 "--machine",
                 "tiny-2wide",
                 "--trace",
-                &unwritable,
+                &unwritable_log,
                 &program,
             ],
             "cannot be written",
@@ -308,6 +309,10 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
         (
             &["run", "--productions", "no-such", &program],
             "neither a file nor productions",
+        ),
+        (
+            &["run", "--machine", "tiny-2wide", "--trace", "log", &program],
+            "the ending does not say which format",
         ),
         (
             &[
