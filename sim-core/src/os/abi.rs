@@ -134,6 +134,10 @@ pub enum FcntlCommand {
     SetLock,
     /// `F_GETPIPE_SZ`
     GetPipeSize,
+    /// `F_ADD_SEALS`
+    AddSeals,
+    /// `F_GET_SEALS`
+    GetSeals,
 }
 
 /// What `ioctl` is asked for.
@@ -332,6 +336,8 @@ pub(super) fn generic_fcntl_command(raw: u64, locks: [u64; 3]) -> Option<FcntlCo
         n if n == set || n == set_and_wait => FcntlCommand::SetLock,
         1030 => FcntlCommand::Duplicate { cloexec: true },
         1032 => FcntlCommand::GetPipeSize,
+        1033 => FcntlCommand::AddSeals,
+        1034 => FcntlCommand::GetSeals,
         _ => return None,
     })
 }

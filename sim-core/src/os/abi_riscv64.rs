@@ -41,20 +41,22 @@ macro_rules! numbers {
 
 numbers! {
     17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs
-    44 Fstatfs 45 Truncate 46 Ftruncate
+    44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
     48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 72 Select 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 82 Fsync 83 Fdatasync 88 Utimensat
+    69 Preadv 70 Pwritev 71 Sendfile 72 Select 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
+    84 SyncFileRange 88 Utimensat
     93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
     113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield
     129 Kill 130 Tkill 131 Tgkill 132 Sigaltstack 133 RtSigsuspend 134 RtSigaction
     135 RtSigprocmask 136 RtSigpending 139 RtSigreturn 153 Times 155 Getpgid 156 Getsid
     160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
     169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
-    178 Gettid 179 Sysinfo 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
+    178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
     223 Fadvise64 226 Mprotect 227 Msync 233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache
-    260 Wait4 261 Prlimit64 276 Renameat2 278 Getrandom 283 Membarrier 291 Statx 293 Rseq
-    435 Clone3 439 Faccessat2
+    260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom 279 MemfdCreate 283 Membarrier
+    285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq
+    435 Clone3 436 CloseRange 439 Faccessat2
 }
 
 /// `O_*` of the generic ABI.

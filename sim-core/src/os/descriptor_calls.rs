@@ -37,6 +37,19 @@ impl Linux {
             .duplicate_to(from, to, false, self.limits.descriptors())
     }
 
+    pub(super) fn close_range(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        const UNSHARE: u32 = 2;
+        const CLOEXEC: u32 = 4;
+        let [first, last, flags] = [a[0], a[1], a[2]].map(|argument| argument as u32);
+        if flags & !(UNSHARE | CLOEXEC) != 0 || first > last {
+            return Err(Errno::EINVAL);
+        }
+        let cloexec = flags & CLOEXEC != 0;
+        self.files
+            .close_range(u64::from(first), u64::from(last), cloexec);
+        Ok(0)
+    }
+
     pub(super) fn pipe2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let rules = self.abi.open_rules();
         if a[1] as u32 as u64 & !(rules.cloexec | rules.nonblock) != 0 {
@@ -69,6 +82,7 @@ impl Linux {
         } = self.abi.open_rules().decode(flags);
         let (reader, writer) = PipeEnd::pair();
         let limit = self.limits.descriptors();
+        let number = self.files.fresh_number();
         let mut open = |kind, read| {
             let flags = OpenFlags {
                 read,
@@ -82,6 +96,7 @@ impl Linux {
                     kind,
                     flags,
                     path: None,
+                    number: Some(number),
                 },
                 limit,
             )
@@ -100,7 +115,16 @@ impl Linux {
         use FcntlCommand::*;
         const FD_CLOEXEC: u64 = 1;
         let [fd, command, argument, ..] = *a;
-        match self.abi.fcntl_command(command).ok_or(Errno::EINVAL)? {
+        let file = self.files.get(fd)?;
+        let command = self.abi.fcntl_command(command).ok_or(Errno::EINVAL)?;
+        let is_of_place = matches!(
+            command,
+            Duplicate { .. } | GetDescriptorFlags | SetDescriptorFlags | GetStatusFlags
+        );
+        if file.flags.path_only && !is_of_place {
+            return Err(Errno::EBADF);
+        }
+        match command {
             Duplicate { cloexec } => {
                 self.files
                     .duplicate(fd, argument, cloexec, self.limits.descriptors())
@@ -124,6 +148,8 @@ impl Linux {
                 Ok(0)
             }
             SetLock => self.files.get(fd).map(|_| 0),
+            AddSeals => self.add_seals(fd, argument),
+            GetSeals => self.get_seals(fd),
             GetPipeSize => match self.files.get(fd)?.kind {
                 Kind::PipeReader(_) | Kind::PipeWriter(_) => Ok(PIPE_BYTES as u64),
                 _ => Err(Errno::EBADF),
@@ -134,7 +160,7 @@ impl Linux {
     /// No descriptor is a terminal: output is buffered the same way wherever it goes.
     pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, request, argument, ..] = *a;
-        let file = self.files.get(fd)?;
+        let file = self.opened(fd)?;
         match (self.abi.ioctl_request(request), &file.kind) {
             (Some(IoctlRequest::CloseOnExec(set)), _) => {
                 self.files.set_cloexec(fd, set).map(|()| 0)

@@ -30,6 +30,16 @@ pub(super) enum Kind {
     Place(Node),
 }
 
+impl Kind {
+    /// Pipes, and streams, which look like pipes.
+    pub(super) fn is_fifo(&self) -> bool {
+        matches!(
+            self,
+            Kind::Stdin | Kind::Output(_) | Kind::PipeReader(_) | Kind::PipeWriter(_)
+        )
+    }
+}
+
 /// A pipe inside the process.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
@@ -85,6 +95,8 @@ pub(super) struct OpenFile {
     pub flags: OpenFlags,
     /// Where it was opened, for its number and to tell of it; streams and pipes have no place.
     pub path: Option<GuestPath>,
+    /// Its inode number, where it has no path but a number of its own.
+    pub number: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,9 +110,31 @@ pub(super) struct Descriptor {
 pub(super) struct Descriptors {
     pub(super) descriptors: Vec<Option<Descriptor>>,
     pub(super) files: Vec<Option<(OpenFile, u32)>>,
+    /// How many numbers were given to files without a path.
+    pub(super) numbers: u64,
 }
 
 impl Descriptors {
+    /// An inode number for a file without a path. Streams have smaller ones.
+    pub(super) fn fresh_number(&mut self) -> u64 {
+        const FIRST: u64 = 1 << 20;
+        self.numbers += 1;
+        FIRST + self.numbers
+    }
+
+    /// Marks every open descriptor from `first` to `last` to be closed at `execve`, or closes them.
+    pub(super) fn close_range(&mut self, first: u64, last: u64, cloexec: bool) {
+        let end = self.descriptors.len().min(last as usize + 1);
+        for fd in first as usize..end {
+            // Those that are not open are passed over.
+            let _ = if cloexec {
+                self.set_cloexec(fd as u64, true)
+            } else {
+                self.close(fd as u64)
+            };
+        }
+    }
+
     fn descriptor(&self, fd: u64) -> Result<Descriptor, Errno> {
         // The kernel takes descriptors as 32-bit numbers.
         let index = (fd as u32) as usize;

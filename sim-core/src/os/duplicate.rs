@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::limits::TimeLimit;
+use super::memory_files::copy_memory_file;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both would change one and the same thing outside.
@@ -57,6 +58,7 @@ impl Linux {
                 kind: Kind::Null,
                 flags: file.flags,
                 path: file.path.clone(),
+                number: file.number,
             });
             Ok::<_, Infallible>(copy)
         };
@@ -113,9 +115,15 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
     let kind = match &file.kind {
         Kind::Stdin => Kind::Stdin,
         Kind::Output(which) => Kind::Output(*which),
-        Kind::File(file) => Kind::File(reopen(file).map_err(|e| DuplicateError::File {
-            cause: e.to_string(),
-        })?),
+        Kind::File(host) => {
+            let copy = match file.path {
+                Some(_) => reopen(host),
+                None => copy_memory_file(host),
+            };
+            Kind::File(copy.map_err(|e| DuplicateError::File {
+                cause: e.to_string(),
+            })?)
+        }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
         Kind::PipeReader(_) | Kind::PipeWriter(_) => return Err(DuplicateError::Pipe),
         Kind::Null => Kind::Null,
@@ -127,6 +135,7 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
         kind,
         flags: file.flags,
         path: file.path.clone(),
+        number: file.number,
     })
 }
 
@@ -150,6 +159,7 @@ impl Descriptors {
         };
         Ok(Descriptors {
             descriptors: self.descriptors.clone(),
+            numbers: self.numbers,
             files: self.files.iter().map(file).collect::<Result<_, E>>()?,
         })
     }

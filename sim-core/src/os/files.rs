@@ -14,11 +14,11 @@ use super::{Linux, StopReason};
 use crate::memory::Memory;
 
 /// No call transfers more (Linux `MAX_RW_COUNT`).
-const MAX_TRANSFER_BYTES: u64 = 0x7fff_f000;
+pub(super) const MAX_TRANSFER_BYTES: u64 = 0x7fff_f000;
 const MAX_IOVECS: u64 = 1024;
 /// Regular files are read in pieces, so that a call for much more than there is does not dirty
 /// its whole buffer.
-const PIECE_BYTES: u64 = 1 << 20;
+pub(super) const PIECE_BYTES: u64 = 1 << 20;
 
 impl Linux {
     /// The standard descriptors 0, 1 and 2.
@@ -42,6 +42,7 @@ impl Linux {
                     kind,
                     flags,
                     path: None,
+                    number: None,
                 },
                 self.limits.descriptors(),
             );
@@ -75,6 +76,7 @@ impl Linux {
         a: &[u64; 6],
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
+        self.opened(a[0])?;
         let offset = offset.map(file_offset).transpose()?;
         let vectors = iovecs(mem, a[1], a[2])?;
         transfer(&vectors, |addr, len, done| {
@@ -89,11 +91,21 @@ impl Linux {
         a: &[u64; 6],
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
+        self.opened(a[0])?;
         let offset = offset.map(file_offset).transpose()?;
         let vectors = iovecs(mem, a[1], a[2])?;
         transfer(&vectors, |addr, len, done| {
             self.write_to(mem, a[0], addr, len, offset.map(|o| o + done))
         })
+    }
+
+    /// The flags of `preadv2` and `pwritev2` that make no difference here; an offset of -1 is the position.
+    pub(super) fn vector_offset(a: &[u64; 6]) -> Result<Option<u64>, Errno> {
+        const HIPRI_DSYNC_SYNC: u32 = 7;
+        if a[5] as u32 & !HIPRI_DSYNC_SYNC != 0 {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        Ok(Some(a[3]).filter(|&offset| offset != u64::MAX))
     }
 
     fn read_from(
@@ -160,7 +172,7 @@ impl Linux {
         len: u64,
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
-        let file = self.files.get_mut(fd)?;
+        let file = self.files.get(fd)?;
         if !file.flags.write || file.flags.path_only {
             return Err(Errno::EBADF);
         }
@@ -168,6 +180,18 @@ impl Linux {
         if allowed == 0 && len > 0 {
             return Err(Errno::EFAULT);
         }
+        self.write_bytes(fd, mem.readable(addr, allowed)?, offset)
+    }
+
+    /// Writes to a descriptor that is open for writing.
+    pub(super) fn write_bytes(
+        &mut self,
+        fd: u64,
+        bytes: &[u8],
+        offset: Option<u64>,
+    ) -> Result<u64, Errno> {
+        let file = self.files.get(fd)?;
+        let allowed = bytes.len() as u64;
         let is_limited = matches!(file.kind, Kind::File(_) | Kind::Output(_));
         let within = if is_limited {
             allowed.min(self.output_left.unwrap_or(u64::MAX))
@@ -186,7 +210,7 @@ impl Linux {
                 .map(|(within, span)| (within, Some(span)))?,
             _ => (within, None),
         };
-        let bytes = mem.readable(addr, within)?;
+        let bytes = &bytes[..within as usize];
         let file = self.files.get_mut(fd)?;
         let written = match &mut file.kind {
             Kind::File(host) => match offset {
@@ -290,7 +314,7 @@ impl Linux {
     }
 
     pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {
-        match &self.files.get(fd)?.kind {
+        match &self.opened(fd)?.kind {
             Kind::File(host) if self.writable => Ok(host.sync_all().map(|()| 0)?),
             Kind::File(_) | Kind::Directory(_) => Ok(0),
             _ => Err(Errno::EINVAL),

@@ -27,6 +27,8 @@ calls! {
     Clone "clone";
     Clone3 "clone3";
     Close "close";
+    CloseRange "close_range";
+    CopyFileRange "copy_file_range";
     Dup "dup";
     Dup2 "dup2";
     Dup3 "dup3";
@@ -35,6 +37,7 @@ calls! {
     ExitGroup "exit_group";
     Faccessat "faccessat";
     Faccessat2 "faccessat2";
+    Fallocate "fallocate";
     Fadvise64 "fadvise64";
     Fchdir "fchdir";
     Fchmod "fchmod";
@@ -79,6 +82,7 @@ calls! {
     Lseek "lseek";
     Madvise "madvise";
     Membarrier "membarrier";
+    MemfdCreate "memfd_create";
     Mkdirat "mkdirat";
     Mmap "mmap";
     Mprotect "mprotect";
@@ -109,10 +113,13 @@ calls! {
     Prctl "prctl";
     Pread64 "pread64";
     Preadv "preadv";
+    Preadv2 "preadv2";
     Prlimit64 "prlimit64";
     Pwrite64 "pwrite64";
     Pwritev "pwritev";
+    Pwritev2 "pwritev2";
     Read "read";
+    Readahead "readahead";
     Readlinkat "readlinkat";
     Readv "readv";
     Renameat "renameat";
@@ -128,6 +135,7 @@ calls! {
     SchedGetaffinity "sched_getaffinity";
     SchedYield "sched_yield";
     Select "select";
+    Sendfile "sendfile";
     SetRobustList "set_robust_list";
     SetTidAddress "set_tid_address";
     Setrlimit "setrlimit";
@@ -136,6 +144,9 @@ calls! {
     Sigreturn "sigreturn";
     Statfs "statfs";
     Statx "statx";
+    Sync "sync";
+    SyncFileRange "sync_file_range";
+    Syncfs "syncfs";
     Sysinfo "sysinfo";
     Tgkill "tgkill";
     Times "times";

@@ -131,12 +131,21 @@ impl Linux {
             (Kind::File(host), Some(path)) => {
                 Ok(stat_of(&rustix::fs::fstat(host)?, path, self.writable))
             }
+            (Kind::File(host), None) => Ok(FileStat {
+                size_bytes: host.metadata()?.len(),
+                inode: file.number.unwrap_or(u64::from(fd as u32)),
+                mode: S_IFREG | 0o777,
+                ..special_stat(&file.kind, 0)
+            }),
             (Kind::Directory(listing), Some(path)) => {
                 let found = rustix::fs::fstat(listing.folder())?;
                 Ok(stat_of(&found, path, self.writable))
             }
             (Kind::Place(node), Some(path)) => Ok(stat_of(&node.stat_now()?, path, self.writable)),
-            (kind, _) => Ok(special_stat(kind, u64::from(fd as u32))),
+            (kind, _) => Ok(FileStat {
+                inode: file.number.unwrap_or(u64::from(fd as u32) + 1),
+                ..special_stat(kind, 0)
+            }),
         }
     }
 

@@ -85,6 +85,7 @@ impl Linux {
                     kind,
                     flags,
                     path: None,
+                    number: None,
                 },
                 limit,
             );
@@ -124,6 +125,7 @@ impl Linux {
             kind,
             flags,
             path: Some(path),
+            number: None,
         })
     }
 

@@ -27,7 +27,7 @@ numbers! {
     /// The calls of OSF/1 whose arguments are those of [`Call`].
     inherited:
     1 Exit 3 Read 4 Write 6 Close 12 Chdir 13 Fchdir 17 OsfBrk 19 Lseek 20 Getxpid 24 Getxuid
-    37 Kill 41 Dup 42 PipePair 43 OsfSetProgramAttributes 47 Getxgid 48 OsfSigprocmask 54 Ioctl
+    36 Sync 37 Kill 41 Dup 42 PipePair 43 OsfSetProgramAttributes 47 Getxgid 48 OsfSigprocmask 54 Ioctl
     60 Umask 63 Getpgid 64 Getpagesize 71 Mmap 73 Munmap 74 Mprotect 75 Madvise 87 Gethostname
     89 Getdtablesize 90 Dup2 91 Fstat 92 Fcntl 93 Select 95 Fsync 103 Sigreturn 111 OsfSigsuspend
     112 OsfSigstack 116 OsfGettimeofday 117 OsfGetrusage 120 Readv 121 Writev 122 Settimeofday 123 Fchown 124 Fchmod
@@ -41,14 +41,15 @@ numbers! {
     own:
     312 Clone 318 Sysinfo 323 Times 328 Statfs 329 Fstatfs 334 SchedYield 339 Uname
     340 Nanosleep 341 Mremap 348 Prctl 349 Pread64 350 Pwrite64 352 RtSigaction 353 RtSigprocmask
-    354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage 365 Wait4 367 Getcwd
-    377 Getdents64 378 Gettid 381 Tkill 394 Futex 396 SchedGetaffinity 405 ExitGroup
+    354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage 365 Wait4 367 Getcwd 370 Sendfile
+    377 Getdents64 378 Gettid 379 Readahead 381 Tkill 394 Futex 396 SchedGetaffinity 405 ExitGroup
     411 SetTidAddress 413 Fadvise64 420 ClockGettime 421 ClockGetres 422 ClockNanosleep 424 Tgkill
     427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 453 Fchownat 455 Fstatat64 456 Unlinkat
-    457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Select 464 Ppoll 466 SetRobustList 473 Getcpu
-    475 Utimensat 487 Dup3 488 Pipe2 490 Preadv 491 Pwritev 496 Prlimit64 510 Renameat2
-    511 Getrandom 517 Membarrier 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
-    549 Faccessat2
+    457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Select 464 Ppoll 466 SetRobustList 469 SyncFileRange 473 Getcpu
+    475 Utimensat 480 Fallocate 487 Dup3 488 Pipe2 490 Preadv 491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2
+    511 Getrandom 512 MemfdCreate 517 Membarrier
+    519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
+    546 CloseRange 549 Faccessat2
 }
 
 /// Calls on paths become those of the `at` family, and calls without flags those with.

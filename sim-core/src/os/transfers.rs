@@ -1,0 +1,149 @@
+//! Copies between open files: `sendfile` and `copy_file_range`.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use rustix::fs::fstat;
+
+use super::Linux;
+use super::descriptors::Kind;
+use super::errno::Errno;
+use super::files::{MAX_TRANSFER_BYTES, PIECE_BYTES, file_offset};
+use super::streams::retry;
+use crate::memory::Memory;
+
+/// Where a copy reads: at an offset in guest memory, or at the file's own position.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    offset_at: Option<u64>,
+    start: u64,
+}
+
+impl Linux {
+    pub(super) fn sendfile(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [out_fd, in_fd, offset_at, count, ..] = *a;
+        let source = self.files.get(in_fd)?;
+        if !source.flags.read || source.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        if offset_at != 0 && matches!(source.kind, Kind::PipeReader(_) | Kind::Stdin) {
+            return Err(Errno::ESPIPE);
+        }
+        let target = self.files.get(out_fd)?;
+        if !target.flags.write || target.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        if target.flags.append || !matches!(source.kind, Kind::File(_)) {
+            return Err(Errno::EINVAL);
+        }
+        let from = self.place(mem, in_fd, offset_at)?;
+        let count = count.min(MAX_TRANSFER_BYTES);
+        let copied = self.copy(in_fd, from.start, out_fd, None, count)?;
+        self.advance(mem, in_fd, from, copied)?;
+        Ok(copied)
+    }
+
+    pub(super) fn copy_file_range(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [in_fd, in_at, out_fd, out_at, count, flags] = *a;
+        let (source, target) = (self.files.get(in_fd)?, self.files.get(out_fd)?);
+        if source.flags.path_only || target.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        if flags as u32 != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let (from_file, to_file) = match (&source.kind, &target.kind) {
+            (Kind::Directory(_), _) | (_, Kind::Directory(_)) => return Err(Errno::EISDIR),
+            (Kind::File(from), Kind::File(to)) => (fstat(from)?, fstat(to)?),
+            _ => return Err(Errno::EINVAL),
+        };
+        if !source.flags.read || !target.flags.write || target.flags.append {
+            return Err(Errno::EBADF);
+        }
+        let from = self.place(mem, in_fd, in_at)?;
+        let to = self.place(mem, out_fd, out_at)?;
+        let count = count.min(MAX_TRANSFER_BYTES);
+        let left = (from_file.st_size as u64).saturating_sub(from.start);
+        let count = count.min(left);
+        let is_same = (from_file.st_dev, from_file.st_ino) == (to_file.st_dev, to_file.st_ino);
+        if is_same && from.start < to.start + count && to.start < from.start + count {
+            return Err(Errno::EINVAL);
+        }
+        let copied = self.copy(in_fd, from.start, out_fd, Some(to.start), count)?;
+        self.advance(mem, in_fd, from, copied)?;
+        self.advance(mem, out_fd, to, copied)?;
+        Ok(copied)
+    }
+
+    /// The offset at `offset_at`, or the file's position where that is null.
+    fn place(&self, mem: &Memory, fd: u64, offset_at: u64) -> Result<Place, Errno> {
+        if offset_at == 0 {
+            let start = self.host_file(fd)?.stream_position()?;
+            return Ok(Place {
+                offset_at: None,
+                start,
+            });
+        }
+        Ok(Place {
+            offset_at: Some(offset_at),
+            start: file_offset(mem.read::<8>(offset_at)?)?,
+        })
+    }
+
+    /// Puts the place behind what was copied.
+    fn advance(&self, mem: &mut Memory, fd: u64, place: Place, by: u64) -> Result<(), Errno> {
+        let end = place.start + by;
+        match place.offset_at {
+            Some(at) => mem.write_bytes(at, &end.to_le_bytes())?,
+            None => {
+                self.host_file(fd)?.seek(SeekFrom::Start(end))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies up to `count` bytes; an error counts only if nothing was copied before it.
+    fn copy(
+        &mut self,
+        in_fd: u64,
+        start: u64,
+        out_fd: u64,
+        out_start: Option<u64>,
+        count: u64,
+    ) -> Result<u64, Errno> {
+        let mut buffer = vec![0; count.min(PIECE_BYTES) as usize];
+        let mut done = 0;
+        while done < count {
+            let piece = buffer.len().min((count - done) as usize);
+            let host = self.host_file(in_fd)?;
+            let found = retry(|| host.read_at(&mut buffer[..piece], start + done))?;
+            if found == 0 {
+                break;
+            }
+            let offset = out_start.map(|start| start + done);
+            match self.write_bytes(out_fd, &buffer[..found], offset) {
+                Ok(written) => {
+                    done += written;
+                    if written < found as u64 {
+                        break;
+                    }
+                }
+                Err(errno) if done == 0 => return Err(errno),
+                Err(_) => {
+                    // What was copied counts, and a pipe that is full waits for the next call.
+                    self.stop = None;
+                    break;
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    fn host_file(&self, fd: u64) -> Result<&File, Errno> {
+        match &self.files.get(fd)?.kind {
+            Kind::File(host) => Ok(host),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+}
