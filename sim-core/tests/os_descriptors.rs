@@ -1,8 +1,10 @@
 //! Calls on descriptors: files in memory, copies between files, allocation and advice, ranges of
-//! descriptors. Numbers and errors are the generic ones; `os_support` translates them for Alpha.
+//! descriptors, locks, pipes. Numbers and errors are the generic ones; `os_support` translates them for Alpha.
 
 mod os_support;
 
+use hps_sim_core::image::Isa;
+use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::ProcessConfig;
 use os_support::*;
 
@@ -363,4 +365,229 @@ fn both_ends_of_a_pipe_have_one_inode() {
         assert_eq!(tree.inode(writer), inode);
         assert_ne!(tree.inode(other), inode);
     });
+}
+
+#[test]
+fn pipes_have_a_size_that_can_be_changed() {
+    const SET_SIZE: u64 = 1031;
+    const GET_SIZE: u64 = 1032;
+    on_both(|| {
+        let mut tree = tree();
+        let page = tree.guest.0.os.abi().page_bytes();
+        let (reader, writer) = tree.pipe();
+        assert_eq!(tree.call(FCNTL, &[reader, GET_SIZE]), 65536);
+        assert_eq!(tree.call(FCNTL, &[writer, SET_SIZE, 1]), page as i64);
+        assert_eq!(tree.call(FCNTL, &[reader, GET_SIZE]), page as i64);
+        let full = vec![7; 1000];
+        let written: i64 = (0..page.div_ceil(1000))
+            .map(|_| tree.guest.write(writer, &full))
+            .sum();
+        assert_eq!(written, page as i64);
+        // FIONREAD at both ends
+        for end in [reader, writer] {
+            assert_eq!(tree.fionread(end), Ok(page as u32));
+        }
+        assert_eq!(
+            tree.call(FCNTL, &[writer, SET_SIZE, page + 1]),
+            2 * page as i64
+        );
+        assert_eq!(tree.guest.write(writer, b"more"), 4);
+        assert_eq!(tree.call(FCNTL, &[writer, SET_SIZE, page]), -16, "EBUSY");
+        assert_eq!(tree.call(FCNTL, &[writer, SET_SIZE, (1 << 20) + 1]), EPERM);
+        assert_eq!(tree.call(FCNTL, &[writer, SET_SIZE, 0x8000_0001]), EINVAL);
+        let file = tree.open("/file", 0);
+        assert_eq!(tree.call(FCNTL, &[file, SET_SIZE, 4096]), EBADF);
+        assert_eq!(tree.call(LSEEK, &[file, 4, 0]), 4);
+        assert_eq!(tree.fionread(file), Ok(6));
+    });
+}
+
+impl Tree {
+    fn fionread(&mut self, fd: u64) -> Result<u32, i64> {
+        let request = match isa() {
+            Isa::Riscv64 => 0x541b,
+            Isa::Alpha => 0x4004_667f,
+        };
+        match self.call(29, &[fd, request, BUFFER]) {
+            0 => Ok(self.guest.half(BUFFER)),
+            errno => Err(errno),
+        }
+    }
+
+    fn flock(&mut self, fd: u64, operation: u64) -> i64 {
+        self.call(32, &[fd, operation])
+    }
+
+    /// `fcntl` with a lock of `kind` on bytes from `start`; `command` and `kind` are the generic numbers.
+    fn lock(&mut self, fd: u64, command: u64, kind: u64, start: u64, len: u64) -> i64 {
+        let (command, kind) = native_lock(command, kind);
+        self.guest.put_words(BUFFER, &[kind, start, len, 0]);
+        self.call(FCNTL, &[fd, command, BUFFER])
+    }
+
+    /// The lock that `F_GETLK` or `F_OFD_GETLK` finds in the way: kind, start, length and process.
+    fn found(&mut self, fd: u64, command: u64, kind: u64) -> Option<(u64, u64, u64, i32)> {
+        assert_eq!(self.lock(fd, command, kind, 0, 0), 0);
+        let words = [0, 8, 16, 24].map(|offset| self.guest.word(BUFFER + offset));
+        let kind = words[0] & 0xffff;
+        let (_, unlocked) = native_lock(0, UNLCK);
+        (kind != unlocked).then(|| (kind, words[1], words[2], words[3] as i32))
+    }
+}
+
+const RDLCK: u64 = 0;
+const WRLCK: u64 = 1;
+const UNLCK: u64 = 2;
+const GETLK: u64 = 5;
+const SETLK: u64 = 6;
+const OFD_GETLK: u64 = 36;
+const OFD_SETLK: u64 = 37;
+
+/// A command of `fcntl` and a kind of lock as the instruction set has them.
+fn native_lock(command: u64, kind: u64) -> (u64, u64) {
+    match isa() {
+        Isa::Riscv64 => (command, kind),
+        Isa::Alpha => (
+            if command < 36 { command + 2 } else { command },
+            [1, 2, 8, 9][kind as usize],
+        ),
+    }
+}
+
+#[test]
+fn flock_is_held_by_an_open_file() {
+    const SH: u64 = 1;
+    const EX: u64 = 2;
+    const NB: u64 = 4;
+    const UN: u64 = 8;
+    on_both(|| {
+        let mut tree = tree();
+        let [first, second] = [0, 0].map(|flags| tree.open("/file", flags));
+        let empty = tree.open("/empty", 0);
+        assert_eq!(tree.flock(first, EX), 0);
+        assert_eq!(tree.flock(first, EX), 0, "its own lock is not in the way");
+        assert_eq!(tree.flock(empty, EX), 0, "another file");
+        assert_eq!(tree.flock(second, SH | NB), EAGAIN);
+        assert_eq!(tree.flock(first, SH), 0);
+        assert_eq!(tree.flock(second, SH), 0);
+        // A refused conversion has given the old lock up.
+        assert_eq!(tree.flock(second, EX | NB), EAGAIN);
+        assert_eq!(tree.flock(first, EX | NB), 0);
+        // The lock lasts as long as a duplicate is open.
+        let copy = tree.call(23, &[first]) as u64;
+        assert_eq!(tree.call(CLOSE, &[first]), 0);
+        assert_eq!(tree.flock(second, SH | NB), EAGAIN);
+        assert_eq!(tree.call(CLOSE, &[copy]), 0);
+        assert_eq!(tree.flock(second, EX | NB), 0);
+        assert_eq!(tree.flock(second, UN), 0);
+        for operation in [0, SH | EX, 16, NB, u64::MAX] {
+            assert_eq!(tree.flock(second, operation), EINVAL, "{operation}");
+        }
+        let place = tree.open("/file", O_PATH);
+        assert_eq!(tree.flock(place, EX), EBADF);
+    });
+}
+
+#[test]
+fn record_locks_of_a_process_never_conflict() {
+    on_both(|| {
+        let mut tree = tree();
+        let [first, second] = [O_RDWR; 2].map(|flags| tree.open("/file", flags));
+        assert_eq!(tree.lock(first, SETLK, WRLCK, 0, 10), 0);
+        assert_eq!(tree.lock(second, SETLK, WRLCK, 0, 10), 0);
+        assert_eq!(tree.found(second, GETLK, WRLCK), None);
+        // An open file's lock sees them, and where the process unlocks in the middle, both parts.
+        let third = tree.open("/file", O_RDWR);
+        assert_eq!(tree.lock(first, SETLK, UNLCK, 4, 2), 0);
+        let exclusive = native_lock(0, WRLCK).1;
+        let in_the_way = Some((exclusive, 0, 4, 1000));
+        assert_eq!(tree.found(third, OFD_GETLK, RDLCK), in_the_way);
+        assert_eq!(tree.lock(third, OFD_SETLK, WRLCK, 4, 2), 0);
+        assert_eq!(tree.lock(third, OFD_SETLK, WRLCK, 9, 0), EAGAIN);
+        // Closing any descriptor of the file releases those of the process.
+        assert_eq!(tree.call(CLOSE, &[second]), 0);
+        assert_eq!(tree.lock(third, OFD_SETLK, WRLCK, 9, 0), 0);
+        let mine = Some((exclusive, 4, 2, -1));
+        assert_eq!(tree.found(first, GETLK, RDLCK), mine);
+    });
+}
+
+#[test]
+fn record_locks_of_two_open_files_conflict() {
+    on_both(|| {
+        let mut tree = tree();
+        let [first, second] = [O_RDWR; 2].map(|flags| tree.open("/file", flags));
+        assert_eq!(tree.lock(first, OFD_SETLK, RDLCK, 5, 5), 0);
+        assert_eq!(tree.lock(second, OFD_SETLK, RDLCK, 0, 0), 0);
+        assert_eq!(tree.lock(second, OFD_SETLK, WRLCK, 0, 5), 0);
+        assert_eq!(tree.lock(second, OFD_SETLK, WRLCK, 0, 6), EAGAIN);
+        // Neighbours become one.
+        assert_eq!(tree.lock(first, OFD_SETLK, RDLCK, 10, 0), 0);
+        let shared = native_lock(0, RDLCK).1;
+        let joined = Some((shared, 5, 0, -1));
+        assert_eq!(tree.found(second, OFD_GETLK, WRLCK), joined);
+        // A duplicate shares the lock; closing the last one releases it.
+        let copy = tree.call(23, &[first]) as u64;
+        assert_eq!(tree.lock(copy, OFD_SETLK, RDLCK, 0, 1), EAGAIN);
+        assert_eq!(tree.call(CLOSE, &[first]), 0);
+        assert_eq!(tree.lock(second, OFD_SETLK, WRLCK, 6, 1), EAGAIN);
+        assert_eq!(tree.call(CLOSE, &[copy]), 0);
+        assert_eq!(tree.lock(second, OFD_SETLK, WRLCK, 6, 1), 0);
+    });
+}
+
+#[test]
+fn record_locks_check_their_arguments() {
+    on_both(|| {
+        let mut tree = tree();
+        let readable = tree.open("/file", 0);
+        let written = tree.open("/file", 1);
+        let most = i64::MAX as u64;
+        let minus = u64::MAX;
+        for (fd, kind, start, len, expected) in [
+            (readable, WRLCK, 0, 1, EBADF),
+            (written, RDLCK, 0, 1, EBADF),
+            (readable, 3, 0, 1, EINVAL),
+            (readable, RDLCK, minus, 1, EINVAL),
+            (readable, RDLCK, 0, minus, EINVAL),
+            (readable, RDLCK, most, 2, -75),
+            (readable, RDLCK, most, 1, 0),
+            (readable, RDLCK, 1, minus, 0),
+            (99, RDLCK, 0, 1, EBADF),
+        ] {
+            let result = tree.lock(fd, SETLK, kind, start, len);
+            assert_eq!(result, expected, "{fd} {kind} {start} {len}");
+        }
+        assert_eq!(tree.lock(readable, GETLK, UNLCK, 0, 1), EINVAL);
+        let (get, _) = native_lock(GETLK, 0);
+        assert_eq!(tree.call(FCNTL, &[readable, get, 8]), EFAULT);
+        // l_whence, and l_pid of an open file's lock
+        let shared = native_lock(0, RDLCK).1;
+        tree.guest.put_words(BUFFER, &[shared | 3 << 16, 0, 1, 0]);
+        assert_eq!(tree.call(FCNTL, &[readable, OFD_SETLK, BUFFER]), EINVAL);
+        tree.guest.put_words(BUFFER, &[shared, 0, 1, 1]);
+        assert_eq!(tree.call(FCNTL, &[readable, OFD_SETLK, BUFFER]), EINVAL);
+        let place = tree.open("/file", O_PATH);
+        assert_eq!(tree.lock(place, SETLK, RDLCK, 0, 1), EBADF);
+    });
+}
+
+#[test]
+fn a_lock_that_nobody_can_release_is_a_deadlock() {
+    for (name, number, holder, waiter) in [
+        ("flock", 32, [2, 0], [2, 0]),
+        ("fcntl", FCNTL, [OFD_SETLK, BUFFER], [OFD_SETLK + 1, BUFFER]),
+    ] {
+        let mut tree = tree();
+        let [first, second] = [O_RDWR; 2].map(|flags| tree.open("/file", flags));
+        tree.guest.put_words(BUFFER, &[WRLCK, 0, 0, 0]);
+        assert_eq!(tree.call(number, &[first, holder[0], holder[1]]), 0);
+        let stopped = tree.guest.raw(number, &[second, waiter[0], waiter[1]]);
+        assert_eq!(stopped, SyscallResult::Trap);
+        let reason = tree.guest.0.os.stop_reason().unwrap().to_string();
+        assert!(
+            reason.contains("deadlock") && reason.contains(name),
+            "{reason}"
+        );
+    }
 }

@@ -128,10 +128,20 @@ pub enum FcntlCommand {
     GetStatusFlags,
     /// `F_SETFL`
     SetStatusFlags,
-    /// `F_GETLK`
-    GetLock,
-    /// `F_SETLK` and `F_SETLKW`
-    SetLock,
+    /// `F_GETLK`, and `F_OFD_GETLK`
+    GetLock {
+        /// Of the open file instead of the process.
+        of_open_file: bool,
+    },
+    /// `F_SETLK` and `F_SETLKW`, and `F_OFD_SETLK` and `F_OFD_SETLKW`
+    SetLock {
+        /// Of the open file instead of the process.
+        of_open_file: bool,
+        /// Wait until no other lock is in the way.
+        waits: bool,
+    },
+    /// `F_SETPIPE_SZ`
+    SetPipeSize,
     /// `F_GETPIPE_SZ`
     GetPipeSize,
     /// `F_ADD_SEALS`
@@ -145,6 +155,8 @@ pub enum FcntlCommand {
 pub enum IoctlRequest {
     /// `FIOCLEX`, `FIONCLEX`
     CloseOnExec(bool),
+    /// `FIONBIO`
+    Nonblock,
     /// `FIONREAD`
     BytesToRead,
 }
@@ -246,8 +258,8 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     fn statfs(&self, stat: &FsStat) -> Vec<u8>;
     /// Decodes the command of `fcntl`.
     fn fcntl_command(&self, raw: u64) -> Option<FcntlCommand>;
-    /// `F_UNLCK`
-    fn unlocked(&self) -> u16;
+    /// `F_RDLCK`, `F_WRLCK` and `F_UNLCK`
+    fn lock_types(&self) -> [u16; 3];
     /// Decodes the request of `ioctl`.
     fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest>;
     /// `RLIMIT_*` of a resource.
@@ -332,9 +344,19 @@ pub(super) fn generic_fcntl_command(raw: u64, locks: [u64; 3]) -> Option<FcntlCo
         2 => FcntlCommand::SetDescriptorFlags,
         3 => FcntlCommand::GetStatusFlags,
         4 => FcntlCommand::SetStatusFlags,
-        n if n == get => FcntlCommand::GetLock,
-        n if n == set || n == set_and_wait => FcntlCommand::SetLock,
+        n if n == get || n == 36 => FcntlCommand::GetLock {
+            of_open_file: n != get,
+        },
+        n if n == set || n == set_and_wait => FcntlCommand::SetLock {
+            of_open_file: false,
+            waits: n == set_and_wait,
+        },
+        37 | 38 => FcntlCommand::SetLock {
+            of_open_file: true,
+            waits: raw == 38,
+        },
         1030 => FcntlCommand::Duplicate { cloexec: true },
+        1031 => FcntlCommand::SetPipeSize,
         1032 => FcntlCommand::GetPipeSize,
         1033 => FcntlCommand::AddSeals,
         1034 => FcntlCommand::GetSeals,

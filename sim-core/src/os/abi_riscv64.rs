@@ -176,12 +176,13 @@ impl Abi for Riscv64 {
         generic_fcntl_command(raw, [5, 6, 7])
     }
 
-    fn unlocked(&self) -> u16 {
-        2
+    fn lock_types(&self) -> [u16; 3] {
+        [0, 1, 2]
     }
 
     fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest> {
         match raw {
+            0x5421 => Some(IoctlRequest::Nonblock),
             0x541b => Some(IoctlRequest::BytesToRead),
             0x5450 => Some(IoctlRequest::CloseOnExec(false)),
             0x5451 => Some(IoctlRequest::CloseOnExec(true)),

@@ -1,9 +1,12 @@
 //! Calls on descriptors: duplicates, pipes, flags.
 
+use std::io::Seek;
+
 use super::Linux;
 use super::abi::{FcntlCommand, IoctlRequest, OpenFlags};
-use super::descriptors::{Kind, OpenFile, PIPE_BYTES, PipeEnd};
+use super::descriptors::{Kind, OpenFile, PipeEnd};
 use super::errno::Errno;
+use super::locks::SetMode;
 use super::record::Record;
 use crate::memory::Memory;
 
@@ -141,36 +144,80 @@ impl Linux {
                 self.files.get_mut(fd)?.flags.nonblock = nonblock;
                 Ok(0)
             }
-            // Nobody else is there to hold a lock.
-            GetLock => {
-                self.files.get(fd)?;
-                mem.write_bytes(argument, &self.abi.unlocked().to_le_bytes())?;
-                Ok(0)
+            GetLock { of_open_file } => self.get_lock(mem, fd, argument, of_open_file),
+            SetLock {
+                of_open_file,
+                waits,
+            } => {
+                let mode = SetMode {
+                    of_open_file,
+                    waits,
+                };
+                self.set_lock(mem, fd, argument, mode)
             }
-            SetLock => self.files.get(fd).map(|_| 0),
             AddSeals => self.add_seals(fd, argument),
             GetSeals => self.get_seals(fd),
-            GetPipeSize => match self.files.get(fd)?.kind {
-                Kind::PipeReader(_) | Kind::PipeWriter(_) => Ok(PIPE_BYTES as u64),
-                _ => Err(Errno::EBADF),
-            },
+            GetPipeSize => Ok(self.pipe_end(fd)?.lock().capacity as u64),
+            SetPipeSize => self.set_pipe_size(fd, argument),
+        }
+    }
+
+    fn pipe_end(&self, fd: u64) -> Result<&PipeEnd, Errno> {
+        match &self.files.get(fd)?.kind {
+            Kind::PipeReader(end) | Kind::PipeWriter(end) => Ok(end),
+            _ => Err(Errno::EBADF),
+        }
+    }
+
+    /// `F_SETPIPE_SZ`: whole pages, and a power of two of them.
+    fn set_pipe_size(&self, fd: u64, size: u64) -> Result<u64, Errno> {
+        /// `/proc/sys/fs/pipe-max-size`.
+        const MOST_BYTES: u64 = 1 << 20;
+        let mut pipe = self.pipe_end(fd)?.lock();
+        let size = u64::from(size as u32);
+        if size > 1 << 31 {
+            return Err(Errno::EINVAL);
+        }
+        let size = size.max(self.abi.page_bytes()).next_power_of_two();
+        if size > MOST_BYTES && size > pipe.capacity as u64 {
+            return Err(Errno::EPERM);
+        }
+        if pipe.buffer.len() as u64 > size {
+            return Err(Errno::EBUSY);
+        }
+        pipe.capacity = size as usize;
+        Ok(size)
+    }
+
+    /// `FIONREAD`: bytes in a pipe, or of a file behind its position.
+    fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
+        match &self.files.get(fd)?.kind {
+            Kind::PipeReader(end) | Kind::PipeWriter(end) => Ok(end.lock().buffer.len() as u32),
+            Kind::File(host) => {
+                let position = (&*host).stream_position()?;
+                Ok(host.metadata()?.len().wrapping_sub(position) as u32)
+            }
+            _ => Err(Errno::ENOTTY),
         }
     }
 
     /// No descriptor is a terminal: output is buffered the same way wherever it goes.
     pub(super) fn ioctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, request, argument, ..] = *a;
-        let file = self.opened(fd)?;
-        match (self.abi.ioctl_request(request), &file.kind) {
-            (Some(IoctlRequest::CloseOnExec(set)), _) => {
-                self.files.set_cloexec(fd, set).map(|()| 0)
-            }
-            (Some(IoctlRequest::BytesToRead), Kind::PipeReader(end)) => {
-                let waiting = end.lock().buffer.len() as u32;
-                mem.write_bytes(argument, &waiting.to_le_bytes())?;
+        self.opened(fd)?;
+        match self.abi.ioctl_request(request) {
+            Some(IoctlRequest::CloseOnExec(set)) => self.files.set_cloexec(fd, set).map(|()| 0),
+            Some(IoctlRequest::BytesToRead) => {
+                let bytes = self.bytes_to_read(fd)?;
+                mem.write_bytes(argument, &bytes.to_le_bytes())?;
                 Ok(0)
             }
-            _ => Err(Errno::ENOTTY),
+            Some(IoctlRequest::Nonblock) => {
+                let nonblock = mem.read::<4>(argument)? != 0;
+                self.files.get_mut(fd)?.flags.nonblock = nonblock;
+                Ok(0)
+            }
+            None => Err(Errno::ENOTTY),
         }
     }
 }

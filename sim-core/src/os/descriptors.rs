@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::abi::OpenFlags;
 use super::errno::Errno;
 use super::listing::Listing;
+use super::locks::Locks;
 use super::paths::{GuestPath, Node};
 use super::streams::Which;
 
-/// What a pipe holds before a writer has to wait, in bytes.
+/// What a new pipe holds before a writer has to wait, in bytes.
 pub(super) const PIPE_BYTES: usize = 65536;
 
 /// What is read or written through a descriptor.
@@ -41,11 +42,19 @@ impl Kind {
 }
 
 /// A pipe inside the process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pipe {
     pub buffer: VecDeque<u8>,
+    /// What it holds before a writer has to wait, in bytes.
+    pub capacity: usize,
     pub reader_closed: bool,
     pub writer_closed: bool,
+}
+
+impl Pipe {
+    pub(super) fn is_full(&self) -> bool {
+        self.buffer.len() >= self.capacity
+    }
 }
 
 /// One end of a pipe; dropping it closes the end.
@@ -57,7 +66,12 @@ pub(super) struct PipeEnd {
 
 impl PipeEnd {
     pub(super) fn pair() -> (PipeEnd, PipeEnd) {
-        let pipe = Arc::new(Mutex::new(Pipe::default()));
+        let pipe = Arc::new(Mutex::new(Pipe {
+            buffer: VecDeque::new(),
+            capacity: PIPE_BYTES,
+            reader_closed: false,
+            writer_closed: false,
+        }));
         let reader = PipeEnd {
             pipe: Arc::clone(&pipe),
             is_writer: false,
@@ -112,6 +126,7 @@ pub(super) struct Descriptors {
     pub(super) files: Vec<Option<(OpenFile, u32)>>,
     /// How many numbers were given to files without a path.
     pub(super) numbers: u64,
+    pub(super) locks: Locks,
 }
 
 impl Descriptors {
@@ -143,6 +158,11 @@ impl Descriptors {
             .copied()
             .flatten()
             .ok_or(Errno::EBADF)
+    }
+
+    /// The slot of a descriptor's open file, which it shares with its duplicates.
+    pub(super) fn slot(&self, fd: u64) -> Result<usize, Errno> {
+        self.descriptor(fd).map(|descriptor| descriptor.slot)
     }
 
     pub(super) fn get(&self, fd: u64) -> Result<&OpenFile, Errno> {
@@ -248,6 +268,8 @@ impl Descriptors {
     pub(super) fn close(&mut self, fd: u64) -> Result<(), Errno> {
         let slot = self.descriptor(fd)?.slot;
         self.descriptors[fd as u32 as usize] = None;
+        let is_last = matches!(self.files[slot], Some((_, 1)));
+        self.release_locks(slot, is_last);
         if let Some((_, count)) = &mut self.files[slot] {
             *count -= 1;
             if *count == 0 {

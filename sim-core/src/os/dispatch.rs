@@ -227,7 +227,7 @@ impl Linux {
             Call::Ftruncate => self.ftruncate(a[0], a[1]),
             Call::Fsync | Call::Fdatasync => self.fsync(a[0]),
             Call::Fadvise64 => self.fadvise(a),
-            Call::Flock => self.opened(a[0]).map(|_| 0),
+            Call::Flock => self.flock(a[0], a[1]),
             Call::Fallocate => self.fallocate(a),
             Call::Sync => Ok(0),
             Call::Syncfs => self.syncfs(a[0]),

@@ -160,6 +160,7 @@ impl Descriptors {
         Ok(Descriptors {
             descriptors: self.descriptors.clone(),
             numbers: self.numbers,
+            locks: self.locks.clone(),
             files: self.files.iter().map(file).collect::<Result<_, E>>()?,
         })
     }

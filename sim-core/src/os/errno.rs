@@ -59,6 +59,7 @@ errnos! {
     ERANGE = 34, "Result does not fit";
     EDEADLK = 35, "Deadlock";
     ENAMETOOLONG = 36, "File name too long";
+    ENOLCK = 37, "No locks available";
     ENOSYS = 38, "No such system call";
     ENOTEMPTY = 39, "Directory not empty";
     ELOOP = 40, "Too many symbolic links";

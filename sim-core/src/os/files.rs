@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use super::abi::OpenFlags;
-use super::descriptors::{Kind, OpenFile, PIPE_BYTES};
+use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
@@ -228,7 +228,7 @@ impl Linux {
             Kind::PipeWriter(end) => {
                 let mut pipe = end.lock();
                 let closed = pipe.reader_closed;
-                let room = PIPE_BYTES - pipe.buffer.len();
+                let room = pipe.capacity - pipe.buffer.len();
                 let count = bytes.len().min(room);
                 if !closed {
                     pipe.buffer.extend(&bytes[..count]);

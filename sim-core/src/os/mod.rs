@@ -24,6 +24,7 @@ mod files;
 pub mod flags;
 mod limits;
 mod listing;
+mod locks;
 mod memory;
 mod memory_files;
 mod misc;

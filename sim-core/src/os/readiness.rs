@@ -1,6 +1,6 @@
 //! Calls that wait until descriptors are ready: `ppoll`, `select`.
 
-use super::descriptors::{Kind, PIPE_BYTES};
+use super::descriptors::Kind;
 use super::errno::Errno;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
@@ -25,7 +25,7 @@ impl Linux {
                 };
                 data | if pipe.writer_closed { POLLHUP } else { 0 }
             }
-            Ok(Kind::PipeWriter(end)) if end.lock().buffer.len() >= PIPE_BYTES => 0,
+            Ok(Kind::PipeWriter(end)) if end.lock().is_full() => 0,
             Ok(_) => wanted & (POLLIN | POLLOUT),
         }
     }

@@ -163,6 +163,8 @@ fn old_calls_on_files() {
         assert_eq!(size(&guest, offset), 10, "call {number}");
     }
     assert_eq!(guest.alpha(92, &[fd, 3, 0]), Ok(2), "F_GETFL");
+    // F_WRLCK on the whole file
+    guest.put_words(BUFFER, &[2, 0, 0, 0]);
     assert_eq!(guest.alpha(92, &[fd, 7, BUFFER]), Ok(0), "F_GETLK");
     assert_eq!(guest.half(BUFFER) & 0xffff, 8, "F_UNLCK");
     assert_eq!(guest.alpha(92, &[fd, 5, 0]), Err(EINVAL));

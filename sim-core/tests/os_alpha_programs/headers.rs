@@ -169,14 +169,25 @@ fn flags(facts: &Facts) {
     assert!(mapped("MAP_ANONYMOUS").anonymous && !mapped("MAP_ANONYMOUS").fixed);
     assert!(mapped("MAP_FIXED_NOREPLACE").no_replace);
     assert_eq!(LINUX.advice_dontneed(), facts.get("MADV_DONTNEED") as u64);
+    let set_lock = |waits| FcntlCommand::SetLock {
+        of_open_file: false,
+        waits,
+    };
     let command = |name: &str| LINUX.fcntl_command(facts.get(name) as u64);
-    assert_eq!(command("F_GETLK"), Some(FcntlCommand::GetLock));
-    assert_eq!(command("F_SETLK"), Some(FcntlCommand::SetLock));
-    assert_eq!(command("F_SETLKW"), Some(FcntlCommand::SetLock));
-    assert_eq!(i64::from(LINUX.unlocked()), facts.get("F_UNLCK"));
+    assert_eq!(
+        command("F_GETLK"),
+        Some(FcntlCommand::GetLock {
+            of_open_file: false
+        })
+    );
+    assert_eq!(command("F_SETLK"), Some(set_lock(false)));
+    assert_eq!(command("F_SETLKW"), Some(set_lock(true)));
+    let locks = ["F_RDLCK", "F_WRLCK", "F_UNLCK"].map(|name| facts.get(name));
+    assert_eq!(LINUX.lock_types().map(i64::from), locks);
     let request = |name: &str| LINUX.ioctl_request(facts.get(name) as u64);
     assert_eq!(request("FIOCLEX"), Some(IoctlRequest::CloseOnExec(true)));
     assert_eq!(request("FIONCLEX"), Some(IoctlRequest::CloseOnExec(false)));
+    assert_eq!(request("FIONBIO"), Some(IoctlRequest::Nonblock));
     assert_eq!(request("FIONREAD"), Some(IoctlRequest::BytesToRead));
     for (name, resource) in [
         ("RLIMIT_NOFILE", Resource::Files),

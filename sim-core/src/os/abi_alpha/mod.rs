@@ -74,6 +74,7 @@ const MAP_RULES: MapRules = MapRules {
 mod request {
     pub const FIOCLEX: u64 = 0x2000_6601;
     pub const FIONCLEX: u64 = 0x2000_6602;
+    pub const FIONBIO: u64 = 0x8004_667e;
     pub const FIONREAD: u64 = 0x4004_667f;
 }
 
@@ -121,6 +122,7 @@ fn errno_number(errno: Errno) -> u16 {
         Errno::ENAMETOOLONG => 63,
         Errno::ENOTEMPTY => 66,
         Errno::EDQUOT => 69,
+        Errno::ENOLCK => 77,
         Errno::ENOSYS => 78,
         Errno::EOVERFLOW => 112,
         other => other.generic_number(),
@@ -216,14 +218,15 @@ impl Abi for Alpha {
         generic_fcntl_command(raw, [7, 8, 9])
     }
 
-    fn unlocked(&self) -> u16 {
-        8
+    fn lock_types(&self) -> [u16; 3] {
+        [1, 2, 8]
     }
 
     fn ioctl_request(&self, raw: u64) -> Option<IoctlRequest> {
         match raw {
             request::FIOCLEX => Some(IoctlRequest::CloseOnExec(true)),
             request::FIONCLEX => Some(IoctlRequest::CloseOnExec(false)),
+            request::FIONBIO => Some(IoctlRequest::Nonblock),
             request::FIONREAD => Some(IoctlRequest::BytesToRead),
             _ => None,
         }
