@@ -44,7 +44,7 @@ numbers! {
     44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
     48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
-    69 Preadv 70 Pwritev 71 Sendfile 72 Select 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
+    69 Preadv 70 Pwritev 71 Sendfile 72 Pselect6 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
     84 SyncFileRange 88 Utimensat
     93 Exit 94 ExitGroup 96 SetTidAddress 98 Futex 99 SetRobustList 101 Nanosleep
     113 ClockGettime 114 ClockGetres 115 ClockNanosleep 123 SchedGetaffinity 124 SchedYield

@@ -3,6 +3,7 @@
 use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
+use super::time::TimeFormat;
 use super::{GID, Linux, PID, SyscallResult, UID};
 use crate::hart::Hart;
 use crate::memory::Memory;
@@ -245,7 +246,10 @@ impl Linux {
             Call::Fcntl => self.fcntl(mem, a),
             Call::Ioctl => self.ioctl(mem, a),
             Call::Ppoll => self.ppoll(mem, a),
-            Call::Select => self.select(mem, a),
+            Call::Poll => self.poll(mem, a),
+            Call::Select => self.select(mem, a, TimeFormat::Microseconds),
+            Call::OsfSelect => self.select(mem, a, TimeFormat::Osf),
+            Call::Pselect6 => self.pselect6(mem, a),
             Call::Openat => self.openat(mem, a),
             Call::Fstat => self.fstat(mem, a, StatFormat::Native),
             Call::Fstat64 => self.fstat(mem, a, StatFormat::Large),

@@ -99,6 +99,7 @@ calls! {
     OsfGetrusage "osf_getrusage";
     OsfGetsysinfo "osf_getsysinfo";
     OsfGettimeofday "osf_gettimeofday";
+    OsfSelect "osf_select";
     OsfSetProgramAttributes "osf_set_program_attributes";
     OsfSetsysinfo "osf_setsysinfo";
     OsfSigaction "osf_sigaction";
@@ -109,12 +110,14 @@ calls! {
     OsfUtsname "osf_utsname";
     PipePair "pipe";
     Pipe2 "pipe2";
+    Poll "poll";
     Ppoll "ppoll";
     Prctl "prctl";
     Pread64 "pread64";
     Preadv "preadv";
     Preadv2 "preadv2";
     Prlimit64 "prlimit64";
+    Pselect6 "pselect6";
     Pwrite64 "pwrite64";
     Pwritev "pwritev";
     Pwritev2 "pwritev2";

@@ -1,37 +1,75 @@
-//! Calls that wait until descriptors are ready: `ppoll`, `select`.
+//! Calls that wait until descriptors are ready: `poll`, `ppoll`, `select`, `pselect6`.
+//!
+//! A guest has one thread, so whatever is not ready at once stays so while it waits. A call with a time-out
+//! lets simulated time jump to its end; a call without one can never return, and the run stops.
 
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::record::read_words;
+use super::time::TimeFormat;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
 
-const POLLIN: u16 = 1;
-const POLLOUT: u16 = 4;
-const POLLHUP: u16 = 16;
+/// `POLLIN` and `POLLRDNORM`.
+pub(super) const READABLE: u16 = 0x041;
+/// `POLLOUT` and `POLLWRNORM`.
+pub(super) const WRITABLE: u16 = 0x104;
+pub(super) const POLLERR: u16 = 8;
+pub(super) const POLLHUP: u16 = 16;
 const POLLNVAL: u16 = 32;
+/// Size of the kernel's `sigset_t`.
+const SIGSET_BYTES: u64 = 8;
+const NANOS_PER_MILLISECOND: u64 = 1_000_000;
+
+/// How long a call waits for an event that does not come by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// For ever.
+    Endless,
+    /// Until this simulated time, in nanoseconds.
+    Until(u64),
+}
 
 impl Linux {
-    /// Which of the events `wanted` a descriptor is ready for: everything at once, except a pipe that
-    /// is empty or full.
+    /// Which of the events `wanted` a descriptor is ready for; errors and hang-ups are always told. Everything
+    /// is ready at once, except a pipe that is empty or full.
     fn ready_events(&self, fd: u64, wanted: u16) -> u16 {
-        match self.files.get(fd).map(|file| &file.kind) {
+        match self.files.get(fd) {
+            Ok(file) => kind_events(&file.kind) & (wanted | POLLERR | POLLHUP | POLLNVAL),
             Err(_) => POLLNVAL,
-            Ok(Kind::PipeReader(end)) => {
-                let pipe = end.lock();
-                let data = if pipe.buffer.is_empty() {
-                    0
-                } else {
-                    POLLIN & wanted
-                };
-                data | if pipe.writer_closed { POLLHUP } else { 0 }
-            }
-            Ok(Kind::PipeWriter(end)) if end.lock().is_full() => 0,
-            Ok(_) => wanted & (POLLIN | POLLOUT),
         }
     }
 
+    /// `poll`, which takes milliseconds; a negative number of them is for ever.
+    pub(super) fn poll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [fds, count, milliseconds, ..] = *a;
+        let wait = match u64::try_from(milliseconds as i32) {
+            Ok(waits) => self.wait_for(waits * NANOS_PER_MILLISECOND),
+            Err(_) => Wait::Endless,
+        };
+        match self.poll_descriptors(mem, fds, count)? {
+            0 => self.wait(wait, None, "an event (poll) that nobody can cause"),
+            ready => Ok(ready),
+        }
+    }
+
+    /// `ppoll`: the rest of the time-out is written back.
     pub(super) fn ppoll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [fds, count, timeout, ..] = *a;
+        let [fds, count, timeout, mask, mask_bytes, _] = *a;
+        let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
+        let mask = self.read_mask(mem, mask, mask_bytes)?;
+        let result = match self.poll_descriptors(mem, fds, count)? {
+            0 => self.wait(wait, mask, "an event (ppoll) that nobody can cause"),
+            ready => Ok(ready),
+        };
+        self.write_rest(mem, timeout, wait, TimeFormat::Nanoseconds);
+        result
+    }
+
+    /// Tells of each descriptor of an array of `struct pollfd` what it is ready for, and returns how many are
+    /// ready for something.
+    fn poll_descriptors(&self, mem: &mut Memory, fds: u64, count: u64) -> Result<u64, Errno> {
+        let count = u64::from(count as u32);
         if count > self.limits.descriptors() {
             return Err(Errno::EINVAL);
         }
@@ -48,60 +86,165 @@ impl Linux {
             mem.write_bytes(at.wrapping_add(6), &events.to_le_bytes())?;
             ready += u64::from(events != 0);
         }
-        if ready == 0 && timeout == 0 {
-            self.stop = Some(StopReason::Deadlock {
-                waits_for: "an event (ppoll) that nobody can cause",
-            });
-        }
         Ok(ready)
     }
 
-    /// `select`, and `pselect6`, whose mask of signals makes no difference: sets of descriptors to
-    /// read, to write, and with exceptions, of which there are none.
-    pub(super) fn select(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [count, readers, writers, exceptions, timeout, _] = *a;
+    /// `select`, whose time-out has a `format`. The rest of it is written back, except by OSF/1.
+    pub(super) fn select(
+        &mut self,
+        mem: &mut Memory,
+        a: &[u64; 6],
+        format: TimeFormat,
+    ) -> Result<u64, Errno> {
+        let timeout = a[4];
+        let wait = self.read_wait(mem, timeout, format)?;
+        let result = match self.select_descriptors(mem, a)? {
+            0 => self.wait(wait, None, "an event (select) that nobody can cause"),
+            ready => Ok(ready),
+        };
+        self.write_rest(mem, timeout, wait, format);
+        result
+    }
+
+    /// `pselect6`: the last argument is the address of a mask's address and size.
+    pub(super) fn pselect6(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [.., timeout, signals] = *a;
+        let [mask, mask_bytes] = match signals {
+            0 => [0; 2],
+            at => read_words(mem, at)?,
+        };
+        let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
+        let mask = self.read_mask(mem, mask, mask_bytes)?;
+        let result = match self.select_descriptors(mem, a)? {
+            0 => self.wait(wait, mask, "an event (pselect6) that nobody can cause"),
+            ready => Ok(ready),
+        };
+        self.write_rest(mem, timeout, wait, TimeFormat::Nanoseconds);
+        result
+    }
+
+    /// Leaves the descriptors that are ready in the sets to read, to write and with exceptions (of which there
+    /// are none), and returns how many they are. A descriptor that is not open leaves the sets as they are.
+    fn select_descriptors(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [count, readers, writers, exceptions, ..] = *a;
         if count > self.limits.descriptors() {
             return Err(Errno::EINVAL);
         }
-        let mut ready = 0;
-        for (set, events) in [(readers, POLLIN), (writers, POLLOUT), (exceptions, 0)] {
-            if set != 0 {
-                ready += self.select_from(mem, set, count, events)?;
+        // What each set wants to know. An error makes a descriptor readable and writable.
+        let sets = [
+            (readers, READABLE | POLLHUP | POLLERR),
+            (writers, WRITABLE | POLLERR),
+            (exceptions, 0),
+        ];
+        let mut found = Vec::new();
+        for (set, events) in sets.into_iter().filter(|(set, _)| *set != 0) {
+            for first in (0..count).step_by(64) {
+                let at = set.wrapping_add(first / 8);
+                let bits = self.select_word(mem.read::<8>(at)?, first, count, events)?;
+                found.push((at, bits));
             }
         }
-        if ready == 0 && timeout == 0 {
-            self.stop = Some(StopReason::Deadlock {
-                waits_for: "an event (select) that nobody can cause",
-            });
+        let mut ready = 0;
+        for (at, bits) in found {
+            mem.write_bytes(at, &bits.to_le_bytes())?;
+            ready += u64::from(bits.count_ones());
         }
         Ok(ready)
     }
 
-    /// Leaves the descriptors that are ready in a set, and returns how many they are.
-    fn select_from(
-        &self,
-        mem: &mut Memory,
-        set: u64,
-        count: u64,
-        events: u16,
-    ) -> Result<u64, Errno> {
-        let mut ready = 0;
-        for first in (0..count).step_by(64) {
-            let at = set.wrapping_add(first / 8);
-            let wanted = mem.read::<8>(at)?;
-            let mut found: u64 = 0;
-            for bit in (0..64.min(count - first)).filter(|bit| wanted >> bit & 1 != 0) {
-                match self.ready_events(first + bit, events) {
-                    POLLNVAL => return Err(Errno::EBADF),
-                    0 => {}
-                    // The end of a pipe can be read.
-                    POLLHUP if events != POLLIN => {}
-                    _ => found |= 1 << bit,
-                }
+    /// The descriptors of `wanted`, whose lowest bit stands for `first`, that are ready for one of `events`.
+    fn select_word(&self, wanted: u64, first: u64, count: u64, events: u16) -> Result<u64, Errno> {
+        let mut found = 0;
+        for bit in (0..64.min(count - first)).filter(|bit| wanted >> bit & 1 != 0) {
+            match self.ready_events(first + bit, events) {
+                POLLNVAL => return Err(Errno::EBADF),
+                ready if ready & events != 0 => found |= 1 << bit,
+                _ => {}
             }
-            mem.write_bytes(at, &found.to_le_bytes())?;
-            ready += u64::from(found.count_ones());
         }
-        Ok(ready)
+        Ok(found)
+    }
+
+    /// The end of a time-out of `nanos` that begins now.
+    pub(super) fn wait_for(&self, nanos: u64) -> Wait {
+        Wait::Until(self.now_ns.saturating_add(nanos))
+    }
+
+    /// Reads a time-out; a null address is for ever.
+    pub(super) fn read_wait(
+        &self,
+        mem: &Memory,
+        timeout: u64,
+        format: TimeFormat,
+    ) -> Result<Wait, Errno> {
+        match timeout {
+            0 => Ok(Wait::Endless),
+            at => Ok(self.wait_for(format.read(mem, at)?)),
+        }
+    }
+
+    /// Writes back what is left of a time-out. As in Linux, a place that cannot be written is no error.
+    fn write_rest(&self, mem: &mut Memory, timeout: u64, wait: Wait, format: TimeFormat) {
+        let Wait::Until(end) = wait else { return };
+        if let Some(rest) = format.rest(end.saturating_sub(self.now_ns)) {
+            let _ = mem.write_bytes(timeout, &rest);
+        }
+    }
+
+    /// Reads the mask of signals that holds during a wait; a null address is none.
+    pub(super) fn read_mask(
+        &self,
+        mem: &Memory,
+        mask: u64,
+        bytes: u64,
+    ) -> Result<Option<u64>, Errno> {
+        if mask == 0 {
+            return Ok(None);
+        }
+        if bytes != SIGSET_BYTES {
+            return Err(Errno::EINVAL);
+        }
+        Ok(Some(
+            mem.read::<8>(mask)? & !self.abi.signal_rules().unstoppable(),
+        ))
+    }
+
+    /// Waits, with the signals of `mask` blocked, for events none of which has come: until a pending signal
+    /// that `mask` lets through, or the end of the time-out.
+    pub(super) fn wait(
+        &mut self,
+        wait: Wait,
+        mask: Option<u64>,
+        waits_for: &'static str,
+    ) -> Result<u64, Errno> {
+        match (wait, mask) {
+            (_, Some(mask)) if self.signals.pending & !mask != 0 => self.suspend(mask),
+            (Wait::Until(end), _) => {
+                self.idle_until(end);
+                Ok(0)
+            }
+            (Wait::Endless, _) => {
+                self.stop = Some(StopReason::Deadlock { waits_for });
+                Err(Errno::EINTR)
+            }
+        }
+    }
+}
+
+/// What an open file is ready for.
+pub(super) fn kind_events(kind: &Kind) -> u16 {
+    match kind {
+        Kind::PipeReader(end) => {
+            let pipe = end.lock();
+            let data = if pipe.buffer.is_empty() { 0 } else { READABLE };
+            data | if pipe.writer_closed { POLLHUP } else { 0 }
+        }
+        Kind::PipeWriter(end) => {
+            let pipe = end.lock();
+            let room = if pipe.is_full() { 0 } else { WRITABLE };
+            room | if pipe.reader_closed { POLLERR } else { 0 }
+        }
+        Kind::Place(_) => POLLNVAL,
+        _ => READABLE | WRITABLE,
     }
 }

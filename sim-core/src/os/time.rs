@@ -43,6 +43,56 @@ fn read_duration(mem: &Memory, addr: u64) -> Result<u64, Errno> {
         .saturating_add(nanos))
 }
 
+/// How a time-out lies in guest memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeFormat {
+    /// `struct timespec`.
+    Nanoseconds,
+    /// `struct timeval`, of `select`.
+    Microseconds,
+    /// `struct timeval` of OSF/1, with 32 bits each.
+    Osf,
+}
+
+impl TimeFormat {
+    /// Reads a time-out that is not negative, in nanoseconds.
+    pub(super) fn read(self, mem: &Memory, addr: u64) -> Result<u64, Errno> {
+        match self {
+            TimeFormat::Nanoseconds => read_duration(mem, addr),
+            TimeFormat::Microseconds => {
+                // More than a second of microseconds is carried over.
+                let [seconds, micros] = read_words(mem, addr)?;
+                match (i64::try_from(seconds), i64::try_from(micros)) {
+                    (Ok(_), Ok(_)) => Ok(seconds
+                        .saturating_mul(NANOS_PER_SECOND)
+                        .saturating_add(micros.saturating_mul(1000))),
+                    _ => Err(Errno::EINVAL),
+                }
+            }
+            TimeFormat::Osf => {
+                let seconds = mem.read::<4>(addr)? as i32;
+                let micros = mem.read::<4>(addr.wrapping_add(4))? as i32;
+                match (u64::try_from(seconds), u64::try_from(micros)) {
+                    (Ok(seconds), Ok(micros)) if micros < 1_000_000 => {
+                        Ok(seconds * NANOS_PER_SECOND + micros * 1000)
+                    }
+                    _ => Err(Errno::EINVAL),
+                }
+            }
+        }
+    }
+
+    /// What is left of a time-out, in this format; OSF/1 does not tell it.
+    pub(super) fn rest(self, nanos: u64) -> Option<Vec<u8>> {
+        let (seconds, fraction) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
+        match self {
+            TimeFormat::Nanoseconds => Some(pair(seconds, fraction)),
+            TimeFormat::Microseconds => Some(pair(seconds, fraction / 1000)),
+            TimeFormat::Osf => None,
+        }
+    }
+}
+
 /// `struct timespec` or, with microseconds, `struct timeval`.
 fn pair(seconds: u64, fraction: u64) -> Vec<u8> {
     Record::new().u64(seconds).u64(fraction).done()
@@ -108,12 +158,9 @@ impl Linux {
     }
 
     /// `usleep_thread` of OSF/1: nothing is left of the time to sleep.
-    pub(super) fn usleep_thread(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let seconds = mem.read::<4>(a[0])? as i32;
-        let micros = mem.read::<4>(a[0].wrapping_add(4))? as i32;
-        if seconds < 0 || !(0..1_000_000).contains(&micros) {
-            return Err(Errno::EINVAL);
-        }
+    pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let nanos = TimeFormat::Osf.read(mem, a[0])?;
+        self.idle_until(self.now_ns.saturating_add(nanos));
         write_optional(mem, a[1], &pair32(0, 0))?;
         Ok(0)
     }
@@ -146,7 +193,7 @@ impl Linux {
     }
 
     /// Lets simulated time jump to `end_ns`, if that lies ahead.
-    fn idle_until(&mut self, end_ns: u64) {
+    pub(super) fn idle_until(&mut self, end_ns: u64) {
         // Half of the range, so that instructions after an endless sleep cannot overflow it.
         const LAST_NS: u64 = u64::MAX / 2;
         let waits = end_ns.min(LAST_NS).saturating_sub(self.now_ns);

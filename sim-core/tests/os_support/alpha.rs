@@ -16,7 +16,7 @@ pub const GP: usize = 29;
 pub const SP: usize = 30;
 
 /// Numbers of the same calls: generic, Alpha (`asm/unistd_32.h`).
-const NUMBERS: [(u64, u64); 83] = [
+const NUMBERS: [(u64, u64); 84] = [
     (17, 367),
     (23, 41),
     (24, 487),
@@ -48,6 +48,7 @@ const NUMBERS: [(u64, u64); 83] = [
     (67, 349),
     (68, 350),
     (71, 370),
+    (72, 463),
     (73, 464),
     (78, 460),
     (79, 455),

@@ -29,7 +29,7 @@ numbers! {
     1 Exit 3 Read 4 Write 6 Close 12 Chdir 13 Fchdir 17 OsfBrk 19 Lseek 20 Getxpid 24 Getxuid
     36 Sync 37 Kill 41 Dup 42 PipePair 43 OsfSetProgramAttributes 47 Getxgid 48 OsfSigprocmask 54 Ioctl
     60 Umask 63 Getpgid 64 Getpagesize 71 Mmap 73 Munmap 74 Mprotect 75 Madvise 87 Gethostname
-    89 Getdtablesize 90 Dup2 91 Fstat 92 Fcntl 93 Select 95 Fsync 103 Sigreturn 111 OsfSigsuspend
+    89 Getdtablesize 90 Dup2 91 Fstat 92 Fcntl 93 OsfSelect 94 Poll 95 Fsync 103 Sigreturn 111 OsfSigsuspend
     112 OsfSigstack 116 OsfGettimeofday 117 OsfGetrusage 120 Readv 121 Writev 122 Settimeofday 123 Fchown 124 Fchmod
     129 Truncate 130 Ftruncate 131 Flock 144 Getrlimit 145 Setrlimit 156 OsfSigaction 159 OsfGetdirentries
     165 Getdomainname 207 OsfUtsname 217 Msync 226 OsfFstat 233 Getpgid 234 Getsid 235 Sigaltstack
@@ -45,7 +45,7 @@ numbers! {
     377 Getdents64 378 Gettid 379 Readahead 381 Tkill 394 Futex 396 SchedGetaffinity 405 ExitGroup
     411 SetTidAddress 413 Fadvise64 420 ClockGettime 421 ClockGetres 422 ClockNanosleep 424 Tgkill
     427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 453 Fchownat 455 Fstatat64 456 Unlinkat
-    457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Select 464 Ppoll 466 SetRobustList 469 SyncFileRange 473 Getcpu
+    457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Pselect6 464 Ppoll 466 SetRobustList 469 SyncFileRange 473 Getcpu
     475 Utimensat 480 Fallocate 487 Dup3 488 Pipe2 490 Preadv 491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2
     511 Getrandom 512 MemfdCreate 517 Membarrier
     519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
@@ -75,16 +75,8 @@ fn inherited_on_paths(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         225 => at_cwd(Call::OsfFstatat, [a[0], a[1], AT_SYMLINK_NOFOLLOW]),
         // sigpending
         52 => (Call::RtSigpending, [a[0], SIGSET_BYTES, 0, 0, 0, 0]),
-        94 => poll(a),
         _ => return None,
     })
-}
-
-/// `poll` waits for milliseconds, for ever if they are negative; `ppoll` for what is at an address,
-/// and without one for ever.
-fn poll(a: [u64; 6]) -> DecodedCall {
-    let waits = if (a[2] as i32) < 0 { 0 } else { 1 };
-    (Call::Ppoll, [a[0], a[1], waits, 0, 0, 0])
 }
 
 /// A call relative to the working directory.
