@@ -61,6 +61,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
+    /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to
+    /// [`Cause::Serialize`], as if the instructions behind the limit waited for its end. The slots then
+    /// sum to the commit width times the cycles.
+    ///
+    /// [`run`](Self::run) leaves these slots open, since a run that goes on commits in the same cycle. One
+    /// that goes on from here commits in the next cycle.
+    pub fn settle(&mut self) {
+        if !self.paused {
+            return;
+        }
+        let open = self.params.commit_width - self.committed_in_cycle;
+        if open > 0 {
+            let (pc, _) = self.blame();
+            self.account_slots_of(pc, Cause::Serialize, open);
+            self.committed_in_cycle = self.params.commit_width;
+        }
+    }
+
     #[inline(always)]
     fn retire(&mut self) {
         let slot = self.rob.slot_of(self.rob.head);
@@ -213,6 +231,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Gives lost commit slots to their owner.
     pub(super) fn account_lost_slots(&mut self, slots: u64) {
         let (pc, cause) = self.blame();
+        self.account_slots_of(pc, cause, slots);
+    }
+
+    fn account_slots_of(&mut self, pc: u64, cause: Cause, slots: u64) {
         self.cpi.add(cause, slots);
         if P::WANTS_SLOTS {
             self.probe.slots(pc, cause, slots);

@@ -144,7 +144,8 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => core.set_dise_register(register, value));
     }
 
-    /// Slots by owner.
+    /// Slots by owner, but for those that a run at its limit has left open in its last cycle.
+    /// [`finish`](Self::finish) gives these away, too.
     #[must_use]
     pub fn cpi(&self) -> &CpiStack {
         both!(self, core => &core.cpi)
@@ -156,9 +157,10 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
         both!(self, core => core.memory_stats())
     }
 
-    /// Ends its life.
+    /// Ends its life, with every slot of its last cycle accounted for.
     #[must_use]
-    pub fn finish(self) -> Finished<E, P> {
+    pub fn finish(mut self) -> Finished<E, P> {
+        both!(&mut self, core => core.settle());
         both!(self, core => {
             let memory = core.memory_stats();
             let core = *core;

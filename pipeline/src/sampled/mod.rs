@@ -108,7 +108,9 @@ pub struct Samples {
     pub unit_events: Vec<WarmEvents>,
     /// The same of the whole run, so far.
     pub events: WarmEvents,
-    /// Commit slots of all units together.
+    /// Commit slots of all units together, each from the commit in front of its first instruction to that of
+    /// its last one. Units begin and end within cycles: the slots of one differ from the commit width times
+    /// its cycles by less than the commit width.
     pub cpi: CpiStack,
     /// Instructions that ran on the core, warm-up included.
     pub timed_instructions: u64,

@@ -265,6 +265,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
+    /// Ends the account of a run, as [`Core::settle`](super::super::Core::settle) does: the slots that are
+    /// left in its last cycle go to [`Cause::Serialize`]. A run that goes on from here commits in the next
+    /// cycle.
+    pub fn settle(&mut self) {
+        let pc = self.next_restart().pc;
+        self.account_rest_of_cycle(pc);
+    }
+
     /// The rest of the last cycle of a run, in which something has committed.
     pub(super) fn account_rest_of_cycle(&mut self, pc: u64) {
         if self.commits.left < self.params.commit_width {
