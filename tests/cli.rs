@@ -279,7 +279,7 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
     std::fs::write(&text, "#!/bin/sh\n").expect("written");
     let unwritable = hps.path("no/such/folder/stats.json");
     let unwritable_log = hps.path("no/such/folder/log.kanata");
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 11] = [
         (
             &["run", "--machine", "hps-5wide", &program],
             "there is no machine `hps-5wide`",

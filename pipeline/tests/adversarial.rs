@@ -1,5 +1,5 @@
-#![allow(clippy::print_stdout)] // the table is what the ignored test is run for
 //! How far the instruction-driven core is off the cycle-driven one where the order of accesses matters most.
+#![allow(clippy::print_stdout)] // the table is what the ignored test is run for
 
 mod kernels;
 
