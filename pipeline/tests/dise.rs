@@ -448,6 +448,11 @@ fn parse(log: &str) -> Vec<Row> {
             }
             "E" if f[2] == "0" => assert_eq!(row.open.take().as_deref(), Some(f[3]), "{line}"),
             "S" | "E" => {}
+            // A dependency arrow: it comes from a row that has begun.
+            "W" => {
+                let producer: usize = f[2].parse().expect("a row");
+                assert!(producer < id, "{line}: producers are older");
+            }
             "R" => {
                 let kind: u8 = f[3].parse().expect("a kind");
                 if kind == 0 {
