@@ -31,6 +31,57 @@ fn ends_on_every_core(program: &str, expected: &str, code: i32) {
     }
 }
 
+/// `total_slots`, commit width and cycles of a run that ends behind `limit` instructions.
+fn slots_at_limit(program: &str, mode: &[&str], limit: u64) -> (u64, u64, u64) {
+    let hps = Hps::new();
+    let (path, limit) = (hps.path("statistics.json"), limit.to_string());
+    let order = [
+        "--max-instructions",
+        &limit,
+        "--stats-out",
+        &path,
+        "--by-function",
+    ];
+    let run = hps.run(&[&["run"], mode, &order, &["--", program]].concat());
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{e}: {}", run.stderr));
+    let all: serde_json::Value = serde_json::from_str(&text).expect("statistics are JSON");
+    assert_eq!(all["instructions"], limit.parse::<u64>().unwrap());
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let stack = &all["cpi_stack"];
+    let slots = number(&stack["total_slots"]);
+    let functions = all["by_function"].as_array().expect("stacks by function");
+    let by_function = functions.iter().map(|f| number(&f["stack"]["total_slots"]));
+    assert_eq!(by_function.sum::<u64>(), slots, "{mode:?}");
+    (
+        slots,
+        number(&stack["commit_width"]),
+        number(&all["cycles"]),
+    )
+}
+
+#[test]
+fn slots_are_width_times_cycles_at_every_limit() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "limit_mid_cycle.c", &["-O1"]);
+        for (machine, has_driven) in PRESETS {
+            for core in ["cycle", "instruction"]
+                .into_iter()
+                .take(1 + usize::from(has_driven))
+            {
+                let mode = ["--machine", machine, "--core", core];
+                for limit in 2000..2006 {
+                    let (slots, width, cycles) = slots_at_limit(&program, &mode, limit);
+                    assert_eq!(
+                        slots,
+                        width * cycles,
+                        "{isa:?} {mode:?}, {limit} instructions"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn ten_equal_functions_run_to_their_end() {
     prints("prof_alias.c", &["-O2"], &[], "done\n");

@@ -177,3 +177,22 @@ fn unknown_flags_are_refused_and_holes_are_found() {
         );
     }
 }
+
+/// As Linux gives them natively.
+const CALLS: &str = include_str!("guest/descriptor_calls.txt");
+
+#[test]
+fn files_in_memory_copies_locks_and_pipes_are_those_of_linux() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "descriptor_calls.c", &["-O2"]);
+        for mode in MODES {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let options = [mode, &["--root", &folder, "--writable"]].concat();
+            let done = run(&options, &program, &[]).output().expect("hps runs");
+            let said = String::from_utf8_lossy(&done.stderr);
+            let printed = String::from_utf8_lossy(&done.stdout);
+            assert_eq!(printed, CALLS, "{isa:?} {mode:?}: {said}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Mappings, executable stacks and where programs may lie.
 
-use super::build::{Isa, build, prints, run_in_all_modes};
+use super::build::{Isa, MODES, build, prints, run_in_all_modes};
+use super::support::Hps;
 
 const FREESTANDING: [&str; 1] = ["-nostdlib"];
 
@@ -41,4 +42,29 @@ fn a_program_that_the_linker_relaxed_wrongly_is_told_so() {
             run.stderr
         );
     });
+}
+
+/// What the program prints in each mode, with a root that it may write to.
+fn prints_in_a_root(source: &str, expected: &str) {
+    for isa in Isa::BOTH {
+        let program = build(isa, source, &["-O2"]);
+        for mode in MODES {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let options = ["--root", &folder, "--writable", "--", &program];
+            let run = Hps::new().run(&[&["run"], mode, &options].concat());
+            let printed = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert_eq!(printed, expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn pages_of_a_private_mapping_have_the_content_of_the_file_again() {
+    prints_in_a_root("madvise_private_file.c", "0 42, 0 0\n");
+}
+
+#[test]
+fn calls_on_memory_refuse_what_linux_refuses() {
+    prints_in_a_root("memory_errnos.c", include_str!("guest/memory_errnos.txt"));
 }

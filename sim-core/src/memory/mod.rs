@@ -285,6 +285,35 @@ impl Memory {
         Ok(())
     }
 
+    /// Makes whatever of the range is mapped zero again, and leaves its permissions.
+    ///
+    /// # Errors
+    /// [`MemoryError::BadRange`].
+    pub fn discard(&mut self, addr: u64, len: u64) -> Result<(), MemoryError> {
+        let range = checked_range(addr, len)?;
+        let parts: Vec<_> = self.regions.overlaps(range).collect();
+        for part in parts {
+            let Range { mut start, end } = page_indices(&part);
+            while let Some(skipped) = self.pages[start..end]
+                .iter()
+                .position(|byte| byte & bits::WRITTEN != 0)
+            {
+                self.zero_page(start + skipped);
+                start += skipped + 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn zero_page(&mut self, page: usize) {
+        self.mark_written(page);
+        let start = page << PAGE_SHIFT;
+        self.bytes[start..start + PAGE_SIZE as usize].fill(0);
+        // The next write has to note again that the page is written.
+        self.pages[page] &= !(bits::WRITTEN | bits::FAST_W);
+        self.code_epoch += u64::from(self.pages[page] & bits::X != 0);
+    }
+
     /// Changes the permissions of a range that is mapped as a whole.
     ///
     /// # Errors
@@ -356,11 +385,23 @@ impl Memory {
         self.regions.covered_bytes(addr..addr.saturating_add(len)) == 0
     }
 
+    /// The page that holds `addr` has been written since it was mapped or discarded.
+    #[must_use]
+    pub fn is_written(&self, addr: u64) -> bool {
+        let page = self.pages.get((addr >> PAGE_SHIFT) as usize);
+        page.is_some_and(|byte| byte & bits::WRITTEN != 0)
+    }
+
     /// Permissions of the page that holds `addr`; `None` where nothing is mapped.
     #[must_use]
     pub fn permissions(&self, addr: u64) -> Option<Perm> {
         let mapped = addr < Self::LIMIT && self.regions.contains(addr);
         mapped.then(|| Perm(self.pages[(addr >> PAGE_SHIFT) as usize] & bits::PERM))
+    }
+
+    /// The mapped parts of `range` in ascending order. Neighbours are merged.
+    pub fn mapped_within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.regions.overlaps(range)
     }
 
     /// The mapped ranges in ascending order. Neighbours are merged, whatever their permissions.

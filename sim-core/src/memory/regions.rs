@@ -11,7 +11,7 @@ pub(super) struct Regions {
 
 impl Regions {
     /// The parts of `range` that are mapped, in ascending order.
-    fn overlaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(super) fn overlaps(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let before = self.map.range(..range.start).next_back();
         let inside = self.map.range(range.start..range.end.max(range.start));
         before

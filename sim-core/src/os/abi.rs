@@ -3,7 +3,7 @@
 //! common to them; another one adds an implementation of [`Abi`].
 
 use super::errno::Errno;
-use super::flags::{MapRules, OpenRules};
+use super::flags::{MapRules, OpenRules, SyncRules};
 use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
@@ -57,6 +57,20 @@ pub struct MapFlags {
     pub no_replace: bool,
     /// Not of a file.
     pub anonymous: bool,
+    /// Shared, and unknown flags are an error.
+    pub validate: bool,
+    /// Some flag is unknown.
+    pub unknown: bool,
+    /// A stack.
+    pub grows_down: bool,
+    /// Kept in memory.
+    pub locked: bool,
+    /// Counts only as far as it is written.
+    pub no_reserve: bool,
+    /// Of huge pages ...
+    pub huge: bool,
+    /// ... of a size that exists.
+    pub huge_exists: bool,
 }
 
 /// What the guest is told of a file. Owners, times and inode numbers do not come from the host,
@@ -172,6 +186,8 @@ pub enum Resource {
     Files,
     /// Size to which a file may grow, in bytes.
     FileSize,
+    /// Memory that may be locked, in bytes.
+    LockedMemory,
 }
 
 /// What a signal handler is entered with.
@@ -270,6 +286,8 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     }
     /// `MADV_DONTNEED`
     fn advice_dontneed(&self) -> u64;
+    /// Flags of `msync` and `mlockall`.
+    fn sync_rules(&self) -> &'static SyncRules;
 
     /// Flags, masks and numbers of signals.
     fn signal_rules(&self) -> &'static SignalRules;

@@ -8,7 +8,7 @@ use super::abi::{
 };
 use super::call_names;
 use super::errno::Errno;
-use super::flags::{MapRules, OpenRules};
+use super::flags::{MapRules, OpenRules, SyncRules};
 use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{AltStack, SIGINFO_BYTES, Signal, SignalRules};
@@ -40,8 +40,8 @@ macro_rules! numbers {
 }
 
 numbers! {
-    17 Getcwd 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock 34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs
-    44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
+    17 Getcwd 19 Eventfd2 20 EpollCreate1 21 EpollCtl 22 EpollPwait 23 Dup 24 Dup3 25 Fcntl 29 Ioctl 32 Flock
+    34 Mkdirat 35 Unlinkat 38 Renameat 43 Statfs 44 Fstatfs 45 Truncate 46 Ftruncate 47 Fallocate
     48 Faccessat 49 Chdir 50 Fchdir 52 Fchmod 53 Fchmodat 54 Fchownat 55 Fchown 56 Openat 57 Close 59 Pipe2
     61 Getdents64 62 Lseek 63 Read 64 Write 65 Readv 66 Writev 67 Pread64 68 Pwrite64
     69 Preadv 70 Pwritev 71 Sendfile 72 Pselect6 73 Ppoll 78 Readlinkat 79 Newfstatat 80 Fstat 81 Sync 82 Fsync 83 Fdatasync
@@ -53,10 +53,14 @@ numbers! {
     160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
     169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
     178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
-    223 Fadvise64 226 Mprotect 227 Msync 233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache
-    260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom 279 MemfdCreate 283 Membarrier
-    285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq
-    435 Clone3 436 CloseRange 439 Faccessat2
+    223 Fadvise64 226 Mprotect 227 Msync 228 Mlock 229 Munlock 230 Mlockall 231 Munlockall 232 Mincore
+    233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache 260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom
+    279 MemfdCreate 283 Membarrier 284 Mlock2 285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq
+    112 ClockSettime 118 SchedSetparam 119 SchedSetscheduler 120 SchedGetscheduler 121 SchedGetparam 122 SchedSetaffinity
+    125 SchedGetPriorityMax 126 SchedGetPriorityMin 127 SchedRrGetInterval
+    140 Setpriority 141 Getpriority 143 Setregid 144 Setgid 145 Setreuid 146 Setuid 147 Setresuid 148 Getresuid
+    149 Setresgid 150 Getresgid 151 Setfsuid 152 Setfsgid 154 Setpgid 157 Setsid 158 Getgroups 159 Setgroups
+    92 Personality 171 Adjtimex 435 Clone3 436 CloseRange 439 Faccessat2 441 EpollPwait2
 }
 
 /// `O_*` of the generic ABI.
@@ -77,6 +81,22 @@ const MAP_RULES: MapRules = MapRules {
     fixed: 0x10,
     fixed_no_replace: 0x10_0000,
     anonymous: 0x20,
+    grows_down: 0x100,
+    locked: 0x2000,
+    no_reserve: 0x4000,
+    huge: 0x4_0000,
+    huge_sizes: &[21, 30],
+    // DENYWRITE, EXECUTABLE, POPULATE, NONBLOCK, STACK, UNINITIALIZED
+    ignored: 0x403_9800,
+};
+
+/// `MS_*` and `MCL_*`.
+const SYNC_RULES: SyncRules = SyncRules {
+    sync: 4,
+    invalidate: 2,
+    lock_current: 1,
+    lock_future: 2,
+    lock_on_fault: 4,
 };
 
 /// `struct rt_sigframe`: offsets in bytes.
@@ -196,7 +216,12 @@ impl Abi for Riscv64 {
             Resource::Core => 4,
             Resource::Files => 7,
             Resource::FileSize => 1,
+            Resource::LockedMemory => 8,
         }
+    }
+
+    fn sync_rules(&self) -> &'static SyncRules {
+        &SYNC_RULES
     }
 
     fn advice_dontneed(&self) -> u64 {

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::abi::OpenFlags;
+use super::epoll::Epoll;
 use super::errno::Errno;
+use super::eventfd::EventCounter;
 use super::listing::Listing;
 use super::locks::Locks;
 use super::paths::{GuestPath, Node};
@@ -24,6 +26,9 @@ pub(super) enum Kind {
     Directory(Listing),
     PipeReader(PipeEnd),
     PipeWriter(PipeEnd),
+    /// An `eventfd`.
+    Event(EventCounter),
+    Epoll(Epoll),
     Null,
     Zero,
     Random,
@@ -49,6 +54,10 @@ pub(super) struct Pipe {
     pub capacity: usize,
     pub reader_closed: bool,
     pub writer_closed: bool,
+    /// Writes, and the end of the writer.
+    pub arrivals: u64,
+    /// Reads that made room in a full pipe, and the end of the reader.
+    pub departures: u64,
 }
 
 impl Pipe {
@@ -71,6 +80,8 @@ impl PipeEnd {
             capacity: PIPE_BYTES,
             reader_closed: false,
             writer_closed: false,
+            arrivals: 0,
+            departures: 0,
         }));
         let reader = PipeEnd {
             pipe: Arc::clone(&pipe),
@@ -95,9 +106,11 @@ impl Drop for PipeEnd {
         let is_writer = self.is_writer;
         let mut pipe = self.lock();
         if is_writer {
-            pipe.writer_closed = true
+            pipe.writer_closed = true;
+            pipe.arrivals += 1;
         } else {
-            pipe.reader_closed = true
+            pipe.reader_closed = true;
+            pipe.departures += 1;
         }
     }
 }
@@ -274,9 +287,19 @@ impl Descriptors {
             *count -= 1;
             if *count == 0 {
                 self.files[slot] = None;
+                self.end_watches(slot);
             }
         }
         Ok(())
+    }
+
+    /// Nothing watches an open file that is closed.
+    fn end_watches(&mut self, slot: usize) {
+        for (file, _) in self.files.iter_mut().flatten() {
+            if let Kind::Epoll(epoll) = &mut file.kind {
+                epoll.forget(slot);
+            }
+        }
     }
 
     pub(super) fn cloexec(&self, fd: u64) -> Result<bool, Errno> {

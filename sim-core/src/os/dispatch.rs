@@ -4,7 +4,7 @@ use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
 use super::time::TimeFormat;
-use super::{GID, Linux, PID, SyscallResult, UID};
+use super::{GID, Linux, PID, SyscallResult, UID, identity, schedule, time};
 use crate::hart::Hart;
 use crate::memory::Memory;
 
@@ -108,7 +108,13 @@ impl Linux {
             | Call::Mprotect
             | Call::Mremap
             | Call::Madvise
-            | Call::Msync => self.serve_memory(call, mem, a),
+            | Call::Mincore
+            | Call::Mlock
+            | Call::Mlock2
+            | Call::Mlockall
+            | Call::Msync
+            | Call::Munlock
+            | Call::Munlockall => self.serve_memory(call, mem, a),
             Call::ClockGettime
             | Call::ClockGetres
             | Call::ClockNanosleep
@@ -119,11 +125,11 @@ impl Linux {
             | Call::Sysinfo
             | Call::OsfGettimeofday
             | Call::OsfGetrusage
-            | Call::OsfUsleepThread => self.serve_time(call, mem, a),
+            | Call::OsfUsleepThread
+            | Call::ClockSettime
+            | Call::Adjtimex => self.serve_time(call, mem, a),
             Call::Getpid
             | Call::Gettid
-            | Call::Getpgid
-            | Call::Getsid
             | Call::Getppid
             | Call::Getxpid
             | Call::Getuid
@@ -132,6 +138,36 @@ impl Linux {
             | Call::Getgid
             | Call::Getegid
             | Call::Getxgid => Ok(self.identity(call)),
+            Call::Getpgid
+            | Call::Getsid
+            | Call::Setpgid
+            | Call::Setsid
+            | Call::Setuid
+            | Call::Setgid
+            | Call::Setreuid
+            | Call::Setregid
+            | Call::Setresuid
+            | Call::Setresgid
+            | Call::Setfsuid
+            | Call::Setfsgid
+            | Call::Getresuid
+            | Call::Getresgid
+            | Call::Getgroups
+            | Call::Setgroups => Linux::serve_identity(call, mem, a),
+            Call::Getpriority
+            | Call::OsfGetpriority
+            | Call::Setpriority
+            | Call::SchedGetaffinity
+            | Call::SchedSetaffinity
+            | Call::SchedGetscheduler
+            | Call::SchedSetscheduler
+            | Call::SchedGetparam
+            | Call::SchedSetparam
+            | Call::SchedGetPriorityMax
+            | Call::SchedGetPriorityMin
+            | Call::SchedRrGetInterval
+            | Call::SchedYield
+            | Call::Getcpu => self.serve_scheduling(call, mem, a),
             _ => self.serve_rest(call, mem, a),
         }
     }
@@ -150,6 +186,55 @@ impl Linux {
             Call::Getuid | Call::Geteuid | Call::Getxuid => u64::from(UID),
             Call::Getgid | Call::Getegid | Call::Getxgid => u64::from(GID),
             _ => u64::from(PID),
+        }
+    }
+
+    fn serve_identity(call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        match call {
+            Call::Getpgid | Call::Getsid => identity::group_of(a[0]),
+            Call::Setpgid => identity::set_group(a[0], a[1]),
+            // The leader of a group cannot begin a session.
+            Call::Setsid => Err(Errno::EPERM),
+            Call::Setuid => identity::set_identity(a[0], UID),
+            Call::Setgid => identity::set_identity(a[0], GID),
+            Call::Setreuid => identity::change_identity(&a[..2], UID),
+            Call::Setregid => identity::change_identity(&a[..2], GID),
+            Call::Setresuid => identity::change_identity(&a[..3], UID),
+            Call::Setresgid => identity::change_identity(&a[..3], GID),
+            // These tell the identity before, and fail without a word.
+            Call::Setfsuid => Ok(u64::from(UID)),
+            Call::Setfsgid => Ok(u64::from(GID)),
+            Call::Getresuid => identity::write_identity(mem, a, UID),
+            Call::Getresgid => identity::write_identity(mem, a, GID),
+            Call::Getgroups => identity::supplementary_groups(a[0]),
+            Call::Setgroups => Err(Errno::EPERM),
+            _ => Err(Errno::ENOSYS),
+        }
+    }
+
+    fn serve_scheduling(
+        &mut self,
+        call: Call,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        match call {
+            // Numbers that cannot be mistaken for errors.
+            Call::Getpriority => self.nice(a[0], a[1]).map(|nice| (20 - nice) as u64),
+            Call::OsfGetpriority => self.nice(a[0], a[1]).map(|nice| i64::from(nice) as u64),
+            Call::Setpriority => self.set_nice(a),
+            Call::SchedGetaffinity => self.sched_getaffinity(mem, a),
+            Call::SchedSetaffinity => schedule::set_affinity(mem, a),
+            Call::SchedGetscheduler => self.policy(a[0]),
+            Call::SchedSetscheduler => self.set_scheduler(mem, a),
+            Call::SchedGetparam => schedule::get_parameters(mem, a),
+            Call::SchedSetparam => self.set_parameters(mem, a),
+            Call::SchedGetPriorityMax => schedule::priorities(a[0]).map(|(_, most)| most),
+            Call::SchedGetPriorityMin => schedule::priorities(a[0]).map(|(least, _)| least),
+            Call::SchedRrGetInterval => schedule::time_slice(mem, a),
+            Call::SchedYield => Ok(0),
+            Call::Getcpu => schedule::getcpu(mem, a),
+            _ => Err(Errno::ENOSYS),
         }
     }
 
@@ -188,6 +273,12 @@ impl Linux {
             Call::Mremap => self.mremap(mem, a),
             Call::Madvise => self.madvise(mem, a),
             Call::Msync => self.msync(mem, a),
+            Call::Mincore => self.mincore(mem, a),
+            Call::Mlock => self.mlock(mem, a[0], a[1], 0),
+            Call::Mlock2 => self.mlock(mem, a[0], a[1], a[2]),
+            Call::Mlockall => self.mlockall(mem, a[0]),
+            Call::Munlock => self.munlock(mem, a),
+            Call::Munlockall => Ok(self.munlockall()),
             _ => Err(Errno::ENOSYS),
         }
     }
@@ -205,6 +296,8 @@ impl Linux {
             Call::OsfGettimeofday => self.gettimeofday32(mem, a),
             Call::OsfUsleepThread => self.usleep_thread(mem, a),
             Call::Sysinfo => self.sysinfo(mem, a[0]),
+            Call::ClockSettime => time::clock_settime(mem, a),
+            Call::Adjtimex => self.adjtimex(mem, a[0]),
             _ => Err(Errno::ENOSYS),
         }
     }
@@ -250,6 +343,14 @@ impl Linux {
             Call::Select => self.select(mem, a, TimeFormat::Microseconds),
             Call::OsfSelect => self.select(mem, a, TimeFormat::Osf),
             Call::Pselect6 => self.pselect6(mem, a),
+            Call::Eventfd => self.eventfd(a[0], 0),
+            Call::Eventfd2 => self.eventfd(a[0], a[1]),
+            Call::EpollCreate => self.epoll_create(a[0]),
+            Call::EpollCreate1 => self.epoll_create1(a[0]),
+            Call::EpollCtl => self.epoll_ctl(mem, a),
+            Call::EpollWait => self.epoll_pwait(mem, &[a[0], a[1], a[2], a[3], 0, 0]),
+            Call::EpollPwait => self.epoll_pwait(mem, a),
+            Call::EpollPwait2 => self.epoll_pwait2(mem, a),
             Call::Openat => self.openat(mem, a),
             Call::Fstat => self.fstat(mem, a, StatFormat::Native),
             Call::Fstat64 => self.fstat(mem, a, StatFormat::Large),
@@ -287,7 +388,7 @@ impl Linux {
                 self.clear_tid = a[0];
                 Ok(u64::from(PID))
             }
-            Call::SetRobustList | Call::SchedYield => Ok(0),
+            Call::SetRobustList => Ok(0),
             Call::Uname => self.uname(mem, a[0]),
             Call::OsfUtsname => self.osf_utsname(mem, a[0]),
             Call::Gethostname | Call::Getdomainname => self.host_name(mem, a),
@@ -299,8 +400,7 @@ impl Linux {
             Call::Setrlimit => self.rlimit(mem, a[0], a[1], true),
             Call::Prlimit64 => self.prlimit64(mem, a),
             Call::Getrandom => self.getrandom(mem, a),
-            Call::SchedGetaffinity => self.sched_getaffinity(mem, a),
-            Call::Getcpu => self.getcpu(mem, a),
+            Call::Personality => Ok(self.set_personality(a[0])),
             Call::Futex => self.futex(mem, a),
             Call::Prctl => self.prctl(mem, a),
             Call::Membarrier => self.membarrier(a),

@@ -143,12 +143,30 @@ impl Linux {
                     return Err(Errno::EAGAIN);
                 }
                 let count = pipe.buffer.len().min(allowed as usize);
+                pipe.departures += u64::from(pipe.is_full() && count > 0);
                 let buffer = mem.writable(addr, count as u64)?;
                 for (slot, byte) in buffer.iter_mut().zip(pipe.buffer.drain(..count)) {
                     *slot = byte;
                 }
                 Ok(count as u64)
             }
+            Kind::Event(_) if len < 8 => Err(Errno::EINVAL),
+            Kind::Event(_) if allowed < 8 => Err(Errno::EFAULT),
+            Kind::Event(counter) => match counter.take() {
+                Some(value) => {
+                    mem.write_bytes(addr, &value.to_le_bytes())?;
+                    Ok(8)
+                }
+                None => {
+                    if !file.flags.nonblock {
+                        self.stop = Some(StopReason::Deadlock {
+                            waits_for: "an eventfd that only it writes",
+                        });
+                    }
+                    Err(Errno::EAGAIN)
+                }
+            },
+            Kind::Epoll(_) => Err(Errno::EINVAL),
             Kind::Null => Ok(0),
             Kind::Zero => {
                 let buffer = mem.writable(addr, allowed)?;
@@ -232,6 +250,7 @@ impl Linux {
                 let count = bytes.len().min(room);
                 if !closed {
                     pipe.buffer.extend(&bytes[..count]);
+                    pipe.arrivals += u64::from(count > 0);
                 }
                 drop(pipe);
                 if closed {
@@ -248,6 +267,21 @@ impl Linux {
                 }
                 count
             }
+            Kind::Event(counter) => {
+                let Some(bytes) = bytes.first_chunk() else {
+                    return Err(Errno::EINVAL);
+                };
+                if counter.add(u64::from_le_bytes(*bytes))?.is_none() {
+                    if !file.flags.nonblock {
+                        self.stop = Some(StopReason::Deadlock {
+                            waits_for: "room in an eventfd that only it reads",
+                        });
+                    }
+                    return Err(Errno::EAGAIN);
+                }
+                8
+            }
+            Kind::Epoll(_) => return Err(Errno::EINVAL),
             Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
             Kind::Stdin | Kind::PipeReader(_) | Kind::Directory(_) | Kind::Place(_) => {
                 return Err(Errno::EBADF);
@@ -294,7 +328,7 @@ impl Linux {
                 listing.seek(usize::try_from(target).map_err(|_| Errno::EINVAL)?);
                 Ok(listing.position())
             }
-            Kind::Null | Kind::Zero | Kind::Random => Ok(0),
+            Kind::Null | Kind::Zero | Kind::Random | Kind::Event(_) | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),
             _ => Err(Errno::ESPIPE),
         }

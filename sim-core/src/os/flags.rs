@@ -76,6 +76,18 @@ pub struct MapRules {
     pub fixed_no_replace: u64,
     /// `MAP_ANONYMOUS`.
     pub anonymous: u64,
+    /// `MAP_GROWSDOWN`.
+    pub grows_down: u64,
+    /// `MAP_LOCKED`.
+    pub locked: u64,
+    /// `MAP_NORESERVE`.
+    pub no_reserve: u64,
+    /// `MAP_HUGETLB`.
+    pub huge: u64,
+    /// Sizes of huge pages, as binary logarithms; the first is the default.
+    pub huge_sizes: &'static [u64],
+    /// Flags without a meaning here, which `MAP_SHARED_VALIDATE` knows as well.
+    pub ignored: u64,
 }
 
 impl MapRules {
@@ -86,7 +98,19 @@ impl MapRules {
         const SHARED: u64 = 1;
         const PRIVATE: u64 = 2;
         const SHARED_VALIDATE: u64 = 3;
+        const HUGE_SHIFT: u64 = 26;
         let kind = raw & TYPE;
+        let huge_size = raw >> HUGE_SHIFT & 0x3f;
+        let known = TYPE
+            | self.fixed
+            | self.fixed_no_replace
+            | self.anonymous
+            | self.grows_down
+            | self.locked
+            | self.no_reserve
+            | self.huge
+            | 0x3f << HUGE_SHIFT
+            | self.ignored;
         let no_replace = raw & self.fixed_no_replace != 0;
         MapFlags {
             shared: kind == SHARED || kind == SHARED_VALIDATE,
@@ -94,8 +118,33 @@ impl MapRules {
             fixed: raw & self.fixed != 0 || no_replace,
             no_replace,
             anonymous: raw & self.anonymous != 0,
+            validate: kind == SHARED_VALIDATE,
+            unknown: raw & !known != 0,
+            grows_down: raw & self.grows_down != 0,
+            locked: raw & self.locked != 0,
+            no_reserve: raw & self.no_reserve != 0,
+            huge: raw & self.huge != 0,
+            huge_exists: match huge_size {
+                0 => !self.huge_sizes.is_empty(),
+                size => self.huge_sizes.contains(&size),
+            },
         }
     }
+}
+
+/// `MS_*` of `msync` and `MCL_*` of `mlockall`.
+#[derive(Clone, Copy, Debug)]
+pub struct SyncRules {
+    /// `MS_SYNC`; `MS_ASYNC` is 1 everywhere.
+    pub sync: u64,
+    /// `MS_INVALIDATE`.
+    pub invalidate: u64,
+    /// `MCL_CURRENT`.
+    pub lock_current: u64,
+    /// `MCL_FUTURE`.
+    pub lock_future: u64,
+    /// `MCL_ONFAULT`.
+    pub lock_on_fault: u64,
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
-//! Calls that change the guest's memory.
-
-use std::os::unix::fs::FileExt;
+//! Calls that map and unmap the guest's memory.
 
 use super::Linux;
 use super::abi::MapFlags;
 use super::descriptors::Kind;
 use super::errno::Errno;
-use super::streams::retry;
+use super::file_mappings::MappedFile;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 use crate::process::layout;
 
 const PROT_READ: u64 = 1;
 const PROT_WRITE: u64 = 2;
 const PROT_EXEC: u64 = 4;
+/// Memory for atomic operations: every page is.
+const PROT_SEM: u64 = 8;
+/// Down to the start of a mapping that grows down.
+const PROT_GROWSDOWN: u64 = 0x0100_0000;
+/// Up to the end of a mapping that grows up, of which there are none.
+const PROT_GROWSUP: u64 = 0x0200_0000;
+
+/// Where a program's addresses end: Sv39 has 256 GiB. Nothing lies behind [`Memory::LIMIT`].
+const ADDRESSES_END: u64 = 1 << 38;
 
 /// RISC-V has no page that is writable and not readable.
 fn permissions(prot: u64) -> Perm {
@@ -28,14 +35,14 @@ fn permissions(prot: u64) -> Perm {
 
 /// Pages as the program sees them, of this many bytes.
 #[derive(Clone, Copy)]
-struct Pages(u64);
+pub(super) struct Pages(pub u64);
 
 impl Pages {
-    fn align_up(self, value: u64) -> Option<u64> {
+    pub(super) fn align_up(self, value: u64) -> Option<u64> {
         value.checked_next_multiple_of(self.0)
     }
 
-    fn is_aligned(self, addr: u64) -> bool {
+    pub(super) fn is_aligned(self, addr: u64) -> bool {
         addr.is_multiple_of(self.0)
     }
 
@@ -70,7 +77,7 @@ impl Heap {
 }
 
 impl Linux {
-    fn pages(&self) -> Pages {
+    pub(super) fn pages(&self) -> Pages {
         Pages(self.abi.page_bytes())
     }
 
@@ -105,6 +112,9 @@ impl Linux {
             new_end == old_end || mem.unmap(new_end, old_end - new_end).is_ok()
         };
         if moved {
+            if new_end < old_end {
+                self.forget(new_end, old_end - new_end);
+            }
             self.heap.end = wanted;
         }
         self.heap.end
@@ -114,145 +124,261 @@ impl Linux {
         let [hint, len, prot, flags, fd, offset] = *a;
         let flags = self.abi.map_rules().decode(flags);
         let pages = self.pages();
-        let len = pages.length(len)?;
-        if flags.invalid || (!flags.anonymous && !pages.is_aligned(offset)) {
+        if !pages.is_aligned(offset) {
             return Err(Errno::EINVAL);
         }
-        if !flags.anonymous {
-            self.check_file_map(fd, prot, flags)?;
+        if !flags.anonymous && self.files.get(fd)?.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        check_huge(flags)?;
+        let len = pages.length(len)?;
+        if !flags.anonymous
+            && offset
+                .checked_add(len)
+                .is_none_or(|end| end > i64::MAX as u64)
+        {
+            return Err(Errno::EOVERFLOW);
         }
         let addr = choose_address(mem, pages, hint, len, flags)?;
+        let is_locked = flags.locked || self.locks.future;
+        if is_locked {
+            self.check_lock_of_mapping(len, flags.locked)?;
+        }
+        let file = self.file_to_map(fd, prot, flags, offset)?;
         mem.map(addr, len, permissions(prot))?;
-        if !flags.anonymous
-            && let Err(errno) = self.copy_file(mem, fd, offset, addr, len)
-        {
-            mem.unmap(addr, len)?;
-            return Err(errno);
+        self.forget(addr, len);
+        if is_locked {
+            self.locks.ranges.insert(addr..addr + len, ());
+        }
+        if let Some(file) = file {
+            if let Err(errno) = file.copy_to(mem, addr..addr + len) {
+                mem.unmap(addr, len)?;
+                self.forget(addr, len);
+                return Err(errno);
+            }
+            self.mappings.ranges.insert(addr..addr + len, file);
         }
         Ok(addr)
     }
 
-    /// Files are mapped by copying them, so writes to a shared map could not reach the file.
-    fn check_file_map(&self, fd: u64, prot: u64, flags: MapFlags) -> Result<(), Errno> {
-        let file = self.files.get(fd)?;
-        match file.kind {
-            Kind::File(_) | Kind::Zero if !file.flags.read => Err(Errno::EACCES),
-            Kind::File(_) if flags.shared && prot & PROT_WRITE != 0 => Err(Errno::ENODEV),
-            Kind::File(_) | Kind::Zero => Ok(()),
+    /// Checks what is to be mapped; gives the file, if it has content. Files are mapped by copying them, so
+    /// writes to a shared mapping could not reach the file.
+    fn file_to_map(
+        &mut self,
+        fd: u64,
+        prot: u64,
+        flags: MapFlags,
+        offset: u64,
+    ) -> Result<Option<MappedFile>, Errno> {
+        if flags.invalid || (flags.grows_down && (flags.shared || !flags.anonymous)) {
+            return Err(Errno::EINVAL);
+        }
+        if flags.anonymous {
+            // `MAP_SHARED_VALIDATE` is for files alone.
+            return if flags.validate {
+                Err(Errno::EINVAL)
+            } else {
+                Ok(None)
+            };
+        }
+        if flags.validate && flags.unknown {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        let open = self.files.get(fd)?;
+        let writes_file = flags.shared && prot & PROT_WRITE != 0;
+        if !open.flags.read || (writes_file && !open.flags.write) {
+            return Err(Errno::EACCES);
+        }
+        match &open.kind {
+            Kind::File(_) if writes_file => Err(Errno::ENODEV),
+            Kind::File(host) => {
+                let most = self.limits.descriptors();
+                let file = self.mappings.hold(host, offset, flags.shared, most)?;
+                Ok(Some(file))
+            }
+            Kind::Zero => Ok(None),
             _ => Err(Errno::ENODEV),
         }
     }
 
-    fn copy_file(
-        &self,
-        mem: &mut Memory,
-        fd: u64,
-        offset: u64,
-        addr: u64,
-        len: u64,
-    ) -> Result<(), Errno> {
-        let Kind::File(host) = &self.files.get(fd)?.kind else {
-            return Ok(());
-        };
-        let mut buffer = vec![0; (len as usize).min(1 << 20)];
-        let mut done = 0;
-        while done < len {
-            let piece = (len - done).min(buffer.len() as u64) as usize;
-            let at = offset.checked_add(done).ok_or(Errno::EOVERFLOW)?;
-            let count = retry(|| host.read_at(&mut buffer[..piece], at))?;
-            if count == 0 {
-                break;
-            }
-            mem.write_bytes_forced(addr + done, &buffer[..count])?;
-            done += count as u64;
-        }
-        Ok(())
+    /// What was known of a range is not true any more.
+    fn forget(&mut self, addr: u64, len: u64) {
+        self.mappings.ranges.remove(addr..addr + len);
+        self.locks.ranges.remove(addr..addr + len);
     }
 
     pub(super) fn munmap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let len = self.pages().range(a[0], a[1])?;
-        mem.unmap(a[0], len)?;
+        let [addr, len, ..] = *a;
+        let pages = self.pages();
+        // A length that rounds up beyond 64 bits rounds to 0 in the kernel.
+        let len = pages.align_up(len).unwrap_or(0);
+        let end = addr.checked_add(len).filter(|&end| end <= ADDRESSES_END);
+        let end = end.ok_or(Errno::EINVAL)?.min(Memory::LIMIT);
+        if len == 0 || !pages.is_aligned(addr) {
+            return Err(Errno::EINVAL);
+        }
+        // Nothing lies below the lowest address and behind the last one.
+        let addr = addr.max(pages.align_up(layout::LOWEST).unwrap_or(layout::LOWEST));
+        if addr < end {
+            let len = pages.range(addr, end - addr)?;
+            mem.unmap(addr, len)?;
+            self.forget(addr, len);
+        }
         Ok(0)
     }
 
     pub(super) fn mprotect(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        if a[1] == 0 {
+        const GROWS: u64 = PROT_GROWSDOWN | PROT_GROWSUP;
+        let [mut addr, len, prot, ..] = *a;
+        let pages = self.pages();
+        if prot & GROWS == GROWS || !pages.is_aligned(addr) {
+            return Err(Errno::EINVAL);
+        }
+        if len == 0 {
             return Ok(0);
         }
-        let len = self.pages().range(a[0], a[1])?;
-        mem.protect(a[0], len, permissions(a[2]))?;
+        let len = pages.align_up(len).filter(|&len| len <= Memory::LIMIT);
+        let end = len.and_then(|len| addr.checked_add(len));
+        let end = end.ok_or(Errno::ENOMEM)?;
+        let known = PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM | GROWS;
+        if prot & !known != 0 {
+            return Err(Errno::EINVAL);
+        }
+        if prot & GROWS != 0 {
+            const STACK: u64 = layout::STACK_TOP - layout::STACK_BYTES;
+            if !mem.is_mapped(addr, 1) {
+                return Err(Errno::ENOMEM);
+            }
+            let is_stack = (STACK..layout::STACK_TOP).contains(&addr);
+            if prot & PROT_GROWSUP != 0 || !is_stack {
+                return Err(Errno::EINVAL);
+            }
+            addr = STACK;
+        }
+        let len = pages.range(addr, end - addr)?;
+        if !mem.is_mapped(addr, len) {
+            return Err(Errno::ENOMEM);
+        }
+        if prot & PROT_WRITE != 0 && self.mappings.has_shared(addr..addr + len) {
+            return Err(Errno::EACCES);
+        }
+        mem.protect(addr, len, permissions(prot))?;
         Ok(0)
     }
 
     pub(super) fn mremap(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const MAYMOVE: u64 = 1;
         const FIXED: u64 = 2;
+        const DONTUNMAP: u64 = 4;
         let [old, old_len, new_len, flags, new_addr, _] = *a;
         let pages = self.pages();
-        let old_len = pages.range(old, old_len)?;
-        let new_len = pages.length(new_len)?;
-        let fixed = flags & FIXED != 0;
-        if flags & !(MAYMOVE | FIXED) != 0 || (fixed && flags & MAYMOVE == 0) {
+        let has = |flag| flags & flag != 0;
+        if flags & !(MAYMOVE | FIXED | DONTUNMAP) != 0
+            || (has(FIXED | DONTUNMAP) && !has(MAYMOVE))
+            || (has(DONTUNMAP) && old_len != new_len)
+            || !pages.is_aligned(old)
+        {
             return Err(Errno::EINVAL);
         }
-        if !mem.is_mapped(old, old_len) {
+        let old_len = pages.align_up(old_len).ok_or(Errno::EINVAL)?;
+        let new_len = pages.length(new_len)?;
+        if !mem.is_mapped(old, old_len.max(1)) {
             return Err(Errno::EFAULT);
         }
+        // Without a length it would be mapped a second time.
+        let old_len = pages.range(old, old_len)?;
         let perm = mem.permissions(old).ok_or(Errno::EFAULT)?;
-        if fixed {
+        if has(FIXED) {
             let overlaps = new_addr < old + old_len && old < new_addr.saturating_add(new_len);
             if pages.range(new_addr, new_len)? != new_len || overlaps {
                 return Err(Errno::EINVAL);
             }
-            return move_pages(mem, old, old_len, new_addr, new_len, perm);
+            self.move_pages(mem, old, old_len, new_addr, new_len, perm)?;
+            return self.keep_old(mem, has(DONTUNMAP), old, old_len, new_addr, perm);
         }
-        if new_len <= old_len {
+        if new_len <= old_len && !has(DONTUNMAP) {
             if new_len < old_len {
                 mem.unmap(old + new_len, old_len - new_len)?;
+                self.forget(old + new_len, old_len - new_len);
             }
             return Ok(old);
         }
         let extra = new_len - old_len;
-        if layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra) {
+        let fits = layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra);
+        if fits && !has(DONTUNMAP) {
             mem.map(old + old_len, extra, perm)?;
+            self.mappings.extend(mem, old + old_len, old + new_len)?;
             return Ok(old);
         }
-        if flags & MAYMOVE == 0 {
+        if !has(MAYMOVE) {
             return Err(Errno::ENOMEM);
         }
         let target = mem
             .find_gap(new_len, layout::MMAP_FLOOR, layout::MMAP_TOP)
             .ok_or(Errno::ENOMEM)?;
-        move_pages(mem, old, old_len, target, new_len, perm)
+        self.move_pages(mem, old, old_len, target, new_len, perm)?;
+        self.keep_old(mem, has(DONTUNMAP), old, old_len, target, perm)
     }
 
-    pub(super) fn madvise(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [addr, len, advice, ..] = *a;
-        if len == 0 {
-            return Ok(0);
-        }
-        let len = self.pages().range(addr, len)?;
-        if !mem.is_mapped(addr, len) {
-            return Err(Errno::ENOMEM);
-        }
-        if advice == self.abi.advice_dontneed() {
-            // The pages read as zero again. Permissions may differ from page to page.
-            for page in (addr..addr + len).step_by(PAGE_SIZE as usize) {
-                let perm = mem.permissions(page).ok_or(Errno::ENOMEM)?;
-                mem.map(page, PAGE_SIZE, perm)?;
+    /// Moves the content of a range to `target`. Its first page gives the permissions.
+    fn move_pages(
+        &mut self,
+        mem: &mut Memory,
+        old: u64,
+        old_len: u64,
+        target: u64,
+        new_len: u64,
+        perm: Perm,
+    ) -> Result<(), Errno> {
+        let kept = old_len.min(new_len);
+        let mut page = vec![0; PAGE_SIZE as usize];
+        mem.map(target, new_len, perm)?;
+        self.forget(target, new_len);
+        for offset in (0..kept).step_by(PAGE_SIZE as usize) {
+            mem.read_bytes_forced(old + offset, &mut page)?;
+            // Pages of zeros need not be committed.
+            if page.iter().any(|&byte| byte != 0) {
+                mem.write_bytes_forced(target + offset, &page)?;
             }
         }
-        Ok(0)
+        self.mappings.relocate(old, kept, target);
+        if new_len > kept {
+            self.mappings.extend(mem, target + kept, target + new_len)?;
+        }
+        mem.unmap(old, old_len)?;
+        self.forget(old, old_len);
+        Ok(())
     }
 
-    pub(super) fn msync(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let len = self.pages().align_up(a[1]).ok_or(Errno::ENOMEM)?;
-        if mem.is_mapped(a[0], len) {
-            Ok(0)
-        } else {
-            Err(Errno::ENOMEM)
+    /// `MREMAP_DONTUNMAP`: empty pages take the place of those that went to `target`.
+    fn keep_old(
+        &mut self,
+        mem: &mut Memory,
+        is_kept: bool,
+        old: u64,
+        old_len: u64,
+        target: u64,
+        perm: Perm,
+    ) -> Result<u64, Errno> {
+        if is_kept {
+            mem.map(old, old_len, perm)?;
+            self.mappings.relocate(target, old_len, old);
+            self.mappings.restore(mem, old..old + old_len)?;
         }
+        Ok(target)
     }
+}
+
+/// Huge pages exist where a program may ask for them, but none is set aside.
+fn check_huge(flags: MapFlags) -> Result<(), Errno> {
+    if !flags.huge {
+        return Ok(());
+    }
+    Err(if flags.anonymous && flags.huge_exists {
+        Errno::ENOMEM
+    } else {
+        Errno::EINVAL
+    })
 }
 
 fn choose_address(
@@ -284,27 +410,4 @@ fn choose_address(
     }
     mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
         .ok_or(Errno::ENOMEM)
-}
-
-/// Moves the content of a range to `target`. Its first page gives the permissions.
-fn move_pages(
-    mem: &mut Memory,
-    old: u64,
-    old_len: u64,
-    target: u64,
-    new_len: u64,
-    perm: Perm,
-) -> Result<u64, Errno> {
-    let kept = old_len.min(new_len);
-    let mut page = vec![0; PAGE_SIZE as usize];
-    mem.map(target, new_len, perm)?;
-    for offset in (0..kept).step_by(PAGE_SIZE as usize) {
-        mem.read_bytes_forced(old + offset, &mut page)?;
-        // Pages of zeros need not be committed.
-        if page.iter().any(|&byte| byte != 0) {
-            mem.write_bytes_forced(target + offset, &page)?;
-        }
-    }
-    mem.unmap(old, old_len)?;
-    Ok(target)
 }

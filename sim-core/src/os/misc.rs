@@ -1,21 +1,26 @@
-//! Identity, limits, randomness, and what a single thread needs of futexes.
+//! Names, limits, randomness, and what a single thread needs of futexes.
 
 use super::abi::{Abi, Resource};
 use super::errno::Errno;
+use super::identity::is_own;
 use super::record::{Record, read_words};
-use super::{Linux, PID, StopReason};
+use super::{Linux, StopReason};
 use crate::memory::Memory;
 use crate::process::layout;
 
 const UNLIMITED: u64 = u64::MAX;
 const RESOURCES: usize = 16;
+/// Memory that a process may lock unless it asks for less, in bytes: Linux's default.
+const LOCKED_BYTES: u64 = 8 << 20;
 
-/// Soft and hard limits by number of the resource. Those of open files and of a file's size have an effect.
+/// Soft and hard limits by number of the resource. Those of open files, of a file's size and of locked memory
+/// have an effect.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     limits: [(u64, u64); RESOURCES],
     files: usize,
     file_size: usize,
+    locked_memory: usize,
 }
 
 impl Limits {
@@ -26,16 +31,24 @@ impl Limits {
         limits[abi.resource_number(Resource::Stack)] = (layout::STACK_BYTES, layout::STACK_BYTES);
         limits[abi.resource_number(Resource::Core)] = (0, 0);
         limits[files] = (descriptors, descriptors);
+        let locked_memory = abi.resource_number(Resource::LockedMemory);
+        limits[locked_memory] = (LOCKED_BYTES, LOCKED_BYTES);
         Limits {
             limits,
             files,
             file_size: abi.resource_number(Resource::FileSize),
+            locked_memory,
         }
     }
 
     /// Descriptors that may be open.
     pub(super) fn descriptors(&self) -> u64 {
         self.limits[self.files].0
+    }
+
+    /// Bytes of memory that may be locked.
+    pub(super) fn locked_bytes(&self) -> u64 {
+        self.limits[self.locked_memory].0
     }
 
     /// The largest size to which a file may grow, in bytes.
@@ -147,7 +160,7 @@ impl Linux {
 
     pub(super) fn prlimit64(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [pid, resource, new, old, ..] = *a;
-        if pid as u32 != 0 && pid as u32 != PID {
+        if !is_own(pid) {
             return Err(Errno::ESRCH);
         }
         self.prlimit(mem, resource, new, old)
@@ -170,7 +183,7 @@ impl Linux {
     /// One processor.
     pub(super) fn sched_getaffinity(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [pid, size, mask, ..] = *a;
-        if pid as u32 != 0 && pid as u32 != PID {
+        if !is_own(pid) {
             return Err(Errno::ESRCH);
         }
         if size < 8 || size % 8 != 0 {
@@ -178,12 +191,6 @@ impl Linux {
         }
         mem.write_bytes(mask, &1u64.to_le_bytes())?;
         Ok(8)
-    }
-
-    pub(super) fn getcpu(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        super::record::write_optional(mem, a[0], &[0; 4])?;
-        super::record::write_optional(mem, a[1], &[0; 4])?;
-        Ok(0)
     }
 
     /// Nobody else can wake a waiter, so waiting for ever is a deadlock.
@@ -213,42 +220,6 @@ impl Linux {
                 Err(Errno::EDEADLK)
             }
             _ => Err(Errno::ENOSYS),
-        }
-    }
-
-    pub(super) fn prctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        const GET_DUMPABLE: u64 = 3;
-        const SET_DUMPABLE: u64 = 4;
-        const SET_NAME: u64 = 15;
-        const GET_NAME: u64 = 16;
-        const NAME_BYTES: usize = 16;
-        match a[0] {
-            GET_DUMPABLE => Ok(1),
-            SET_DUMPABLE => Ok(0),
-            SET_NAME => {
-                let available = mem.readable_prefix_bytes(a[1], NAME_BYTES as u64 - 1);
-                let bytes = mem.readable(a[1], available)?;
-                let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-                self.thread_name = [0; NAME_BYTES];
-                self.thread_name[..len].copy_from_slice(&bytes[..len]);
-                Ok(0)
-            }
-            GET_NAME => {
-                mem.write_bytes(a[1], &self.thread_name)?;
-                Ok(0)
-            }
-            _ => Err(Errno::EINVAL),
-        }
-    }
-
-    /// Nobody else's memory accesses need ordering.
-    pub(super) fn membarrier(&self, a: &[u64; 6]) -> Result<u64, Errno> {
-        const QUERY: u64 = 0;
-        const GLOBAL: u64 = 1;
-        match a[0] {
-            QUERY => Ok(GLOBAL),
-            GLOBAL => Ok(0),
-            _ => Err(Errno::EINVAL),
         }
     }
 }

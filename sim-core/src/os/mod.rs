@@ -14,26 +14,35 @@ pub mod abi_osf;
 pub mod abi_riscv64;
 mod attributes;
 mod call_names;
+mod control;
 mod descriptor_calls;
 mod descriptors;
 mod dispatch;
 mod duplicate;
+mod epoll;
 pub mod errno;
+mod eventfd;
 mod file_hints;
+mod file_mappings;
 mod files;
 pub mod flags;
+mod identity;
 mod limits;
 mod listing;
 mod locks;
 mod memory;
+mod memory_advice;
 mod memory_files;
+mod memory_locks;
 mod misc;
 pub mod numbers;
 mod paths;
 mod random;
+mod ranges;
 mod readiness;
 mod record;
 pub mod refusals;
+mod schedule;
 mod signal_calls;
 mod signals;
 mod stat;
@@ -46,10 +55,13 @@ mod tree;
 use rustc_hash::FxHashSet;
 
 use self::abi::Abi;
+use self::control::Attributes;
 use self::descriptors::Descriptors;
+use self::file_mappings::FileMappings;
 use self::limits::{FileLimit, TimeLimit};
 use self::listing::Listings;
 use self::memory::Heap;
+use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root};
 use self::random::Random;
@@ -157,6 +169,8 @@ pub struct Linux {
     exe: Vec<u8>,
     umask: u32,
     heap: Heap,
+    mappings: FileMappings,
+    locks: Locks,
     signals: Signals,
     random: Random,
     limits: Limits,
@@ -167,6 +181,11 @@ pub struct Linux {
     /// Where a thread that ends would clear its number. There is only one thread.
     clear_tid: u64,
     thread_name: [u8; 16],
+    attributes: Attributes,
+    /// The nice value, from -20 to 19.
+    nice: i32,
+    /// The policy of scheduling (`SCHED_*`).
+    policy: u32,
     /// Alpha: what to do with accesses that are not aligned (`UAC_*`).
     unaligned_control: u64,
     /// The second result of the current call.
@@ -237,6 +256,8 @@ impl Linux {
             exe: exe.into_bytes(),
             umask: 0o022,
             heap: Heap::new(heap_start),
+            mappings: FileMappings::default(),
+            locks: Locks::default(),
             signals: Signals::default(),
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
@@ -248,6 +269,9 @@ impl Linux {
             time_limit: config.time_limit_seconds.map(TimeLimit::new),
             clear_tid: 0,
             thread_name: [0; 16],
+            attributes: Attributes::new(),
+            nice: 0,
+            policy: 0,
             now_ns: 0,
             idle_ns: 0,
             stop: None,

@@ -35,8 +35,15 @@ impl Linux {
     /// is ready at once, except a pipe that is empty or full.
     fn ready_events(&self, fd: u64, wanted: u16) -> u16 {
         match self.files.get(fd) {
-            Ok(file) => kind_events(&file.kind) & (wanted | POLLERR | POLLHUP | POLLNVAL),
+            Ok(file) => self.file_events(&file.kind) & (wanted | POLLERR | POLLHUP | POLLNVAL),
             Err(_) => POLLNVAL,
+        }
+    }
+
+    fn file_events(&self, kind: &Kind) -> u16 {
+        match kind {
+            Kind::Epoll(epoll) if self.files.has_ready(epoll) => READABLE,
+            other => kind_events(other),
         }
     }
 
@@ -231,7 +238,7 @@ impl Linux {
     }
 }
 
-/// What an open file is ready for.
+/// What an open file is ready for; an epoll depends on others and is said to be ready for nothing.
 pub(super) fn kind_events(kind: &Kind) -> u16 {
     match kind {
         Kind::PipeReader(end) => {
@@ -244,6 +251,8 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
             let room = if pipe.is_full() { 0 } else { WRITABLE };
             room | if pipe.reader_closed { POLLERR } else { 0 }
         }
+        Kind::Event(counter) => counter.events(),
+        Kind::Epoll(_) => 0,
         Kind::Place(_) => POLLNVAL,
         _ => READABLE | WRITABLE,
     }

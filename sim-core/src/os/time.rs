@@ -106,6 +106,16 @@ fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
         .done()
 }
 
+/// `clock_settime`: only the time of day can be set, and not without privileges.
+pub(super) fn clock_settime(mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    const REALTIME: u32 = 0;
+    if a[0] as u32 != REALTIME {
+        return Err(Errno::EINVAL);
+    }
+    read_duration(mem, a[1])?;
+    Err(Errno::EPERM)
+}
+
 impl Linux {
     fn seconds(&self) -> u64 {
         self.now_ns / NANOS_PER_SECOND
@@ -137,6 +147,32 @@ impl Linux {
         clock(a[0])?;
         write_optional(mem, a[1], &pair(0, 1))?;
         Ok(0)
+    }
+
+    /// `adjtimex`: a clock that nobody has synchronized, and that cannot be adjusted without privileges.
+    pub(super) fn adjtimex(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
+        const BYTES: usize = 208;
+        const UNSYNCHRONIZED: u32 = 0x40;
+        const TIME_ERROR: u64 = 5;
+        /// Asks for what is left of an adjustment.
+        const OFFSET_READ: u64 = 0xa001;
+        let modes = mem.read::<4>(buffer)?;
+        if modes != 0 && modes != OFFSET_READ {
+            return Err(Errno::EPERM);
+        }
+        let seconds = EPOCH_SECONDS + self.seconds();
+        let record = Record::new()
+            .u32(modes as u32)
+            .pad_to(40)
+            .u32(UNSYNCHRONIZED)
+            .pad_to(64)
+            .u64(1)
+            .u64(seconds)
+            .u64(self.microseconds())
+            .u64(1_000_000 / CLOCK_TICKS_PER_SECOND)
+            .pad_to(BYTES);
+        mem.write_bytes(buffer, &record.done())?;
+        Ok(TIME_ERROR)
     }
 
     pub(super) fn gettimeofday(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {

@@ -267,7 +267,7 @@ fn structures_flags_signals_and_errors_are_those_of_the_headers() {
 #[test]
 fn numbers_are_those_of_the_headers() {
     /// What the kernel's list calls the calls that have another name here.
-    const OTHER_NAMES: [(&str, &[&str]); 21] = [
+    const OTHER_NAMES: [(&str, &[&str]); 22] = [
         ("clone", &["fork", "vfork"]),
         ("wait4", &["osf_wait4"]),
         ("unlinkat", &["unlink", "rmdir"]),
@@ -286,6 +286,7 @@ fn numbers_are_those_of_the_headers() {
         ("settimeofday", &["osf_settimeofday"]),
         ("osf_brk", &["brk"]),
         ("getpgid", &["getpgrp"]),
+        ("osf_getpriority", &["getpriority"]),
         ("osf_sigsuspend", &["sigsuspend"]),
         ("osf_sigaction", &["sigaction"]),
         ("getdomainname", &["osf_getdomainname"]),

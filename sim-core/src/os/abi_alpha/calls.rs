@@ -28,28 +28,34 @@ numbers! {
     inherited:
     1 Exit 3 Read 4 Write 6 Close 12 Chdir 13 Fchdir 17 OsfBrk 19 Lseek 20 Getxpid 24 Getxuid
     36 Sync 37 Kill 41 Dup 42 PipePair 43 OsfSetProgramAttributes 47 Getxgid 48 OsfSigprocmask 54 Ioctl
-    60 Umask 63 Getpgid 64 Getpagesize 71 Mmap 73 Munmap 74 Mprotect 75 Madvise 87 Gethostname
+    60 Umask 64 Getpagesize 71 Mmap 73 Munmap 74 Mprotect 75 Madvise 87 Gethostname
     89 Getdtablesize 90 Dup2 91 Fstat 92 Fcntl 93 OsfSelect 94 Poll 95 Fsync 103 Sigreturn 111 OsfSigsuspend
     112 OsfSigstack 116 OsfGettimeofday 117 OsfGetrusage 120 Readv 121 Writev 122 Settimeofday 123 Fchown 124 Fchmod
     129 Truncate 130 Ftruncate 131 Flock 144 Getrlimit 145 Setrlimit 156 OsfSigaction 159 OsfGetdirentries
     165 Getdomainname 207 OsfUtsname 217 Msync 226 OsfFstat 233 Getpgid 234 Getsid 235 Sigaltstack
+    23 Setuid 39 Setpgid 79 Getgroups 80 Setgroups 96 Setpriority 100 OsfGetpriority 126 Setreuid 127 Setregid
+    132 Setgid 147 Setsid
     251 OsfUsleepThread 256 OsfGetsysinfo 257 OsfSetsysinfo 351 RtSigreturn
 }
 
 numbers! {
     /// The calls that only Linux has.
     own:
-    312 Clone 318 Sysinfo 323 Times 328 Statfs 329 Fstatfs 334 SchedYield 339 Uname
+    312 Clone 314 Mlock 315 Munlock 316 Mlockall 317 Munlockall 318 Sysinfo 323 Times 328 Statfs 329 Fstatfs 334 SchedYield 339 Uname
     340 Nanosleep 341 Mremap 348 Prctl 349 Pread64 350 Pwrite64 352 RtSigaction 353 RtSigprocmask
-    354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage 365 Wait4 367 Getcwd 370 Sendfile
-    377 Getdents64 378 Gettid 379 Readahead 381 Tkill 394 Futex 396 SchedGetaffinity 405 ExitGroup
-    411 SetTidAddress 413 Fadvise64 420 ClockGettime 421 ClockGetres 422 ClockNanosleep 424 Tgkill
+    324 Personality 325 Setfsuid 326 Setfsgid 330 SchedSetparam 331 SchedGetparam 332 SchedSetscheduler
+    333 SchedGetscheduler 335 SchedGetPriorityMax 336 SchedGetPriorityMin 337 SchedRrGetInterval 343 Setresuid
+    344 Getresuid 354 RtSigpending 357 RtSigsuspend 358 Select 359 Gettimeofday 360 Settimeofday 364 Getrusage
+    365 Wait4 366 Adjtimex 367 Getcwd 370 Sendfile 371 Setresgid 372 Getresgid 375 Mincore 377 Getdents64
+    378 Gettid 379 Readahead 381 Tkill 394 Futex 395 SchedSetaffinity 396 SchedGetaffinity 405 ExitGroup
+    407 EpollCreate 408 EpollCtl 409 EpollWait 411 SetTidAddress 413 Fadvise64 419 ClockSettime 420 ClockGettime
+    421 ClockGetres 422 ClockNanosleep 424 Tgkill
     427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 453 Fchownat 455 Fstatat64 456 Unlinkat
     457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Pselect6 464 Ppoll 466 SetRobustList 469 SyncFileRange 473 Getcpu
-    475 Utimensat 480 Fallocate 487 Dup3 488 Pipe2 490 Preadv 491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2
-    511 Getrandom 512 MemfdCreate 517 Membarrier
+    474 EpollPwait 475 Utimensat 478 Eventfd 480 Fallocate 485 Eventfd2 486 EpollCreate1 487 Dup3 488 Pipe2 490 Preadv
+    491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2 511 Getrandom 512 MemfdCreate 517 Membarrier
     519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
-    546 CloseRange 549 Faccessat2
+    546 CloseRange 549 Faccessat2 551 EpollPwait2
 }
 
 /// Calls on paths become those of the `at` family, and calls without flags those with.
@@ -73,6 +79,8 @@ fn inherited_on_paths(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         68 => at_cwd(Call::Newfstatat, [a[0], a[1], AT_SYMLINK_NOFOLLOW]),
         224 => at_cwd(Call::OsfFstatat, [a[0], a[1], 0]),
         225 => at_cwd(Call::OsfFstatat, [a[0], a[1], AT_SYMLINK_NOFOLLOW]),
+        // getpgrp
+        63 => (Call::Getpgid, [0; 6]),
         // sigpending
         52 => (Call::RtSigpending, [a[0], SIGSET_BYTES, 0, 0, 0, 0]),
         _ => return None,

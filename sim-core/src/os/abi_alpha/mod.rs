@@ -15,7 +15,7 @@ use super::abi::{
 };
 use super::call_names;
 use super::errno::Errno;
-use super::flags::{MapRules, OpenRules};
+use super::flags::{MapRules, OpenRules, SyncRules};
 use super::signals::{Fault, Signal, SignalRules};
 use crate::alpha::{self, fpcr, registers};
 use crate::bus::MemFault;
@@ -68,6 +68,22 @@ const MAP_RULES: MapRules = MapRules {
     fixed: 0x100,
     fixed_no_replace: 0x20_0000,
     anonymous: 0x10,
+    grows_down: 0x1000,
+    locked: 0x8000,
+    no_reserve: 0x1_0000,
+    huge: 0x10_0000,
+    huge_sizes: &[],
+    // DENYWRITE, EXECUTABLE, POPULATE, NONBLOCK, STACK
+    ignored: 0xe_6000,
+};
+
+/// `MS_*` and `MCL_*`.
+const SYNC_RULES: SyncRules = SyncRules {
+    sync: 2,
+    invalidate: 4,
+    lock_current: 0x2000,
+    lock_future: 0x4000,
+    lock_on_fault: 0x8000,
 };
 
 /// Requests of `ioctl`, with direction, size and group in them.
@@ -238,11 +254,16 @@ impl Abi for Alpha {
             Resource::Core => 4,
             Resource::Files => 6,
             Resource::FileSize => 1,
+            Resource::LockedMemory => 9,
         }
     }
 
     fn unlimited(&self) -> u64 {
         i64::MAX as u64
+    }
+
+    fn sync_rules(&self) -> &'static SyncRules {
+        &SYNC_RULES
     }
 
     fn advice_dontneed(&self) -> u64 {

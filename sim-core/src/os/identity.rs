@@ -1,0 +1,101 @@
+//! Who the process is: users, groups, sessions, and the requests to change them.
+//!
+//! The process has one user and one group, leads its own process group and session, and has no privileges.
+
+use super::errno::Errno;
+use super::{Linux, PID, UID};
+use crate::memory::Memory;
+
+/// An identity that stays as it is.
+const UNCHANGED: u32 = u32::MAX;
+
+/// Whether a call names the process, as 0 does.
+pub(super) fn is_own(pid: u64) -> bool {
+    matches!(pid as u32, 0 | PID)
+}
+
+/// A change of real, effective and saved identity: a process without privileges can only have `own`.
+pub(super) fn change_identity(wanted: &[u64], own: u32) -> Result<u64, Errno> {
+    let is_allowed = |id: &u64| matches!(*id as u32, UNCHANGED) || *id as u32 == own;
+    if wanted.iter().all(is_allowed) {
+        Ok(0)
+    } else {
+        Err(Errno::EPERM)
+    }
+}
+
+/// `setuid` and `setgid`, for which there is no "unchanged".
+pub(super) fn set_identity(wanted: u64, own: u32) -> Result<u64, Errno> {
+    match wanted as u32 {
+        UNCHANGED => Err(Errno::EINVAL),
+        id if id == own => Ok(0),
+        _ => Err(Errno::EPERM),
+    }
+}
+
+/// `getpgid` and `getsid`.
+pub(super) fn group_of(pid: u64) -> Result<u64, Errno> {
+    if is_own(pid) {
+        Ok(u64::from(PID))
+    } else {
+        Err(Errno::ESRCH)
+    }
+}
+
+/// `setpgid`: the leader of a session stays in its group.
+pub(super) fn set_group(pid: u64, group: u64) -> Result<u64, Errno> {
+    if (group as i32) < 0 {
+        Err(Errno::EINVAL)
+    } else if !is_own(pid) {
+        Err(Errno::ESRCH)
+    } else {
+        Err(Errno::EPERM)
+    }
+}
+
+/// `getgroups`: there are none besides the process's own group.
+pub(super) fn supplementary_groups(count: u64) -> Result<u64, Errno> {
+    if (count as i32) < 0 {
+        Err(Errno::EINVAL)
+    } else {
+        Ok(0)
+    }
+}
+
+/// Real, effective and saved identity are one.
+pub(super) fn write_identity(mem: &mut Memory, a: &[u64; 6], own: u32) -> Result<u64, Errno> {
+    for at in &a[..3] {
+        mem.write_bytes(*at, &own.to_le_bytes())?;
+    }
+    Ok(0)
+}
+
+impl Linux {
+    /// `getpriority`: the nice value, from -20 to 19, of what exists.
+    pub(super) fn nice(&self, which: u64, who: u64) -> Result<i32, Errno> {
+        const PROCESS: u64 = 0;
+        const GROUP: u64 = 1;
+        const USER: u64 = 2;
+        let exists = match u64::from(which as u32) {
+            PROCESS | GROUP => is_own(who),
+            USER => who as u32 == 0 || who as u32 == UID,
+            _ => return Err(Errno::EINVAL),
+        };
+        if exists {
+            Ok(self.nice)
+        } else {
+            Err(Errno::ESRCH)
+        }
+    }
+
+    /// `setpriority`: without privileges a process only gets nicer. It is alone, so that changes nothing else.
+    pub(super) fn set_nice(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        let before = self.nice(a[0], a[1])?;
+        let wanted = (a[2] as i32).clamp(-20, 19);
+        if wanted < before {
+            return Err(Errno::EACCES);
+        }
+        self.nice = wanted;
+        Ok(0)
+    }
+}

@@ -1,0 +1,130 @@
+//! Scheduling: one processor, and policies that make no difference on it.
+
+use super::Linux;
+use super::errno::Errno;
+use super::identity::is_own;
+use super::record::{Record, write_optional};
+use crate::memory::Memory;
+
+const NORMAL: u32 = 0;
+const FIFO: u32 = 1;
+const ROUND_ROBIN: u32 = 2;
+const BATCH: u32 = 3;
+const IDLE: u32 = 5;
+const DEADLINE: u32 = 6;
+const RESET_ON_FORK: u32 = 0x4000_0000;
+/// The time slice that is reported, in nanoseconds.
+const SLICE_NS: u64 = 4_000_000;
+
+/// Refuses negative process numbers, and those of nobody.
+fn check_process(pid: u64) -> Result<(), Errno> {
+    if (pid as i32) < 0 {
+        Err(Errno::EINVAL)
+    } else if is_own(pid) {
+        Ok(())
+    } else {
+        Err(Errno::ESRCH)
+    }
+}
+
+/// `sched_get_priority_min` and `sched_get_priority_max` of a policy.
+pub(super) fn priorities(policy: u64) -> Result<(u64, u64), Errno> {
+    match policy as u32 {
+        FIFO | ROUND_ROBIN => Ok((1, 99)),
+        NORMAL | BATCH | IDLE | DEADLINE => Ok((0, 0)),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// `sched_setaffinity`: the set has to hold the one processor.
+pub(super) fn set_affinity(mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    let [pid, bytes, mask, ..] = *a;
+    let first = if bytes as u32 == 0 {
+        0
+    } else {
+        mem.read::<1>(mask)?
+    };
+    if !is_own(pid) {
+        return Err(Errno::ESRCH);
+    }
+    if first & 1 == 0 {
+        return Err(Errno::EINVAL);
+    }
+    Ok(0)
+}
+
+/// `sched_getparam`: no policy that the process can have knows priorities.
+pub(super) fn get_parameters(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    if a[1] == 0 {
+        return Err(Errno::EINVAL);
+    }
+    check_process(a[0])?;
+    mem.write_bytes(a[1], &[0; 4])?;
+    Ok(0)
+}
+
+/// `sched_rr_get_interval`.
+pub(super) fn time_slice(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    check_process(a[0])?;
+    mem.write_bytes(a[1], &Record::new().u64(0).u64(SLICE_NS).done())?;
+    Ok(0)
+}
+
+/// `getcpu`: the first processor of the first node.
+pub(super) fn getcpu(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    write_optional(mem, a[0], &[0; 4])?;
+    write_optional(mem, a[1], &[0; 4])?;
+    Ok(0)
+}
+
+impl Linux {
+    pub(super) fn policy(&self, pid: u64) -> Result<u64, Errno> {
+        check_process(pid)?;
+        Ok(u64::from(self.policy))
+    }
+
+    pub(super) fn set_scheduler(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [pid, policy, parameters, ..] = *a;
+        if (policy as i32) < 0 {
+            return Err(Errno::EINVAL);
+        }
+        self.change_policy(mem, pid, Some(policy as u32), parameters)
+    }
+
+    pub(super) fn set_parameters(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        self.change_policy(mem, a[0], None, a[1])
+    }
+
+    /// Sets a policy, or only its parameters. Without privileges a process can have neither a real-time policy
+    /// nor leave the idle one.
+    fn change_policy(
+        &mut self,
+        mem: &Memory,
+        pid: u64,
+        policy: Option<u32>,
+        parameters: u64,
+    ) -> Result<u64, Errno> {
+        if parameters == 0 || (pid as i32) < 0 {
+            return Err(Errno::EINVAL);
+        }
+        let priority = mem.read::<4>(parameters)?;
+        check_process(pid)?;
+        let wanted = policy.unwrap_or(self.policy);
+        let kind = wanted & !RESET_ON_FORK;
+        let (least, most) = match kind {
+            // Its parameters need a call of their own.
+            DEADLINE => return Err(Errno::EINVAL),
+            _ => priorities(u64::from(kind))?,
+        };
+        if !(least..=most).contains(&priority) {
+            return Err(Errno::EINVAL);
+        }
+        let leaves_idle = self.policy & !RESET_ON_FORK == IDLE && kind != IDLE;
+        let drops_reset = self.policy & RESET_ON_FORK != 0 && wanted & RESET_ON_FORK == 0;
+        if least > 0 || leaves_idle || drops_reset {
+            return Err(Errno::EPERM);
+        }
+        self.policy = wanted;
+        Ok(0)
+    }
+}
