@@ -53,7 +53,7 @@ numbers! {
     427 Fstat64 447 Fdatasync 450 Openat 451 Mkdirat 453 Fchownat 455 Fstatat64 456 Unlinkat
     457 Renameat 460 Readlinkat 461 Fchmodat 462 Faccessat 463 Pselect6 464 Ppoll 466 SetRobustList 469 SyncFileRange 473 Getcpu
     474 EpollPwait 475 Utimensat 478 Eventfd 480 Fallocate 485 Eventfd2 486 EpollCreate1 487 Dup3 488 Pipe2 490 Preadv
-    491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2 511 Getrandom 512 MemfdCreate 517 Membarrier
+    491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2 511 Getrandom 512 MemfdCreate 517 Membarrier 518 Mlock2
     519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
     546 CloseRange 549 Faccessat2 551 EpollPwait2
 }
