@@ -169,7 +169,7 @@ fn refused_with_a_place_or_taken(text: &str) {
 fn deep_nesting_is_an_error() {
     let long = "1+".repeat(30_000);
     assert!(error(&format!("const a = {long}1;")).contains("1000 operators"));
-    let wide = format!("({}1)", "1*".repeat(50)).repeat(1);
+    let wide = format!("({}1)", "1*".repeat(50));
     let sum = vec![wide; 25].join("+");
     assert!(error(&format!("const a = {sum};")).contains("1000 operators"));
     let deep = "(".repeat(100_000);

@@ -1,8 +1,10 @@
 //! A guest's standard input, read once and replayed in each of its runs.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+use hps_sim_core::host;
 
 /// The most bytes of standard input that are kept for replay: 256 MiB.
 pub const MAX_STDIN_BYTES: u64 = 256 << 20;
@@ -47,13 +49,13 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, InputError> {
 /// # Errors
 /// It cannot be read, or is longer than `limit`.
 pub fn read(source: impl Read, from: &str, limit: u64) -> Result<Vec<u8>, InputError> {
-    let mut bytes = Vec::new();
-    let from = from.to_string();
-    match source.take(limit + 1).read_to_end(&mut bytes) {
-        Err(cause) => Err(InputError::Read { from, cause }),
-        Ok(count) if count as u64 > limit => Err(InputError::TooLong { from }),
-        Ok(_) => Ok(bytes),
-    }
+    host::read_to_end(source, limit).map_err(|cause| {
+        let from = from.to_string();
+        match cause.kind() {
+            ErrorKind::FileTooLarge => InputError::TooLong { from },
+            _ => InputError::Read { from, cause },
+        }
+    })
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunLimits {
-    /// What a program may write to streams and files, in MiB.
+    /// Bytes that a program may write to streams and files, in MiB.
     pub output_mib: u64,
-    /// By how much a program may make files longer, in MiB.
+    /// Bytes by which a program may make files longer, in MiB.
     pub file_mib: u64,
     /// Time of the host that a run may take, in seconds.
     pub time_s: u64,
@@ -29,7 +29,7 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    /// What is wrong with a value, and what is allowed.
+    /// The first impossible value, with what is allowed; `None` if there is none.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         const MOST_MIB: u64 = 1 << 40;
         if self.output_mib > MOST_MIB || self.file_mib > MOST_MIB {

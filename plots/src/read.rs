@@ -7,7 +7,7 @@ use hps_sim_core::host;
 
 use crate::PlotError;
 
-/// Bytes that a results file may have: a million rows take about as much.
+/// Bytes that a results file may have, so that a device that never ends is refused.
 const MAX_RESULTS_BYTES: u64 = 4 << 30;
 
 /// Rows of a results file, and what had to be left out.

@@ -12,8 +12,16 @@ pub const MAX_TEXT_BYTES: u64 = 16 << 20;
 /// # Errors
 /// What the host says, or [`io::ErrorKind::FileTooLarge`] with both numbers.
 pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_to_end(File::open(path)?, limit)
+}
+
+/// Reads to the end of at most `limit` bytes.
+///
+/// # Errors
+/// Those of [`read_file`].
+pub fn read_to_end(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
+    source
         .take(limit.saturating_add(1))
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {

@@ -140,7 +140,7 @@ impl<E: DecodeEditor> Machine<E> {
     /// Runs until `end` instructions of the program have retired, in slices if the time that this may take has
     /// a limit.
     fn run_in_time<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
-        /// Instructions between two looks at the clock: about a twentieth of a second.
+        /// Instructions between two looks at the clock.
         const SLICE: u64 = 1 << 24;
         loop {
             if self.process.os.is_out_of_time() {

@@ -192,6 +192,9 @@ mod tests {
             || crate::alpha::qualifiers::are_valid(info.format, value)
     }
 
+    /// Operations that are special cases of others, with these.
+    const SPECIAL_CASES: [(&str, &str); 1] = [("zext.h", "packw")];
+
     #[test]
     fn no_two_encodings_overlap() {
         for a in &OPS {
@@ -206,7 +209,9 @@ mod tests {
             {
                 let common = a.mask & b.mask;
                 // The special case comes first, and is found first.
-                let is_special = a.mask & b.mask == b.mask && a.mask != b.mask;
+                let is_special = SPECIAL_CASES.contains(&(a.mnemonic, b.mnemonic))
+                    && common == b.mask
+                    && a.mask != b.mask;
                 assert!(
                     is_special
                         || a.match_bits & common != b.match_bits & common

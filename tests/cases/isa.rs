@@ -74,7 +74,7 @@ fn a_vector_instruction_is_named_where_it_is_missing() {
     let program = hps.program("vector", &[0x0005_72d7]);
     run_in_all_modes(&[], &[&program], |mode, run| {
         assert_ne!(run.code, 0, "{mode}");
-        let said = "it is one of the vector extension (V), which is missing here: build with -march=rv64gc";
+        let said = "\n  it is one of the vector extension (V), which is missing here: build with -march=rv64gc";
         assert!(run.stderr.contains(said), "{mode}: {}", run.stderr);
     });
 }

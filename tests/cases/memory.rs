@@ -37,7 +37,8 @@ fn a_program_that_the_linker_relaxed_wrongly_is_told_so() {
     let program = build(Isa::Alpha, "ctype_init.S", &FREESTANDING);
     run_in_all_modes(&[], &[&program], |mode, run| {
         assert!(
-            run.stderr.contains("-Wl,--no-relax"),
+            run.stderr.contains("\n  the linker has relaxed")
+                && run.stderr.contains("-Wl,--no-relax"),
             "{mode}: {}",
             run.stderr
         );

@@ -22,12 +22,12 @@ use serde::de::DeserializeOwned;
 use self::lock::{Lock, LockError};
 use crate::row::Row;
 
-/// What a store keeps one of in each line.
+/// A record: one line of a store.
 pub trait Record: Clone + Serialize + DeserializeOwned {
-    /// Made from everything that determines the record.
+    /// Key of the record, made from everything that determines it.
     fn id(&self) -> &str;
 
-    /// It says why something failed; that runs again next time.
+    /// Whether the record says why something failed. What failed runs again next time.
     fn failed(&self) -> bool;
 }
 
@@ -84,7 +84,7 @@ pub enum StoreError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Why the line is refused.
         message: String,
     },
 }

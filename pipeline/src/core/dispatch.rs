@@ -383,7 +383,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             _ => return self.trapped(slot, TrapCause::IllegalInstruction),
         }
-        // What is stale is a wrong path from here on: it is squashed when this instruction resolves.
+        // Stale instructions are a wrong path: they are squashed when this instruction resolves.
         Executed {
             next_pc,
             next_disepc,
@@ -391,8 +391,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    /// What is executable may have changed. Returns whether the front-end holds instructions that are
-    /// not there any more: everything behind the serializing instruction has to be fetched again.
+    /// Follows a change of code. Returns whether the front-end holds instructions that memory does not
+    /// hold any more: everything behind the serializing instruction has to be fetched again.
     fn refresh_code(&mut self) -> bool {
         if !self.code.sync(&self.process.mem, &self.editor) {
             return false;

@@ -75,7 +75,7 @@ use uop::{Inserted, NO_PRODUCER, StageCycles, kind};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 const DEADLOCK_CYCLES: u64 = 1_000_000;
-/// Instructions between two looks at the clock, in a run whose time has a limit: about a fifth of a second.
+/// Instructions between two looks at the clock, in a run whose time has a limit.
 const TIME_SLICE: u64 = 1 << 18;
 
 /// The numbers of a [`MachineConfig`] that the stages use, in the form in which they use them.

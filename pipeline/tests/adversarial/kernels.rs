@@ -61,7 +61,7 @@ fn streams(count: usize, apart: u64, step: u64, work: usize) -> String {
     passes(3, &start_streams(count, apart), 2048 / step, &loads)
 }
 
-/// The same on Alpha.
+/// Streams whose lines fall into the same sets, on Alpha.
 fn streams_on_alpha(count: usize) -> Program {
     let start = repeat(count, |k| {
         format!("li {}, {}", POINTERS[k], DATA + k as u64 * APART)

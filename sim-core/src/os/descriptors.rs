@@ -13,7 +13,7 @@ use super::locks::Locks;
 use super::paths::{GuestPath, Node};
 use super::streams::Which;
 
-/// What a new pipe holds before a writer has to wait, in bytes.
+/// Capacity of a new pipe, in bytes: a writer waits when it is full.
 pub(super) const PIPE_BYTES: usize = 65536;
 
 /// What is read or written through a descriptor.

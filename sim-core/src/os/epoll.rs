@@ -32,7 +32,6 @@ const WITH_EXCLUSIVE: u32 = EXCLUSIVE | WAKE_UP | EDGE | 1 | 4 | 8 | 16;
 const EVENT_BYTES: u64 = 16;
 /// All watches of a process, so that a guest cannot fill the memory of the host.
 const MAX_WATCHES: usize = 1 << 16;
-const NANOS_PER_MILLISECOND: u64 = 1_000_000;
 
 /// A set of watched descriptors.
 #[derive(Clone, Debug, Default)]
@@ -227,10 +226,7 @@ impl Linux {
     /// `epoll_pwait`, and without a mask `epoll_wait`: milliseconds, for ever if they are negative.
     pub(super) fn epoll_pwait(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [.., milliseconds, mask, mask_bytes] = *a;
-        let wait = match u64::try_from(milliseconds as i32) {
-            Ok(waits) => self.wait_for(waits * NANOS_PER_MILLISECOND),
-            Err(_) => Wait::Endless,
-        };
+        let wait = self.wait_milliseconds(milliseconds);
         let mask = self.read_mask(mem, mask, mask_bytes)?;
         self.wait_for_watches(mem, a, wait, mask)
     }

@@ -50,10 +50,7 @@ impl Linux {
     /// `poll`, which takes milliseconds; a negative number of them is for ever.
     pub(super) fn poll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fds, count, milliseconds, ..] = *a;
-        let wait = match u64::try_from(milliseconds as i32) {
-            Ok(waits) => self.wait_for(waits * NANOS_PER_MILLISECOND),
-            Err(_) => Wait::Endless,
-        };
+        let wait = self.wait_milliseconds(milliseconds);
         match self.poll_descriptors(mem, fds, count)? {
             0 => self.wait(wait, None, "an event (poll) that nobody can cause"),
             ready => Ok(ready),
@@ -175,6 +172,14 @@ impl Linux {
     /// The end of a time-out of `nanos` that begins now.
     pub(super) fn wait_for(&self, nanos: u64) -> Wait {
         Wait::Until(self.now_ns.saturating_add(nanos))
+    }
+
+    /// A time-out of `poll` and `epoll_wait`, in milliseconds; a negative one is for ever.
+    pub(super) fn wait_milliseconds(&self, milliseconds: u64) -> Wait {
+        match u64::try_from(milliseconds as i32) {
+            Ok(waits) => self.wait_for(waits * NANOS_PER_MILLISECOND),
+            Err(_) => Wait::Endless,
+        }
     }
 
     /// Reads a time-out; a null address is for ever.

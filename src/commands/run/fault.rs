@@ -35,12 +35,12 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         && let Some(extension) = missing_extension(trap.encoding)
     {
         text += &format!(
-            "\\n  it is one of {extension}, which is missing here: build with -march=rv64gc, to which _zba_zbb_zbs_zfh \\
+            "\n  it is one of {extension}, which is missing here: build with -march=rv64gc, to which _zba_zbb_zbs_zfh \
              and others may be added"
         );
     }
     if let Some(advice) = advice(trap, process) {
-        text += &format!("\\n  {advice}");
+        text += &format!("\n  {advice}");
     }
     if let Some(number) = process.hart.disepc.production() {
         let name = productions.and_then(|set| set.tables().productions.get(usize::from(number)));
