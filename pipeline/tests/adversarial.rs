@@ -1,5 +1,5 @@
 //! How far the instruction-driven core is off the cycle-driven one where the order of accesses matters most.
-#![allow(clippy::print_stdout)] // the table is what the ignored test is run for
+#![allow(clippy::print_stdout)] // the test prints the table of docs/measurements/core-accuracy.md
 
 mod kernels;
 
@@ -82,11 +82,13 @@ fn compare(config: &MachineConfig, program: &Program) -> Compared {
     }
 }
 
-/// `cargo test -p hps-pipeline --test all adversarial -- --ignored --nocapture` prints the table.
+/// Both cores should agree within 3% everywhere. The instruction-driven core does not yet: the differences that
+/// are known to be larger are counted in docs/measurements/core-accuracy.md, and there may be no more of them.
+/// `cargo test -p hps-pipeline --test all adversarial -- --nocapture` prints the table.
 #[test]
-#[ignore = "the instruction-driven core does not hold this bound: docs/measurements/core-accuracy.md"]
-fn adversarial_programs_take_nearly_the_same_cycles() {
+fn no_more_adversarial_programs_than_known_differ_by_three_percent() {
     const BOUND_PERCENT: f64 = 3.0;
+    const KNOWN: usize = 173;
     let mut beyond = Vec::new();
     for kernel in kernels::all() {
         for config in machines() {
@@ -101,5 +103,9 @@ fn adversarial_programs_take_nearly_the_same_cycles() {
             }
         }
     }
-    assert!(beyond.is_empty(), "{}: {beyond:#?}", beyond.len());
+    assert!(
+        beyond.len() <= KNOWN,
+        "{} instead of {KNOWN}: {beyond:#?}",
+        beyond.len()
+    );
 }
