@@ -27,7 +27,7 @@ Examples:
   hps run --machine hps-4wide --stats --stats-out lz.json lz small
       Timed: cycles, IPC, the CPI stack, caches and predictors, as text and as JSON.
   hps run --machine hps-4wide --core instruction --stats bwt large
-      Timed an instruction at a time: faster, the IPC mostly within hundredths of a percent. With productions, too.
+      Timed an instruction at a time: faster, with an IPC that differs a little (--core says how much). With productions, too.
   hps run --machine hps-4wide --sample --stats bwt large
       Only one unit in 200,000 instructions is timed: the IPC with its 95% confidence interval.
   hps run --machine hps-4wide --by-function --stats interp small
@@ -36,6 +36,8 @@ Examples:
       The pipeline in these cycles; open the file with Konata.
   hps run --productions hot_method --param burst=10 --param sparsity=990 --stats parse small
       With productions in the decode stage (the hot_* files bring the sampling framework along).
+  hps run ./my-program file.txt
+      A file of the working folder, which the program sees as `/` and can only read.
   hps run --root data --seed 7 ./my-program --input /file.txt
       A program of your own, whose files lie in `data` and stay as they are (see --writable).
 
