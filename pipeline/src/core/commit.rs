@@ -234,7 +234,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.account_slots_of(pc, cause, slots);
     }
 
-    #[inline(always)]
     fn account_slots_of(&mut self, pc: u64, cause: Cause, slots: u64) {
         self.cpi.add(cause, slots);
         if P::WANTS_SLOTS {
