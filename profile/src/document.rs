@@ -21,8 +21,12 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::key::{CallPair, DataStream, Method, ProfileKey, ProfileKind};
+use crate::key::{KeyKind, ProfileKey};
 use crate::profile::Profile;
+
+mod any;
+
+pub use any::AnyProfileDocument;
 
 /// The `format` of every profile file.
 pub const FORMAT: &str = "hps-profile";
@@ -42,7 +46,7 @@ pub struct ProfileHeader {
     /// The resolved configuration of the run.
     pub configuration: Value,
     /// What the profile counts; set from the members when a document is made.
-    pub kind: ProfileKind,
+    pub kind: KeyKind,
     /// The sum of all weights; set from the members when a document is made.
     pub total: u64,
     /// More about the run, such as [`crate::StreamSummary`]; `null` when there is nothing.
@@ -80,9 +84,20 @@ pub enum DocumentError {
     #[error("this is a {found} profile where a {wanted} profile is wanted")]
     Kind {
         /// The kind that the file names.
-        found: ProfileKind,
+        found: KeyKind,
         /// The kind of the members that are to be read.
-        wanted: ProfileKind,
+        wanted: KeyKind,
+    },
+    /// A kind of profile that nobody registered.
+    #[error(
+        "header.kind is an unknown variant `{found}`, expected one of {}",
+        known.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(", ")
+    )]
+    UnknownKind {
+        /// The kind that the file names.
+        found: KeyKind,
+        /// The kinds that can be read.
+        known: Vec<KeyKind>,
     },
     /// A member without weight.
     #[error("members[{index}] has the weight 0: leave such members out")]
@@ -165,7 +180,7 @@ impl<K: ProfileKey> ProfileDocument<K> {
         Self::from_value(read_value(input)?)
     }
 
-    fn from_value(value: Value) -> Result<Self, DocumentError> {
+    pub(crate) fn from_value(value: Value) -> Result<Self, DocumentError> {
         // The header first: members of another kind would fail with a less helpful message.
         let found = header_of(&value)?.kind;
         if found != K::KIND {
@@ -203,46 +218,11 @@ impl<K: ProfileKey> ProfileDocument<K> {
     }
 }
 
-/// A document of any kind, for commands that learn the kind from the file.
-#[derive(Debug, Clone, PartialEq)]
-pub enum AnyProfileDocument {
-    /// A hot method profile.
-    Method(ProfileDocument<Method>),
-    /// A hot call pair profile.
-    CallPair(ProfileDocument<CallPair>),
-    /// A hot data stream profile.
-    DataStream(ProfileDocument<DataStream>),
-}
-
-impl AnyProfileDocument {
-    /// Reads a document of whatever kind its header names.
-    ///
-    /// # Errors
-    /// As [`ProfileDocument::read`].
-    pub fn read(input: impl Read) -> Result<Self, DocumentError> {
-        let value = read_value(input)?;
-        Ok(match header_of(&value)?.kind {
-            ProfileKind::Method => Self::Method(ProfileDocument::from_value(value)?),
-            ProfileKind::CallPair => Self::CallPair(ProfileDocument::from_value(value)?),
-            ProfileKind::DataStream => Self::DataStream(ProfileDocument::from_value(value)?),
-        })
-    }
-
-    /// Where the profile comes from.
-    pub fn header(&self) -> &ProfileHeader {
-        match self {
-            Self::Method(document) => &document.header,
-            Self::CallPair(document) => &document.header,
-            Self::DataStream(document) => &document.header,
-        }
-    }
-}
-
-fn read_value(input: impl Read) -> Result<Value, DocumentError> {
+pub(crate) fn read_value(input: impl Read) -> Result<Value, DocumentError> {
     Ok(serde_json::from_reader(std::io::BufReader::new(input))?)
 }
 
-fn header_of(value: &Value) -> Result<ProfileHeader, DocumentError> {
+pub(crate) fn header_of(value: &Value) -> Result<ProfileHeader, DocumentError> {
     let Probe {
         format,
         format_version: version,
@@ -256,112 +236,4 @@ fn header_of(value: &Value) -> Result<ProfileHeader, DocumentError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn header() -> ProfileHeader {
-        ProfileHeader {
-            program: "sort".into(),
-            program_hash: "00ff".into(),
-            version: "0.1.0".into(),
-            configuration: serde_json::json!({ "burst_length": 100, "sparsity": 9900 }),
-            kind: ProfileKind::Method,
-            total: 0,
-            summary: Value::Null,
-        }
-    }
-
-    fn bytes<K: ProfileKey>(document: &ProfileDocument<K>) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        document.write(&mut bytes).unwrap();
-        bytes
-    }
-
-    fn round_trip<K: ProfileKey + std::fmt::Debug>(members: Vec<(K, u64)>) {
-        let document = ProfileDocument::new(header(), members.iter().cloned().collect());
-        let first = bytes(&document);
-        let read = ProfileDocument::<K>::read(&first[..]).unwrap();
-        assert_eq!(read, document);
-        assert_eq!(read.header.kind, K::KIND);
-        let reversed = members.into_iter().rev().collect();
-        assert_eq!(bytes(&ProfileDocument::new(header(), reversed)), first);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn every_kind_survives_a_round_trip(
-            members in prop::collection::vec((any::<u64>(), any::<u64>(), 1u64..1 << 50), 0..20)
-        ) {
-            let each = members.iter();
-            round_trip(each.clone().map(|m| (Method(m.0), m.2)).collect());
-            round_trip(
-                each.clone().map(|m| (CallPair { site: m.0, target: m.1 }, m.2)).collect(),
-            );
-            round_trip(each.map(|m| (DataStream([m.0, m.1, m.0].into()), m.2)).collect());
-        }
-
-        #[test]
-        fn damaged_files_are_refused_without_panic(at in any::<prop::sample::Index>(), bit in 0u8..8) {
-            let mut bytes = bytes(&ProfileDocument::new(
-                header(),
-                [(Method(0x10), 3), (Method(u64::MAX), 4)].into_iter().collect(),
-            ));
-            let at = at.index(bytes.len());
-            let _ = AnyProfileDocument::read(&bytes[..at]);
-            bytes[at] ^= 1 << bit;
-            let _ = AnyProfileDocument::read(&bytes[..]);
-        }
-    }
-
-    fn message(text: &str) -> String {
-        AnyProfileDocument::read(text.as_bytes())
-            .unwrap_err()
-            .to_string()
-    }
-
-    #[test]
-    fn contradictions_are_named() {
-        let document = ProfileDocument::new(
-            header(),
-            [(Method(0x10), 3), (Method(0x20), 3)].into_iter().collect(),
-        );
-        let good = String::from_utf8(bytes(&document)).unwrap();
-        let any = AnyProfileDocument::read(good.as_bytes()).unwrap();
-        assert_eq!(any.header().total, 6);
-        for (from, to, expected) in [
-            (
-                "\"total\": 6",
-                "\"total\": 7",
-                "header.total is 7, but the weights add up to 6",
-            ),
-            ("0x20", "0x10", "members[1] has been listed before"),
-            (
-                "\"format_version\": 1",
-                "\"format_version\": 2",
-                "`hps-profile` version 2",
-            ),
-            ("\"0x10\"", "\"10\"", "`10` is not an address"),
-            ("\"0x10\"", "\"0x+1\"", "`0x+1` is not an address"),
-            ("\"0x10\"", "\"0x\"", "`0x` is not an address"),
-            ("\"method\"", "\"colour\"", "unknown variant `colour`"),
-        ] {
-            assert!(good.contains(from), "{from}");
-            let found = message(&good.replacen(from, to, 1));
-            assert!(found.contains(expected), "{found}");
-        }
-        let zero = good.replacen("\"weight\": 3", "\"weight\": 0", 1);
-        let found = message(&zero.replace("\"total\": 6", "\"total\": 3"));
-        assert!(found.contains("members[0] has the weight 0"), "{found}");
-        let other = ProfileDocument::<CallPair>::read(good.as_bytes())
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            other,
-            "this is a method profile where a call_pair profile is wanted"
-        );
-    }
-}
+mod tests;

@@ -7,7 +7,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`fraction`] | [`Fraction`], an exact share in parts per million |
-//! | [`key`] | the members: [`Method`], [`CallPair`], [`DataStream`] |
+//! | [`key`] | the members: [`Instruction`], [`Line`], [`Function`], [`Method`], … |
 //! | [`profile`] | [`Profile`]: member to weight, listing, cut |
 //! | [`mod@accuracy`] | overlap (renormalized and capped), overlap without cut, weight matching |
 //! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
@@ -28,7 +28,10 @@ pub mod text;
 pub use accuracy::{Accuracy, HotSet, accuracy, overlap_without_cut, weight_matching};
 pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHeader};
 pub use fraction::{Fraction, FractionError};
-pub use key::{CallPair, DataStream, Method, ProfileKey, ProfileKind};
+pub use key::{
+    Block, CallPair, Context, DataStream, Edge, Function, Instruction, InstructionError, KeyKind,
+    KeyRegistry, Line, Method, ProfileKey, ProfileKind,
+};
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
 pub use streams::{

@@ -514,7 +514,7 @@ impl Report<'_> {
                 "machine": self.machine.map(|m| m.to_ron()),
                 "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),
             }),
-            kind: self.kind,
+            kind: self.kind.into(),
             total: 0,
             summary: summary.clone(),
         };

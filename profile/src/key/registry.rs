@@ -1,0 +1,90 @@
+//! The keys whose files can be read without knowing the kind beforehand.
+
+use serde_json::Value;
+
+use super::{
+    Block, CallPair, Context, DataStream, Edge, Function, Instruction, KeyKind, Line, Method,
+    ProfileKey,
+};
+use crate::document::{AnyProfileDocument, DocumentError, ProfileDocument};
+
+/// The kinds of profiles that [`AnyProfileDocument`] can hold.
+///
+/// ```
+/// use hps_profile::KeyRegistry;
+/// let kinds = KeyRegistry::builtin();
+/// assert!(kinds.kinds().any(|(kind, _)| kind.name() == "instruction"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct KeyRegistry {
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    kind: KeyKind,
+    title: &'static str,
+    read: fn(Value) -> Result<AnyProfileDocument, DocumentError>,
+}
+
+impl KeyRegistry {
+    /// The keys of this crate.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self {
+            entries: Vec::new(),
+        }
+        .with::<Method>()
+        .with::<CallPair>()
+        .with::<DataStream>()
+        .with::<Instruction>()
+        .with::<Block>()
+        .with::<Edge>()
+        .with::<Line>()
+        .with::<Function>()
+        .with::<Context>()
+    }
+
+    /// These keys and `K`, which takes the place of a key of the same kind.
+    #[must_use]
+    pub fn with<K: ProfileKey>(mut self) -> Self {
+        self.entries.retain(|entry| entry.kind != K::KIND);
+        self.entries.push(Entry {
+            kind: K::KIND,
+            title: K::TITLE,
+            read: |value| Ok(ProfileDocument::<K>::from_value(value)?.into()),
+        });
+        self
+    }
+
+    /// The kinds and their titles, in the order of registration.
+    pub fn kinds(&self) -> impl Iterator<Item = (&KeyKind, &'static str)> {
+        self.entries.iter().map(|entry| (&entry.kind, entry.title))
+    }
+
+    /// Reads a document of whatever registered kind its header names.
+    ///
+    /// # Errors
+    /// When no registered key is of this kind, or as [`ProfileDocument::read`].
+    pub fn read(&self, input: impl std::io::Read) -> Result<AnyProfileDocument, DocumentError> {
+        let value = crate::document::read_value(input)?;
+        let kind = crate::document::header_of(&value)?.kind;
+        match self.entries.iter().find(|entry| entry.kind == kind) {
+            Some(entry) => (entry.read)(value),
+            None => Err(DocumentError::UnknownKind {
+                known: self
+                    .entries
+                    .iter()
+                    .map(|entry| entry.kind.clone())
+                    .collect(),
+                found: kind,
+            }),
+        }
+    }
+}
+
+impl Default for KeyRegistry {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
