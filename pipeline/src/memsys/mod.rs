@@ -62,6 +62,7 @@
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
 
 mod calendar;
+mod level1;
 mod level3;
 mod lower;
 mod mshr;
@@ -74,11 +75,11 @@ mod write_buffer;
 
 pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats, WriteBufferStats};
 
-use crate::config::{CacheConfig, MemoryConfig};
+use crate::config::MemoryConfig;
 use hps_sim_core::likely::{often, seldom};
+use level1::Level1;
 use lower::Lower;
-use mshr::{InFlight, Mshrs};
-use tags::Tags;
+use mshr::Mshrs;
 use tlb::{L2Tlb, Tlb, Translation};
 
 /// Where data come from.
@@ -115,199 +116,6 @@ pub enum AccessResult {
         /// The cycle.
         at_cycle: u64,
     },
-}
-
-/// A level 1 cache.
-#[derive(Clone, Debug)]
-struct Level1 {
-    tags: Tags,
-    mshrs: Mshrs,
-    line_shift: u32,
-    line_bytes: u64,
-    /// Of the bytes of a line.
-    offset_mask: u64,
-    hit_cycles: u64,
-    ports: u32,
-    /// Cycle of the last access, and how many ports it took.
-    port_cycle: u64,
-    ports_taken: u32,
-    stats: CacheStats,
-    /// Misses of accesses that took no time.
-    warmed: u64,
-}
-
-impl Level1 {
-    fn new(config: &CacheConfig) -> Self {
-        Level1 {
-            tags: Tags::new(
-                lower::sets(config),
-                config.ways as usize,
-                config.replacement.clone(),
-            ),
-            mshrs: Mshrs::new(config.mshrs),
-            line_shift: config.line_bytes.trailing_zeros(),
-            line_bytes: u64::from(config.line_bytes),
-            offset_mask: u64::from(config.line_bytes) - 1,
-            hit_cycles: u64::from(config.hit_cycles),
-            ports: config.ports,
-            port_cycle: u64::MAX,
-            ports_taken: 0,
-            stats: CacheStats::default(),
-            warmed: 0,
-        }
-    }
-
-    /// Takes a port in this cycle, if one is left.
-    #[inline]
-    fn take_port(&mut self, now: u64) -> bool {
-        if self.port_cycle != now {
-            self.port_cycle = now;
-            self.ports_taken = 0;
-        }
-        let free = self.ports_taken < self.ports;
-        self.ports_taken += u32::from(free);
-        self.stats.port_busy_events += u64::from(!free);
-        free
-    }
-
-    /// Whether a piece of memory lies in more than one line.
-    #[inline(always)]
-    fn crosses(&self, addr: u64, size: u8) -> bool {
-        (addr & self.offset_mask) + u64::from(size) > self.line_bytes
-    }
-
-    #[inline]
-    fn next_line(&self, addr: u64) -> u64 {
-        ((addr >> self.line_shift) + 1) << self.line_shift
-    }
-
-    /// A hit of the newest line of its set that is not on its way, which most accesses are: the
-    /// cycle in which the data are there. None: not known yet, and nothing has changed.
-    #[inline(always)]
-    fn quick_hit(&mut self, now: u64, delay: u64, addr: u64, write: bool) -> Option<u64> {
-        let line = addr >> self.line_shift;
-        if seldom(!self.mshrs.is_quiet(now, line)) || seldom(!self.tags.use_newest(line, write)) {
-            return None;
-        }
-        if write {
-            self.stats.write_access_events += 1;
-        } else {
-            self.stats.read_access_events += 1;
-        }
-        Some(now + delay + self.hit_cycles)
-    }
-
-    /// The access itself, `delay` cycles after `now` for its translation.
-    #[inline(never)]
-    fn access(
-        &mut self,
-        lower: &mut Lower,
-        now: u64,
-        delay: u64,
-        addr: u64,
-        write: bool,
-    ) -> Result<(u64, Level), u64> {
-        let line = addr >> self.line_shift;
-        let known = now + delay + self.hit_cycles;
-        let (ready, level) = if self.tags.access(line, write) {
-            match self.mshrs.find(now, line) {
-                None => (known, Level::L1),
-                Some(primary) => {
-                    self.count_merge(write);
-                    (known.max(primary.end_for(now)), primary.level)
-                }
-            }
-        } else {
-            self.miss(lower, now, known, addr, write)?
-        };
-        if write {
-            self.stats.write_access_events += 1;
-        } else {
-            self.stats.read_access_events += 1;
-        }
-        Ok((ready, level))
-    }
-
-    fn count_merge(&mut self, write: bool) {
-        if write {
-            self.stats.write_merge_events += 1;
-        } else {
-            self.stats.read_merge_events += 1;
-        }
-    }
-
-    #[cold]
-    fn miss(
-        &mut self,
-        lower: &mut Lower,
-        now: u64,
-        known: u64,
-        addr: u64,
-        write: bool,
-    ) -> Result<(u64, Level), u64> {
-        let line = addr >> self.line_shift;
-        let bytes = 1 << self.line_shift;
-        let (slot, way) = match self.room(now, line) {
-            Ok(room) => room,
-            Err(at_cycle) => {
-                self.stats.mshr_full_events += 1;
-                return Err(at_cycle);
-            }
-        };
-        let fill = lower.read(now, known, line << self.line_shift, bytes)?;
-        let in_flight = InFlight {
-            line,
-            start: InFlight::started(now),
-            end: fill.end,
-            level: fill.level,
-        };
-        self.mshrs.take(slot, in_flight);
-        if write {
-            self.stats.write_miss_events += 1;
-        } else {
-            self.stats.read_miss_events += 1;
-        }
-        self.stats.fill_events += 1;
-        if let Some(victim) = self.tags.fill(line, way, write)
-            && victim.dirty
-        {
-            self.stats.write_back_events += 1;
-            lower.write_back(now, fill.end, victim.line << self.line_shift, bytes);
-        }
-        Ok((fill.ready, fill.level))
-    }
-
-    /// A free MSHR and a way for a line, or the cycle in which to ask again.
-    fn room(&mut self, now: u64, line: u64) -> Result<(usize, usize), u64> {
-        let slot = self.mshrs.free(now)?;
-        let mshrs = &self.mshrs;
-        match self.tags.choose(line, |old| mshrs.find(now, old).is_some()) {
-            Some(way) => Ok((slot, way)),
-            None => Err(self.mshrs.next_end(now)),
-        }
-    }
-
-    /// An access that takes no time.
-    #[inline]
-    fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
-        let line = addr >> self.line_shift;
-        if !self.tags.access(line, write) {
-            self.warm_miss(lower, addr, write);
-        }
-    }
-
-    #[inline(never)]
-    fn warm_miss(&mut self, lower: &mut Lower, addr: u64, write: bool) {
-        let line = addr >> self.line_shift;
-        self.warmed += 1;
-        lower.warm(addr, false);
-        if let Some(way) = self.tags.choose(line, |_| false)
-            && let Some(victim) = self.tags.fill(line, way, write)
-            && victim.dirty
-        {
-            lower.warm(victim.line << self.line_shift, true);
-        }
-    }
 }
 
 /// Caches, TLBs, buses and memory of one core.

@@ -16,9 +16,10 @@ mod tage;
 mod targets;
 #[cfg(test)]
 pub(crate) mod tests;
+mod warm;
 
 use crate::config::{BranchConfig, Predictor};
-use delay::{Delay, Seen};
+use delay::Seen;
 use history::{Folds, History, HistoryState};
 use hps_sim_core::likely::seldom;
 use ras::{Ras, RasState};
@@ -428,119 +429,6 @@ impl BranchUnit {
     fn train_indirect(&mut self, basis: &Basis, pc: u64, target: u64) {
         if let Some(cache) = &mut self.indirect {
             cache.train(pc, basis.history.path, target);
-        }
-    }
-
-    /// A conditional branch that takes no time: tables and histories as after its prediction and its
-    /// commit. Whether it would have been predicted right.
-    #[inline(always)]
-    pub fn warm_conditional(&mut self, pc: u64, taken: bool, target: u64) -> bool {
-        let right = if let Direction::Tournament(p) = &mut self.direction {
-            let right = p.warm(pc, self.history.state.global, taken);
-            self.history.push_short(taken);
-            right
-        } else {
-            self.warm_direction(pc, taken)
-        };
-        if taken {
-            self.btb.train(self.btb.place(pc), target);
-        }
-        right
-    }
-
-    /// A predictor that learns at once what it has predicted.
-    #[inline(never)]
-    fn warm_direction(&mut self, pc: u64, taken: bool) -> bool {
-        let mut cp = Checkpoint::default();
-        self.checkpoint(&mut cp);
-        let site = self.site(pc);
-        let predicted = self.predict_direction((pc, &site), &mut cp);
-        self.train_direction((&cp.basis, &cp.folded), (pc, &site), taken);
-        self.history.push_direction(taken);
-        predicted == taken
-    }
-
-    /// The same of any other branch, which is always taken.
-    #[inline(always)]
-    pub fn warm_transfer(
-        &mut self,
-        pc: u64,
-        kind: BranchKind,
-        target: u64,
-        fallthrough: u64,
-    ) -> bool {
-        match kind {
-            BranchKind::Conditional | BranchKind::Jump => {
-                self.btb.train(self.btb.place(pc), target);
-                true
-            }
-            BranchKind::Call => {
-                self.btb.train(self.btb.place(pc), target);
-                self.ras.push(fallthrough);
-                true
-            }
-            BranchKind::Return if self.ras.exists() => {
-                let right = self.ras.peek() == target;
-                self.btb.train(self.btb.place(pc), target);
-                self.ras.pop();
-                right
-            }
-            BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
-                self.warm_indirect(pc, kind, target, fallthrough)
-            }
-        }
-    }
-
-    /// An indirect branch that is no return from the stack.
-    #[inline(never)]
-    fn warm_indirect(&mut self, pc: u64, kind: BranchKind, target: u64, fallthrough: u64) -> bool {
-        let path = self.history.state.path;
-        let cached = match &mut self.indirect {
-            Some(cache) => cache.replace(pc, path, target),
-            None => None,
-        };
-        let predicted = cached
-            .or_else(|| self.btb.lookup(self.btb.place(pc)))
-            .unwrap_or(0);
-        self.btb.train(self.btb.place(pc), target);
-        self.advance(kind, true, target, fallthrough);
-        predicted == target
-    }
-
-    /// Nothing that was warmed is in flight any more.
-    pub fn settle(&mut self) {
-        if let Some(delay) = self.delay() {
-            delay.settle();
-        }
-    }
-
-    /// From now on it is known how late branches teach.
-    pub fn watch(&mut self) {
-        if let Some(delay) = self.delay() {
-            delay.watch();
-        }
-    }
-
-    /// How late branches have taught since [`watch`](Self::watch), if that matters to the predictor.
-    #[must_use]
-    pub fn lateness(&self) -> Option<Lateness> {
-        match &self.direction {
-            Direction::Tournament(p) => Some(Lateness(p.delay.seen())),
-            _ => None,
-        }
-    }
-
-    /// Takes over how late branches taught elsewhere.
-    pub fn learn(&mut self, lateness: &Lateness) {
-        if let Some(delay) = self.delay() {
-            delay.learn(&lateness.0);
-        }
-    }
-
-    fn delay(&mut self) -> Option<&mut Delay> {
-        match &mut self.direction {
-            Direction::Tournament(p) => Some(&mut p.delay),
-            _ => None,
         }
     }
 

@@ -1,0 +1,207 @@
+//! A level 1 cache: its tags, MSHRs and ports.
+
+use super::lower::{self, Lower};
+use super::mshr::{InFlight, Mshrs};
+use super::tags::Tags;
+use super::{CacheStats, Level};
+use crate::config::CacheConfig;
+use hps_sim_core::likely::seldom;
+
+/// A level 1 cache.
+#[derive(Clone, Debug)]
+pub(super) struct Level1 {
+    pub(super) tags: Tags,
+    pub(super) mshrs: Mshrs,
+    pub(super) line_shift: u32,
+    pub(super) line_bytes: u64,
+    /// Of the bytes of a line.
+    pub(super) offset_mask: u64,
+    pub(super) hit_cycles: u64,
+    pub(super) ports: u32,
+    /// Cycle of the last access, and how many ports it took.
+    pub(super) port_cycle: u64,
+    pub(super) ports_taken: u32,
+    pub(super) stats: CacheStats,
+    /// Misses of accesses that took no time.
+    pub(super) warmed: u64,
+}
+
+impl Level1 {
+    pub(super) fn new(config: &CacheConfig) -> Self {
+        Level1 {
+            tags: Tags::new(
+                lower::sets(config),
+                config.ways as usize,
+                config.replacement.clone(),
+            ),
+            mshrs: Mshrs::new(config.mshrs),
+            line_shift: config.line_bytes.trailing_zeros(),
+            line_bytes: u64::from(config.line_bytes),
+            offset_mask: u64::from(config.line_bytes) - 1,
+            hit_cycles: u64::from(config.hit_cycles),
+            ports: config.ports,
+            port_cycle: u64::MAX,
+            ports_taken: 0,
+            stats: CacheStats::default(),
+            warmed: 0,
+        }
+    }
+
+    /// Takes a port in this cycle, if one is left.
+    #[inline]
+    pub(super) fn take_port(&mut self, now: u64) -> bool {
+        if self.port_cycle != now {
+            self.port_cycle = now;
+            self.ports_taken = 0;
+        }
+        let free = self.ports_taken < self.ports;
+        self.ports_taken += u32::from(free);
+        self.stats.port_busy_events += u64::from(!free);
+        free
+    }
+
+    /// Whether a piece of memory lies in more than one line.
+    #[inline(always)]
+    pub(super) fn crosses(&self, addr: u64, size: u8) -> bool {
+        (addr & self.offset_mask) + u64::from(size) > self.line_bytes
+    }
+
+    #[inline]
+    pub(super) fn next_line(&self, addr: u64) -> u64 {
+        ((addr >> self.line_shift) + 1) << self.line_shift
+    }
+
+    /// A hit of the newest line of its set that is not on its way, which most accesses are: the
+    /// cycle in which the data are there. None: not known yet, and nothing has changed.
+    #[inline(always)]
+    pub(super) fn quick_hit(
+        &mut self,
+        now: u64,
+        delay: u64,
+        addr: u64,
+        write: bool,
+    ) -> Option<u64> {
+        let line = addr >> self.line_shift;
+        if seldom(!self.mshrs.is_quiet(now, line)) || seldom(!self.tags.use_newest(line, write)) {
+            return None;
+        }
+        if write {
+            self.stats.write_access_events += 1;
+        } else {
+            self.stats.read_access_events += 1;
+        }
+        Some(now + delay + self.hit_cycles)
+    }
+
+    /// The access itself, `delay` cycles after `now` for its translation.
+    #[inline(never)]
+    pub(super) fn access(
+        &mut self,
+        lower: &mut Lower,
+        now: u64,
+        delay: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
+        let line = addr >> self.line_shift;
+        let known = now + delay + self.hit_cycles;
+        let (ready, level) = if self.tags.access(line, write) {
+            match self.mshrs.find(now, line) {
+                None => (known, Level::L1),
+                Some(primary) => {
+                    self.count_merge(write);
+                    (known.max(primary.end_for(now)), primary.level)
+                }
+            }
+        } else {
+            self.miss(lower, now, known, addr, write)?
+        };
+        if write {
+            self.stats.write_access_events += 1;
+        } else {
+            self.stats.read_access_events += 1;
+        }
+        Ok((ready, level))
+    }
+
+    fn count_merge(&mut self, write: bool) {
+        if write {
+            self.stats.write_merge_events += 1;
+        } else {
+            self.stats.read_merge_events += 1;
+        }
+    }
+
+    #[cold]
+    fn miss(
+        &mut self,
+        lower: &mut Lower,
+        now: u64,
+        known: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
+        let line = addr >> self.line_shift;
+        let bytes = 1 << self.line_shift;
+        let (slot, way) = match self.room(now, line) {
+            Ok(room) => room,
+            Err(at_cycle) => {
+                self.stats.mshr_full_events += 1;
+                return Err(at_cycle);
+            }
+        };
+        let fill = lower.read(now, known, line << self.line_shift, bytes)?;
+        let in_flight = InFlight {
+            line,
+            start: InFlight::started(now),
+            end: fill.end,
+            level: fill.level,
+        };
+        self.mshrs.take(slot, in_flight);
+        if write {
+            self.stats.write_miss_events += 1;
+        } else {
+            self.stats.read_miss_events += 1;
+        }
+        self.stats.fill_events += 1;
+        if let Some(victim) = self.tags.fill(line, way, write)
+            && victim.dirty
+        {
+            self.stats.write_back_events += 1;
+            lower.write_back(now, fill.end, victim.line << self.line_shift, bytes);
+        }
+        Ok((fill.ready, fill.level))
+    }
+
+    /// A free MSHR and a way for a line, or the cycle in which to ask again.
+    fn room(&mut self, now: u64, line: u64) -> Result<(usize, usize), u64> {
+        let slot = self.mshrs.free(now)?;
+        let mshrs = &self.mshrs;
+        match self.tags.choose(line, |old| mshrs.find(now, old).is_some()) {
+            Some(way) => Ok((slot, way)),
+            None => Err(self.mshrs.next_end(now)),
+        }
+    }
+
+    /// An access that takes no time.
+    #[inline]
+    pub(super) fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+        let line = addr >> self.line_shift;
+        if !self.tags.access(line, write) {
+            self.warm_miss(lower, addr, write);
+        }
+    }
+
+    #[inline(never)]
+    fn warm_miss(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+        let line = addr >> self.line_shift;
+        self.warmed += 1;
+        lower.warm(addr, false);
+        if let Some(way) = self.tags.choose(line, |_| false)
+            && let Some(victim) = self.tags.fill(line, way, write)
+            && victim.dirty
+        {
+            lower.warm(victim.line << self.line_shift, true);
+        }
+    }
+}
