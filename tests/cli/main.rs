@@ -1,5 +1,8 @@
 //! The `hps` command from outside: exit codes, streams, messages.
 
+mod logs;
+mod refusals;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::path::Path;
@@ -43,24 +46,6 @@ fn programs_of_the_project_print_what_they_must() {
         let wanted = isa.last().unwrap_or(&"riscv64");
         assert_eq!(json(&file)["isa"], **wanted);
     }
-}
-
-#[test]
-fn a_program_of_another_instruction_set_is_refused() {
-    let hps = Hps::new();
-    let program = hps.program("ok", &exit_with(0));
-    hps.run(&["run", "--isa", "riscv64", &program])
-        .expect_code(0);
-    let run = hps.run(&["run", "--isa", "alpha", &program]);
-    assert_eq!(run.code, 2);
-    assert!(
-        run.stderr.contains("a program for riscv64, not for alpha"),
-        "{}",
-        run.stderr
-    );
-    let run = hps.run(&["run", "--isa", "pdp11", "bwt"]);
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("riscv64, alpha"), "{}", run.stderr);
 }
 
 #[test]
@@ -161,46 +146,6 @@ fn either_core_times_a_program_and_is_named() {
 }
 
 #[test]
-fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
-    let hps = Hps::new();
-    let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
-    let log = hps.path("log.kanata");
-    let start = ["run", "--core", "instruction", "--machine"];
-    let cases: [(&[&str], &str); 3] = [
-        (
-            &["hps-4wide", "--trace", &log],
-            "--trace: it keeps no pipeline log",
-        ),
-        (
-            &["hps-4wide", "--sample"],
-            "--sample: units are timed on the cycle-driven core",
-        ),
-        (
-            &["ev5"],
-            "machine ev5 has no instruction-driven core: its scheduling is in order",
-        ),
-    ];
-    for (args, message) in cases {
-        let run = hps.run(&[&start, args, &[&program]].concat());
-        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
-        assert!(
-            run.stderr.contains(message) && run.stderr.contains("use --core cycle"),
-            "{args:?}: {}",
-            run.stderr
-        );
-        assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
-    }
-    // It is known before a file is made.
-    let file = hps.path("never.json");
-    hps.run(&[&start[..], &["ev5", "--stats-out", &file, &program]].concat());
-    assert!(!Path::new(&file).exists());
-    // There is no core without a machine.
-    let run = hps.run(&["run", "--core", "instruction", &program]);
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("--machine"), "{}", run.stderr);
-}
-
-#[test]
 fn a_guest_that_faults_is_described() {
     let hps = Hps::new();
     // ld a0, 0(zero)
@@ -272,105 +217,6 @@ fn unknown_system_calls_warn_once() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_with_a_remedy() {
-    let hps = Hps::new();
-    let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
-    let text = hps.path("text");
-    std::fs::write(&text, "#!/bin/sh\n").expect("written");
-    let unwritable = hps.path("no/such/folder/stats.json");
-    let unwritable_log = hps.path("no/such/folder/log.kanata");
-    let cases: [(&[&str], &str); 11] = [
-        (
-            &["run", "--machine", "hps-5wide", &program],
-            "there is no machine `hps-5wide`",
-        ),
-        (
-            &["run", "--machine", "none.ron", &program],
-            "cannot read the machine description `none.ron`",
-        ),
-        (&["run", "no-such-program"], "neither a file nor a program"),
-        (&["run", "./no-such-program"], "cannot be read"),
-        (&["run", &text], "ELF"),
-        (
-            &["run", "--stats-out", &unwritable, &program],
-            "cannot be written",
-        ),
-        (
-            &[
-                "run",
-                "--machine",
-                "tiny-2wide",
-                "--trace",
-                &unwritable_log,
-                &program,
-            ],
-            "cannot be written",
-        ),
-        (
-            &["run", "--productions", "no-such", &program],
-            "neither a file nor productions",
-        ),
-        (
-            &["run", "--machine", "tiny-2wide", "--trace", "log", &program],
-            "the ending does not say which format",
-        ),
-        (
-            &[
-                "run",
-                "--productions",
-                "framework",
-                "--param",
-                "brust=1",
-                &program,
-            ],
-            "no parameter `brust`",
-        ),
-        (&["run", "--env", "HOME", &program], "NAME=VALUE"),
-    ];
-    for (args, message) in cases {
-        let run = hps.run(args);
-        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
-        assert!(
-            run.stderr.starts_with("hps: error: ") && run.stderr.contains(message),
-            "{args:?}: {}",
-            run.stderr
-        );
-        assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
-    }
-}
-
-#[test]
-fn damaged_executables_never_panic() {
-    let hps = Hps::new();
-    let image = hps_workloads::find("bwt")
-        .and_then(|w| w.image("riscv64"))
-        .expect("it comes with the project");
-    let mut damaged: Vec<Vec<u8>> = [0, 3, 40, 100, 1000]
-        .iter()
-        .map(|&n| image[..n].to_vec())
-        .collect();
-    for at in [4, 5, 16, 18, 28, 32, 40, 54, 56, 60, 80, 100] {
-        let mut bytes = image.to_vec();
-        bytes[at] ^= 0xff;
-        damaged.push(bytes);
-    }
-    for (number, bytes) in damaged.into_iter().enumerate() {
-        let file = hps.path("damaged");
-        std::fs::write(&file, bytes).expect("written");
-        let run = hps.run(&["run", "--max-instructions", "1000", &file, "small"]);
-        assert!(
-            run.code != 101 && !run.stderr.contains("panicked"),
-            "case {number}: {}",
-            run.stderr
-        );
-        assert!(
-            run.code == 0 || !run.stderr.is_empty(),
-            "case {number} says nothing"
-        );
-    }
-}
-
-#[test]
 fn productions_leave_the_program_as_it_is() {
     let hps = Hps::new();
     let program = hps.program("greet", &[write_text(), exit_with(5)].concat());
@@ -395,38 +241,6 @@ fn productions_leave_the_program_as_it_is() {
             assert_eq!(document["dise"]["files"][0], productions);
         }
     }
-}
-
-#[test]
-fn the_pipeline_log_is_in_the_kanata_format() {
-    let hps = Hps::new();
-    let program = hps.program("greet", &[write_text(), exit_with(0)].concat());
-    let file = hps.path("log.kanata");
-    let args = [
-        "run",
-        "--machine",
-        "tiny-2wide",
-        "--trace",
-        &file,
-        "--trace-cycles",
-        "0..500",
-        &program,
-    ];
-    hps.run(&args).expect_code(0);
-    let text = std::fs::read_to_string(&file).expect("a log");
-    assert!(text.starts_with("Kanata\t0004\n"));
-    assert!(text.contains("ecall"), "{text}");
-    hps.run(&[
-        "run",
-        "--machine",
-        "tiny-2wide",
-        "--trace",
-        &file,
-        "--trace-cycles",
-        "9..9",
-        &program,
-    ])
-    .expect_code(2);
 }
 
 #[test]
@@ -596,36 +410,4 @@ fn is_executable(file: &Path) -> bool {
 #[test]
 fn the_made_up_executables_are_small() {
     assert_eq!(elf(&[0x0000_0073]).len(), 64 + 56 + 4);
-}
-
-#[test]
-fn a_text_log_says_what_issued_together_and_what_waited_for_what() {
-    let hps = Hps::new();
-    let file = hps.path("log.txt");
-    let run = hps.run(&[
-        "run",
-        "--isa",
-        "alpha",
-        "--machine",
-        "ev5",
-        "--trace",
-        &file,
-        "--trace-cycles",
-        "3000..5000",
-        "--max-instructions",
-        "20000",
-        "bwt",
-    ]);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let text = std::fs::read_to_string(&file).expect("the log was written");
-    for part in [
-        "address",
-        " E0 ",
-        " E1 ",
-        "(together with the one before)",
-        "(operand)",
-        "(block)",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
 }

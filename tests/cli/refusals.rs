@@ -1,0 +1,162 @@
+//! What the command refuses, and what it says then.
+
+use std::path::Path;
+
+use crate::support::{Hps, exit_with, write_text};
+
+#[test]
+fn a_program_of_another_instruction_set_is_refused() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &exit_with(0));
+    hps.run(&["run", "--isa", "riscv64", &program])
+        .expect_code(0);
+    let run = hps.run(&["run", "--isa", "alpha", &program]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("a program for riscv64, not for alpha"),
+        "{}",
+        run.stderr
+    );
+    let run = hps.run(&["run", "--isa", "pdp11", "bwt"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("riscv64, alpha"), "{}", run.stderr);
+}
+
+#[test]
+fn what_the_instruction_driven_core_lacks_is_refused_with_a_remedy() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
+    let log = hps.path("log.kanata");
+    let start = ["run", "--core", "instruction", "--machine"];
+    let cases: [(&[&str], &str); 3] = [
+        (
+            &["hps-4wide", "--trace", &log],
+            "--trace: it keeps no pipeline log",
+        ),
+        (
+            &["hps-4wide", "--sample"],
+            "--sample: units are timed on the cycle-driven core",
+        ),
+        (
+            &["ev5"],
+            "machine ev5 has no instruction-driven core: its scheduling is in order",
+        ),
+    ];
+    for (args, message) in cases {
+        let run = hps.run(&[&start, args, &[&program]].concat());
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains(message) && run.stderr.contains("use --core cycle"),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
+    }
+    // It is known before a file is made.
+    let file = hps.path("never.json");
+    hps.run(&[&start[..], &["ev5", "--stats-out", &file, &program]].concat());
+    assert!(!Path::new(&file).exists());
+    // There is no core without a machine.
+    let run = hps.run(&["run", "--core", "instruction", &program]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--machine"), "{}", run.stderr);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_a_remedy() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &[write_text(), exit_with(0)].concat());
+    let text = hps.path("text");
+    std::fs::write(&text, "#!/bin/sh\n").expect("written");
+    let unwritable = hps.path("no/such/folder/stats.json");
+    let unwritable_log = hps.path("no/such/folder/log.kanata");
+    let cases: [(&[&str], &str); 11] = [
+        (
+            &["run", "--machine", "hps-5wide", &program],
+            "there is no machine `hps-5wide`",
+        ),
+        (
+            &["run", "--machine", "none.ron", &program],
+            "cannot read the machine description `none.ron`",
+        ),
+        (&["run", "no-such-program"], "neither a file nor a program"),
+        (&["run", "./no-such-program"], "cannot be read"),
+        (&["run", &text], "ELF"),
+        (
+            &["run", "--stats-out", &unwritable, &program],
+            "cannot be written",
+        ),
+        (
+            &[
+                "run",
+                "--machine",
+                "tiny-2wide",
+                "--trace",
+                &unwritable_log,
+                &program,
+            ],
+            "cannot be written",
+        ),
+        (
+            &["run", "--productions", "no-such", &program],
+            "neither a file nor productions",
+        ),
+        (
+            &["run", "--machine", "tiny-2wide", "--trace", "log", &program],
+            "the ending does not say which format",
+        ),
+        (
+            &[
+                "run",
+                "--productions",
+                "framework",
+                "--param",
+                "brust=1",
+                &program,
+            ],
+            "no parameter `brust`",
+        ),
+        (&["run", "--env", "HOME", &program], "NAME=VALUE"),
+    ];
+    for (args, message) in cases {
+        let run = hps.run(args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(
+            run.stderr.starts_with("hps: error: ") && run.stderr.contains(message),
+            "{args:?}: {}",
+            run.stderr
+        );
+        assert!(run.stdout.is_empty(), "{args:?}: nothing may run");
+    }
+}
+
+#[test]
+fn damaged_executables_never_panic() {
+    let hps = Hps::new();
+    let image = hps_workloads::find("bwt")
+        .and_then(|w| w.image("riscv64"))
+        .expect("it comes with the project");
+    let mut damaged: Vec<Vec<u8>> = [0, 3, 40, 100, 1000]
+        .iter()
+        .map(|&n| image[..n].to_vec())
+        .collect();
+    for at in [4, 5, 16, 18, 28, 32, 40, 54, 56, 60, 80, 100] {
+        let mut bytes = image.to_vec();
+        bytes[at] ^= 0xff;
+        damaged.push(bytes);
+    }
+    for (number, bytes) in damaged.into_iter().enumerate() {
+        let file = hps.path("damaged");
+        std::fs::write(&file, bytes).expect("written");
+        let run = hps.run(&["run", "--max-instructions", "1000", &file, "small"]);
+        assert!(
+            run.code != 101 && !run.stderr.contains("panicked"),
+            "case {number}: {}",
+            run.stderr
+        );
+        assert!(
+            run.code == 0 || !run.stderr.is_empty(),
+            "case {number} says nothing"
+        );
+    }
+}
