@@ -12,5 +12,7 @@ mod functional_equality;
 mod in_order;
 mod listed;
 mod microbenchmarks;
+mod observed;
+mod probes;
 mod relayout;
 mod sampled;

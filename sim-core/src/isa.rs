@@ -26,6 +26,15 @@ impl Isa {
         }
     }
 
+    /// The register that holds the stack pointer by convention.
+    #[must_use]
+    pub const fn stack_pointer(self) -> u8 {
+        match self {
+            Isa::Riscv64 => 2,
+            Isa::Alpha => alpha::registers::SP,
+        }
+    }
+
     /// The instruction set of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Isa> {

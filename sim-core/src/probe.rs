@@ -99,11 +99,68 @@ impl Probe for NoProbe {
     const ENABLED: bool = false;
 }
 
+/// The items of [`Probe`] for a type that holds another probe: every constant and every hook is that of the
+/// probe inside.
+///
+/// `forward_probe_hooks!(P; |this| this.0)` stands in an `impl<P: Probe> Probe for …`. Whoever adds a hook to
+/// [`Probe`] adds it here, and all types that hold a probe forward it.
+#[macro_export]
+macro_rules! forward_probe_hooks {
+    ($probe:ty; |$this:ident| $inner:expr) => {
+        const ENABLED: bool = <$probe as $crate::probe::Probe>::ENABLED;
+        const WANTS_RETIRED: bool = <$probe as $crate::probe::Probe>::WANTS_RETIRED;
+        const WANTS_MEMORY: bool = <$probe as $crate::probe::Probe>::WANTS_MEMORY;
+        const WANTS_CONTROL: bool = <$probe as $crate::probe::Probe>::WANTS_CONTROL;
+        const WANTS_WRONG_PATHS: bool = <$probe as $crate::probe::Probe>::WANTS_WRONG_PATHS;
+
+        #[inline]
+        fn retired(&mut self, event: &$crate::probe::Retired<'_>) {
+            let $this = self;
+            $inner.retired(event);
+        }
+        #[inline(always)]
+        fn memory_quickly(&mut self, class: $crate::inst::OpClass, addr: u64) -> bool {
+            let $this = self;
+            $inner.memory_quickly(class, addr)
+        }
+        #[inline]
+        fn memory(&mut self, pc: u64, inst: &$crate::inst::Inst, addr: u64) {
+            let $this = self;
+            $inner.memory(pc, inst, addr);
+        }
+        #[inline]
+        fn control(&mut self, pc: u64, inst: &$crate::inst::Inst, target: u64, taken: bool) {
+            let $this = self;
+            $inner.control(pc, inst, target, taken);
+        }
+        #[inline(always)]
+        fn branch(&mut self, pc: u64, inst: &$crate::inst::Inst, target: u64, taken: bool) -> bool {
+            let $this = self;
+            $inner.branch(pc, inst, target, taken)
+        }
+        #[inline]
+        fn is_astray(&self) -> bool {
+            let $this = self;
+            $inner.is_astray()
+        }
+        fn wrong_path(
+            &mut self,
+            hart: &$crate::hart::Hart,
+            memory: &mut $crate::memory::ReadOnly<'_>,
+        ) {
+            let $this = self;
+            $inner.wrong_path(hart, memory);
+        }
+    };
+}
+
+/// Two probes: each is told what it asks for, the first one first.
 impl<A: Probe, B: Probe> Probe for (A, B) {
     const ENABLED: bool = A::ENABLED || B::ENABLED;
     const WANTS_RETIRED: bool = A::WANTS_RETIRED || B::WANTS_RETIRED;
     const WANTS_MEMORY: bool = A::WANTS_MEMORY || B::WANTS_MEMORY;
     const WANTS_CONTROL: bool = A::WANTS_CONTROL || B::WANTS_CONTROL;
+    const WANTS_WRONG_PATHS: bool = A::WANTS_WRONG_PATHS || B::WANTS_WRONG_PATHS;
 
     #[inline]
     fn retired(&mut self, event: &Retired<'_>) {
@@ -112,6 +169,15 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
         }
         if B::WANTS_RETIRED {
             self.1.retired(event);
+        }
+    }
+    /// Only one of the two may be done with a reference: if both want it, both are asked in [`Probe::memory`].
+    #[inline(always)]
+    fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
+        match (A::WANTS_MEMORY, B::WANTS_MEMORY) {
+            (true, false) => self.0.memory_quickly(class, addr),
+            (false, true) => self.1.memory_quickly(class, addr),
+            _ => false,
         }
     }
     #[inline]
@@ -132,40 +198,26 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
             self.1.control(pc, inst, target, taken);
         }
     }
-}
-
-impl<P: Probe> Probe for &mut P {
-    const ENABLED: bool = P::ENABLED;
-    const WANTS_WRONG_PATHS: bool = P::WANTS_WRONG_PATHS;
-    const WANTS_RETIRED: bool = P::WANTS_RETIRED;
-    const WANTS_MEMORY: bool = P::WANTS_MEMORY;
-    const WANTS_CONTROL: bool = P::WANTS_CONTROL;
-
-    #[inline]
-    fn retired(&mut self, event: &Retired<'_>) {
-        (**self).retired(event);
-    }
-    #[inline(always)]
-    fn memory_quickly(&mut self, class: OpClass, addr: u64) -> bool {
-        (**self).memory_quickly(class, addr)
-    }
-    #[inline]
-    fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
-        (**self).memory(pc, inst, addr);
-    }
-    #[inline]
-    fn control(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) {
-        (**self).control(pc, inst, target, taken);
-    }
     #[inline(always)]
     fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
-        (**self).branch(pc, inst, target, taken)
+        let first = A::WANTS_CONTROL && self.0.branch(pc, inst, target, taken);
+        let second = B::WANTS_CONTROL && self.1.branch(pc, inst, target, taken);
+        first || second
     }
     #[inline]
     fn is_astray(&self) -> bool {
-        (**self).is_astray()
+        A::WANTS_WRONG_PATHS && self.0.is_astray() || B::WANTS_WRONG_PATHS && self.1.is_astray()
     }
     fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
-        (**self).wrong_path(hart, memory);
+        if A::WANTS_WRONG_PATHS && self.0.is_astray() {
+            self.0.wrong_path(hart, memory);
+        }
+        if B::WANTS_WRONG_PATHS && self.1.is_astray() {
+            self.1.wrong_path(hart, memory);
+        }
     }
+}
+
+impl<P: Probe> Probe for &mut P {
+    forward_probe_hooks!(P; |this| (**this));
 }

@@ -11,8 +11,9 @@ use hps_sim_core::trap::TrapCause;
 use super::cpi::Cause;
 use super::fetch::branch_kind;
 use super::in_order::IssueStall;
+use super::observe::{Commit, ContextId, EventSet, Origin, State, Stretch, TrapTaken};
 use super::rob::Slot;
-use super::uop::{MicroOp, NO_CHECKPOINT, flag};
+use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Core, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
@@ -153,6 +154,62 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let record = self.record(u, position, false);
             self.probe.finished(&record);
         }
+        if P::WANTS_CYCLES {
+            self.observe_commit(u, position, target);
+        }
+    }
+
+    fn observe_commit(&mut self, u: &MicroOp, position: u64, target: u64) {
+        let class = u.inst_class();
+        let mut events = match class {
+            OpClass::Load | OpClass::Atomic => {
+                *self.load_events.at(self.rob.slot_of(position).index())
+            }
+            _ => EventSet::NONE,
+        };
+        if u.has(flag::MISPREDICTED) {
+            events = events.with(EventSet::MISPREDICTED);
+        }
+        let origin = if u.has(flag::PROGRAM) {
+            Origin::Program
+        } else if u.has(flag::HANDLER) {
+            Origin::Handler
+        } else {
+            Origin::Inserted
+        };
+        let dispatch_cycle = u.front.since(self.now);
+        self.last_commit_dispatch = dispatch_cycle;
+        self.probe.committed(&Commit {
+            context: ContextId::FIRST,
+            cycle: self.now,
+            position,
+            pc: u.front.pc,
+            disepc: self.disepc_of(u, position),
+            origin,
+            class,
+            length: u.front.inst.len,
+            dispatch_cycle,
+            events,
+            addr: u.addr,
+            target,
+            stack_pointer: if moves_frames(class) {
+                self.committed_register(self.process.image.isa.stack_pointer())
+            } else {
+                0
+            },
+            taken: u.has(flag::TAKEN),
+        });
+    }
+
+    /// A register as the committed instructions have left it: what the oldest instruction of the window that
+    /// writes it found there.
+    fn committed_register(&self, register: u8) -> u64 {
+        let mut window = self.rob.head..self.rob.tail;
+        let writer = window.find_map(|position| {
+            let u = self.rob.at(self.rob.slot_of(position));
+            (u.front.inst.rd == register).then_some(u.old_value)
+        });
+        writer.unwrap_or(self.process.hart.r[usize::from(register)])
     }
 
     /// The oldest store reaches guest memory; the cache takes it later.
@@ -203,6 +260,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[cold]
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
+        if P::WANTS_CYCLES {
+            self.probe.trapped(&TrapTaken {
+                context: ContextId::FIRST,
+                cycle: self.now,
+                pc: u.front.pc,
+                disepc: self.disepc_of(u, self.rob.head).again(),
+            });
+        }
         self.restart_from(self.rob.head, Cause::Serialize);
         let pc = if E::RELAYOUT {
             self.editor.original(u.front.pc)
@@ -231,7 +296,38 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Gives lost commit slots to their owner.
     pub(super) fn account_lost_slots(&mut self, slots: u64) {
         let (pc, cause) = self.blame();
+        if P::WANTS_CYCLES {
+            self.observe_lost_cycles(pc, cause, slots);
+        }
         self.account_slots_of(pc, cause, slots);
+    }
+
+    /// Tells the probe of cycles from this one on in which nothing commits. A cycle that loses only some of its
+    /// slots is none of them.
+    fn observe_lost_cycles(&mut self, next_pc: u64, cause: Cause, slots: u64) {
+        if !slots.is_multiple_of(self.params.commit_width) {
+            return;
+        }
+        let waits_for_dispatch = |d: &Front| self.waits_for_dispatch(d);
+        let state = if !self.rob.is_empty() {
+            State::Stalled(cause)
+        } else if self.front.decoded().is_some_and(waits_for_dispatch) {
+            State::Drained(cause)
+        } else {
+            State::empty(cause)
+        };
+        self.probe.stretch(&Stretch {
+            context: ContextId::FIRST,
+            first_cycle: self.now,
+            cycles: slots / self.params.commit_width,
+            state,
+            next_pc,
+        });
+    }
+
+    /// Whether a decoded instruction has been ready for dispatch since the cycle before.
+    fn waits_for_dispatch(&self, d: &Front) -> bool {
+        d.since(self.now) + self.params.decode_to_dispatch < self.now
     }
 
     fn account_slots_of(&mut self, pc: u64, cause: Cause, slots: u64) {
@@ -275,12 +371,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             return (head.front.pc, self.blame_head(head));
         }
         if let Some(d) = self.front.decoded() {
-            // Ready since the cycle before, and still not dispatched into the empty window.
-            let waits = d.since(self.now) + self.params.decode_to_dispatch < self.now;
             return (
                 d.pc,
                 match d.inst.class {
-                    _ if !waits => d.gap,
+                    _ if !self.waits_for_dispatch(d) => d.gap,
                     OpClass::Store | OpClass::Atomic if self.stores.is_full() => Cause::StoreWait,
                     _ => Cause::Serialize,
                 },
@@ -323,6 +417,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             class => cause_of(class),
         }
     }
+}
+
+/// Whether an instruction may begin or end a frame of the call stack.
+pub(super) fn moves_frames(class: OpClass) -> bool {
+    matches!(
+        class,
+        OpClass::Call | OpClass::CallIndirect | OpClass::Return | OpClass::JumpIndirect
+    )
 }
 
 /// Why the head of the window does not commit, by its class alone.

@@ -13,6 +13,7 @@ use hps_sim_core::trap::TrapCause;
 use super::cpi::Cause;
 use super::fetch::{CodePage, matched_flag};
 use super::memdep::MemoryDependence;
+use super::observe::EventSet;
 use super::rob::Slot;
 use super::store_queue::SpeculativeBus;
 use super::uop::{Front, Inserted, UNKNOWN, flag, kind};
@@ -180,6 +181,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         place.store_pos = self.stores.tail;
         if kind & kind::LOADS != 0 {
             self.loads_used += 1;
+            if P::WANTS_CYCLES {
+                *self.load_events.at_mut(slot.index()) = EventSet::NONE;
+            }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
                 sets.tick(self.now);
                 place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);

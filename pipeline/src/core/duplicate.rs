@@ -52,6 +52,8 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
             units: self.units.clone(),
             traps: self.traps.clone(),
             reservations_before: self.reservations_before.clone(),
+            load_events: self.load_events.clone(),
+            last_commit_dispatch: self.last_commit_dispatch,
             drain_retry: self.drain_retry,
             last_commit: self.last_commit,
             halted: self.halted,

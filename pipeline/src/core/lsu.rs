@@ -9,6 +9,7 @@ use hps_sim_core::inst::{OpClass, reg};
 use super::cpi::Cause;
 use super::events::EventKind;
 use super::memdep::MemoryDependence;
+use super::observe::EventSet;
 use super::rob::Slot;
 use super::uop::{UNKNOWN, flag};
 use super::{Core, PipelineProbe};
@@ -73,6 +74,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     fn park(&mut self, slot: Slot, position: u64) {
         self.stats.load_parked_events += 1;
+        if P::WANTS_CYCLES {
+            self.note_load(slot, EventSet::STORE_WAIT);
+        }
         let e = self.stores.get_mut(position);
         let u = self.rob.at_mut(slot);
         self.scheduler.remove_ready(slot);
@@ -132,6 +136,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             Source::Forward(data_cycle) => {
                 self.stats.store_forward_events += 1;
+                if P::WANTS_CYCLES {
+                    self.note_load(slot, EventSet::FORWARDED);
+                }
                 self.rob.at_mut(slot).level = Cause::LoadL1;
                 data_cycle.max(self.now + address_latency) + self.params.store_forward
             }
@@ -141,6 +148,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     return;
                 }
                 AccessResult::Done(access) => {
+                    if P::WANTS_CYCLES {
+                        self.note_load(slot, EventSet::of_load(access.level, access.tlb_miss));
+                    }
                     self.rob.at_mut(slot).level = match access.level {
                         _ if access.tlb_miss => Cause::DTlb,
                         Level::L1 => Cause::LoadL1,
@@ -165,6 +175,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.wake_parked(store_pos);
         }
         self.complete(slot, result);
+    }
+
+    /// Something happens to a load of the window.
+    fn note_load(&mut self, slot: Slot, events: EventSet) {
+        let noted = self.load_events.at_mut(slot.index());
+        *noted = noted.with(events);
     }
 
     /// How much longer a load takes since it goes to a floating-point register.

@@ -22,6 +22,7 @@ mod in_order;
 mod issue;
 mod lsu;
 mod memdep;
+mod observe;
 mod oracle;
 mod probe;
 mod ring;
@@ -39,6 +40,9 @@ pub use cpi::{Cause, CpiStack};
 pub use driven::{DrivenCore, NotDriven};
 pub use either::{CoreKind, EitherCore, Finished};
 pub use in_order::IssueStall;
+pub use observe::{
+    Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stretch, TrapTaken,
+};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub use slotting::Pipe;
 pub use stats::CoreStats;
@@ -176,6 +180,10 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     traps: Ring<TrapCause>,
     /// Load reservation before an atomic, by ROB slot.
     reservations_before: Ring<u64>,
+    /// What has happened to each load and atomic, by ROB slot, if the probe wants it.
+    load_events: Ring<EventSet>,
+    /// When the last committed instruction was dispatched, if the probe wants it.
+    last_commit_dispatch: u64,
     drain_retry: u64,
     last_commit: u64,
     /// The program has ended with this exit code; what is in flight still commits.
@@ -275,6 +283,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             units: Units::new(&UnitTable::new(&config.units)),
             traps: Ring::new(slots, TrapCause::IllegalInstruction),
             reservations_before: Ring::new(slots, 0),
+            load_events: Ring::new(if P::WANTS_CYCLES { slots } else { 0 }, EventSet::NONE),
+            last_commit_dispatch: 0,
             drain_retry: 0,
             last_commit: 0,
             halted: None,

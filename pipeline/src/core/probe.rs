@@ -4,6 +4,7 @@ use hps_sim_core::probe::{NoProbe, Probe};
 
 use super::cpi::Cause;
 use super::in_order::IssueStall;
+use super::observe::{Commit, Squash, Stretch, TrapTaken};
 use super::slotting::Pipe;
 
 /// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
@@ -55,6 +56,9 @@ pub trait PipelineProbe: Probe {
     const WANTS_STAGES: bool = false;
     /// [`PipelineProbe::slots`] is wanted.
     const WANTS_SLOTS: bool = false;
+    /// [`PipelineProbe::stretch`], [`PipelineProbe::committed`], [`PipelineProbe::squashed`] and
+    /// [`PipelineProbe::trapped`] are wanted.
+    const WANTS_CYCLES: bool = false;
 
     /// An instruction has left the pipeline.
     #[inline]
@@ -68,6 +72,30 @@ pub trait PipelineProbe: Probe {
     fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
         let _ = (pc, cause, count);
     }
+
+    /// Cycles have passed in which nothing has committed.
+    #[inline]
+    fn stretch(&mut self, stretch: &Stretch) {
+        let _ = stretch;
+    }
+
+    /// An instruction has committed.
+    #[inline]
+    fn committed(&mut self, commit: &Commit) {
+        let _ = commit;
+    }
+
+    /// Instructions that had been dispatched have been taken back.
+    #[inline]
+    fn squashed(&mut self, squash: &Squash) {
+        let _ = squash;
+    }
+
+    /// The oldest instruction has faulted.
+    #[inline]
+    fn trapped(&mut self, trap: &TrapTaken) {
+        let _ = trap;
+    }
 }
 
 impl PipelineProbe for NoProbe {}
@@ -77,58 +105,64 @@ impl PipelineProbe for NoProbe {}
 pub struct AtCommit<P>(pub P);
 
 impl<P: Probe> Probe for AtCommit<P> {
-    const ENABLED: bool = P::ENABLED;
-    const WANTS_RETIRED: bool = P::WANTS_RETIRED;
-    const WANTS_MEMORY: bool = P::WANTS_MEMORY;
-    const WANTS_CONTROL: bool = P::WANTS_CONTROL;
-    #[inline]
-    fn retired(&mut self, event: &hps_sim_core::probe::Retired<'_>) {
-        self.0.retired(event);
-    }
-    #[inline]
-    fn memory(&mut self, pc: u64, inst: &hps_sim_core::inst::Inst, addr: u64) {
-        self.0.memory(pc, inst, addr);
-    }
-    #[inline]
-    fn control(&mut self, pc: u64, inst: &hps_sim_core::inst::Inst, target: u64, taken: bool) {
-        self.0.control(pc, inst, target, taken);
-    }
+    hps_sim_core::forward_probe_hooks!(P; |this| this.0);
 }
 
 impl<P: Probe> PipelineProbe for AtCommit<P> {}
 
+/// Every hook of [`PipelineProbe`] with the constant that asks for it, for the forwarding below.
+macro_rules! for_each_hook {
+    ($forward:ident!($($prefix:tt)*)) => {
+        $forward! { $($prefix)*
+            WANTS_STAGES => finished(record: &StageRecord);
+            WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
+            WANTS_CYCLES => stretch(stretch: &Stretch);
+            WANTS_CYCLES => committed(commit: &Commit);
+            WANTS_CYCLES => squashed(squash: &Squash);
+            WANTS_CYCLES => trapped(trap: &TrapTaken);
+        }
+    };
+}
+
+/// The hooks of two probes: each is told what it asks for, the first one first.
+macro_rules! forward_to_both {
+    ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $hook(&mut self, $($arg: $type),*) {
+                if A::$wants {
+                    self.0.$hook($($arg),*);
+                }
+                if B::$wants {
+                    self.1.$hook($($arg),*);
+                }
+            }
+        )*
+    };
+}
+
+/// The hooks of a borrowed probe.
+macro_rules! forward_to_borrowed {
+    ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $hook(&mut self, $($arg: $type),*) {
+                (**self).$hook($($arg),*);
+            }
+        )*
+    };
+}
+
 impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
     const WANTS_STAGES: bool = A::WANTS_STAGES || B::WANTS_STAGES;
     const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
-    #[inline]
-    fn finished(&mut self, record: &StageRecord) {
-        if A::WANTS_STAGES {
-            self.0.finished(record);
-        }
-        if B::WANTS_STAGES {
-            self.1.finished(record);
-        }
-    }
-    #[inline]
-    fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
-        if A::WANTS_SLOTS {
-            self.0.slots(pc, cause, count);
-        }
-        if B::WANTS_SLOTS {
-            self.1.slots(pc, cause, count);
-        }
-    }
+    const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
+    for_each_hook!(forward_to_both!());
 }
 
 impl<P: PipelineProbe> PipelineProbe for &mut P {
     const WANTS_STAGES: bool = P::WANTS_STAGES;
     const WANTS_SLOTS: bool = P::WANTS_SLOTS;
-    #[inline]
-    fn finished(&mut self, record: &StageRecord) {
-        (**self).finished(record);
-    }
-    #[inline]
-    fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
-        (**self).slots(pc, cause, count);
-    }
+    const WANTS_CYCLES: bool = P::WANTS_CYCLES;
+    for_each_hook!(forward_to_borrowed!());
 }

@@ -9,6 +9,7 @@ use super::cpi::Cause;
 use super::fetch::branch_kind;
 use super::front_queue::oldest_checkpoint;
 use super::in_order::IssueStall;
+use super::observe::{ContextId, Squash};
 use super::probe::StageRecord;
 use super::rob::Slot;
 use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, UNKNOWN, flag, kind};
@@ -130,6 +131,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if let Some(oracle) = &mut self.oracle {
             oracle.lose();
         }
+        if P::WANTS_CYCLES && self.rob.tail > first {
+            self.observe_squash(first);
+        }
         let mut oldest = self.drop_fetched().unwrap_or(NO_CHECKPOINT);
         if let Some(x) = self.expansion.take() {
             oldest = x.checkpoint().unwrap_or(oldest);
@@ -162,6 +166,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.resume = restart.disepc;
         self.fetch.redirect(restart.pc, cause, self.now);
         oldest
+    }
+
+    /// Tells the probe that everything in the window at `first` and younger is taken back.
+    fn observe_squash(&mut self, first: u64) {
+        let now = self.now;
+        let dispatch = |position| self.rob.at(self.rob.slot_of(position)).front.since(now);
+        let kept_dispatch_cycle = if first > self.rob.head {
+            dispatch(first - 1)
+        } else {
+            self.last_commit_dispatch
+        };
+        let last_dispatch_cycle = dispatch(self.rob.tail - 1);
+        if last_dispatch_cycle > kept_dispatch_cycle {
+            self.probe.squashed(&Squash {
+                context: ContextId::FIRST,
+                cycle: now,
+                kept_dispatch_cycle,
+                last_dispatch_cycle,
+            });
+        }
     }
 
     /// Drops everything between decode and dispatch. Returns the oldest checkpoint among it.

@@ -8,6 +8,7 @@ use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
+use super::super::observe::EventSet;
 use super::super::uop::kind;
 use super::calendar::{Demand, Issues};
 use super::commit::Seen;
@@ -118,6 +119,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let store = self.dependence(i.inst.pc, self.dispatched);
         self.loads += 1;
         let size = u64::from(inst.bytes());
+        let mut events = EventSet::NONE;
         let (when, level) = match self.load::<ASTRAY, ALIGNED>(inst, ready, (addr, size), store) {
             Ok(when) => (when, Cause::LoadL1),
             Err(loaded) => {
@@ -129,6 +131,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     self.set_when(inst.rd, loaded.when);
                     return false;
                 }
+                if P::WANTS_CYCLES {
+                    events = loaded.events;
+                    if !self.parked.is_empty() {
+                        events = events.with(EventSet::STORE_WAIT);
+                    }
+                }
                 (loaded.when, loaded.level)
             }
         };
@@ -138,6 +146,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let done = self.done(when, level);
             let seen = Seen {
                 addr,
+                events,
                 ..Seen::straight(i.inst)
             };
             let commit = self.commit(i.inst, done, seen);
@@ -257,17 +266,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             class: inst.class,
             latency_cycles: 1,
         };
-        let (cycle, data, level) = loop {
+        let (cycle, served) = loop {
             let cycle = self.calendar.take::<false>(ready, &of_a_cycle, NEVER);
             match self.read(cycle, addr, size) {
-                Ok((data, level)) => break (cycle, data, level),
+                Ok(served) => break (cycle, served),
                 Err(again) => {
                     self.calendar.in_vain(cycle);
                     ready = again;
                 }
             }
         };
-        let result = data + address + inst.load_extra();
+        let result = served.ready + address + inst.load_extra();
         let when = When {
             result,
             issue: cycle,
@@ -277,9 +286,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store.found = result;
         store.data_issue = cycle;
         store.data = result;
-        let done = self.done(when, level);
+        let done = self.done(when, served.level);
         let seen = Seen {
             addr,
+            events: served.events,
             ..Seen::straight(i.inst)
         };
         let commit = self.commit(i.inst, done, seen);

@@ -8,6 +8,7 @@ use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
 use super::super::cpi::Cause;
+use super::super::observe::EventSet;
 use super::commit::Seen;
 use super::edit::Origin;
 use super::execute::cause_of;
@@ -71,9 +72,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let when = self.issue::<false>(ready, i.inst);
         self.set_when(i.inst.rd, when);
         let done = self.done(when, Cause::Execute);
+        let missed = (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc);
         // Where a signal led is no target of the instruction.
-        self.commit(i.inst, done, Seen::straight(i.inst));
-        if (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc) {
+        let seen = Seen {
+            events: if missed {
+                EventSet::MISPREDICTED
+            } else {
+                EventSet::NONE
+            },
+            ..Seen::straight(i.inst)
+        };
+        self.commit(i.inst, done, seen);
+        if missed {
             self.goes_elsewhere(done, self.restart_at(next_pc, next_disepc));
         }
         if let Some(status) = self.halted {

@@ -7,8 +7,9 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::report;
 
-use super::super::commit::cause_of;
+use super::super::commit::{cause_of, moves_frames};
 use super::super::cpi::Cause;
+use super::super::observe::{Commit, ContextId, EventSet, State, Stretch};
 use super::edit::Origin;
 use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore, PipelineProbe};
@@ -67,6 +68,8 @@ pub struct Seen {
     pub addr: u64,
     pub next_pc: u64,
     pub taken: bool,
+    /// What happened to it.
+    pub events: EventSet,
 }
 
 impl Seen {
@@ -77,6 +80,7 @@ impl Seen {
             addr: 0,
             next_pc: inst.next(),
             taken: false,
+            events: EventSet::NONE,
         }
     }
 }
@@ -128,6 +132,29 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 seen.next_pc,
                 seen.taken,
             );
+        }
+        if P::WANTS_CYCLES {
+            self.probe.committed(&Commit {
+                context: ContextId::FIRST,
+                cycle,
+                position: self.position,
+                pc: inst.pc,
+                disepc: self.edit.here.disepc,
+                origin,
+                class: inst.class,
+                length: inst.len,
+                dispatch_cycle: self.dispatched,
+                events: seen.events,
+                addr: seen.addr,
+                target: seen.next_pc,
+                stack_pointer: if moves_frames(inst.class) {
+                    let register = self.process.image.isa.stack_pointer();
+                    self.process.hart.r[usize::from(register)]
+                } else {
+                    0
+                },
+                taken: seen.taken,
+            });
         }
         cycle
     }
@@ -206,26 +233,26 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && let Some(gone) = self.edit.gone.take()
         {
             self.account_gap(lost, gone.pc, gone.gap);
-            self.give(lost, gone.stalled_until, gone.pc, Cause::DiseStall);
-            self.give(lost, gone.taken + 1, gone.pc, gone.gap.0);
-            self.give(lost, gone.ended + 1, gone.pc, Cause::DiseStall);
+            self.give_empty(lost, gone.stalled_until, gone.pc, Cause::DiseStall);
+            self.give_empty(lost, gone.taken + 1, gone.pc, gone.gap.0);
+            self.give_empty(lost, gone.ended + 1, gone.pc, Cause::DiseStall);
         }
         let mut gap = self.fetch.gap_of(position).0;
         self.account_gap(lost, pc, self.fetch.gap_of(position));
         if E::ENABLED {
             let here = self.edit.here;
-            self.give(lost, here.stalled_until, pc, Cause::DiseStall);
-            self.give(lost, here.due.unwrap_or(decode) + 1, pc, gap);
-            self.give(lost, decode + 1, pc, Cause::DiseStall);
+            self.give_empty(lost, here.stalled_until, pc, Cause::DiseStall);
+            self.give_empty(lost, here.due.unwrap_or(decode) + 1, pc, gap);
+            self.give_empty(lost, decode + 1, pc, Cause::DiseStall);
             gap = here.gap.unwrap_or(gap);
         }
         let ripe = decode + self.params.decode_to_dispatch;
-        self.give(lost, ripe + 1, pc, gap);
+        self.give_empty(lost, ripe + 1, pc, gap);
         let (waited, full_until) = self.full;
         if waited == position {
-            self.give(lost, full_until.min(dispatch + 1), pc, Cause::StoreWait);
+            self.give_drained(lost, full_until.min(dispatch + 1), pc, Cause::StoreWait);
         }
-        self.give(lost, dispatch + 1, pc, Cause::Serialize);
+        self.give_drained(lost, dispatch + 1, pc, Cause::Serialize);
         self.give(lost, known, pc, gap);
     }
 
@@ -233,7 +260,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     fn account_gap(&mut self, lost: &mut Lost, pc: u64, (gap, since): (Cause, u64)) {
         if lost.from <= since && gap != Cause::Frontend {
-            self.give(lost, since + 1, pc, Cause::Frontend);
+            self.give_empty(lost, since + 1, pc, Cause::Frontend);
         }
     }
 
@@ -248,14 +275,46 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.give(lost, until, pc, level);
     }
 
-    /// Gives the slots of the cycles before `to` to a cause.
+    /// Gives the slots of the cycles before `to` to a cause; the instruction is in the window by then.
     #[inline(always)]
     fn give(&mut self, lost: &mut Lost, to: u64, pc: u64, cause: Cause) {
+        self.give_in(lost, to, pc, State::Stalled(cause), cause);
+    }
+
+    /// Gives the slots of the cycles before `to`, in which the window is empty, to what delays the instruction on
+    /// its way there.
+    #[inline(always)]
+    fn give_empty(&mut self, lost: &mut Lost, to: u64, pc: u64, gap: Cause) {
+        self.give_in(lost, to, pc, State::empty(gap), gap);
+    }
+
+    /// Gives the slots of the cycles before `to`, in which the instruction waits in front of an empty window.
+    #[inline(always)]
+    fn give_drained(&mut self, lost: &mut Lost, to: u64, pc: u64, cause: Cause) {
+        self.give_in(lost, to, pc, State::Drained(cause), cause);
+    }
+
+    #[inline(always)]
+    fn give_in(&mut self, lost: &mut Lost, to: u64, pc: u64, state: State, cause: Cause) {
         let to = to.min(lost.until);
         if to <= lost.from {
             return;
         }
-        let slots = (to - lost.from) * lost.width - std::mem::take(&mut lost.used);
+        let used = std::mem::take(&mut lost.used);
+        if P::WANTS_CYCLES {
+            // Something has committed in a cycle of which a slot is used.
+            let first_cycle = lost.from + u64::from(used > 0);
+            if first_cycle < to {
+                self.probe.stretch(&Stretch {
+                    context: ContextId::FIRST,
+                    first_cycle,
+                    cycles: to - first_cycle,
+                    state,
+                    next_pc: pc,
+                });
+            }
+        }
+        let slots = (to - lost.from) * lost.width - used;
         lost.from = to;
         if slots > 0 {
             self.cpi.add(cause, slots);
@@ -284,7 +343,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn account_cycle(&mut self, pc: u64) {
         let until = self.commits.cycle + 1;
         let mut lost = self.lost(until);
-        self.give(&mut lost, until, pc, Cause::Serialize);
+        self.give_empty(&mut lost, until, pc, Cause::Serialize);
         self.commits = Commits::full(self.commits.cycle, self.params.commit_width);
     }
 }

@@ -6,22 +6,11 @@ use hps_sim_core::inst::Inst;
 
 use super::super::cpi::Cause;
 use super::super::fetch::branch_kind;
+pub use super::super::observe::Origin;
 use super::super::ring::Ring;
 use super::DecodeEditor;
 use super::wrong_path::Restart;
 use crate::predict::Checkpoint;
-
-/// Whose an instruction is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
-    /// The program's.
-    #[default]
-    Program,
-    /// Put in by the editor.
-    Inserted,
-    /// Part of a handler.
-    Handler,
-}
 
 /// What an editor has made of an instruction.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use super::super::cpi::Cause;
 use super::super::memdep::MemoryDependence;
+use super::super::observe::EventSet;
 use super::super::uop::UNKNOWN;
 use super::insts::StaticInst;
 use super::stores::{Nearest, Stores};
@@ -15,6 +16,8 @@ use hps_sim_core::likely::{often, seldom};
 pub struct Loaded {
     pub when: When,
     pub level: Cause,
+    /// What happened to it, if a probe wants to know.
+    pub events: EventSet,
     /// It has read before a store that it should have waited for: when that is found, and the address
     /// of the store.
     pub violation: Option<(u64, u64)>,
@@ -28,8 +31,28 @@ impl Loaded {
             issue: NEVER,
         },
         level: Cause::Execute,
+        events: EventSet::NONE,
         violation: None,
     };
+}
+
+/// What the cache said of a load: when the data are there, what its wait is charged to, and what it missed.
+pub(super) struct Served {
+    pub ready: u64,
+    pub level: Cause,
+    pub events: EventSet,
+}
+
+impl Served {
+    /// A hit in the first level.
+    #[inline(always)]
+    fn at_once(ready: u64) -> Served {
+        Served {
+            ready,
+            level: Cause::LoadL1,
+            events: EventSet::NONE,
+        }
+    }
 }
 
 /// Where a load gets its value from.
@@ -103,7 +126,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Loaded {
         match self.read_with(has_port, cycle, addr, size) {
-            Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
+            Ok(served) => self.served(inst, cycle, &served),
             Err(again) => {
                 self.calendar.in_vain(cycle);
                 self.load_again::<ASTRAY>(inst, again, (addr, size), store, None)
@@ -157,15 +180,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         seldom(self.waits_for_any) && oldest < tail
     }
 
-    /// A load that has issued in `cycle`.
+    /// A load that the cache has served, and that issued in `cycle`.
     #[inline(always)]
-    fn loaded(&self, inst: &StaticInst, cycle: u64, result: u64, level: Cause) -> Loaded {
+    fn served(&self, inst: &StaticInst, cycle: u64, served: &Served) -> Loaded {
         Loaded {
             when: When {
-                result: result + inst.load_extra(),
+                result: served.ready + inst.latency() + inst.load_extra(),
                 issue: cycle,
             },
-            level,
+            level: served.level,
+            events: served.events,
             violation: None,
         }
     }
@@ -175,7 +199,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn forwarded(&mut self, inst: &StaticInst, cycle: u64, data: u64) -> Loaded {
         self.stats.store_forward_events += 1;
         let result = data.max(cycle + inst.latency()) + self.params.store_forward;
-        self.loaded(inst, cycle, result, Cause::LoadL1)
+        Loaded {
+            when: When {
+                result: result + inst.load_extra(),
+                issue: cycle,
+            },
+            level: Cause::LoadL1,
+            events: EventSet::FORWARDED,
+            violation: None,
+        }
     }
 
     /// As [`Self::load`], for any load.
@@ -251,7 +283,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let loaded = match source {
             Source::Cache => match self.read(cycle, addr, size) {
-                Ok((result, level)) => self.loaded(inst, cycle, result + inst.latency(), level),
+                Ok(served) => self.served(inst, cycle, &served),
                 Err(again) => {
                     self.calendar.in_vain(cycle);
                     return Err(again);
@@ -273,11 +305,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
     #[inline(always)]
-    pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<(u64, Cause), u64> {
+    pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<Served, u64> {
         let has_port = self.calendar.take_port(cycle);
         self.memory.pass(self.dispatched);
         if has_port && let Some(ready) = self.memory.hit_quickly(cycle, addr, size as u8, false) {
-            return Ok((ready, Cause::LoadL1));
+            return Ok(Served::at_once(ready));
         }
         self.read_with(has_port, cycle, addr, size)
     }
@@ -290,7 +322,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         cycle: u64,
         addr: u64,
         size: u64,
-    ) -> Result<(u64, Cause), u64> {
+    ) -> Result<Served, u64> {
         if !has_port {
             self.memory.count_busy_port();
             return Err(cycle + 1);
@@ -306,7 +338,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     Level::L3 => Cause::LoadL3,
                     Level::Memory => Cause::LoadMemory,
                 };
-                Ok((access.ready_cycle, level))
+                Ok(Served {
+                    ready: access.ready_cycle,
+                    level,
+                    events: EventSet::of_load(access.level, access.tlb_miss),
+                })
             }
         }
     }

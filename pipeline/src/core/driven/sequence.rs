@@ -9,6 +9,7 @@ use hps_sim_core::inst::{Inst, OpClass};
 use super::super::cpi::Cause;
 use super::super::decode::{Ends, Sent, sent};
 use super::super::fetch::{UNKNOWN_TARGET, branch_kind};
+use super::super::observe::EventSet;
 use super::super::uop::kind;
 use super::commit::Seen;
 use super::edit::{Edited, Expansion, Gone, Origin};
@@ -294,15 +295,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let when = self.issue::<ASTRAY>(ready, inst);
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
+        let missed = (next_pc, next_disepc) != (i.predicted_next, here.predicted_disepc);
         if !ASTRAY {
             let seen = Seen {
                 addr: 0,
                 next_pc: if taken { next_pc } else { i.inst.next() },
                 taken,
+                events: if missed {
+                    EventSet::MISPREDICTED
+                } else {
+                    EventSet::NONE
+                },
             };
             self.commit(i.inst, done, seen);
         }
-        if (next_pc, next_disepc) == (i.predicted_next, here.predicted_disepc) {
+        if !missed {
             return true;
         }
         let restart = Restart {

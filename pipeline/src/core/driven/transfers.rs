@@ -8,6 +8,7 @@ use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::process::Process;
 
 use super::super::cpi::Cause;
+use super::super::observe::EventSet;
 use super::commit::Seen;
 use super::edit::Origin;
 use super::execute::cause_of;
@@ -140,6 +141,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 addr: 0,
                 next_pc: if taken { next_pc } else { i.inst.next() },
                 taken,
+                events: if missed {
+                    EventSet::MISPREDICTED
+                } else {
+                    EventSet::NONE
+                },
             };
             let commit = self.commit(i.inst, done, seen);
             self.count_branch(i.inst.class, missed);

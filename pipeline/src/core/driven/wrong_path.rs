@@ -11,6 +11,7 @@ use hps_sim_core::trap::TrapCause;
 use super::super::cpi::Cause;
 use super::super::fetch::branch_kind;
 use super::super::memdep::MemoryDependence;
+use super::super::observe::{ContextId, Squash, TrapTaken};
 use super::super::uop::kind;
 use super::commit::Done;
 use super::edit::Origin;
@@ -168,6 +169,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) {
         let hart = &self.process.hart;
         if self.depth == 0 {
+            if P::WANTS_CYCLES {
+                self.kept_dispatch = match self.position {
+                    0 => 0,
+                    position => self.stamps.dispatch(self.stamps.at(position, 1)),
+                };
+            }
             self.window_end = self.position + self.params.rob_entries;
             self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
@@ -306,6 +313,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if self.depth == 0 {
             self.window_end = u64::MAX;
             self.loads_end = u64::MAX;
+            if P::WANTS_CYCLES {
+                self.observe_squash(cycle);
+            }
         }
         let episode = &self.episodes[self.depth];
         debug_assert!(
@@ -365,6 +375,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
+    /// Tells the probe that everything behind the right path is taken back.
+    fn observe_squash(&mut self, cycle: u64) {
+        let (kept, last) = (self.kept_dispatch, self.dispatched);
+        if last > kept {
+            self.probe.squashed(&Squash {
+                context: ContextId::FIRST,
+                cycle,
+                kept_dispatch_cycle: kept,
+                last_dispatch_cycle: last,
+            });
+        }
+    }
+
     /// Nothing is between fetch and dispatch, and decode goes on elsewhere.
     #[inline(always)]
     fn empty_front_end(&mut self, restart: &Restart) {
@@ -408,6 +431,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The guest's handler, or the end.
     #[cold]
     fn take_trap(&mut self, at: Restart, origin: Origin, cause: TrapCause, cycle: u64) {
+        if P::WANTS_CYCLES {
+            self.probe.trapped(&TrapTaken {
+                context: ContextId::FIRST,
+                cycle,
+                pc: at.pc,
+                disepc: at.disepc,
+            });
+        }
         let pc = self.editor.original(at.pc);
         let p = &mut self.process;
         let trap = trap_at(&p.mem, p.image.isa, pc, cause);

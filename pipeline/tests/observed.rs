@@ -1,0 +1,302 @@
+//! What probes are told of cycles, against a second computation from the records of all instructions, and both
+//! cores against each other.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{
+    Cause, Commit, Core, CoreKind, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
+    StageRecord, State, Stretch, TrapTaken,
+};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::os::Output;
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::Size;
+
+use crate::common::preset;
+use crate::common::random::{self, Mix};
+use crate::driven::{PRESETS, STRAIGHT};
+
+/// Everything that a probe is told of cycles, and the records of all instructions where a core keeps them.
+#[derive(Default)]
+struct Seen {
+    commits: Vec<Commit>,
+    stretches: Vec<Stretch>,
+    squashes: Vec<Squash>,
+    traps: Vec<TrapTaken>,
+}
+
+impl Probe for Seen {}
+
+impl PipelineProbe for Seen {
+    const WANTS_CYCLES: bool = true;
+    fn stretch(&mut self, stretch: &Stretch) {
+        assert!(stretch.cycles > 0);
+        if let Some(last) = self.stretches.last_mut() {
+            assert!(
+                last.end_cycle() <= stretch.first_cycle,
+                "{last:?} {stretch:?}"
+            );
+            // The cores cut stretches in different places.
+            if last.end_cycle() == stretch.first_cycle
+                && last.state == stretch.state
+                && self
+                    .commits
+                    .last()
+                    .is_none_or(|c| c.cycle < last.first_cycle)
+            {
+                last.cycles += stretch.cycles;
+                last.next_pc = stretch.next_pc;
+                return;
+            }
+        }
+        self.stretches.push(*stretch);
+    }
+    fn committed(&mut self, commit: &Commit) {
+        self.commits.push(*commit);
+    }
+    fn squashed(&mut self, squash: &Squash) {
+        self.squashes.push(*squash);
+    }
+    fn trapped(&mut self, trap: &TrapTaken) {
+        self.traps.push(*trap);
+    }
+}
+
+/// The records of all instructions, beside what is told of cycles.
+#[derive(Default)]
+struct Recorded(Vec<StageRecord>);
+
+impl Probe for Recorded {}
+
+impl PipelineProbe for Recorded {
+    const WANTS_STAGES: bool = true;
+    fn finished(&mut self, record: &StageRecord) {
+        self.0.push(*record);
+    }
+}
+
+/// What a cycle without a commit is by definition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Idle {
+    Stalled,
+    Empty,
+}
+
+/// For each cycle whether something commits in it, and what it is else, from the records of all instructions.
+fn by_definition(records: &[StageRecord], cycles: u64) -> Vec<Option<Idle>> {
+    let mut commits = vec![false; cycles as usize + 2];
+    // Instructions in the window at the time of commit: dispatched in an earlier cycle, and not gone in one.
+    let mut change = vec![0i64; cycles as usize + 3];
+    for r in records {
+        if r.dispatch_cycle > r.end_cycle {
+            continue;
+        }
+        // In the cycle of a squash the window is looked at behind it, in that of a commit in front of it.
+        let last = if r.squashed {
+            r.end_cycle
+        } else {
+            r.end_cycle + 1
+        };
+        if r.dispatch_cycle < last {
+            change[r.dispatch_cycle as usize + 1] += 1;
+            change[last as usize] -= 1;
+        }
+        if !r.squashed {
+            commits[r.end_cycle as usize] = true;
+        }
+    }
+    let mut window = 0;
+    (0..=cycles as usize)
+        .map(|cycle| {
+            window += change[cycle];
+            match (commits[cycle], window) {
+                (true, _) => None,
+                (false, 0) => Some(Idle::Empty),
+                (false, _) => Some(Idle::Stalled),
+            }
+        })
+        .collect()
+}
+
+fn check_against_records(config: &MachineConfig, process: Process, limit: u64, what: &str) -> Seen {
+    let probe = (Seen::default(), Recorded::default());
+    let mut core = Core::with(config, process, NoEditor, probe);
+    core.run(limit);
+    core.settle();
+    let cycles = core.stats.cycles;
+    core.drain_to_boundary();
+    let (seen, Recorded(records)) = core.probe;
+    let expected = by_definition(&records, cycles);
+    let mut told: Vec<Option<Idle>> = vec![None; cycles as usize + 1];
+    told[0] = Some(Idle::Empty);
+    let mut total = 0;
+    for s in &seen.stretches {
+        total += s.cycles;
+        let idle = match s.state {
+            State::Stalled(_) => Idle::Stalled,
+            State::Flushed(_) | State::Drained(_) => Idle::Empty,
+        };
+        for cycle in s.first_cycle..s.end_cycle() {
+            told[cycle as usize] = Some(idle);
+        }
+    }
+    for cycle in 0..=cycles as usize {
+        assert_eq!(
+            told[cycle], expected[cycle],
+            "{what}: cycle {cycle} on {}",
+            config.name
+        );
+    }
+    let mut computing: Vec<u64> = seen.commits.iter().map(|c| c.cycle).collect();
+    computing.dedup();
+    assert_eq!(
+        total + computing.len() as u64,
+        cycles,
+        "{what}: every cycle is one of both"
+    );
+    let committed = records.iter().filter(|r| !r.squashed);
+    for (commit, record) in seen.commits.iter().zip(committed) {
+        assert_eq!(
+            (
+                commit.cycle,
+                commit.pc,
+                commit.disepc,
+                commit.dispatch_cycle
+            ),
+            (
+                record.end_cycle,
+                record.pc,
+                record.disepc,
+                record.dispatch_cycle
+            ),
+            "{what}"
+        );
+        let missed = commit.events.has(EventSet::MISPREDICTED);
+        assert_eq!(missed, record.mispredicted, "{what}: {commit:?}");
+        let positions = commit.position;
+        assert_eq!(positions, record.seq, "{what}");
+    }
+    for squash in &seen.squashes {
+        assert!(squash.kept_dispatch_cycle < squash.last_dispatch_cycle);
+        assert!(squash.last_dispatch_cycle <= squash.cycle);
+    }
+    seen
+}
+
+/// A program that comes with the project, from its beginning.
+fn workload(name: &str) -> Process {
+    let w = hps_workloads::find(name).expect("the program exists");
+    let image = w.image("riscv64").expect("every program has one");
+    let image = ProgramImage::parse(image, name).expect("the image is a program");
+    let config = ProcessConfig {
+        args: vec![name.to_string(), w.args(Size::Small)[0].to_string()],
+        stdout: Output::Discard,
+        stderr: Output::Discard,
+        ..ProcessConfig::default()
+    };
+    Process::new(Arc::new(image), &config).expect("the program fits")
+}
+
+#[test]
+fn every_cycle_is_what_the_records_of_all_instructions_say() {
+    let mut reasons = HashSet::new();
+    for config in MachineConfig::presets().into_iter().map(preset) {
+        for seed in 7100..7108 {
+            let program = random::program(
+                seed,
+                Mix {
+                    iterations: 5,
+                    ..Mix::default()
+                },
+            );
+            let what = format!("random {seed}");
+            let seen = check_against_records(&config, program.process(), u64::MAX, &what);
+            reasons.extend(seen.stretches.iter().map(|s| s.state));
+            assert_eq!(seen.traps.len(), 1, "{what}: the breakpoint at its end");
+        }
+        for name in ["bwt", "interp"] {
+            let seen = check_against_records(&config, workload(name), 40_000, name);
+            reasons.extend(seen.stretches.iter().map(|s| s.state));
+        }
+    }
+    // Not an empty comparison.
+    for state in [
+        State::Stalled(Cause::LoadMemory),
+        State::Stalled(Cause::LongLatency),
+        State::Flushed(FlushReason::Misprediction),
+        State::Flushed(FlushReason::Replay),
+        State::Flushed(FlushReason::Serialization),
+        State::Drained(Cause::ICache),
+        State::Drained(Cause::Serialize),
+    ] {
+        assert!(reasons.contains(&state), "{state:?} does not occur");
+    }
+}
+
+/// For each cycle whether the next instruction that is dispatched in it or later is taken back.
+fn taken_back(seen: &Seen, cycles: u64) -> Vec<bool> {
+    let mut lost = vec![false; cycles as usize + 1];
+    for squash in &seen.squashes {
+        let last = squash.last_dispatch_cycle.min(cycles);
+        for cycle in squash.kept_dispatch_cycle + 1..=last {
+            lost[cycle as usize] = true;
+        }
+    }
+    lost
+}
+
+#[test]
+fn both_cores_tell_the_same_where_all_accesses_hit() {
+    for preset_name in PRESETS {
+        let config = preset(preset_name);
+        for seed in 7200..7212 {
+            let program = random::program(seed, STRAIGHT);
+            let [cycle, instruction] = [CoreKind::Cycle, CoreKind::Instruction].map(|kind| {
+                let core =
+                    EitherCore::with(kind, &config, program.process(), NoEditor, Seen::default());
+                let mut core = core.expect("the machine has both cores");
+                core.run_to_end();
+                core.finish()
+            });
+            let what = format!("random {seed} on {preset_name}");
+            let cycles = cycle.stats.cycles;
+            assert_eq!(cycles, instruction.stats.cycles, "{what}");
+            let (a, b) = (&cycle.probe, &instruction.probe);
+            let differ = a.commits.iter().zip(&b.commits).find(|(a, b)| a != b);
+            assert_eq!(differ, None, "{what}");
+            assert_eq!(a.commits.len(), b.commits.len(), "{what}");
+            assert_eq!(a.traps, b.traps, "{what}");
+            let states = |seen: &Seen| -> Vec<(u64, u64, State)> {
+                let all = seen.stretches.iter();
+                all.map(|s| (s.first_cycle, s.cycles, s.state)).collect()
+            };
+            let (a_states, b_states) = (states(a), states(b));
+            let differ = a_states.iter().zip(&b_states).find(|(a, b)| a != b);
+            assert_eq!(differ, None, "{what}");
+            assert_eq!(taken_back(a, cycles), taken_back(b, cycles), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_probe_that_listens_changes_no_statistic() {
+    for name in ["chess", "objstore"] {
+        for kind in [CoreKind::Cycle, CoreKind::Instruction] {
+            let config = preset("hps-4wide");
+            let mut alone =
+                EitherCore::with(kind, &config, workload(name), NoEditor, NoProbe).expect("a core");
+            let mut observed =
+                EitherCore::with(kind, &config, workload(name), NoEditor, Seen::default())
+                    .expect("a core");
+            assert_eq!(alone.run(100_000), observed.run(100_000));
+            let (alone, observed) = (alone.finish(), observed.finish());
+            assert_eq!(alone.stats, observed.stats, "{name}");
+            assert_eq!(alone.cpi, observed.cpi, "{name}");
+            assert_eq!(alone.memory, observed.memory, "{name}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Probes that are combined, borrowed or wrapped are told the same as one that stands alone: every hook.
+
+use hps_pipeline::core::{
+    AtCommit, Cause, Commit, CoreKind, EitherCore, PipelineProbe, Squash, StageRecord, Stretch,
+    TrapTaken,
+};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::hart::Hart;
+use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::machine::Machine;
+use hps_sim_core::memory::ReadOnly;
+use hps_sim_core::probe::{NoProbe, Probe, Retired};
+
+use crate::common::{Program, preset, random};
+
+/// Counts the calls of each hook of [`Probe`] and [`PipelineProbe`], in the order in which they are declared.
+/// Whoever adds a hook there adds it here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Count<const STAGES: bool> {
+    retired: u64,
+    memory: u64,
+    control: u64,
+    branches: u64,
+    wrong_paths: u64,
+    finished: u64,
+    slots: u64,
+    stretches: u64,
+    commits: u64,
+    squashes: u64,
+    traps: u64,
+    astray: bool,
+}
+
+impl<const STAGES: bool> Probe for Count<STAGES> {
+    // Without it the functional machine takes its fast way, where other hooks are called.
+    const WANTS_RETIRED: bool = STAGES;
+    const WANTS_MEMORY: bool = true;
+    const WANTS_CONTROL: bool = true;
+    const WANTS_WRONG_PATHS: bool = true;
+    fn retired(&mut self, _: &Retired<'_>) {
+        self.retired += 1;
+    }
+    fn memory_quickly(&mut self, _: OpClass, addr: u64) -> bool {
+        let quickly = addr & 8 == 0;
+        self.memory += u64::from(quickly);
+        quickly
+    }
+    fn memory(&mut self, _: u64, _: &Inst, _: u64) {
+        self.memory += 1;
+    }
+    fn control(&mut self, _: u64, inst: &Inst, _: u64, _: bool) {
+        self.control += 1;
+        self.astray = inst.class == OpClass::Branch && self.control.is_multiple_of(16);
+    }
+    fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
+        self.branches += 1;
+        self.control(pc, inst, target, taken);
+        self.astray
+    }
+    fn is_astray(&self) -> bool {
+        self.astray
+    }
+    fn wrong_path(&mut self, _: &Hart, _: &mut ReadOnly<'_>) {
+        self.wrong_paths += 1;
+    }
+}
+
+impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
+    const WANTS_STAGES: bool = STAGES;
+    const WANTS_SLOTS: bool = true;
+    const WANTS_CYCLES: bool = true;
+    fn finished(&mut self, _: &StageRecord) {
+        self.finished += 1;
+    }
+    fn slots(&mut self, _: u64, _: Cause, count: u64) {
+        self.slots += count;
+    }
+    fn stretch(&mut self, stretch: &Stretch) {
+        self.stretches += stretch.cycles;
+    }
+    fn committed(&mut self, _: &Commit) {
+        self.commits += 1;
+    }
+    fn squashed(&mut self, _: &Squash) {
+        self.squashes += 1;
+    }
+    fn trapped(&mut self, _: &TrapTaken) {
+        self.traps += 1;
+    }
+}
+
+fn program() -> Program {
+    random::program(7300, random::Mix::default())
+}
+
+/// What a probe has counted on the functional machine.
+fn functional<P: Probe>(mut probe: P) -> P {
+    Machine::new(program().process()).run(&mut probe, u64::MAX);
+    probe
+}
+
+/// What a probe has counted on a core.
+fn timed<P: PipelineProbe>(kind: CoreKind, probe: P) -> P {
+    let config = preset("hps-4wide");
+    let mut core = EitherCore::with(kind, &config, program().process(), NoEditor, probe)
+        .expect("the machine has both cores");
+    core.run_to_end();
+    core.finish().probe
+}
+
+fn the_functional_machine_tells_the_same<const STAGES: bool>() -> Count<STAGES> {
+    let alone = functional(Count::<STAGES>::default());
+    let counts = [alone.memory, alone.control, alone.wrong_paths];
+    assert!(counts.iter().all(|&count| count > 0), "{alone:?}");
+    let (first, second) = functional((Count::<STAGES>::default(), Count::<STAGES>::default()));
+    assert_eq!(first, alone);
+    assert_eq!(second, alone);
+    let mut borrowed = Count::<STAGES>::default();
+    functional(&mut borrowed);
+    assert_eq!(borrowed, alone);
+    assert_eq!(functional(AtCommit(Count::<STAGES>::default())).0, alone);
+    // One that wants nothing beside it takes nothing away.
+    let (beside, NoProbe) = functional((Count::<STAGES>::default(), NoProbe));
+    assert_eq!(beside, alone);
+    alone
+}
+
+#[test]
+fn the_functional_machine_tells_every_probe_the_same() {
+    let each = the_functional_machine_tells_the_same::<true>();
+    assert!(each.retired > 0);
+    let fast = the_functional_machine_tells_the_same::<false>();
+    assert!(fast.branches > 0);
+    assert_eq!((each.memory, each.control), (fast.memory, fast.control));
+}
+
+#[test]
+fn the_cores_tell_every_probe_the_same() {
+    let alone = timed(CoreKind::Cycle, Count::<true>::default());
+    let counts = [
+        alone.finished,
+        alone.slots,
+        alone.stretches,
+        alone.commits,
+        alone.squashes,
+        alone.traps,
+        alone.retired,
+        alone.memory,
+        alone.control,
+    ];
+    assert!(counts.iter().all(|&count| count > 0), "{alone:?}");
+    let both = (Count::<true>::default(), Count::<true>::default());
+    let (first, second) = timed(CoreKind::Cycle, both);
+    assert_eq!(first, alone);
+    assert_eq!(second, alone);
+    let mut borrowed = Count::<true>::default();
+    timed(CoreKind::Cycle, &mut borrowed);
+    assert_eq!(borrowed, alone);
+    let alone = timed(CoreKind::Instruction, Count::<false>::default());
+    let both = (Count::<false>::default(), Count::<false>::default());
+    let (first, second) = timed(CoreKind::Instruction, both);
+    assert_eq!((&first, &second), (&alone, &alone));
+    let wrapped = timed(CoreKind::Instruction, AtCommit(Count::<false>::default()));
+    // A functional probe hears only of what has retired.
+    assert_eq!((wrapped.0.memory, wrapped.0.slots), (alone.memory, 0));
+}
