@@ -8,13 +8,14 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too.
-const PACKAGES: [(&str, &str); 12] = [
+const PACKAGES: [(&str, &str); 13] = [
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
     ("hps-dise", "dise"),
     ("hps-pipeline", "pipeline"),
     ("hps-productions", "hps-productions"),
+    ("hps-lab", "lab"),
     ("hps-experiments", "experiments"),
     ("hps-plots", "plots"),
     ("hps-shim", "shim"),

@@ -1,11 +1,10 @@
 //! The paper's Figure 6: what each program does.
 
 use hps_productions::{GridProbe, UniqueAddresses};
-use hps_sim_core::machine::Machine;
 
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
-use crate::timed::{check_end, start};
+use crate::timed::watched;
+use hps_lab::Program;
 
 /// The name of the study in results.
 pub const STUDY: &str = "figure6";
@@ -41,14 +40,10 @@ fn unit(program: &Program) -> Unit<'_> {
 
 fn measure(program: &Program) -> Result<Vec<Measurement>, String> {
     let grid = GridProbe::with_memory(&[], None).map_err(|e| e.to_string())?;
-    let mut probe = (grid, UniqueAddresses::default());
-    let mut machine = Machine::new(start(program)?);
-    let stop = machine.run(&mut probe, u64::MAX);
-    check_end(program, stop, &machine.process)?;
-    let (grid, unique) = probe;
+    let ((grid, unique), instructions) = watched(program, (grid, UniqueAddresses::default()))?;
     let result = grid.finish();
     let methods = result.method_map(&program.image.symbols);
-    let s = result.statistics(&methods, machine.retired.program, Some(unique.count()));
+    let s = result.statistics(&methods, instructions, Some(unique.count()));
     let values = [
         s.methods,
         s.call_sites,

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use hps_productions::{CollectedProfile, SamplePoint};
 use hps_profile::ProfileKind;
 
-use crate::machine::TimedMachine;
 use crate::measurement::{Measurement, Unit, UnitRecord};
-use crate::plan::Program;
 use crate::schemes::{self, Part, Run, Scheme, Step};
 use crate::spec::paper_burst;
 use crate::truth::{Difference, Truth, difference};
+use hps_lab::Program;
+use hps_lab::TimedMachine;
 
 /// The name of the study in results.
 pub const STUDY: &str = "figure7";

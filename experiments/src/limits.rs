@@ -1,6 +1,6 @@
 //! Limits of each run of a sweep, so that no program that never ends or floods its output holds one up.
 
-use hps_sim_core::process::ProcessConfig;
+use hps_lab::GuestLimits;
 use serde::{Deserialize, Serialize};
 
 /// Limits of each run. A point whose run reaches one fails, and its row says which.
@@ -43,11 +43,14 @@ impl RunLimits {
         }
     }
 
-    /// Puts them into the configuration of a process.
-    pub(crate) fn apply(&self, process: &mut ProcessConfig) {
-        process.output_limit_bytes = Some(self.output_mib << 20);
-        process.file_limit_bytes = Some(self.file_mib << 20);
-        process.time_limit_seconds = Some(self.time_s);
-        process.open_files_limit = self.open_files;
+    /// The limits of a program, whose memory is limited to `memory_bytes`.
+    pub(crate) fn of_guest(&self, memory_bytes: u64) -> GuestLimits {
+        GuestLimits {
+            memory_bytes,
+            output_bytes: Some(self.output_mib << 20),
+            file_bytes: Some(self.file_mib << 20),
+            time_seconds: Some(self.time_s),
+            open_files: self.open_files,
+        }
     }
 }

@@ -8,12 +8,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::machine::TimedMachine;
-use crate::plan::{Program, VERSION, hexadecimal};
+use crate::plan::hexadecimal;
 use crate::row::is_cycle;
 use crate::runner::Observer;
 use crate::store::{Record, Records, StoreError};
 use crate::timed::guarded;
+use hps_lab::TimedMachine;
+use hps_lab::{Program, VERSION};
 
 /// One number that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hps_lab::input::{self, InputError};
+use hps_lab::{Files, GuestOptions, LabError, Program, VERSION};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_pipeline::core::{CoreKind, NotDriven};
 use hps_pipeline::sampled::SamplingPlan;
@@ -10,14 +12,9 @@ use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::image::{Isa, LoadError, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::ProcessConfig;
 use sha2::{Digest, Sha256};
 
-use crate::input::{self, InputError};
 use crate::spec::{InputSize, SweepSpec};
-
-/// Results are comparable only within one version of the lab.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A definition that names what is not there.
 #[derive(Debug, thiserror::Error)]
@@ -64,41 +61,6 @@ pub enum PlanError {
     Point(#[from] SamplePointError),
 }
 
-/// A program with its input.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// Its name in results.
-    pub name: String,
-    /// The program.
-    pub image: Arc<ProgramImage>,
-    /// The name of its input in results.
-    pub input: String,
-    /// How it is started.
-    pub process: ProcessConfig,
-    /// What it must print, if that is known.
-    pub expected: Option<Expected>,
-}
-
-/// What a program must print on standard output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// This text.
-    Text(&'static str),
-    /// What has this SHA-256, hexadecimal in small letters.
-    Sha256(String),
-}
-
-impl Expected {
-    /// Whether this is what it must print.
-    #[must_use]
-    pub fn is(&self, output: &[u8]) -> bool {
-        match self {
-            Expected::Text(text) => output == text.as_bytes(),
-            Expected::Sha256(digest) => hexadecimal(&Sha256::digest(output)) == *digest,
-        }
-    }
-}
-
 /// Bytes as digits.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -142,32 +104,6 @@ pub struct Plan {
     pub sampling: Option<SamplingPlan>,
 }
 
-impl Program {
-    /// Its name and instruction set, for messages.
-    #[must_use]
-    pub fn title(&self) -> String {
-        format!("{} ({})", self.name, self.image.isa)
-    }
-
-    /// Everything that determines what it does, for the ids of results.
-    #[must_use]
-    pub fn determined_by(&self) -> serde_json::Value {
-        let process = &self.process;
-        let stdin = match &process.stdin {
-            Stdin::Bytes(bytes) => Some(hexadecimal(&Sha256::digest(bytes))),
-            _ => None,
-        };
-        serde_json::json!({
-            "image": self.image.hash,
-            "args": process.args,
-            "env": process.env,
-            "root": process.root,
-            "stdin": stdin,
-            "seed": process.seed,
-        })
-    }
-}
-
 impl Plan {
     /// Loads what a definition names. Relative paths are relative to `folder`.
     ///
@@ -200,7 +136,10 @@ impl Plan {
         spec: &SweepSpec,
     ) -> Result<Plan, PlanError> {
         for program in &mut programs {
-            spec.limits.apply(&mut program.process);
+            let process = &mut program.process;
+            spec.limits
+                .of_guest(process.memory_limit_bytes)
+                .apply(process);
         }
         let mut grid = Vec::new();
         for &burst in &spec.bursts {
@@ -310,23 +249,24 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
             .map_or(own.path.clone(), |n| n.to_string_lossy().into_owned());
         let mut args = vec![name.clone()];
         args.extend(own.args.iter().cloned());
-        programs.push(Program {
-            input: own
-                .args
-                .iter()
-                .cloned()
-                .chain(own.stdin.iter().map(|file| format!("< {file}")))
-                .collect::<Vec<_>>()
-                .join(" "),
-            process: ProcessConfig {
-                args,
-                stdin: match &own.stdin {
-                    Some(file) => Stdin::Bytes(input::read_file(&folder.join(file))?),
-                    None => Stdin::Empty,
-                },
-                root: own.root.as_ref().map(|root| folder.join(root)),
-                ..captured()
+        let guest = GuestOptions {
+            files: own.root.as_ref().map_or(Files::None, |root| Files::Under {
+                root: folder.join(root),
+                writable: false,
+            }),
+            cwd: Some("/".to_string()),
+            stdin: match &own.stdin {
+                Some(file) => Stdin::Bytes(input::read_file(&folder.join(file))?),
+                None => Stdin::Empty,
             },
+            stdout: Output::Capture,
+            ..GuestOptions::default()
+        };
+        let input = own.args.iter().cloned();
+        let input = input.chain(own.stdin.iter().map(|file| format!("< {file}")));
+        programs.push(Program {
+            input: input.collect::<Vec<_>>().join(" "),
+            process: guest.process_config(args),
             name,
             image,
             expected: None,
@@ -343,23 +283,16 @@ fn workload(name: &str, isa: Isa, size: InputSize) -> Result<Program, PlanError>
             known: known.join(", "),
         });
     };
-    let image = w.image(isa.name()).ok_or_else(|| PlanError::NoImage {
-        name: name.to_string(),
-        isa,
-    })?;
     let of_size = match size {
         InputSize::Small => hps_workloads::Size::Small,
         InputSize::Large => hps_workloads::Size::Large,
     };
-    Ok(Program {
-        name: name.to_string(),
-        image: Arc::new(ProgramImage::parse(image, w.name)?),
-        input: size.name().to_string(),
-        process: ProcessConfig {
-            args: vec![name.to_string(), size.name().to_string()],
-            ..captured()
+    Program::workload(w, isa, of_size).map_err(|error| match error {
+        LabError::Load(cause) => PlanError::Program(cause),
+        _ => PlanError::NoImage {
+            name: name.to_string(),
+            isa,
         },
-        expected: Some(Expected::Text(w.expected(of_size))),
     })
 }
 
@@ -372,13 +305,4 @@ pub fn stands_for(program: &str) -> Option<String> {
         let found = suite.iter().find(|p| p.name == program)?;
         Some(found.stands_for.clone())
     })
-}
-
-/// Output is kept for comparison and never shown.
-fn captured() -> ProcessConfig {
-    ProcessConfig {
-        stdin: Stdin::Empty,
-        stdout: Output::Capture,
-        ..ProcessConfig::default()
-    }
 }

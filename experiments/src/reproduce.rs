@@ -4,15 +4,16 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use crate::machine::TimedMachine;
 use crate::measurement::{Unit, UnitRecord, run_units};
-use crate::plan::{Plan, PlanError, Program};
+use crate::plan::{Plan, PlanError};
 use crate::row::Row;
 use crate::runner::{self, Observer};
 use crate::spec::{SweepSpec, Timing};
 use crate::store::{Records, Store, StoreError};
 use crate::studies::{self, StudyOptions};
 use crate::{figure6, figure7};
+use hps_lab::Program;
+use hps_lab::TimedMachine;
 
 /// The figures of the paper's evaluation.
 pub const FIGURES: [&str; 5] = ["figure6", "figure7", "figure8", "figure9", "figure10"];

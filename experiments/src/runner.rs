@@ -6,15 +6,14 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
-use hps_sim_core::machine::Machine;
-use hps_sim_core::probe::Probe;
 use rayon::prelude::*;
 
-use crate::plan::{Plan, Point, Program, VERSION};
+use crate::plan::{Plan, Point};
 use crate::row::{AccuracyResult, Row, TimingResult};
 use crate::sampled::{self, UnitBaseline};
 use crate::store::{Store, StoreError};
-use crate::timed::{self, Baseline, Family, check_end, guarded, start};
+use crate::timed::{self, Baseline, Family, guarded, watched};
+use hps_lab::{Program, VERSION};
 
 /// Hears of progress. Called from several threads.
 pub trait Observer: Sync {
@@ -303,20 +302,13 @@ fn functional_pass(plan: &Plan, program: &Program, threads: usize) -> Result<Pas
             GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
         let probe = probe.without_streams_from(plan.grid.len());
         let probe = probe.on_threads(threads);
-        let (probe, instructions) = run_functional(program, probe)?;
+        let (probe, instructions) = watched(program, probe)?;
         Ok(Pass::new(probe.finish(), plan, program, instructions))
     } else {
         let probe = GridProbe::new(&points).map_err(|e| e.to_string())?;
-        let (probe, instructions) = run_functional(program, probe)?;
+        let (probe, instructions) = watched(program, probe)?;
         Ok(Pass::new(probe.finish(), plan, program, instructions))
     }
-}
-
-fn run_functional<P: Probe>(program: &Program, mut probe: P) -> Result<(P, u64), String> {
-    let mut machine = Machine::new(start(program)?);
-    let stop = machine.run(&mut probe, u64::MAX);
-    check_end(program, stop, &machine.process)?;
-    Ok((probe, machine.retired.program))
 }
 
 impl Pass {

@@ -9,16 +9,16 @@
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::core::WARM_EVENTS;
-use hps_pipeline::sampled::{SampledRun, Samples, SamplingPlan};
+use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_productions::Collector;
-use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::machine::RetiredCounts;
 use hps_sim_core::process::Process;
 
 use crate::interval::{Interval, PairedUnit};
-use crate::plan::{Plan, Point, Program};
+use crate::plan::{Plan, Point};
 use crate::row::{Sampled, TimingResult};
-use crate::timed::{check_end, collector, guarded, start};
+use crate::timed::{collector, guarded};
+use hps_lab::{Install, Lab, Program, Ran, Timed};
 
 /// What functional warming gets wrong in the cycles an instruction, relative: the root mean square over the ten
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (ARCHITECTURE.md, Sampled
@@ -83,8 +83,8 @@ pub type UnitBaseline = Result<Units, String>;
 /// Times units of a program without DISE.
 pub fn baseline(program: &Program, machine: &MachineConfig, plan: SamplingPlan) -> UnitBaseline {
     guarded(|| {
-        let run = SampledRun::new(machine, start(program)?, plan).map_err(|e| e.to_string())?;
-        Ok(Units::of(program, run, plan)?.0)
+        let lab = Lab::of(program).on_machine(machine);
+        Ok(Units::of(lab, plan)?.0)
     })
 }
 
@@ -121,25 +121,22 @@ pub(crate) fn profiled(
 ) -> Result<(Units, Collector, Process), String> {
     let program = &plan.programs[point.program];
     let collector = collector(plan, point)?;
-    let mut process = start(program)?;
-    let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-    let machine = &plan.machines[point.machine];
-    let run =
-        SampledRun::with_editor(machine, process, engine, sampling).map_err(|e| e.to_string())?;
-    let (units, process) = Units::of(program, run, sampling)?;
+    let lab = Lab::of(program)
+        .on_machine(&plan.machines[point.machine])
+        .edited_by(&collector);
+    let (units, process) = Units::of(lab, sampling)?;
     Ok((units, collector, process))
 }
 
 impl Units {
-    fn of<E: DecodeEditor + Clone + Send>(
-        program: &Program,
-        mut run: SampledRun<E>,
-        plan: SamplingPlan,
-    ) -> Result<(Units, Process), String> {
-        let stop = run.run(u64::MAX).map_err(|e| e.to_string())?;
-        check_end(program, stop, run.process())?;
-        let retired = run.retired();
-        let (process, samples) = run.finish();
+    fn of<'a, I>(lab: Lab<'a, Timed<'a>, I>, plan: SamplingPlan) -> Result<(Units, Process), String>
+    where
+        I: Install,
+        I::Editor: Clone + Send,
+    {
+        let run = lab.sampled(plan).and_then(|lab| lab.run());
+        let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
+        let (retired, samples) = (run.retired, run.timing.samples);
         let units = Units {
             plan,
             cpi: cycles_per_instruction(&plan, &samples, retired.program)
@@ -156,7 +153,7 @@ impl Units {
                 retired.program, plan.period
             ));
         }
-        Ok((units, process))
+        Ok((units, run.process))
     }
 
     /// Cycles of the whole run, estimated.
@@ -220,7 +217,6 @@ mod tests {
 
     use hps_productions::{CollectedProfile, GridProbe};
     use hps_profile::{ProfileKind, StreamConfig};
-    use hps_sim_core::machine::Machine;
 
     use super::*;
     use crate::runner::run;
@@ -284,10 +280,9 @@ mod tests {
     fn a_sampled_runs_profile_is_that_of_the_functional_pass() {
         let plan = plan(&spec());
         let points = [plan.grid[0].0];
-        let mut pass =
-            GridProbe::with_memory(&points, Some(&StreamConfig::default())).expect("grid");
-        Machine::new(start(&plan.programs[0]).expect("a process")).run(&mut pass, u64::MAX);
-        let grid = pass.finish();
+        let pass = GridProbe::with_memory(&points, Some(&StreamConfig::default())).expect("grid");
+        let pass = Lab::of(&plan.programs[0]).watched_by(pass).run();
+        let grid = pass.expect("a run").probe.finish();
         let expected = &grid.points[0];
         for point in &plan.points {
             let (_, collector, process) = profiled(&plan, PLAN, point).expect("a whole run");

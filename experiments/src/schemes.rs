@@ -7,12 +7,10 @@ use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::process::Process;
 
-use crate::machine::{TimedMachine, dise_config};
-use crate::plan::Program;
-use crate::timed::{check_end, start};
+use hps_lab::{Install, Lab, Program, Ran, TimedMachine, dise_config};
 
 /// A way to collect a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -184,8 +182,7 @@ pub struct Run {
 /// How the program ended, if not well.
 pub fn without(program: &Program, machine: &TimedMachine) -> Result<Run, String> {
     let nothing = |_: &Process| Ok(CollectedProfile::Nothing);
-    let no_editor = |_: &mut Process| Ok(hps_sim_core::editor::NoEditor);
-    timed(program, machine, no_editor, nothing)
+    timed(program, machine, NoEditor, nothing)
 }
 
 /// Times a step of a scheme that collects one kind of profile at a point.
@@ -225,41 +222,30 @@ pub fn run(
             let kind = kinds.first().copied();
             let collector =
                 SoftwareCollector::new(kind, point, &options).map_err(|e| e.to_string())?;
-            return timed(
-                program,
-                machine,
-                |process| collector.install(process).map_err(|e| e.to_string()),
-                |process| collector.read(process).map_err(|e| e.to_string()),
-            );
+            return timed(program, machine, &collector, |process| {
+                collector.read(process).map_err(|e| e.to_string())
+            });
         }
     };
     let collector = Collector::of(framework, kinds, point, &options).map_err(|e| e.to_string())?;
-    timed(
-        program,
-        machine,
-        |process| collector.install(process).map_err(|e| e.to_string()),
-        |process| collector.read(process).map_err(|e| e.to_string()),
-    )
+    timed(program, machine, &collector, |process| {
+        collector.read(process).map_err(|e| e.to_string())
+    })
 }
 
-fn timed<E: DecodeEditor>(
+fn timed(
     program: &Program,
     machine: &TimedMachine,
-    install: impl FnOnce(&mut Process) -> Result<E, String>,
+    editor: impl Install,
     read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,
 ) -> Result<Run, String> {
-    let mut process = start(program)?;
-    let editor = install(&mut process)?;
-    let mut core = machine.core_of(process, editor)?;
-    let stop = core.run_to_end();
-    check_end(program, stop, core.process())?;
-    let profile = read(core.process())?;
-    let stats = core.stats();
+    let run = Lab::of(program).timed_by(machine).edited_by(editor).run();
+    let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
     Ok(Run {
-        cycles: stats.cycles,
-        program_instructions: stats.commit_program_instructions,
-        inserted_instructions: stats.commit_inserted_instructions,
-        handler_instructions: stats.commit_handler_instructions,
-        profile,
+        cycles: run.cycles(),
+        program_instructions: run.retired.program,
+        inserted_instructions: run.retired.inserted,
+        handler_instructions: run.retired.handler,
+        profile: read(&run.process)?,
     })
 }

@@ -11,15 +11,13 @@ use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{Collector, CollectorOptions};
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::probe::NoProbe;
+use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
-use hps_sim_core::trap::TrapCause;
 
-use crate::machine::dise_config;
-use crate::plan::{Plan, Point, Program};
+use crate::plan::{Plan, Point};
 use crate::row::TimingResult;
+use hps_lab::{Lab, Program, Ran, dise_config};
 
 /// Cycles and instructions of a program on a machine without DISE.
 pub type Baseline = Result<(u64, u64), String>;
@@ -42,42 +40,26 @@ pub fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> 
     })
 }
 
-/// A process at the beginning of a program.
-pub fn start(program: &Program) -> Result<Process, String> {
-    Process::new(program.image.clone(), &program.process).map_err(|e| e.to_string())
+/// A run of a program that counts only if it ends as it must.
+pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(), String> {
+    program.check_end(stop, process).map_err(|e| e.to_string())
 }
 
-/// What a program's end and output must be for its results to count.
-pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(), String> {
-    match stop {
-        Stop::Exit(0) => {}
-        Stop::Exit(code) => return Err(format!("the program ended with exit code {code}")),
-        Stop::Limit => return Err("the program was stopped at its instruction limit".to_string()),
-        Stop::Fault(trap) => {
-            return Err(match process.os.stop_reason() {
-                Some(reason) if trap.cause == TrapCause::Stopped => reason.to_string(),
-                _ => format!("the program faulted: {trap}"),
-            });
-        }
-    }
-    match &program.expected {
-        Some(expected) if !expected.is(process.os.captured_stdout()) => {
-            Err("the program printed something else than it should".to_string())
-        }
-        _ => Ok(()),
-    }
+/// Runs a program in the functional machine under a probe; gives the probe back, and the number of
+/// instructions.
+pub fn watched<P: Probe>(program: &Program, probe: P) -> Result<(P, u64), String> {
+    let run = Lab::of(program).watched_by(probe).run();
+    let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
+    let instructions = run.instructions();
+    Ok((run.probe, instructions))
 }
 
 /// Times a program without DISE.
 pub fn baseline(program: &Program, machine: &MachineConfig, kind: CoreKind) -> Baseline {
     guarded(|| {
-        let process = start(program)?;
-        let mut core = EitherCore::with(kind, machine, process, NoEditor, NoProbe)
-            .map_err(|reason| reason.to_string())?;
-        let stop = core.run_to_end();
-        check_end(program, stop, core.process())?;
-        let s = core.stats();
-        Ok((s.cycles, s.commit_program_instructions))
+        let run = Lab::of(program).on_machine(machine).core(kind).run();
+        let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
+        Ok((run.cycles(), run.instructions()))
     })
 }
 
@@ -171,11 +153,12 @@ struct Run {
 impl Run {
     fn start(plan: &Plan, point: &Point) -> Result<Run, String> {
         let collector = collector(plan, point)?;
-        let mut process = start(&plan.programs[point.program])?;
-        let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-        let machine = &plan.machines[point.machine];
-        let core = EitherCore::with(plan.core, machine, process, engine, NoProbe)
-            .map_err(|reason| reason.to_string())?;
+        let core = Lab::of(&plan.programs[point.program])
+            .on_machine(&plan.machines[point.machine])
+            .core(plan.core)
+            .edited_by(&collector)
+            .open()
+            .map_err(|e| e.to_string())?;
         Ok(Run {
             collector,
             core,

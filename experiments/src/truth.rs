@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use hps_productions::{CollectedProfile, GridProbe, GridResult, PointProfiles, SamplePoint};
-use hps_sim_core::machine::Machine;
 
-use crate::plan::Program;
-use crate::timed::{check_end, start};
+use crate::timed::watched;
+use hps_lab::Program;
 
 /// The profiles of a program at some points, from one functional run, which is made when they are
 /// first asked for.
@@ -34,12 +33,8 @@ impl<'a> Truth<'a> {
     /// How the program ended, if not well.
     pub fn at(&self, point: SamplePoint) -> Result<&PointProfiles, String> {
         let pass = self.pass.get_or_init(|| {
-            let mut probe =
-                GridProbe::with_memory(&self.points, None).map_err(|e| e.to_string())?;
-            let mut machine = Machine::new(start(self.program)?);
-            let stop = machine.run(&mut probe, u64::MAX);
-            check_end(self.program, stop, &machine.process)?;
-            Ok(probe.finish())
+            let probe = GridProbe::with_memory(&self.points, None).map_err(|e| e.to_string())?;
+            Ok(watched(self.program, probe)?.0.finish())
         });
         let pass = pass.as_ref().map_err(Clone::clone)?;
         let of_point = pass.points.iter().find(|p| p.point == point);

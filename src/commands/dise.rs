@@ -25,12 +25,12 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
             let explanation = match program {
                 Some(program) => {
                     let image = program::load(program, *isa)?;
-                    let set = productions::load(image.isa, files, &[])?;
+                    let set = productions::load(image.isa, files, &[])?.set;
                     hps_dise::explain(&set, instructions(&image))
                 }
                 None => {
                     let isa = isa.unwrap_or(program::DEFAULT_ISA);
-                    hps_dise::explain_classes(&productions::load(isa, files, &[])?)
+                    hps_dise::explain_classes(&productions::load(isa, files, &[])?.set)
                 }
             };
             print(&explanation.to_string())?;
@@ -45,7 +45,7 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
 fn check(files: &[String]) -> anyhow::Result<String> {
     let mut said = Vec::new();
     for isa in Isa::ALL {
-        said.push((isa, check_one(&productions::load(isa, files, &[])?)));
+        said.push((isa, check_one(&productions::load(isa, files, &[])?.set)));
     }
     if said.iter().all(|(_, text)| *text == said[0].1) {
         return Ok(said.remove(0).1);
@@ -177,7 +177,9 @@ mod tests {
     }
 
     fn explained(isa: Isa, all: &[(u64, Inst)]) {
-        let set = productions::load(isa, &["hot_call_pair".to_string()], &[]).expect("built in");
+        let set = productions::load(isa, &["hot_call_pair".to_string()], &[])
+            .expect("built in")
+            .set;
         let explanation = hps_dise::explain(&set, all.iter().copied());
         assert!(
             explanation

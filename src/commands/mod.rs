@@ -12,8 +12,7 @@ pub mod shim;
 mod sweep;
 pub mod validate;
 
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::CoreKind;
+use hps_lab::{LabError, TimedMachine};
 
 use crate::cli::{self, Cli, Command};
 
@@ -34,14 +33,10 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
     }
 }
 
-/// The core that was asked for, if it can simulate the machine.
-pub fn core_for(kind: cli::CoreKind, machine: &MachineConfig) -> anyhow::Result<CoreKind> {
-    let kind = CoreKind::from(kind);
-    match kind.check(machine) {
-        Ok(()) => Ok(kind),
-        Err(reason) => anyhow::bail!(
-            "machine {} has no instruction-driven core: {reason}; use --core cycle",
-            machine.name
-        ),
-    }
+/// The machine that was asked for, if a core of this kind can simulate it.
+pub fn timed_machine(name: &str, core: cli::CoreKind) -> anyhow::Result<TimedMachine> {
+    TimedMachine::load(name, core.into()).map_err(|error| match error {
+        LabError::NotDriven { .. } => anyhow::anyhow!("{error}; use --core cycle"),
+        error => error.into(),
+    })
 }

@@ -1,34 +1,31 @@
 //! `hps profile`: one profile collected by HPS, beside the truth of the same program.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
-use hps_experiments::input::{self, MAX_STDIN_BYTES};
-use hps_experiments::machine::dise_config;
 use hps_experiments::paper_burst;
+use hps_lab::input::{self, MAX_STDIN_BYTES};
+use hps_lab::{Faulted, Lab, Program, TimedMachine, dise_config};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::CoreKind;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::{
-    CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
+    CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, MethodMap, PointProfiles,
     SamplePoint, Scheme,
 };
 use hps_profile::{
     Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
     StreamConfig, StreamProfile, accuracy,
 };
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::ProcessConfig;
 use rustix::fs::FileType;
 use serde_json::{Value, json};
 
 use crate::cli::{self, Kind, ProfileArgs};
-use crate::commands::core_for;
+use crate::commands::timed_machine;
 use crate::{host, program};
 
 /// A change of the sampling while the program runs.
@@ -67,27 +64,28 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     let timing = args
         .machine
         .as_deref()
-        .map(MachineConfig::load)
+        .map(|name| timed_machine(name, args.core))
         .transpose()?
-        .map(|mut m| {
-            m.dise.repair_counters &= !args.unrepaired;
-            Ok::<_, anyhow::Error>((core_for(args.core, &m)?, m))
-        })
-        .transpose()?;
-    let image = program::load(args.program(), args.isa)?;
-    let mut config = program::process_config(&args.guest, args.program(), args.arguments())?;
+        .map(|mut machine| {
+            machine.config.dise.repair_counters &= !args.unrepaired;
+            machine
+        });
+    let mut program = Program::find(args.program(), args.isa)?;
+    program.process.args.extend_from_slice(args.arguments());
+    let mut guest = program::guest_options(&args.guest)?;
     // The program runs several times; its output is not what is asked for here.
-    config.stdout = Output::Discard;
-    config.stdin = stdin(args)?;
+    guest.stdout = Output::Discard;
+    guest.stdin = stdin(args)?;
+    program.process = guest.process_config(program.process.args);
 
     let streams = StreamConfig::default();
-    let truth = exhaustive(&image, &config, kind, point, &streams)?;
+    let truth = exhaustive(&program, kind, point, &streams)?;
     // What it says on standard error has been seen once.
-    config.stderr = Output::Discard;
+    program.process.stderr = Output::Discard;
     let options = CollectorOptions {
         dise: timing
             .as_ref()
-            .map(|(_, machine)| dise_config(machine))
+            .map(|machine| dise_config(machine))
             .unwrap_or_default(),
         streams: (kind == ProfileKind::DataStream).then_some(streams),
         seed: args.period_seed,
@@ -95,15 +93,15 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
     };
     let collector = Collector::of(scheme, &[kind], point, &options)?;
     let run = match &timing {
-        None => run_functional(&image, &config, &collector, &changes)?,
-        Some((core, machine)) => run_timed(&image, &config, &collector, &changes, machine, *core)?,
+        None => run_functional(&program, &collector, &changes)?,
+        Some(machine) => run_timed(&program, &collector, &changes, machine)?,
     };
     let report = Report {
         args,
         kind,
         point,
-        image: &image,
-        machine: timing.as_ref().map(|(_, machine)| machine),
+        image: &program.image,
+        machine: timing.as_deref(),
         run: &run,
     };
     let (exit_code, in_step) = (truth.exit_code, truth.in_step(point));
@@ -180,7 +178,7 @@ fn parse_change(text: &str) -> anyhow::Result<Change> {
 }
 
 struct Truth {
-    grid: hps_productions::GridResult,
+    grid: GridResult,
     methods: MethodMap,
     streams: Option<StreamProfile>,
     exit_code: i32,
@@ -213,27 +211,22 @@ impl Truth {
 }
 
 fn exhaustive(
-    image: &Arc<ProgramImage>,
-    config: &ProcessConfig,
+    program: &Program,
     kind: ProfileKind,
     point: SamplePoint,
     streams: &StreamConfig,
 ) -> anyhow::Result<Truth> {
-    let mut machine = Machine::new(program::process(image, config)?);
     let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
-        let mut probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
-        let code = ended(machine.run(&mut probe, u64::MAX), image)?;
-        (probe.finish(), code)
+        let probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
+        watched(program, probe)?
     } else {
         let detuned = SamplePoint {
             sparsity: point.sparsity.saturating_add(1).min(COUNTER_MAX),
             ..point
         };
-        let mut probe = GridProbe::new(&[point, detuned])?;
-        let code = ended(machine.run(&mut probe, u64::MAX), image)?;
-        (probe.finish(), code)
+        watched(program, GridProbe::new(&[point, detuned])?)?
     };
-    let methods = grid.method_map(&image.symbols);
+    let methods = grid.method_map(&program.image.symbols);
     let exact = &grid.exhaustive;
     let at = |sampled: &PointProfiles| {
         let cut = Fraction::NINETY_PERCENT;
@@ -264,26 +257,22 @@ fn exhaustive(
     })
 }
 
-/// The program's exit code.
-fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<i32> {
-    match stop {
-        Stop::Fault(trap) => bail!(
-            "the program faulted: {trap}, in {}",
-            program::place(image, trap.pc)
-        ),
-        stop => Ok(stop.exit_code(image.isa)),
-    }
+/// What samplers see of a whole run, and the program's exit code.
+fn watched<const MEMORY: bool>(
+    program: &Program,
+    probe: GridProbe<MEMORY>,
+) -> anyhow::Result<(GridResult, i32)> {
+    let ran = Lab::of(program).watched_by(probe).run()?;
+    let code = Faulted::or_exit_code(ran.stop, &program.image)?;
+    Ok((ran.probe.finish(), code))
 }
 
 fn run_functional(
-    image: &Arc<ProgramImage>,
-    config: &ProcessConfig,
+    program: &Program,
     collector: &Collector,
     changes: &[Change],
 ) -> anyhow::Result<Run> {
-    let mut process = program::process(image, config)?;
-    let engine = collector.install(&mut process)?;
-    let mut machine = Machine::with_editor(process, engine);
+    let mut machine = Lab::of(program).edited_by(collector).open()?;
     for change in changes {
         let ahead = change
             .at_instructions
@@ -295,7 +284,7 @@ fn run_functional(
             machine.process.hart.r[register as usize] = value;
         }
     }
-    ended(machine.run_to_end(), image)?;
+    Faulted::or_exit_code(machine.run_to_end(), &program.image)?;
     Ok(Run {
         collected: collector.read(&machine.process)?,
         cycles: None,
@@ -304,19 +293,17 @@ fn run_functional(
 }
 
 fn run_timed(
-    image: &Arc<ProgramImage>,
-    config: &ProcessConfig,
+    program: &Program,
     collector: &Collector,
     changes: &[Change],
-    machine: &MachineConfig,
-    kind: CoreKind,
+    machine: &TimedMachine,
 ) -> anyhow::Result<Run> {
-    let process = program::process(image, config)?;
-    let mut baseline = EitherCore::with(kind, machine, process, NoEditor, NoProbe)?;
-    ended(baseline.run_to_end(), image)?;
-    let mut process = program::process(image, config)?;
-    let engine = collector.install(&mut process)?;
-    let mut core = EitherCore::with(kind, machine, process, engine, NoProbe)?;
+    let baseline = Lab::of(program).timed_by(machine).run()?;
+    Faulted::or_exit_code(baseline.stop, &program.image)?;
+    let mut core = Lab::of(program)
+        .timed_by(machine)
+        .edited_by(collector)
+        .open()?;
     for change in changes {
         let ahead = change
             .at_instructions
@@ -328,10 +315,10 @@ fn run_timed(
             core.set_dise_register(register, value);
         }
     }
-    ended(core.run_to_end(), image)?;
+    Faulted::or_exit_code(core.run_to_end(), &program.image)?;
     Ok(Run {
         collected: collector.read(core.process())?,
-        cycles: Some((core.stats().cycles, baseline.stats().cycles)),
+        cycles: Some((core.stats().cycles, baseline.cycles())),
         instructions: core.stats().commit_program_instructions,
     })
 }

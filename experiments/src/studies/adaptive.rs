@@ -26,10 +26,8 @@ use super::common::{
     AnyProfile, Collected, Label, Reference, check_stop, extent, overhead, same_instructions,
     timed_alone, timed_profiled,
 };
-use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
-use crate::timed::start;
+use hps_lab::{Lab, Program, TimedMachine, dise_config};
 
 /// The study's name in results.
 pub const NAME: &str = "adaptive";
@@ -115,9 +113,8 @@ fn compare(
         }
         for threshold in THRESHOLDS {
             let collector = collector(kind, machine)?;
-            let mut process = start(program)?;
-            let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-            let mut functional = Machine::with_editor(process, engine);
+            let functional = Lab::of(program).edited_by(&collector).open();
+            let mut functional = functional.map_err(|e| e.to_string())?;
             let policy = Policy::new(threshold);
             let adapted = policy.run(
                 program,
@@ -158,9 +155,11 @@ fn time(program: &Program, machine: &TimedMachine, limit: u64) -> Result<Vec<Mea
     same_instructions(&alone, reference.instructions)?;
 
     let adaptive = collector(kind, machine)?;
-    let mut process = start(program)?;
-    let engine = adaptive.install(&mut process).map_err(|e| e.to_string())?;
-    let mut core = machine.core_of(process, engine)?;
+    let mut core = Lab::of(program)
+        .timed_by(machine)
+        .edited_by(&adaptive)
+        .open()
+        .map_err(|e| e.to_string())?;
     let policy = Policy::new(TIMED_THRESHOLD);
     let adapted = policy.run(program, &mut core, &adaptive, &reference.methods, limit)?;
     same_instructions(core.stats(), reference.instructions)?;
@@ -409,14 +408,13 @@ mod tests {
                 ..TimedMachine::default()
             };
             let collector = collector(ProfileKind::Method, &machine).expect("collector");
-            let mut process = start(&program).expect("process");
-            let engine = collector.install(&mut process).expect("installed");
+            let lab = Lab::of(&program).edited_by(&collector);
             let methods = &reference.methods;
             let adapted = if core.is_some() {
-                let mut core = machine.core_of(process, engine).expect("a core");
+                let mut core = lab.timed_by(&machine).open().expect("a core");
                 policy.run(&program, &mut core, &collector, methods, limit)
             } else {
-                let mut functional = Machine::with_editor(process, engine);
+                let mut functional = lab.open().expect("a machine");
                 policy.run(&program, &mut functional, &collector, methods, limit)
             };
             adapted.expect("runs")
@@ -448,9 +446,8 @@ mod tests {
             .expect("reference");
         for kind in KINDS {
             let collector = collector(kind, &machine).expect("collector");
-            let mut process = start(&program).expect("process");
-            let engine = collector.install(&mut process).expect("installed");
-            let mut functional = Machine::with_editor(process, engine);
+            let lab = Lab::of(&program).edited_by(&collector);
+            let mut functional = lab.open().expect("a machine");
             let adapted = Policy::new(1.5)
                 .run(
                     &program,

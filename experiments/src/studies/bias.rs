@@ -13,7 +13,7 @@ use super::stream::{EventStream, exhaustive, fixed, randomized};
 use super::synthetic;
 use crate::Interval;
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
+use hps_lab::Program;
 
 /// The study's name in results.
 pub const NAME: &str = "bias";
@@ -190,12 +190,10 @@ fn spread(label: &Label, values: &[f64]) -> Vec<Measurement> {
 mod tests {
     use hps_productions::{CollectedProfile, Collector, CollectorOptions, Scheme};
     use hps_profile::{Fraction, Method, Profile, accuracy};
-    use hps_sim_core::machine::Machine;
-    use hps_sim_core::probe::NoProbe;
 
     use super::super::testing::program;
     use super::*;
-    use crate::timed::start;
+    use hps_lab::Lab;
 
     /// Accuracy by arithmetic: the event with number `n` is number `n mod length` of its iteration.
     fn expected(length: u64, period: u64) -> f64 {
@@ -266,11 +264,9 @@ mod tests {
                 };
                 let collector =
                     Collector::of(Scheme::Randomized, &[kind], point, &options).expect("collector");
-                let mut process = start(&program).expect("process");
-                let engine = collector.install(&mut process).expect("installed");
-                let mut machine = Machine::with_editor(process, engine);
-                machine.run(&mut NoProbe, limit);
-                match collector.read(&machine.process).expect("read") {
+                let lab = Lab::of(&program).edited_by(&collector).limit(limit);
+                let run = lab.run().expect("a run");
+                match collector.read(&run.process).expect("read") {
                     CollectedProfile::Method { addresses, .. } => {
                         assert!(addresses.total() > 100);
                         assert_eq!(addresses, passed.addresses(sampled));

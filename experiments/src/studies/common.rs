@@ -10,15 +10,14 @@ use hps_profile::{
     Accuracy, CallPair, DataStream, Fraction, Method, Profile, ProfileKind, StreamConfig, accuracy,
     overlap_without_cut,
 };
-use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
-use crate::machine::TimedMachine;
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
-use crate::timed::{check_end, start};
+use crate::timed::check_end;
+use hps_lab::{Lab, Program, Ran, TimedMachine};
 
 /// A unit for each of these programs.
 pub(super) fn unit_of_each<'a, F>(
@@ -262,15 +261,13 @@ pub fn collect(
 ///
 /// # Errors
 /// Why the program cannot be run, or what went wrong in it.
-pub fn functional<P: Probe>(
-    program: &Program,
-    limit: u64,
-    mut probe: P,
-) -> Result<(P, u64), String> {
-    let mut machine = Machine::new(start(program)?);
-    let stop = machine.run(&mut probe, limit);
-    check_stop(program, stop, &machine.process)?;
-    Ok((probe, machine.retired.program))
+pub fn functional<P: Probe>(program: &Program, limit: u64, probe: P) -> Result<(P, u64), String> {
+    let run = Lab::of(program).watched_by(probe).limit(limit).run();
+    let run = run
+        .and_then(Ran::successful_so_far)
+        .map_err(|e| e.to_string())?;
+    let instructions = run.instructions();
+    Ok((run.probe, instructions))
 }
 
 /// A run may stop at its limit; if it ends by itself, it must end well.
@@ -301,7 +298,8 @@ pub fn timed_alone(
     machine: &TimedMachine,
     limit: u64,
 ) -> Result<CoreStats, String> {
-    let core = machine.core_of(start(program)?, NoEditor)?;
+    let core = Lab::of(program).timed_by(machine).open();
+    let core = core.map_err(|e| e.to_string())?;
     Ok(timed(program, core, limit)?.stats)
 }
 
@@ -315,9 +313,12 @@ pub fn timed_profiled(
     collector: &Collector,
     limit: u64,
 ) -> Result<Timed<DiseEngine>, String> {
-    let mut process = start(program)?;
-    let engine = collector.install(&mut process).map_err(|e| e.to_string())?;
-    timed(program, machine.core_of(process, engine)?, limit)
+    let core = Lab::of(program)
+        .timed_by(machine)
+        .edited_by(collector)
+        .open()
+        .map_err(|e| e.to_string())?;
+    timed(program, core, limit)
 }
 
 fn timed<E: DecodeEditor>(

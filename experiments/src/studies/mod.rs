@@ -23,9 +23,9 @@ pub mod tables;
 mod testing;
 pub mod wrong_path;
 
-use crate::machine::TimedMachine;
 use crate::measurement::Unit;
-use crate::plan::Program;
+use hps_lab::Program;
+use hps_lab::TimedMachine;
 
 /// How much is run.
 ///

@@ -11,8 +11,8 @@ use super::StudyOptions;
 use super::common::{AnyProfile, Label, functional};
 use super::stream::{EventStream, Passed, Snapshot, exhaustive, fixed};
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
 use crate::spec::paper_burst;
+use hps_lab::Program;
 
 /// The study's name in results.
 pub const NAME: &str = "progress";

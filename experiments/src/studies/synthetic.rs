@@ -8,7 +8,7 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::ProcessConfig;
 
-use crate::plan::Program;
+use hps_lab::Program;
 
 /// Events in one iteration of the outer loop of each program: one number that many periods share
 /// factors with, and a prime.

@@ -16,9 +16,9 @@ use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
 use super::merged::BURST;
-use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
+use hps_lab::Program;
+use hps_lab::{TimedMachine, dise_config};
 
 /// The study's name in results.
 pub const NAME: &str = "tables";

@@ -4,8 +4,9 @@ use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
 
 use crate::measurement::Measurement;
-use crate::plan::{Plan, Program};
+use crate::plan::Plan;
 use crate::spec::SweepSpec;
+use hps_lab::Program;
 
 /// A program of the project with its small input, for RISC-V.
 pub fn program(name: &str) -> Program {

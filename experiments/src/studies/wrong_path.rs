@@ -13,10 +13,10 @@ use super::StudyOptions;
 use super::common::{
     Label, Reference, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
-use crate::machine::{TimedMachine, dise_config};
 use crate::measurement::{Measurement, Unit};
-use crate::plan::Program;
 use crate::spec::paper_burst;
+use hps_lab::Program;
+use hps_lab::{TimedMachine, dise_config};
 
 /// The study's name in results.
 pub const NAME: &str = "wrong_path";

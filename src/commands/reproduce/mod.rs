@@ -5,12 +5,11 @@ mod programs;
 use std::io::Write;
 
 use anyhow::Context;
-use hps_experiments::{Observer, Reproduction, TimedMachine};
-use hps_pipeline::config::MachineConfig;
+use hps_experiments::{Observer, Reproduction};
 use hps_plots::{ReportInfo, claims_text, write_reproduction};
 use indicatif::ProgressBar;
 
-use super::core_for;
+use super::timed_machine;
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::progress;
 
@@ -22,13 +21,10 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
             .build_global()
             .context("--threads: the threads could not be started")?;
     }
-    let machine = MachineConfig::load(&args.machine)?;
+    let machine = timed_machine(&args.machine, args.core)?;
     let reproduction = Reproduction {
         programs: programs::programs(args)?,
-        machine: TimedMachine {
-            core: core_for(args.core, &machine)?,
-            config: machine,
-        },
+        machine,
         only: args.only.clone(),
     };
     let progress = Progress {

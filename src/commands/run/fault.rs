@@ -1,12 +1,11 @@
 //! What is said of a guest that faulted.
 
 use hps_dise::ProductionSet;
+use hps_lab::place;
 use hps_sim_core::image::Isa;
 use hps_sim_core::process::{Process, layout};
 use hps_sim_core::riscv::missing_extension;
 use hps_sim_core::trap::{Trap, TrapCause};
-
-use crate::program;
 
 /// Cause, place and instruction of a fault, for standard error.
 pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionSet>) -> String {
@@ -19,7 +18,7 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
     match handler(trap.pc, productions) {
         Some(handler) => text += &format!(" in {handler}"),
         None if process.image.symbols.function_at(trap.pc).is_some() => {
-            text += &format!(" in {}", program::place(&process.image, trap.pc));
+            text += &format!(" in {}", place(&process.image, trap.pc));
         }
         None => text += ", outside of all functions of the program",
     }

@@ -13,9 +13,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use hps_dise::{DiseConfig, ProductionSet};
-use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::CoreKind;
+use hps_dise::ProductionSet;
+use hps_lab::{Lab, Productions, TimedMachine};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::isa::Isa;
@@ -24,10 +23,10 @@ use hps_sim_core::os::refusals::Refusal;
 use hps_sim_core::process::Process;
 
 use crate::cli::{self, RunArgs};
-use crate::commands::core_for;
+use crate::commands::timed_machine;
 use crate::{productions, program};
 use execute::{Order, Ran, Timed, execute};
-use statistics::{Context, Statistics};
+use statistics::{Statistics, WithProductions};
 
 /// A pipeline log holds at most this many instructions (about 150 bytes each).
 const TRACE_INSTRUCTIONS: usize = 2_000_000;
@@ -38,38 +37,28 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
     let machine = args
         .machine
         .as_deref()
-        .map(MachineConfig::load)
+        .map(|name| timed_machine(name, args.core))
         .transpose()?;
-    let core = match &machine {
-        Some(machine) => core_for(args.core, machine)?,
-        None => CoreKind::default(),
-    };
-    let image = program::load(args.program(), args.isa)?;
+    let lab = Lab::program(args.program(), args.isa)?;
+    let isa = lab.subject().image.isa;
     let window = args
         .trace
         .as_ref()
         .map(|_| window(&args.trace_cycles))
         .transpose()?;
-    let dise = load_productions(args, image.isa, machine.as_ref())?;
-    let config = program::process_config(&args.guest, args.program(), args.arguments())?;
-    let mut process = program::process(&image, &config)?;
-    process
-        .os
-        .set_warning_sink(Box::new(|text| say!("hps: warning: {text}")));
-    let engine = match &dise {
-        Some((set, config)) => Some(productions::install(set, config, &mut process)?),
-        None => None,
-    };
+    let productions = load_productions(args, isa, machine.as_ref())?;
+    let lab = lab
+        .args(args.arguments())
+        .guest(&program::guest_options(&args.guest)?)
+        .warnings_to(|text| say!("hps: warning: {text}"))
+        .limit(args.max_instructions.unwrap_or(u64::MAX));
     // Made before the run: hours of work must not end in a file that cannot be written.
     let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
     let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;
 
     let order = Order {
-        machine: machine.as_ref(),
-        core,
-        limit: args.max_instructions.unwrap_or(u64::MAX),
         by_function: args.by_function,
-        trace: window.map(|window| KanataLog::new(image.isa, window, TRACE_INSTRUCTIONS)),
+        trace: window.map(|window| KanataLog::new(isa, window, TRACE_INSTRUCTIONS)),
         sampling: args.sample.then_some(SamplingPlan {
             period: args.sample_period,
             warm_up: args.sample_warm_up,
@@ -77,24 +66,20 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         }),
         jobs: args.jobs,
     };
-    let ran = execute(process, engine, order)?;
+    let ran = execute(lab, machine.as_ref(), productions.as_ref(), order)?;
+    let set = productions.as_ref().map(|productions| &productions.set);
 
-    say_how_it_ended(&ran, dise.as_ref().map(|(set, _)| set));
+    say_how_it_ended(&ran, set);
     say_what_was_refused(args, &ran);
     if let (Some(file), Some(path), Some(timed)) = (&mut trace_file, &args.trace, &ran.timed) {
-        let set = dise.as_ref().map(|(set, _)| set);
         write_trace(file, path, timed, &ran.process, set)
             .with_context(|| format!("{}: the pipeline log cannot be written", path.display()))?;
     }
-    let context = Context {
-        program: args.program(),
-        arguments: args.arguments(),
-        seed: args.guest.seed,
-        machine: machine.as_ref(),
-        core,
-        dise: dise.map(|(set, config)| (args.productions.clone(), set.constants().clone(), config)),
-    };
-    let statistics = Statistics::new(&ran, context);
+    let with = productions.map(|productions| WithProductions {
+        files: args.productions.clone(),
+        productions,
+    });
+    let statistics = Statistics::new(&ran, with);
     if let (Some(file), Some(path)) = (&mut stats_file, &args.stats_out) {
         write_statistics(file, &statistics)
             .with_context(|| format!("{}: the statistics cannot be written", path.display()))?;
@@ -144,27 +129,23 @@ fn check_core(args: &RunArgs) -> anyhow::Result<()> {
     bail!("--core instruction does not go with {lacks}; use --core cycle")
 }
 
-/// The productions and the engine for them, if any were asked for.
+/// The productions, if any were asked for, in the engine of the machine.
 fn load_productions(
     args: &RunArgs,
     isa: Isa,
-    machine: Option<&MachineConfig>,
-) -> anyhow::Result<Option<(ProductionSet, DiseConfig)>> {
+    machine: Option<&TimedMachine>,
+) -> anyhow::Result<Option<Productions>> {
     if args.productions.is_empty() {
         return Ok(None);
     }
-    let set = productions::load(isa, &args.productions, &args.params)?;
-    for warning in set.warnings() {
+    let productions = productions::load(isa, &args.productions, &args.params)?;
+    for warning in productions.set.warnings() {
         say!("hps: warning: {warning}");
     }
-    let config = match machine {
-        Some(machine) => {
-            productions::check_fit(&set, machine)?;
-            hps_experiments::machine::dise_config(machine)
-        }
-        None => DiseConfig::default(),
-    };
-    Ok(Some((set, config)))
+    Ok(Some(match machine {
+        Some(machine) => productions.on(machine)?,
+        None => productions,
+    }))
 }
 
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
+use hps_lab::{Productions, place};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, CoreKind, CoreStats, CpiStack};
+use hps_pipeline::core::{Cause, CoreStats, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::process::Process;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::execute::Ran;
 use super::{fault, rates::rates};
-use crate::program;
 use crate::text::ratio;
 
 /// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
@@ -163,7 +162,7 @@ pub struct Retired {
 pub struct MachineDocument {
     /// Its name.
     pub name: String,
-    /// Same for machines that cannot differ in a cycle: see [`fingerprint`].
+    /// Same for machines that cannot differ in a cycle: see [`hps_lab::fingerprint`].
     pub fingerprint: String,
     /// Every key.
     pub configuration: MachineConfig,
@@ -221,59 +220,43 @@ pub struct DiseDocument {
     pub stats: DiseStats,
 }
 
-/// What a statistics document needs to know beside the run.
-pub struct Context<'a> {
-    /// The program as it was named.
-    pub program: &'a str,
-    /// Its arguments.
-    pub arguments: &'a [String],
-    /// The seed.
-    pub seed: u64,
-    /// The machine of a timed run.
-    pub machine: Option<&'a MachineConfig>,
-    /// How it was simulated.
-    pub core: CoreKind,
-    /// Files, constants and engine, if there were productions.
-    pub dise: Option<(Vec<String>, BTreeMap<String, i64>, DiseConfig)>,
-}
-
-/// SHA-256, in hexadecimal, of everything in a machine that can change a cycle.
-pub fn fingerprint(machine: &MachineConfig) -> String {
-    Sha256::digest(machine.fingerprint().as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// The productions of a run, as a document says them.
+pub struct WithProductions {
+    /// The files.
+    pub files: Vec<String>,
+    /// What was loaded.
+    pub productions: Productions,
 }
 
 impl Statistics {
     /// The document of a run.
-    pub fn new(ran: &Ran, context: Context<'_>) -> Self {
+    pub fn new(ran: &Ran, with: Option<WithProductions>) -> Self {
         let RetiredCounts {
             program,
             inserted,
             handler,
         } = ran.retired;
         let timed = ran.timed.as_ref();
-        let width = context
-            .machine
-            .map_or(1, |m| u64::from(m.window.commit_width));
+        let from = &ran.provenance;
+        let machine = from.machine.as_ref();
+        let width = machine.map_or(1, |m| u64::from(m.config.window.commit_width));
         let cycles = timed.map(|t| t.core.cycles);
         let samples = ran.samples.as_ref();
         let sampling = samples.and_then(|(plan, s)| SamplingDocument::new(plan, s, program));
         let sampled_ipc = sampling.as_ref().map(|s| 1.0 / s.cpi.mean);
         Statistics {
-            version: env!("CARGO_PKG_VERSION"),
-            program: context.program.to_string(),
-            arguments: context.arguments.to_vec(),
-            program_hash: ran.process.image.hash.clone(),
-            isa: ran.process.image.isa.name(),
+            version: from.version,
+            program: from.program.clone(),
+            arguments: from.args.get(1..).unwrap_or_default().to_vec(),
+            program_hash: from.program_hash.clone(),
+            isa: from.isa.name(),
             mode: match (timed, samples) {
                 (Some(_), _) => "timed",
                 (None, Some(_)) => "sampled",
                 (None, None) => "functional",
             },
-            core_driven_by: context.machine.map(|_| context.core.name()),
-            seed: context.seed,
+            core_driven_by: machine.map(|m| m.core.name()),
+            seed: from.seed,
             instructions: program,
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
@@ -284,7 +267,7 @@ impl Statistics {
             } else {
                 0.0
             },
-            exit_code: ran.stop.exit_code(ran.process.image.isa),
+            exit_code: ran.stop.exit_code(from.isa),
             end: End::new(&ran.stop, &ran.process),
             retired: Retired {
                 program,
@@ -293,10 +276,10 @@ impl Statistics {
                 total: ran.retired.total(),
             },
             warnings: ran.process.os.warnings().to_vec(),
-            machine: context.machine.map(|m| MachineDocument {
-                name: m.name.clone(),
-                fingerprint: fingerprint(m),
-                configuration: m.clone(),
+            machine: machine.map(|m| MachineDocument {
+                name: m.config.name.clone(),
+                fingerprint: m.fingerprint.clone(),
+                configuration: m.config.clone(),
             }),
             core: timed.map(|t| t.core),
             memory: timed.map(|t| t.memory.entries().into_iter().collect()),
@@ -311,14 +294,14 @@ impl Statistics {
             },
             by_function: timed
                 .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
-            dise: context.dise.zip(ran.dise.clone()).map(
-                |((files, constants, configuration), stats)| DiseDocument {
-                    files,
-                    constants,
-                    configuration,
+            dise: with
+                .zip(ran.dise.clone())
+                .map(|(with, stats)| DiseDocument {
+                    files: with.files,
+                    constants: with.productions.set.constants().clone(),
+                    configuration: with.productions.engine,
                     stats,
-                },
-            ),
+                }),
         }
     }
 }
@@ -333,7 +316,7 @@ impl End {
                 pc: format!("{:#x}", trap.pc),
                 encoding: fault::encoding(trap.encoding, process.image.isa),
                 disassembly: fault::disassembly(trap, process.image.isa),
-                place: program::place(&process.image, trap.pc),
+                place: place(&process.image, trap.pc),
             },
         }
     }
@@ -398,19 +381,5 @@ mod tests {
         let cycles: f64 = document.parts.iter().map(|p| p.cycles).sum();
         assert!((cycles - document.total_cycles).abs() < 1e-9);
         assert_eq!(document.parts.len(), Cause::ALL.len());
-    }
-
-    #[test]
-    fn fingerprints_ignore_names() {
-        let machine = MachineConfig::default();
-        let renamed = MachineConfig {
-            name: "other".to_string(),
-            ..machine.clone()
-        };
-        assert_eq!(fingerprint(&machine), fingerprint(&renamed));
-        let mut faster = machine.clone();
-        faster.clock_mhz += 1;
-        assert_ne!(fingerprint(&machine), fingerprint(&faster));
-        assert_eq!(fingerprint(&machine).len(), 64);
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
     match stop {
         Stop::Fault(trap) => bail!(
             "the program faulted in the simulator: {trap}, in {}",
-            program::place(image, trap.pc)
+            hps_lab::place(image, trap.pc)
         ),
         Stop::Exit(code) if code != 0 => bail!(
             "{}: ended with exit code {code} in the simulator",

@@ -1,13 +1,12 @@
-//! Machines as sweeps use them.
+//! Machines, and the DISE engine that each has.
 
 use std::ops::Deref;
 
 use hps_dise::DiseConfig;
 use hps_pipeline::config::{ExpansionCost, MachineConfig};
-use hps_pipeline::core::{CoreKind, EitherCore};
-use hps_sim_core::editor::DecodeEditor;
-use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_pipeline::core::CoreKind;
+
+use crate::error::LabError;
 
 /// A machine, and how it is simulated when it times programs.
 #[derive(Clone, Debug, Default)]
@@ -19,18 +18,23 @@ pub struct TimedMachine {
 }
 
 impl TimedMachine {
-    /// Its core with a program and a decode-stage editor.
+    /// A preset by its name, or the machine of a file.
     ///
     /// # Errors
-    /// What the machine has that a core of this kind does not.
-    pub fn core_of<E: DecodeEditor>(
-        &self,
-        process: Process,
-        editor: E,
-    ) -> Result<EitherCore<E, NoProbe>, String> {
-        EitherCore::with(self.core, &self.config, process, editor, NoProbe)
-            .map_err(|reason| reason.to_string())
+    /// There is no such machine, or it has no core of this kind.
+    pub fn load(name_or_file: &str, core: CoreKind) -> Result<TimedMachine, LabError> {
+        let config = MachineConfig::load(name_or_file)?;
+        check_core(&config, core)?;
+        Ok(TimedMachine { config, core })
     }
+}
+
+/// Whether a machine has a core of a kind.
+pub(crate) fn check_core(machine: &MachineConfig, core: CoreKind) -> Result<(), LabError> {
+    core.check(machine).map_err(|reason| LabError::NotDriven {
+        machine: machine.name.clone(),
+        reason,
+    })
 }
 
 impl Deref for TimedMachine {

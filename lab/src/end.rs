@@ -1,0 +1,102 @@
+//! How a run ended, in words.
+
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::process::Process;
+use hps_sim_core::trap::{Trap, TrapCause};
+
+use crate::program::Expected;
+
+/// Why results of a run do not count: the program did not end with exit code 0, or printed something
+/// else than it must.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndError {
+    /// Another exit code.
+    #[error("the program ended with exit code {0}")]
+    Exit(i32),
+    /// The run reached its limit of instructions.
+    #[error("the program was stopped at its instruction limit")]
+    Limit,
+    /// The operating system layer stopped the program, at a limit of time or output for instance.
+    #[error("{0}")]
+    Stopped(String),
+    /// The program faulted and had no handler for it.
+    #[error("the program faulted: {0}")]
+    Fault(Trap),
+    /// The output is not the expected one.
+    #[error("the program printed something else than it should")]
+    Output,
+}
+
+impl EndError {
+    /// Whether a program ended with exit code 0, and printed what is expected.
+    pub(crate) fn unless_as_expected(
+        stop: Stop,
+        process: &Process,
+        expected: Option<&Expected>,
+    ) -> Result<(), EndError> {
+        EndError::unless_success(stop, process)?;
+        match expected {
+            Some(expected) if !expected.is(process.os.captured_stdout()) => Err(EndError::Output),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a program ended with exit code 0.
+    ///
+    /// # Errors
+    /// How it ended instead.
+    pub fn unless_success(stop: Stop, process: &Process) -> Result<(), EndError> {
+        Err(match stop {
+            Stop::Exit(0) => return Ok(()),
+            Stop::Exit(code) => EndError::Exit(code),
+            Stop::Limit => EndError::Limit,
+            Stop::Fault(trap) => match process.os.stop_reason() {
+                Some(reason) if trap.cause == TrapCause::Stopped => {
+                    EndError::Stopped(reason.to_string())
+                }
+                _ => EndError::Fault(trap),
+            },
+        })
+    }
+}
+
+/// A fault that ended a program, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the program faulted: {trap}, in {place}")]
+pub struct Faulted {
+    /// The fault.
+    pub trap: Trap,
+    /// Where: see [`place`].
+    pub place: String,
+}
+
+impl Faulted {
+    /// The exit code that a run ended with; 0 for one that stopped at its limit.
+    ///
+    /// # Errors
+    /// The fault that ended the run.
+    pub fn or_exit_code(stop: Stop, image: &ProgramImage) -> Result<i32, Faulted> {
+        match stop {
+            Stop::Fault(trap) => Err(Faulted {
+                trap,
+                place: place(image, trap.pc),
+            }),
+            stop => Ok(stop.exit_code(image.isa)),
+        }
+    }
+}
+
+/// Where an address lies: function and offset, or the address outside of all functions; behind it the
+/// source line in brackets if the program has line tables.
+#[must_use]
+pub fn place(image: &ProgramImage, pc: u64) -> String {
+    let mut text = match image.symbols.function_at(pc) {
+        Some(f) => format!("{}+{:#x}", f.name, pc - f.addr),
+        None => format!("{pc:#x}"),
+    };
+    if let Some(line) = image.source_line(pc) {
+        text.push_str(&format!(" ({line})"));
+    }
+    text
+}

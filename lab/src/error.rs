@@ -1,0 +1,154 @@
+//! Why a run cannot begin or go on, or does not count.
+
+use std::path::PathBuf;
+
+use hps_dise::DiseError;
+use hps_pipeline::config::ConfigError;
+use hps_pipeline::core::NotDriven;
+use hps_pipeline::sampled::SamplingError;
+use hps_productions::{CollectorError, SoftwareError};
+use hps_sim_core::image::{Isa, LoadError};
+use hps_sim_core::memory::MemoryError;
+use hps_sim_core::process::layout;
+
+use crate::end::EndError;
+
+/// Why a run cannot be put together, cannot go on, or does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// There is no such program.
+    #[error("{name}: neither a file nor a program that comes with the project ({known})")]
+    UnknownProgram {
+        /// The name asked for.
+        name: String,
+        /// The names of the programs that come with the project, separated by commas.
+        known: String,
+    },
+    /// A program of the project has no image for an instruction set.
+    #[error("{name}: there is no image of it for {isa}")]
+    NoImage {
+        /// The program.
+        name: String,
+        /// The instruction set asked for.
+        isa: Isa,
+    },
+    /// A file is a program for another instruction set.
+    #[error("{name}: a program for {found}, not for {wanted}")]
+    WrongIsa {
+        /// The file.
+        name: String,
+        /// The instruction set of the program.
+        found: Isa,
+        /// The instruction set asked for.
+        wanted: Isa,
+    },
+    /// A file of a program cannot be read.
+    #[error("{}: cannot be read", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the host says.
+        source: std::io::Error,
+    },
+    /// The program cannot be loaded, or does not fit into memory.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The machine is none.
+    #[error(transparent)]
+    Machine(#[from] ConfigError),
+    /// The machine has no core of the kind asked for.
+    #[error("machine {machine} has no instruction-driven core: {reason}")]
+    NotDriven {
+        /// The machine.
+        machine: String,
+        /// What it has that such a core does not.
+        reason: NotDriven,
+    },
+    /// Sampled timing on a core that cannot do it.
+    #[error("sampled timing goes with the cycle-driven core only")]
+    SampledCore,
+    /// A sampling plan that cannot be followed, or no memory for timing units.
+    #[error(transparent)]
+    Sampling(#[from] SamplingError),
+    /// A production file cannot be used.
+    #[error(transparent)]
+    Productions(#[from] ProductionsError),
+    /// A collector cannot be installed.
+    #[error(transparent)]
+    Collector(#[from] CollectorError),
+    /// A program's code cannot be laid out anew.
+    #[error(transparent)]
+    Software(#[from] SoftwareError),
+    /// The program did not end as it must.
+    #[error(transparent)]
+    End(#[from] EndError),
+    /// An editor that a caller installs itself refused the program.
+    #[error("{0}")]
+    Editor(String),
+}
+
+/// Why production files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProductionsError {
+    /// There are no such productions.
+    #[error(
+        "{name}: neither a file nor productions that come with the project; there are: {known}"
+    )]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names of the productions that come with the project, separated by commas.
+        known: String,
+    },
+    /// A file cannot be read.
+    #[error("{name}: cannot be read; name a production file or a built-in one (hps dise list)")]
+    Unreadable {
+        /// The file.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// They are wrong.
+    #[error(transparent)]
+    Dise(#[from] DiseError),
+    /// The tables of a machine's DISE engine cannot hold them, not even one at a time.
+    #[error("the productions do not fit machine `{machine}`")]
+    Fit {
+        /// The machine.
+        machine: String,
+        /// What does not fit.
+        source: DiseError,
+    },
+    /// The handlers' memory cannot be mapped.
+    #[error("the handlers' memory cannot be mapped")]
+    Map(#[from] MapError),
+}
+
+/// Why the memory of handlers cannot be mapped into a program.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// What memory says.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A page is not there.
+    #[error("guest address {addr:#x} cannot be written")]
+    Unwritable {
+        /// The address.
+        addr: u64,
+    },
+    /// Handlers at the end of the address space.
+    #[error("the handlers end beyond all addresses")]
+    HandlersEnd,
+    /// Data at the end of the address space.
+    #[error("the handlers' data ends beyond all addresses")]
+    DataEnd,
+    /// Data outside of the region for handlers.
+    #[error(
+        "their data ends at {end:#x}, beyond the region for handlers ({:#x}); use smaller areas",
+        layout::HANDLER_END
+    )]
+    Region {
+        /// The address behind the data.
+        end: u64,
+    },
+}

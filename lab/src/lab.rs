@@ -1,0 +1,195 @@
+//! The builder of runs.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::{Size, Workload};
+
+use crate::error::LabError;
+use crate::guest::{GuestLimits, GuestOptions};
+use crate::install::{Install, Installer};
+use crate::mode::Functional;
+use crate::program::Program;
+
+/// A run that is being put together: a program and what it gets from outside, `M` how it is simulated,
+/// `I` what installs the decode-stage editor, and `P` the probe that watches.
+///
+/// A run is functional ([`Functional`]) until [`on`](Self::on) names a machine ([`Timed`]); by
+/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`]). What is generic here is
+/// generic in the loops of the simulator: a run without editor and probe pays for none.
+#[derive(Clone, Debug)]
+pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {
+    pub(crate) program: Cow<'a, Program>,
+    pub(crate) mode: M,
+    pub(crate) installs: I,
+    pub(crate) probe: P,
+    pub(crate) limit: u64,
+    pub(crate) warn: Option<fn(&str)>,
+}
+
+impl Lab<'static> {
+    /// A run of the program of a file, or of the one of that name that comes with the project, without
+    /// arguments: see [`Program::find`].
+    ///
+    /// # Errors
+    /// There is no such program, or not for the instruction set.
+    pub fn program(name: &str, isa: impl Into<Option<Isa>>) -> Result<Self, LabError> {
+        Ok(Lab::new(Cow::Owned(Program::find(name, isa)?)))
+    }
+
+    /// A run of a program that comes with the project with an input of a size: see
+    /// [`Program::workload`].
+    ///
+    /// # Errors
+    /// The program has no image for the instruction set.
+    pub fn workload(workload: &Workload, isa: Isa, size: Size) -> Result<Self, LabError> {
+        Ok(Lab::new(Cow::Owned(Program::workload(
+            workload, isa, size,
+        )?)))
+    }
+
+    /// A run of an image that is there already. The program has no arguments but its name, that of the
+    /// image.
+    #[must_use]
+    pub fn image(image: Arc<ProgramImage>) -> Self {
+        let name = image.name.clone();
+        Lab::new(Cow::Owned(Program::of_image(&name, image)))
+    }
+}
+
+impl<'a> Lab<'a> {
+    /// A run of a program that is loaded already.
+    #[must_use]
+    pub fn of(program: &'a Program) -> Self {
+        Lab::new(Cow::Borrowed(program))
+    }
+
+    fn new(program: Cow<'a, Program>) -> Self {
+        Lab {
+            program,
+            mode: Functional,
+            installs: NoEditor,
+            probe: NoProbe,
+            limit: u64::MAX,
+            warn: None,
+        }
+    }
+}
+
+/// What every run has.
+impl<'a, M, I, P> Lab<'a, M, I, P> {
+    /// Arguments behind the program's name.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let all = &mut self.process_mut().args;
+        all.truncate(1);
+        all.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Everything that the program gets from outside but its arguments, in place of what it had.
+    #[must_use]
+    pub fn guest(mut self, options: &GuestOptions) -> Self {
+        let process = self.process_mut();
+        *process = options.process_config(std::mem::take(&mut process.args));
+        self
+    }
+
+    /// The configuration of the process as a whole, arguments included.
+    #[must_use]
+    pub fn configured(mut self, process: ProcessConfig) -> Self {
+        *self.process_mut() = process;
+        self
+    }
+
+    /// Limits of the run other than its instructions.
+    #[must_use]
+    pub fn limits(mut self, limits: &GuestLimits) -> Self {
+        limits.apply(self.process_mut());
+        self
+    }
+
+    /// Standard input.
+    #[must_use]
+    pub fn input(mut self, stdin: Stdin) -> Self {
+        self.process_mut().stdin = stdin;
+        self
+    }
+
+    /// Standard output.
+    #[must_use]
+    pub fn output(mut self, stdout: Output) -> Self {
+        self.process_mut().stdout = stdout;
+        self
+    }
+
+    /// Instructions of the program at most.
+    #[must_use]
+    pub fn limit(mut self, instructions: u64) -> Self {
+        self.limit = instructions;
+        self
+    }
+
+    /// What hears the warnings of the operating system layer as they come.
+    #[must_use]
+    pub fn warnings_to(mut self, warn: fn(&str)) -> Self {
+        self.warn = Some(warn);
+        self
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn subject(&self) -> &Program {
+        &self.program
+    }
+
+    /// With a decode-stage editor: `&Collector`, `&SoftwareCollector`, `&Productions`, or any other
+    /// [`Install`].
+    #[must_use]
+    pub fn edited_by<J: Install>(self, installs: J) -> Lab<'a, M, J, P> {
+        self.map(|mode, _, probe| (mode, installs, probe))
+    }
+
+    /// With a decode-stage editor that a function makes and installs.
+    #[must_use]
+    pub fn edited<F, E, X>(self, install: F) -> Lab<'a, M, Installer<F>, P>
+    where
+        F: FnOnce(&mut Process) -> Result<E, X>,
+        E: DecodeEditor,
+        X: std::fmt::Display,
+    {
+        self.map(|mode, _, probe| (mode, Installer(install), probe))
+    }
+
+    /// Watched by a probe; several go as a tuple. A functional run takes a
+    /// [`Probe`](hps_sim_core::probe::Probe), a timed one a
+    /// [`PipelineProbe`](hps_pipeline::core::PipelineProbe). The probe comes back in the result.
+    #[must_use]
+    pub fn watched_by<Q>(self, probe: Q) -> Lab<'a, M, I, Q> {
+        self.map(|mode, installs, _| (mode, installs, probe))
+    }
+
+    pub(crate) fn map<N, J, Q>(
+        self,
+        change: impl FnOnce(M, I, P) -> (N, J, Q),
+    ) -> Lab<'a, N, J, Q> {
+        let (mode, installs, probe) = change(self.mode, self.installs, self.probe);
+        Lab {
+            program: self.program,
+            mode,
+            installs,
+            probe,
+            limit: self.limit,
+            warn: self.warn,
+        }
+    }
+
+    fn process_mut(&mut self) -> &mut ProcessConfig {
+        &mut self.program.to_mut().process
+    }
+}

@@ -1,0 +1,256 @@
+//! How a run is simulated: functionally, timed, or timed by units. Each mode has an `open` for callers
+//! that step the simulation themselves, and a `run`.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{CoreKind, EitherCore, PipelineProbe};
+use hps_pipeline::sampled::{SampledRun, SamplingPlan};
+use hps_sim_core::machine::Machine;
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::Process;
+
+use crate::error::LabError;
+use crate::install::Install;
+use crate::lab::Lab;
+use crate::machine::{TimedMachine, check_core};
+use crate::provenance::{MachineProvenance, Provenance};
+use crate::ran::{Ran, Timing, Units};
+
+/// A run without time, on the functional machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Functional;
+
+/// A run of which every cycle is simulated.
+#[derive(Clone, Debug)]
+pub struct Timed<'a> {
+    machine: Cow<'a, MachineConfig>,
+    core: CoreKind,
+}
+
+/// A run of which short units are timed, and the rest runs functionally.
+#[derive(Clone, Debug)]
+pub struct Sampled<'a> {
+    machine: Cow<'a, MachineConfig>,
+    plan: SamplingPlan,
+    threads: usize,
+}
+
+impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
+    /// The process at the beginning of the program, with what the editor needs in its memory.
+    fn prepare(self) -> Result<(Process, I::Editor, P, M), LabError> {
+        let mut process = self.program.start()?;
+        if let Some(warn) = self.warn {
+            process.os.set_warning_sink(Box::new(warn));
+        }
+        let editor = self.installs.install(&mut process)?;
+        Ok((process, editor, self.probe, self.mode))
+    }
+}
+
+impl<'a, I, P> Lab<'a, Functional, I, P> {
+    /// Timed on a machine, a preset by its name or the machine of a file, by the cycle-driven core.
+    ///
+    /// # Errors
+    /// There is no such machine.
+    pub fn on(self, name_or_file: &str) -> Result<Lab<'a, Timed<'a>, I, P>, LabError> {
+        let machine = MachineConfig::load(name_or_file)?;
+        Ok(self.timed(Cow::Owned(machine), CoreKind::Cycle))
+    }
+
+    /// Timed on a machine that is described already, by the cycle-driven core.
+    #[must_use]
+    pub fn on_machine(self, machine: &'a MachineConfig) -> Lab<'a, Timed<'a>, I, P> {
+        self.timed(Cow::Borrowed(machine), CoreKind::Cycle)
+    }
+
+    /// Timed on a machine in the way that comes with it.
+    #[must_use]
+    pub fn timed_by(self, machine: &'a TimedMachine) -> Lab<'a, Timed<'a>, I, P> {
+        self.timed(Cow::Borrowed(&machine.config), machine.core)
+    }
+
+    fn timed(self, machine: Cow<'a, MachineConfig>, core: CoreKind) -> Lab<'a, Timed<'a>, I, P> {
+        self.map(|_, installs, probe| (Timed { machine, core }, installs, probe))
+    }
+
+    /// What determines the results of the run.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        Provenance::of(&self.program)
+    }
+}
+
+impl<I: Install> Lab<'_, Functional, I, NoProbe> {
+    /// The machine at the beginning of the program, for a caller that steps it.
+    ///
+    /// # Errors
+    /// The program cannot be loaded, or the editor not be installed.
+    pub fn open(self) -> Result<Machine<I::Editor>, LabError> {
+        let (process, editor, ..) = self.prepare()?;
+        Ok(Machine::with_editor(process, editor))
+    }
+}
+
+impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
+    /// Runs to the end of the program or to the limit.
+    ///
+    /// # Errors
+    /// The program cannot be loaded, or the editor not be installed.
+    pub fn run(self) -> Result<Ran<I::Editor, P>, LabError> {
+        let (provenance, limit) = (self.provenance(), self.limit);
+        let expected = self.program.expected.clone();
+        let (process, editor, mut probe, _) = self.prepare()?;
+        let mut machine = Machine::with_editor(process, editor);
+        let start = Instant::now();
+        let stop = machine.run(&mut probe, limit);
+        Ok(Ran {
+            stop,
+            host_seconds: start.elapsed().as_secs_f64(),
+            retired: machine.retired,
+            process: machine.process,
+            editor: machine.editor,
+            probe,
+            timing: (),
+            provenance,
+            expected,
+        })
+    }
+}
+
+impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
+    /// By a core of a kind.
+    #[must_use]
+    pub fn core(mut self, core: CoreKind) -> Self {
+        self.mode.core = core;
+        self
+    }
+
+    /// What determines the results of the run.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            machine: Some(MachineProvenance::of(&self.mode.machine, self.mode.core)),
+            ..Provenance::of(&self.program)
+        }
+    }
+}
+
+impl<'a, I> Lab<'a, Timed<'a>, I, NoProbe> {
+    /// Only units of the run are timed, on one thread.
+    ///
+    /// # Errors
+    /// [`LabError::SampledCore`] for the instruction-driven core.
+    pub fn sampled(self, plan: SamplingPlan) -> Result<Lab<'a, Sampled<'a>, I, NoProbe>, LabError> {
+        if self.mode.core != CoreKind::Cycle {
+            return Err(LabError::SampledCore);
+        }
+        Ok(self.map(|mode, installs, probe| {
+            let sampled = Sampled {
+                machine: mode.machine,
+                plan,
+                threads: 1,
+            };
+            (sampled, installs, probe)
+        }))
+    }
+}
+
+impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
+    /// The core at the beginning of the program, for a caller that steps it.
+    ///
+    /// # Errors
+    /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
+    pub fn open(self) -> Result<EitherCore<I::Editor, P>, LabError> {
+        check_core(&self.mode.machine, self.mode.core)?;
+        let (process, editor, probe, Timed { machine, core }) = self.prepare()?;
+        EitherCore::with(core, &machine, process, editor, probe).map_err(|reason| {
+            LabError::NotDriven {
+                machine: machine.name.clone(),
+                reason,
+            }
+        })
+    }
+
+    /// Runs to the end of the program or to the limit.
+    ///
+    /// # Errors
+    /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
+    pub fn run(self) -> Result<Ran<I::Editor, P, Timing>, LabError> {
+        let (provenance, limit) = (self.provenance(), self.limit);
+        let expected = self.program.expected.clone();
+        let mut core = self.open()?;
+        let start = Instant::now();
+        let stop = core.run(limit);
+        let host_seconds = start.elapsed().as_secs_f64();
+        Ok(Ran::of_core(
+            core.finish(),
+            stop,
+            host_seconds,
+            provenance,
+            expected,
+        ))
+    }
+}
+
+impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
+    /// On so many threads; 0: one for each processor. Results do not depend on it.
+    #[must_use]
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.mode.threads = threads;
+        self
+    }
+
+    /// What determines the results of the run.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        Provenance {
+            machine: Some(MachineProvenance::of(&self.mode.machine, CoreKind::Cycle)),
+            sampling: Some(self.mode.plan),
+            ..Provenance::of(&self.program)
+        }
+    }
+}
+
+impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe>
+where
+    I: Install,
+    I::Editor: Clone + Send,
+{
+    /// The run at the beginning of the program, for a caller that steps it.
+    ///
+    /// # Errors
+    /// The plan cannot be followed, the program cannot be loaded, or the editor not be installed.
+    pub fn open(self) -> Result<SampledRun<I::Editor>, LabError> {
+        let (process, editor, _, mode) = self.prepare()?;
+        let run = SampledRun::with_editor(&mode.machine, process, editor, mode.plan)?;
+        Ok(run.on_threads(mode.threads))
+    }
+
+    /// Runs to the end of the program or to the limit.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and no memory for timing units.
+    pub fn run(self) -> Result<Ran<(), NoProbe, Units>, LabError> {
+        let (provenance, limit, plan) = (self.provenance(), self.limit, self.mode.plan);
+        let expected = self.program.expected.clone();
+        let mut run = self.open()?;
+        let start = Instant::now();
+        let stop = run.run(limit)?;
+        let host_seconds = start.elapsed().as_secs_f64();
+        let retired = run.retired();
+        let (process, samples) = run.finish();
+        Ok(Ran {
+            stop,
+            process,
+            retired,
+            editor: (),
+            probe: NoProbe,
+            timing: Units { plan, samples },
+            host_seconds,
+            provenance,
+            expected,
+        })
+    }
+}

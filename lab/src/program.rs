@@ -1,0 +1,212 @@
+//! Programs: those that come with the project, those of the suite, and files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::suite::{Built, sha256_hex};
+use hps_workloads::{Size, Workload};
+
+use crate::end::EndError;
+use crate::error::LabError;
+
+/// The instruction set of a program that comes with the project, if none is asked for.
+pub const DEFAULT_ISA: Isa = Isa::Riscv64;
+
+/// A program with its input, and what it must print.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Its name in results.
+    pub name: String,
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// The name of its input in results.
+    pub input: String,
+    /// How it is started.
+    pub process: ProcessConfig,
+    /// What it must print, if that is known.
+    pub expected: Option<Expected>,
+}
+
+/// What a program must print on standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// This text.
+    Text(&'static str),
+    /// What has this SHA-256, hexadecimal in small letters.
+    Sha256(String),
+}
+
+impl Expected {
+    /// Whether this is what it must print.
+    #[must_use]
+    pub fn is(&self, output: &[u8]) -> bool {
+        match self {
+            Expected::Text(text) => output == text.as_bytes(),
+            Expected::Sha256(digest) => sha256_hex(output) == *digest,
+        }
+    }
+}
+
+impl Program {
+    /// The program of a file, or the one of that name that comes with the project. A file wins over a
+    /// name only if the name has a path in it. An instruction set chooses between the images of a name
+    /// ([`DEFAULT_ISA`] if none is given); of a file it must be the one.
+    ///
+    /// The program has no arguments but its name, and nothing is known of what it must print.
+    ///
+    /// # Errors
+    /// There is no such program, it has no image for the instruction set, it is for another one, or the
+    /// file is no program.
+    pub fn find(name: &str, isa: impl Into<Option<Isa>>) -> Result<Program, LabError> {
+        let image = find_image(name, isa.into())?;
+        Ok(Program::of_image(name, image))
+    }
+
+    /// A program of an image that is there already, without arguments but its name.
+    #[must_use]
+    pub fn of_image(name: &str, image: Arc<ProgramImage>) -> Program {
+        Program {
+            name: name.to_string(),
+            image,
+            input: String::new(),
+            process: ProcessConfig {
+                args: vec![name.to_string()],
+                ..ProcessConfig::default()
+            },
+            expected: None,
+        }
+    }
+
+    /// A program that comes with the project with an input of a size. What it prints is captured, and
+    /// must be what is known of it.
+    ///
+    /// # Errors
+    /// It has no image for the instruction set.
+    pub fn workload(workload: &Workload, isa: Isa, size: Size) -> Result<Program, LabError> {
+        let args = [workload.name].into_iter().chain(workload.args(size));
+        Ok(Program {
+            name: workload.name.to_string(),
+            image: load_workload(workload, isa)?,
+            input: size.arg().to_string(),
+            process: ProcessConfig {
+                args: args.map(str::to_string).collect(),
+                stdout: Output::Capture,
+                ..ProcessConfig::default()
+            },
+            expected: Some(Expected::Text(workload.expected(size))),
+        })
+    }
+
+    /// A program of the suite that is built. It may read its files and change nothing; what it prints
+    /// is captured, and must be what the manifest says. `input` names its input in results.
+    ///
+    /// # Errors
+    /// Its image or its standard input cannot be read.
+    pub fn built(built: &Built, input: &str) -> Result<Program, LabError> {
+        let stdin = match &built.stdin {
+            Some(file) => {
+                Stdin::Bytes(std::fs::read(file).map_err(|source| LabError::Unreadable {
+                    file: file.clone(),
+                    source,
+                })?)
+            }
+            None => Stdin::Empty,
+        };
+        Ok(Program {
+            name: built.name.clone(),
+            image: Arc::new(ProgramImage::load(&built.image)?),
+            input: input.to_string(),
+            process: ProcessConfig {
+                args: [vec![built.name.clone()], built.args.clone()].concat(),
+                root: Some(built.root.clone()),
+                stdin,
+                stdout: Output::Capture,
+                ..ProcessConfig::default()
+            },
+            expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
+        })
+    }
+
+    /// Its name and instruction set, for messages.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} ({})", self.name, self.image.isa)
+    }
+
+    /// Everything that determines what the program does, for the ids of results.
+    #[must_use]
+    pub fn determined_by(&self) -> serde_json::Value {
+        let process = &self.process;
+        let stdin = match &process.stdin {
+            Stdin::Bytes(bytes) => Some(sha256_hex(bytes)),
+            _ => None,
+        };
+        serde_json::json!({
+            "image": self.image.hash,
+            "args": process.args,
+            "env": process.env,
+            "root": process.root,
+            "stdin": stdin,
+            "seed": process.seed,
+        })
+    }
+
+    /// A process at the beginning of the program.
+    ///
+    /// # Errors
+    /// The program does not fit into memory, or its configuration cannot be used.
+    pub fn start(&self) -> Result<Process, LabError> {
+        Ok(Process::new(Arc::clone(&self.image), &self.process)?)
+    }
+
+    /// Whether the program ended as it must: with exit code 0, and having printed what is expected.
+    ///
+    /// # Errors
+    /// How the program ended instead, or that it printed something else.
+    pub fn check_end(&self, stop: Stop, process: &Process) -> Result<(), EndError> {
+        EndError::unless_as_expected(stop, process, self.expected.as_ref())
+    }
+}
+
+fn find_image(name: &str, isa: Option<Isa>) -> Result<Arc<ProgramImage>, LabError> {
+    let is_path = name.contains('/');
+    if !is_path && let Some(workload) = hps_workloads::find(name) {
+        return load_workload(workload, isa.unwrap_or(DEFAULT_ISA));
+    }
+    if !is_path && !Path::new(name).exists() {
+        let known: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
+        return Err(LabError::UnknownProgram {
+            name: name.to_string(),
+            known: known.join(", "),
+        });
+    }
+    let image = ProgramImage::load(Path::new(name))?;
+    match isa {
+        Some(wanted) if wanted != image.isa => Err(LabError::WrongIsa {
+            name: name.to_string(),
+            found: image.isa,
+            wanted,
+        }),
+        _ => Ok(Arc::new(image)),
+    }
+}
+
+fn load_workload(workload: &Workload, isa: Isa) -> Result<Arc<ProgramImage>, LabError> {
+    let bytes = image_of(workload, isa)?;
+    Ok(Arc::new(ProgramImage::parse(bytes, workload.name)?))
+}
+
+/// The bytes of a program that comes with the project.
+///
+/// # Errors
+/// It has no image for the instruction set.
+pub fn image_of(workload: &Workload, isa: Isa) -> Result<&'static [u8], LabError> {
+    workload.image(isa.name()).ok_or_else(|| LabError::NoImage {
+        name: workload.name.to_string(),
+        isa,
+    })
+}

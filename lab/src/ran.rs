@@ -1,0 +1,147 @@
+//! What runs leave behind.
+
+use hps_pipeline::core::{CoreStats, CpiStack, Finished};
+use hps_pipeline::memsys::MemoryStats;
+use hps_pipeline::sampled::{Samples, SamplingPlan};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::machine::{RetiredCounts, Stop};
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use crate::end::EndError;
+use crate::error::LabError;
+use crate::program::Expected;
+use crate::provenance::Provenance;
+
+/// What a run left behind. `T` is what was learned of its time: nothing, [`Timing`] or [`Units`].
+#[derive(Debug)]
+pub struct Ran<E = NoEditor, P = NoProbe, T = ()> {
+    /// Why the run ended.
+    pub stop: Stop,
+    /// The process as it ended.
+    pub process: Process,
+    /// Instructions by origin.
+    pub retired: RetiredCounts,
+    /// The decode-stage editor.
+    pub editor: E,
+    /// The probe.
+    pub probe: P,
+    /// What was learned of the run's time.
+    pub timing: T,
+    /// Host time from the first to the last simulated instruction, in seconds; loading is not part of it.
+    pub host_seconds: f64,
+    /// What determined the run.
+    pub provenance: Provenance,
+    /// What the program must print, if that is known.
+    pub(crate) expected: Option<Expected>,
+}
+
+/// What the pipeline counted.
+#[derive(Clone, Debug)]
+pub struct Timing {
+    /// The core.
+    pub core: CoreStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    /// Caches, TLBs, buses.
+    pub memory: MemoryStats,
+}
+
+/// What was measured of a run with sampled timing.
+#[derive(Clone, Debug)]
+pub struct Units {
+    /// Where and how long units are.
+    pub plan: SamplingPlan,
+    /// What was measured in them.
+    pub samples: Samples,
+}
+
+impl<E, P> Ran<E, P, Timing> {
+    pub(crate) fn of_core(
+        finished: Finished<E, P>,
+        stop: Stop,
+        host_seconds: f64,
+        provenance: Provenance,
+        expected: Option<Expected>,
+    ) -> Self {
+        let Finished {
+            process,
+            editor,
+            probe,
+            stats,
+            cpi,
+            memory,
+        } = finished;
+        Ran {
+            stop,
+            process,
+            retired: retired(&stats),
+            editor,
+            probe,
+            timing: Timing {
+                core: stats,
+                cpi,
+                memory,
+            },
+            host_seconds,
+            provenance,
+            expected,
+        }
+    }
+
+    /// Cycles of the run.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.timing.core.cycles
+    }
+}
+
+impl<E, P, T> Ran<E, P, T> {
+    /// Instructions of the program.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.retired.program
+    }
+
+    /// The exit code of the command that ran the program: see [`Stop::exit_code`].
+    #[must_use]
+    pub fn exit_code(&self) -> i32 {
+        self.stop.exit_code(self.process.image.isa)
+    }
+
+    /// What the program printed, if it was captured; else nothing.
+    #[must_use]
+    pub fn stdout(&self) -> &[u8] {
+        self.process.os.captured_stdout()
+    }
+
+    /// The run, if the program ended as it must: see [`Program::check_end`](crate::Program::check_end).
+    ///
+    /// # Errors
+    /// [`LabError::End`]: how the program ended instead, or that it printed something else.
+    pub fn successful(self) -> Result<Self, LabError> {
+        EndError::unless_as_expected(self.stop, &self.process, self.expected.as_ref())?;
+        Ok(self)
+    }
+
+    /// The run, if it stopped at its limit of instructions or the program ended as it must.
+    ///
+    /// # Errors
+    /// [`LabError::End`]: how the program ended instead, or that it printed something else.
+    pub fn successful_so_far(self) -> Result<Self, LabError> {
+        match self.stop {
+            Stop::Limit => Ok(self),
+            _ => self.successful(),
+        }
+    }
+}
+
+/// Instructions that a core has committed, by origin.
+#[must_use]
+pub fn retired(stats: &CoreStats) -> RetiredCounts {
+    RetiredCounts {
+        program: stats.commit_program_instructions,
+        inserted: stats.commit_inserted_instructions,
+        handler: stats.commit_handler_instructions,
+    }
+}

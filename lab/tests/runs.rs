@@ -1,0 +1,244 @@
+//! Functional, timed, sampled, watched and edited runs; what they carry of where they come from.
+
+use hps_lab::{
+    CoreKind, Files, GuestOptions, Isa, Lab, LabError, Productions, Program, SamplingPlan,
+    TimedMachine, VERSION, fingerprint,
+};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Cause, PipelineProbe};
+use hps_productions::{CollectedProfile, Collector, CollectorOptions, GridProbe, SamplePoint};
+use hps_profile::ProfileKind;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_workloads::Size;
+
+/// Instructions of a run that is not to take long.
+const SHORT: u64 = 20_000;
+
+/// Counts commit slots.
+#[derive(Default)]
+struct Slots {
+    all: u64,
+    with_instructions: u64,
+}
+
+impl Probe for Slots {}
+
+impl PipelineProbe for Slots {
+    const WANTS_SLOTS: bool = true;
+
+    fn slots(&mut self, _: u64, cause: Cause, count: u64) {
+        self.all += count;
+        if cause == Cause::Base {
+            self.with_instructions += count;
+        }
+    }
+}
+
+fn small(name: &str, isa: Isa) -> Lab<'static> {
+    let workload = hps_workloads::find(name).expect("comes with the project");
+    Lab::workload(workload, isa, Size::Small).expect("an image")
+}
+
+#[test]
+fn a_program_runs_to_its_end_and_prints_what_it_must() {
+    for isa in Isa::ALL {
+        let ran = small("bwt", isa).run().expect("a run");
+        assert_eq!((ran.stop, ran.exit_code()), (Stop::Exit(0), 0));
+        let workload = hps_workloads::find("bwt").expect("a program");
+        assert_eq!(ran.stdout(), workload.expected(Size::Small).as_bytes());
+        assert!(ran.instructions() > 1_000_000);
+        assert_eq!(ran.retired.total(), ran.instructions());
+        ran.successful().expect("the expected output");
+    }
+}
+
+#[test]
+fn an_end_that_must_not_be_is_named() {
+    let stopped = small("bwt", Isa::Riscv64).limit(SHORT).run().expect("runs");
+    let stopped = stopped.successful_so_far().expect("only stopped");
+    let error = stopped.successful().expect_err("stopped early");
+    assert_eq!(
+        error.to_string(),
+        "the program was stopped at its instruction limit"
+    );
+    // There is no input of that name.
+    let failed = Lab::program("bwt", None).expect("a program").args(["huge"]);
+    let failed = failed.run().expect("runs").successful().map(drop);
+    let Err(LabError::End(how)) = failed else {
+        panic!("{failed:?}");
+    };
+    assert!(
+        how.to_string()
+            .starts_with("the program ended with exit code"),
+        "{how}"
+    );
+    // The large run prints something else.
+    let workload = hps_workloads::find("lz").expect("a program");
+    let mut program = Program::workload(workload, Isa::Alpha, Size::Small).expect("an image");
+    program.expected = Program::workload(workload, Isa::Alpha, Size::Large)
+        .expect("an image")
+        .expected;
+    let other = Lab::of(&program).run().and_then(hps_lab::Ran::successful);
+    assert_eq!(
+        other.map(drop).expect_err("another output").to_string(),
+        "the program printed something else than it should"
+    );
+}
+
+#[test]
+fn a_timed_run_with_a_probe_is_the_run_without() {
+    for core in [CoreKind::Cycle, CoreKind::Instruction] {
+        let lab = || {
+            let lab = small("interp", Isa::Riscv64).on("hps-4wide");
+            lab.expect("a preset").core(core).limit(SHORT)
+        };
+        let plain = lab().run().expect("a run");
+        let seen = lab().watched_by(Slots::default()).run().expect("a run");
+        assert_eq!(seen.timing.core, plain.timing.core, "{core:?}");
+        assert_eq!(seen.timing.memory.entries(), plain.timing.memory.entries());
+        assert_eq!((plain.stop, plain.instructions()), (Stop::Limit, SHORT));
+        // A cycle has four commit slots, and every slot one owner.
+        assert_eq!(seen.probe.all, 4 * seen.cycles(), "{core:?}");
+        assert_eq!(seen.probe.with_instructions, SHORT, "{core:?}");
+        assert_eq!(seen.timing.cpi.total(), seen.probe.all);
+    }
+}
+
+#[test]
+fn what_an_edited_run_collects_is_what_a_probe_sees() {
+    let point = SamplePoint::from_frequency(10, 100).expect("a point");
+    let options = CollectorOptions::default();
+    let machine = TimedMachine::load("hps-4wide", CoreKind::Instruction).expect("a preset");
+    for isa in Isa::ALL {
+        let lab = small("lz", isa);
+        let grid = GridProbe::new(&[point]).expect("a grid");
+        let truth = lab.clone().watched_by(grid).run().expect("a run");
+        let expected = truth.probe.finish();
+        let collector = Collector::new(ProfileKind::CallPair, point, &options).expect("a point");
+        let functional = lab.clone().edited_by(&collector).run().expect("a run");
+        let collected = [collector.read(&functional.process).expect("installed"), {
+            let timed = lab.timed_by(&machine).edited_by(&collector);
+            let timed = timed.run().expect("a run");
+            assert_eq!(timed.retired, functional.retired);
+            assert!(timed.retired.handler > 0 && timed.editor.stats().productions.len() > 1);
+            collector.read(&timed.process).expect("installed")
+        }];
+        for collected in collected {
+            let CollectedProfile::CallPair { call_pairs, lost } = collected else {
+                panic!("not call pairs");
+            };
+            assert_eq!(lost, 0);
+            assert_eq!(call_pairs, expected.points[0].call_pairs);
+            assert!(call_pairs.total() > 100);
+        }
+    }
+}
+
+#[test]
+fn production_files_are_installed_by_name() {
+    let names = ["hot_method".to_string()];
+    let productions =
+        Productions::load(Isa::Riscv64, &names, [("sparsity".to_string(), 99)].into());
+    let productions = productions.expect("built in");
+    let ran = small("lz", Isa::Riscv64)
+        .edited_by(&productions)
+        .limit(SHORT);
+    let ran = ran.run().expect("a run");
+    assert_eq!(ran.instructions(), SHORT);
+    assert!(ran.retired.inserted > 0 && ran.retired.handler > 0);
+    // By hand it is the same run.
+    let by_hand = small("lz", Isa::Riscv64)
+        .edited(|process| productions.install(process))
+        .limit(SHORT);
+    assert_eq!(by_hand.run().expect("a run").retired, ran.retired);
+}
+
+#[test]
+fn open_machines_and_cores_go_on_where_they_stopped() {
+    let lab = || small("chess", Isa::Alpha);
+    let whole = lab().limit(2 * SHORT).run().expect("a run");
+    let mut machine = lab().open().expect("a machine");
+    let mut core = lab().on("ev6").expect("a preset").open().expect("a core");
+    let timed = lab().on("ev6").expect("a preset").limit(2 * SHORT).run();
+    for _ in 0..2 {
+        assert_eq!(machine.run(&mut NoProbe, SHORT), Stop::Limit);
+        assert_eq!(core.run(SHORT), Stop::Limit);
+    }
+    assert_eq!(machine.process.hart.r, whole.process.hart.r);
+    assert_eq!(*core.stats(), timed.expect("a run").timing.core);
+}
+
+#[test]
+fn sampled_runs_do_not_depend_on_threads() {
+    let plan = SamplingPlan {
+        period: 50_000,
+        warm_up: 1000,
+        unit: 1000,
+    };
+    let on = |threads| {
+        let lab = small("lz", Isa::Riscv64).on("hps-4wide").expect("a preset");
+        let lab = lab.sampled(plan).expect("by cycle").on_threads(threads);
+        lab.limit(10 * plan.period).run().expect("a run")
+    };
+    let (one, two) = (on(1), on(2));
+    assert_eq!(one.timing.samples, two.timing.samples);
+    assert_eq!(one.timing.samples.unit_cycles.len(), 10);
+    assert_eq!(one.provenance.sampling, Some(plan));
+    assert_eq!(one.provenance, two.provenance);
+}
+
+#[test]
+fn results_say_where_they_come_from() {
+    let lab = Lab::program("lz", Isa::Alpha)
+        .expect("a program")
+        .args(["small"])
+        .guest(&GuestOptions {
+            seed: 7,
+            ..GuestOptions::default()
+        })
+        .limit(1000);
+    let functional = lab.clone().run().expect("a run").provenance;
+    assert_eq!(functional.version, VERSION);
+    assert_eq!((functional.program.as_str(), functional.seed), ("lz", 7));
+    assert_eq!(functional.args, ["lz", "small"]);
+    assert_eq!(functional.isa, Isa::Alpha);
+    assert_eq!(functional.program_hash, lab.subject().image.hash);
+    assert_eq!((&functional.machine, functional.sampling), (&None, None));
+
+    let config = MachineConfig::preset("tiny-2wide").expect("a preset");
+    let timed = lab.on_machine(&config).core(CoreKind::Instruction);
+    let machine = timed.run().expect("a run").provenance.machine;
+    let machine = machine.expect("a machine");
+    assert_eq!(machine.config, config);
+    assert_eq!(machine.fingerprint, fingerprint(&config));
+    assert_eq!(machine.core, CoreKind::Instruction);
+}
+
+#[test]
+fn guests_get_what_options_give_them() {
+    let lab = small("bwt", Isa::Riscv64);
+    let process = lab.subject().process.clone();
+    assert_eq!(process.stdout, Output::Capture);
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = GuestOptions {
+        files: Files::Under {
+            root: folder.path().to_path_buf(),
+            writable: true,
+        },
+        env: vec![("A".to_string(), "b".to_string())],
+        ..GuestOptions::default()
+    };
+    let lab = lab
+        .guest(&options)
+        .input(Stdin::Bytes(b"abc".to_vec()))
+        .args(["x", "y"]);
+    let process = &lab.subject().process;
+    assert_eq!(process.args, ["bwt", "x", "y"]);
+    assert_eq!(process.root.as_deref(), Some(folder.path()));
+    assert!(process.writable && process.cwd == "/");
+    assert_eq!(process.env, options.env);
+    assert_eq!(process.stdin, Stdin::Bytes(b"abc".to_vec()));
+    assert_eq!(process.stdout, Output::Discard);
+}
