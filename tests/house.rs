@@ -1,4 +1,5 @@
-//! The rules of the repository itself: sizes of files, and which crate may know which.
+//! The rules of the repository itself: sizes of files, which crate may know which, and documents that name
+//! only files that exist.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,14 +8,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
-/// above it only, in its tests too.
-const PACKAGES: [(&str, &str); 13] = [
+/// above it only, in its tests too. A package that the workspace does not have is passed over.
+const PACKAGES: [(&str, &str); 14] = [
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
     ("hps-dise", "dise"),
     ("hps-pipeline", "pipeline"),
     ("hps-productions", "hps-productions"),
+    ("hps-profilers", "profilers"),
     ("hps-lab", "lab"),
     ("hps-experiments", "experiments"),
     ("hps-plots", "plots"),
@@ -37,16 +39,19 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every Rust source file below a folder, but for built and hidden ones.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// Most bytes of ARCHITECTURE.md.
+const MOST_BYTES: usize = 15 << 10;
+
+/// Every file below a folder whose name ends like this, but for built and hidden ones.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of the project") {
         let entry = entry.expect("an entry of the folder");
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let kind = entry.file_type().expect("the kind of an entry");
         if kind.is_dir() && !name.starts_with('.') && name != "target" {
-            sources(&entry.path(), found);
-        } else if kind.is_file() && name.ends_with(".rs") {
+            files(&entry.path(), ending, found);
+        } else if kind.is_file() && name.ends_with(ending) {
             found.push(entry.path());
         }
     }
@@ -54,11 +59,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn no_source_file_is_longer_than_600_lines() {
-    let mut files = Vec::new();
-    sources(root(), &mut files);
-    assert!(files.len() > 100, "only {} files were found", files.len());
+    let mut sources = Vec::new();
+    files(root(), ".rs", &mut sources);
+    assert!(sources.len() > 100, "only {} were found", sources.len());
     let mut long = Vec::new();
-    for file in files {
+    for file in sources {
         let text = std::fs::read_to_string(&file).expect("a source file");
         let name = file.strip_prefix(root()).expect("it lies in the project");
         let lines = text.lines().count();
@@ -99,13 +104,17 @@ fn crates_depend_only_on_crates_above_them() {
         .iter()
         .map(|package| (package["name"].as_str().expect("a name"), package))
         .collect();
-    let mut listed: Vec<&str> = PACKAGES.iter().map(|(name, _)| *name).collect();
-    listed.sort_unstable();
-    let names: Vec<&str> = by_name.keys().copied().collect();
-    assert_eq!(listed, names, "PACKAGES is the list of the workspace");
+    for name in by_name.keys() {
+        assert!(
+            PACKAGES.iter().any(|(listed, _)| listed == name),
+            "{name} has no place in PACKAGES"
+        );
+    }
 
     for (place, (name, folder)) in PACKAGES.iter().enumerate() {
-        let package = by_name[name];
+        let Some(package) = by_name.get(name) else {
+            continue;
+        };
         let manifest = package["manifest_path"].as_str().expect("a path");
         let expected = root().join(folder).join("Cargo.toml");
         assert_eq!(
@@ -127,4 +136,50 @@ fn crates_depend_only_on_crates_above_them() {
             );
         }
     }
+}
+
+#[test]
+fn the_architecture_fits_into_15_kilobytes() {
+    let text = std::fs::read(root().join("ARCHITECTURE.md")).expect("the document");
+    assert!(text.len() <= MOST_BYTES, "it has {} bytes", text.len());
+}
+
+/// What a document names as a file of the project: targets of its links, and what it quotes that begins
+/// with a folder of the project.
+fn named_files(text: &str) -> Vec<&str> {
+    let links = text.split("](").skip(1).filter_map(|rest| {
+        let (target, _) = rest.split_once(')')?;
+        let target = target.split('#').next()?;
+        (!target.is_empty() && !target.contains("::") && !target.contains(':')).then_some(target)
+    });
+    let folders = PACKAGES.iter().map(|(_, folder)| *folder);
+    let folders: Vec<&str> = folders
+        .chain(["docs", "examples", "scripts", "src", "tests"])
+        .collect();
+    let quoted = text.split('`').skip(1).step_by(2).filter(move |quoted| {
+        let is_path = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        let folder = quoted.split('/').next().unwrap_or_default();
+        quoted.contains('/') && folders.contains(&folder) && quoted.chars().all(is_path)
+    });
+    links.chain(quoted).collect()
+}
+
+#[test]
+fn documents_name_files_that_exist() {
+    let mut documents = Vec::new();
+    files(root(), ".md", &mut documents);
+    let mut missing = Vec::new();
+    let mut checked = 0;
+    for document in documents {
+        let text = std::fs::read_to_string(&document).expect("a document");
+        let folder = document.parent().expect("it lies in a folder");
+        for name in named_files(&text) {
+            checked += 1;
+            if !folder.join(name).exists() && !root().join(name).exists() {
+                missing.push(format!("{}: {name}", document.display()));
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} names were found");
+    assert!(missing.is_empty(), "{missing:#?}");
 }

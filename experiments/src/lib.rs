@@ -1,10 +1,4 @@
-//! Sweeps: definitions, the runner and the result store. Holds no drawing.
-//!
-//! A [`SweepSpec`] is what a user writes; a [`Plan`] is what will be done, with an id for every
-//! point; [`run`] does it and keeps every finished point in a [`Store`].
-//!
-//! A [`Reproduction`] is the HPS paper's evaluation: that sweep, what each way to collect a profile
-//! costs ([`schemes`], [`figure7`]), and the [`claims`] that are held against both.
+#![doc = include_str!("../README.md")]
 
 pub mod claims;
 pub mod figure6;

@@ -21,8 +21,7 @@ use crate::timed::{collector, guarded};
 use hps_lab::{Install, Lab, Program, Ran, Timed};
 
 /// What functional warming gets wrong in the cycles an instruction, relative: the root mean square over the ten
-/// programs that come with the project, large, for both instruction sets on `hps-4wide` (ARCHITECTURE.md, Sampled
-/// timing, has the measurement).
+/// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
 /// Cycles an instruction, by sampled timing.

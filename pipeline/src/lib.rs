@@ -1,4 +1,4 @@
-//! Timing: fetch to commit, predictors, caches, memory. No profilers, no DISE tables.
+#![doc = include_str!("../README.md")]
 
 pub mod config;
 pub mod core;

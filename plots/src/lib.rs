@@ -1,15 +1,4 @@
-//! Tables to figures and one self-contained HTML report. Reads result rows only: nothing here runs
-//! a program.
-//!
-//! [`read_results`] reads a sweep's rows, [`summary_table`] prints them, [`isa_table`] puts
-//! instruction sets side by side, [`to_csv`] exports them and
-//! [`write_report`] draws them as the HPS paper does (its Figures 8 to 10, and burst × frequency
-//! maps). [`write_reproduction`] writes the paper's whole evaluation, chapter by chapter.
-//! [`figures`] has diagrams for other callers, such as CPI stacks.
-//!
-//! A picture is drawn once, with plotters, as SVG; its PNG is that SVG rendered by resvg, so the two
-//! cannot differ. Both measure and render text in an embedded DejaVu Sans and need no installed
-//! fonts; the SVG names only the generic family `sans-serif`.
+#![doc = include_str!("../README.md")]
 
 mod axis;
 mod canvas;

@@ -1,9 +1,4 @@
-//! SHIM on the real machine: an observer thread on a CPU of its own samples what a program is doing.
-//!
-//! The observer reads, without a stop and in the paper's order, a start time stamp, counters, an end
-//! time stamp, the observed thread's identity and its tag. Tags and software counters lie in memory
-//! that the program shares ([`region`]); hardware counters come from `perf_event_open` ([`counters`]).
-//! This is the only crate with native counters; it knows no simulator.
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
 pub mod affinity;

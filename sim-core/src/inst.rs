@@ -31,7 +31,7 @@ pub mod reg {
     /// Where writes to the zero register, or of instructions without a destination, go.
     pub const SINK: u8 = 95;
     /// Size of the register file: as many as a register number can name, so that no access needs a
-    /// bound check (what it gains stands in ARCHITECTURE.md). Numbers above [`SINK`] are not used.
+    /// bound check (`docs/measurements/functional-speed.md` has the gain). Numbers above [`SINK`] are not used.
     pub const COUNT: usize = 256;
 }
 

@@ -1,8 +1,4 @@
-//! The guest's world without time: instruction sets, memory, programs, system calls, and the
-//! functional machine.
-//!
-//! Nothing here knows of cycles, of profilers or of DISE's tables; the [`probe::Probe`] and
-//! [`editor::DecodeEditor`] traits are the places where those attach.
+#![doc = include_str!("../README.md")]
 
 mod access;
 pub mod alpha;

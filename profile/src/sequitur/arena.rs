@@ -23,7 +23,7 @@ pub struct Node {
 
 impl Sequitur {
     /// A node of the arena. Unchecked, because nearly every step of the algorithm is one of these:
-    /// with bounds checks the one-pass sweep takes more host instructions (ARCHITECTURE.md).
+    /// with bounds checks the one-pass sweep takes more host instructions (`docs/measurements/grid-speed.md`).
     #[inline(always)]
     pub(super) fn node(&self, node: u32) -> &Node {
         debug_assert!((node as usize) < self.nodes.len(), "no node {node}");

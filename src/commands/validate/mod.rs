@@ -1,4 +1,26 @@
 //! `hps validate`: a program natively under SHIM and in the simulator, side by side.
+//!
+//! - **Sources** of the programs travel in the binary (`sources.rs`; a test compares the list with the folders).
+//! - **The native form** keeps the programs' own runtime (start-up, allocator, output). It is linked dynamically,
+//!   without the C library's start files, so that a library can be preloaded; only the end of the process goes
+//!   through the C library, so that the tag library can say that the thread is over.
+//! - **Both forms are built with one list of flags** (`SAME_CALLS` in `build.rs`): no inlining, clones, merged
+//!   functions or tail calls, and no calls left out because a function has no effect (an instrumented one always
+//!   has). Calls by function are then equal exactly, and any difference is a finding. Without a RISC-V compiler the
+//!   committed image is used; functions inlined there are called less often. `scripts/real-programs.sh` builds
+//!   bzip2, gzip and Lua in three forms with that list.
+//! - **The measure comparable with native time is simulated cycles by function.** Instructions, calls with back-edges
+//!   (HPS's events) and HPS's samples are shown beside it, and are no time. In the simulation, code of functions that
+//!   natively have no tags (libraries, assembly) counts for the observed function that called it, as it does natively.
+//! - **Alpha** (`--isa alpha`): the form is built by Debian's Alpha compilers from the same sources. The division
+//!   routines of its runtime have no native counterpart, and count for their callers.
+//! - **Native shares** are medians over runs, renormalized; "runs differ" is half the sum over functions of the median
+//!   absolute deviation.
+//! - **Instrumented on both sides.** Hooks cost small functions and their callers time, natively. So the program is
+//!   simulated a second time with the same stores at each entry and exit (`shim/preload/hps_shim_stand_in.c`), and
+//!   commit slots go to the function that the tag names at that moment (`TagSlots` in `pipeline.rs`).
+//!
+//! `docs/measurements/validation.md` has results.
 
 mod args;
 mod build;
