@@ -260,15 +260,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[cold]
     fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
+        let disepc = self.disepc_of(u, self.rob.head).again();
+        self.restart_from(self.rob.head, Cause::Serialize);
         if P::WANTS_CYCLES {
             self.probe.trapped(&TrapTaken {
                 context: ContextId::FIRST,
                 cycle: self.now,
                 pc: u.front.pc,
-                disepc: self.disepc_of(u, self.rob.head).again(),
+                disepc,
             });
         }
-        self.restart_from(self.rob.head, Cause::Serialize);
         let pc = if E::RELAYOUT {
             self.editor.original(u.front.pc)
         } else {

@@ -56,6 +56,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY && self.is_squashed_before_issue(dispatch) {
             return self.dispatch_block_in_vain(code, at, insts);
         }
+        if P::WANTS_CYCLES {
+            self.told_dispatch = dispatch;
+        }
         if E::ENABLED {
             self.edit.leave_sequence();
         }
@@ -122,6 +125,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.dispatched = dispatch;
         if ASTRAY && self.is_squashed_before_issue(dispatch) {
             return self.dispatch_block_in_vain(code, at, insts);
+        }
+        if P::WANTS_CYCLES {
+            self.told_dispatch = dispatch;
         }
         if E::ENABLED {
             self.edit.leave_sequence();

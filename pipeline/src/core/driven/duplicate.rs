@@ -42,7 +42,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             lesson_due: self.lesson_due,
             stamps: self.stamps.clone(),
             dispatched: self.dispatched,
-            kept_dispatch: self.kept_dispatch,
+            told_dispatch: self.told_dispatch,
             position: self.position,
             loads: self.loads,
             loads_committed: self.loads_committed.clone(),

@@ -134,6 +134,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 break;
             }
             self.waits_in_vain(inst);
+            if P::WANTS_CYCLES {
+                self.told_dispatch = dispatch;
+            }
         }
         let done = self.leave_block_at(code, first, last, left);
         self.stats.fetch_instructions += done as u64;

@@ -242,8 +242,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     stamps: Stamps,
     /// Cycle of the last dispatch.
     dispatched: u64,
-    /// When the last instruction in front of the outermost wrong path was dispatched, if a probe wants to know.
-    kept_dispatch: u64,
+    /// The same as a probe is told of it: without what waits for its place in a queue until its squash.
+    told_dispatch: u64,
     /// Position of the next instruction in program order of the predicted path.
     position: u64,
     /// Loads and atomics before it.
@@ -372,7 +372,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             lesson_due: NEVER,
             stamps,
             dispatched: 0,
-            kept_dispatch: 0,
+            told_dispatch: 0,
             position: 0,
             loads: 0,
             loads_committed: Ring::new(params.load_queue as usize, 0),

@@ -176,6 +176,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.dispatch_instructions += 1;
         }
         self.dispatched = dispatch;
+        if P::WANTS_CYCLES {
+            self.told_dispatch = dispatch;
+        }
         self.waiting += 1;
         if E::ENABLED && self.is_unpredicted(inst) {
             return self.execute_unpredicted::<ASTRAY>(passing);

@@ -169,12 +169,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) {
         let hart = &self.process.hart;
         if self.depth == 0 {
-            if P::WANTS_CYCLES {
-                self.kept_dispatch = match self.position {
-                    0 => 0,
-                    position => self.stamps.dispatch(self.stamps.at(position, 1)),
-                };
-            }
             self.window_end = self.position + self.params.rob_entries;
             self.loads_end = self.loads + u64::from(self.params.load_queue);
         }
@@ -313,9 +307,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if self.depth == 0 {
             self.window_end = u64::MAX;
             self.loads_end = u64::MAX;
-            if P::WANTS_CYCLES {
-                self.observe_squash(cycle);
-            }
+        }
+        if P::WANTS_CYCLES {
+            self.observe_squash(cycle, self.episodes[self.depth].position);
         }
         let episode = &self.episodes[self.depth];
         debug_assert!(
@@ -375,9 +369,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Tells the probe that everything behind the right path is taken back.
-    fn observe_squash(&mut self, cycle: u64) {
-        let (kept, last) = (self.kept_dispatch, self.dispatched);
+    /// Tells the probe that everything from a position on is taken back.
+    fn observe_squash(&mut self, cycle: u64, first: u64) {
+        let kept = match first {
+            0 => 0,
+            first => self.stamps.dispatch(self.stamps.at(first, 1)),
+        };
+        let last = std::mem::replace(&mut self.told_dispatch, kept);
         if last > kept {
             self.probe.squashed(&Squash {
                 context: ContextId::FIRST,

@@ -1,0 +1,287 @@
+//! Beats: the events of a core put together, so that each cycle has an owner.
+//!
+//! A core tells of stretches without a commit and of commits one by one. Who owns a stretch is known only when
+//! the next instruction commits: the oldest instruction of an empty window is the next one to commit, wherever
+//! fetch was on its way at the time. A [`Beat`] is therefore the cycles behind one group of commits up to and
+//! including the next group.
+
+use hps_pipeline::core::{
+    Commit, EventSet, FlushReason, PipelineProbe, Squash, State, Stretch, TrapTaken,
+};
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::probe::Probe;
+
+/// A static instruction: its address and its position in an expansion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Address, that of the trigger inside an expansion.
+    pub pc: u64,
+    /// Position in an expansion; [`DisePc::NONE`] for the program's own instruction.
+    pub disepc: DisePc,
+}
+
+impl Key {
+    /// The program's own instruction at an address.
+    #[must_use]
+    pub fn of_program(pc: u64) -> Key {
+        Key {
+            pc,
+            disepc: DisePc::NONE,
+        }
+    }
+}
+
+/// An instruction that has committed or trapped, and what happened to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// Which.
+    pub key: Key,
+    /// What happened to it.
+    pub events: EventSet,
+}
+
+/// Consecutive cycles: stretches in which nothing commits, and then one cycle in which a group commits.
+#[derive(Clone, Copy, Debug)]
+pub struct Beat<'a> {
+    /// The stretches in the order of time, without a gap.
+    pub idle: &'a [Stretch],
+    /// The instructions that commit in the last cycle, in program order. None if the beat ends with a trap or
+    /// with the run; the last cycle is then that of the last stretch.
+    pub group: &'a [Commit],
+    /// The instruction that committed last before the beat, or trapped there.
+    pub last: Option<Past>,
+    /// The instruction to which stalled and drained cycles belong: the first of the group, or the one that
+    /// traps. At the end of a run, the one that the core names as the next.
+    pub next: Key,
+    /// What happened to the next instruction if it does not commit.
+    pub trapped: EventSet,
+    /// What was taken back since the beat before. The instruction-driven core tells of it no earlier than of the
+    /// commit of the instruction in front of the wrong path.
+    pub squashes: &'a [Squash],
+    /// The last cycle.
+    pub end_cycle: u64,
+}
+
+impl Beat<'_> {
+    /// The first cycle.
+    #[must_use]
+    pub fn first_cycle(&self) -> u64 {
+        self.idle.first().map_or(self.end_cycle, |s| s.first_cycle)
+    }
+
+    /// The instruction that a stretch of this beat belongs to, and what happened to it.
+    #[inline]
+    #[must_use]
+    pub fn owner(&self, state: State) -> Past {
+        let told = EventSet::of_stretch(state);
+        let owner = match state {
+            State::Flushed(FlushReason::Misprediction | FlushReason::Serialization) => self.last,
+            State::Flushed(FlushReason::Replay) | State::Stalled(_) | State::Drained(_) => None,
+        };
+        let owner = owner.unwrap_or_else(|| Past {
+            key: self.next,
+            events: self.next_events(),
+        });
+        Past {
+            key: owner.key,
+            events: owner.events.with(told),
+        }
+    }
+
+    /// What happens to the next instruction: what its commit says, and what the front-end says of the stretches in
+    /// front of it.
+    #[inline]
+    #[must_use]
+    pub fn next_events(&self) -> EventSet {
+        let mut events = self
+            .group
+            .first()
+            .map_or(self.trapped, |first| first.events);
+        for stretch in self.idle {
+            if !matches!(
+                stretch.state,
+                State::Flushed(FlushReason::Misprediction | FlushReason::Serialization)
+            ) {
+                events = events.with(EventSet::of_stretch(stretch.state));
+            }
+        }
+        events
+    }
+
+    /// The stretch that holds a cycle of this beat; none holds the cycle in which the group commits.
+    #[must_use]
+    pub fn stretch_at(&self, cycle: u64) -> Option<&Stretch> {
+        let after = self.idle.partition_point(|s| s.first_cycle <= cycle);
+        let stretch = &self.idle[after.checked_sub(1)?];
+        (cycle < stretch.end_cycle()).then_some(stretch)
+    }
+}
+
+/// Watches beats.
+pub trait Observer {
+    /// The next beat. Every cycle of the run lies in exactly one.
+    fn beat(&mut self, beat: &Beat<'_>);
+
+    /// The instruction that owns the last beat traps: it does not commit.
+    fn trap(&mut self, trap: &TrapTaken) {
+        let _ = trap;
+    }
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    #[inline]
+    fn beat(&mut self, beat: &Beat<'_>) {
+        self.0.beat(beat);
+        self.1.beat(beat);
+    }
+    fn trap(&mut self, trap: &TrapTaken) {
+        self.0.trap(trap);
+        self.1.trap(trap);
+    }
+}
+
+impl<O: Observer> Observer for Option<O> {
+    #[inline]
+    fn beat(&mut self, beat: &Beat<'_>) {
+        if let Some(observer) = self {
+            observer.beat(beat);
+        }
+    }
+    fn trap(&mut self, trap: &TrapTaken) {
+        if let Some(observer) = self {
+            observer.trap(trap);
+        }
+    }
+}
+
+/// A probe that puts beats together for an observer.
+#[derive(Clone, Debug)]
+pub struct Beats<O> {
+    observer: O,
+    idle: Vec<Stretch>,
+    group: Vec<Commit>,
+    squashes: Vec<Squash>,
+    last: Option<Past>,
+}
+
+impl<O: Observer> Beats<O> {
+    /// A probe for an observer, to be attached before the first cycle.
+    pub fn new(observer: O) -> Self {
+        Beats {
+            observer,
+            idle: Vec::new(),
+            group: Vec::with_capacity(16),
+            squashes: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The observer, which has seen all cycles of a run that is over.
+    pub fn finish(mut self) -> O {
+        self.end_group();
+        if let Some(stretch) = self.idle.last() {
+            let next = Key::of_program(stretch.next_pc);
+            self.end_idle(next, EventSet::NONE);
+        }
+        self.observer
+    }
+
+    /// The group that has committed is complete.
+    #[inline]
+    fn end_group(&mut self) {
+        let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
+            return;
+        };
+        let past = Past {
+            key: key_of(last),
+            events: last.events,
+        };
+        let end_cycle = first.cycle;
+        self.observer.beat(&Beat {
+            idle: &self.idle,
+            group: &self.group,
+            last: self.last,
+            next: key_of(first),
+            trapped: EventSet::NONE,
+            squashes: &self.squashes,
+            end_cycle,
+        });
+        self.idle.clear();
+        // A core may tell of a squash before it tells of the cycles in front of it.
+        self.squashes.retain(|s| s.cycle > end_cycle);
+        self.group.clear();
+        self.last = Some(past);
+    }
+
+    /// The stretches behind the last group end without a group.
+    fn end_idle(&mut self, next: Key, trapped: EventSet) {
+        let Some(stretch) = self.idle.last() else {
+            return;
+        };
+        self.observer.beat(&Beat {
+            idle: &self.idle,
+            group: &[],
+            last: self.last,
+            next,
+            trapped,
+            squashes: &self.squashes,
+            end_cycle: stretch.end_cycle() - 1,
+        });
+        self.idle.clear();
+        self.squashes.clear();
+    }
+}
+
+/// The static instruction that commits.
+#[must_use]
+#[inline]
+pub fn key_of(commit: &Commit) -> Key {
+    Key {
+        pc: commit.pc,
+        disepc: commit.disepc,
+    }
+}
+
+impl<O: Observer> Probe for Beats<O> {}
+
+impl<O: Observer> PipelineProbe for Beats<O> {
+    const WANTS_CYCLES: bool = true;
+
+    #[inline]
+    fn stretch(&mut self, stretch: &Stretch) {
+        if !self.group.is_empty() {
+            self.end_group();
+        }
+        self.idle.push(*stretch);
+    }
+
+    #[inline]
+    fn committed(&mut self, commit: &Commit) {
+        if self
+            .group
+            .first()
+            .is_some_and(|first| first.cycle != commit.cycle)
+        {
+            self.end_group();
+        }
+        self.group.push(*commit);
+    }
+
+    fn squashed(&mut self, squash: &Squash) {
+        self.squashes.push(*squash);
+    }
+
+    fn trapped(&mut self, trap: &TrapTaken) {
+        self.end_group();
+        let key = Key {
+            pc: trap.pc,
+            disepc: trap.disepc,
+        };
+        self.end_idle(key, EventSet::TRAPPED);
+        self.last = Some(Past {
+            key,
+            events: EventSet::TRAPPED,
+        });
+        self.observer.trap(trap);
+    }
+}

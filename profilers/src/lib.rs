@@ -1,0 +1,29 @@
+//! Profilers of the simulated machine: the oracle, and policies that watch the same run.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`beat`] | [`Beats`], the probe that gives each cycle an owner |
+//! | [`oracle`] | [`Oracle`], the exact profile: cycles by instruction, by what they were spent on, by events |
+//! | [`contexts`] | calling contexts, exactly |
+//! | [`schedule`] | periods of cycles, instructions or events; fixed or random |
+//! | [`sampler`] | [`Samplers`]: any number of policies with their schedules on one run |
+//! | [`policy`] | the policies, one file each |
+//! | [`registry`] | all profilers by name, with one line each |
+//! | [`table`] | static instructions by number |
+//!
+//! Nothing here changes a run: what costs time is guest code and hardware of the chip.
+#![warn(missing_docs)]
+
+pub mod beat;
+pub mod contexts;
+pub mod oracle;
+pub mod policy;
+pub mod registry;
+pub mod sampler;
+pub mod schedule;
+pub mod table;
+
+pub use beat::{Beat, Beats, Key, Observer, Past};
+pub use oracle::{Charge, ExactProfile, Oracle, Row, RowKey, Spent};
+pub use sampler::{Credits, Sampled, Samplers};
+pub use schedule::{Period, Spread, Unit};

@@ -1,0 +1,440 @@
+//! The oracle: where each cycle of a run goes, exactly.
+//!
+//! Time-proportional attribution (Gottschall, Eeckhout, Jahre, "TIP: Time-Proportional Instruction Profiling",
+//! MICRO 2021): each cycle belongs to the instruction or instructions whose latency the processor exposes in it.
+//!
+//! | the core is | the cycle belongs to |
+//! | --- | --- |
+//! | computing | each of the *n* instructions that commit, 1/*n* each |
+//! | stalled | the oldest instruction, which is not complete |
+//! | flushed | the instruction that emptied the window: mispredicted, serializing, trapping, or a load that runs again |
+//! | drained | the next instruction to commit, which the front-end or dispatch has not delivered |
+//!
+//! Weights are whole numbers: a cycle is lcm(1..=commit width) units, so that every share of it is one, and sums
+//! are equalities. The cycles of an instruction are split further by what it waited for and by the set of events
+//! that its execution met: *event stacks*, as in "TEA: Time-Proportional Event Analysis" (ISCA 2023).
+
+use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
+use rustc_hash::FxHashMap;
+
+use crate::beat::{Beat, Key, Observer, Past, key_of};
+use crate::contexts::{ContextTree, NodeId};
+use crate::table::InstructionTable;
+
+/// What a cycle of an instruction was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Spent {
+    /// It committed.
+    Computing,
+    /// It was the oldest and not complete: what it waited for.
+    Stalled(Cause),
+    /// It had flushed the window.
+    Flushed(Flush),
+    /// It had not come to the window: what delayed it.
+    Drained(Cause),
+}
+
+/// Why an instruction flushes the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flush {
+    /// It was mispredicted.
+    Misprediction,
+    /// It had read before an older store.
+    Replay,
+    /// It serializes.
+    Serialization,
+    /// It trapped.
+    Trap,
+}
+
+impl Spent {
+    /// As it is reported: the state, and behind a colon what was waited for.
+    #[must_use]
+    pub fn label(self) -> String {
+        match self {
+            Spent::Computing => "computing".to_string(),
+            Spent::Stalled(cause) => format!("stalled:{}", cause.name()),
+            Spent::Flushed(flush) => format!("flushed:{}", flush.name()),
+            Spent::Drained(cause) => format!("drained:{}", cause.name()),
+        }
+    }
+
+    /// The place of its state in [`STATES`].
+    #[must_use]
+    pub fn state(self) -> usize {
+        match self {
+            Spent::Computing => 0,
+            Spent::Stalled(_) => 1,
+            Spent::Flushed(_) => 2,
+            Spent::Drained(_) => 3,
+        }
+    }
+}
+
+/// The four states of the attribution, in the order of [`Spent::state`].
+pub const STATES: [&str; 4] = ["computing", "stalled", "flushed", "drained"];
+
+impl Flush {
+    /// The name under which it is reported.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Flush::Misprediction => "misprediction",
+            Flush::Replay => "replay",
+            Flush::Serialization => "serialization",
+            Flush::Trap => "trap",
+        }
+    }
+}
+
+/// To which row the instructions go that a decode-stage editor puts in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charge {
+    /// Each has a row of its own, by address and position in the expansion; a handler's by its address.
+    #[default]
+    Own,
+    /// To the instruction of the program that was expanded.
+    Trigger,
+}
+
+/// Units of a cycle on a machine that commits so many instructions in one: lcm(1..=width).
+#[must_use]
+pub fn units_per_cycle(commit_width: u64) -> u64 {
+    (1..=commit_width.max(1)).fold(1, |lcm, n| {
+        let (mut a, mut b) = (lcm, n);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        lcm / a * n
+    })
+}
+
+/// What a row of the oracle is of: an instruction, in a calling context if these are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowKey {
+    /// The calling context; [`NodeId::ROOT`] if none are kept.
+    pub node: NodeId,
+    /// The instruction.
+    pub key: Key,
+}
+
+/// The cycles of one instruction in one calling context.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Which.
+    pub of: RowKey,
+    /// Whose the instruction is.
+    pub origin: Origin,
+    /// It begins a basic block: something jumped to it, or a control transfer lies in front of it.
+    pub begins_block: bool,
+    /// How often it committed.
+    pub commits: u64,
+    /// Its units, by what they were spent on and by events, in that order.
+    pub cells: Vec<(Spent, EventSet, u64)>,
+}
+
+impl Row {
+    /// All its units.
+    #[must_use]
+    pub fn units(&self) -> u64 {
+        self.cells.iter().map(|(_, _, units)| units).sum()
+    }
+}
+
+/// The exact profile of a run.
+#[derive(Clone, Debug)]
+pub struct ExactProfile {
+    /// Units of a cycle.
+    pub units_per_cycle: u64,
+    /// Cycles of the run.
+    pub cycles: u64,
+    /// Instructions that committed, those of an editor included.
+    pub commits: u64,
+    /// Rows in no particular order.
+    pub rows: Vec<Row>,
+    /// The calling contexts.
+    pub contexts: ContextTree,
+}
+
+/// A row while the run goes on.
+#[derive(Clone, Debug)]
+struct Live {
+    node: NodeId,
+    number: u32,
+    commits: u64,
+    /// Units of cycles in which it committed and nothing had happened to it.
+    computing: u64,
+    /// The next row of the same instruction, in another context.
+    other: u32,
+}
+
+/// What is known of a static instruction.
+#[derive(Clone, Copy, Debug)]
+struct Static {
+    /// Its row that was asked for last.
+    row: u32,
+    origin: Origin,
+    begins_block: bool,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+/// Collects the exact profile of a run.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    units: u64,
+    /// Units of each of n instructions that commit together.
+    shares: Vec<u64>,
+    charge: Charge,
+    keeps_contexts: bool,
+    table: InstructionTable,
+    statics: Vec<Static>,
+    rows: Vec<Live>,
+    cells: FxHashMap<(u32, Spent, EventSet), u64>,
+    contexts: ContextTree,
+    cycles: u64,
+    commits: u64,
+    /// The row of the instruction that committed or trapped last.
+    last_row: Option<u32>,
+    last_trapped: bool,
+    /// The next instruction begins a block.
+    after_transfer: bool,
+    /// The trigger that was expanded last.
+    trigger: Key,
+}
+
+impl Oracle {
+    /// An oracle for a machine that commits so many instructions in a cycle. `functions` are the entries of the
+    /// program's functions if calling contexts are to be kept.
+    #[must_use]
+    pub fn new(commit_width: u64, charge: Charge, functions: Option<Vec<u64>>) -> Self {
+        let units = units_per_cycle(commit_width);
+        let share = |n: u64| units.checked_div(n).unwrap_or(0);
+        Oracle {
+            units,
+            shares: (0..=commit_width.max(1)).map(share).collect(),
+            charge,
+            keeps_contexts: functions.is_some(),
+            table: InstructionTable::default(),
+            statics: Vec::new(),
+            rows: Vec::new(),
+            cells: FxHashMap::default(),
+            contexts: ContextTree::new(functions.unwrap_or_default()),
+            cycles: 0,
+            commits: 0,
+            last_row: None,
+            last_trapped: false,
+            after_transfer: true,
+            trigger: Key::of_program(0),
+        }
+    }
+
+    /// The row of an instruction in the calling context where execution is now.
+    #[inline]
+    fn row(&mut self, key: Key) -> u32 {
+        let number = self.table.number(key);
+        if number == self.statics.len() {
+            self.statics.push(Static {
+                row: NO_ROW,
+                origin: Origin::Program,
+                begins_block: false,
+            });
+        }
+        let row = self.statics[number].row;
+        let node = self.contexts.here();
+        if row != NO_ROW && self.rows[row as usize].node == node {
+            return row;
+        }
+        self.row_elsewhere(number, node)
+    }
+
+    /// The same if the instruction was seen in another context last, or never.
+    fn row_elsewhere(&mut self, number: usize, node: NodeId) -> u32 {
+        let first = self.statics[number].row;
+        let mut at = first;
+        let mut before = NO_ROW;
+        while at != NO_ROW {
+            let live = &self.rows[at as usize];
+            if live.node == node {
+                // To the front: it is likely to be asked for again.
+                let next = live.other;
+                if before != NO_ROW {
+                    self.rows[before as usize].other = next;
+                    self.rows[at as usize].other = first;
+                    self.statics[number].row = at;
+                }
+                return at;
+            }
+            before = at;
+            at = live.other;
+        }
+        let row = self.rows.len() as u32;
+        self.rows.push(Live {
+            node,
+            number: number as u32,
+            commits: 0,
+            computing: 0,
+            other: first,
+        });
+        self.statics[number].row = row;
+        row
+    }
+
+    #[inline]
+    fn add(&mut self, row: u32, spent: Spent, events: EventSet, units: u64) {
+        if spent == Spent::Computing && events.is_empty() {
+            self.rows[row as usize].computing += units;
+        } else {
+            *self.cells.entry((row, spent, events)).or_insert(0) += units;
+        }
+    }
+
+    /// The instruction to whose row the cycles of another one go.
+    #[inline]
+    fn charged(&self, key: Key, origin: Origin) -> Key {
+        match (self.charge, origin) {
+            (Charge::Own, _) => key,
+            // The trigger itself, inside its expansion, is the program's instruction.
+            (Charge::Trigger, Origin::Program | Origin::Inserted) => Key::of_program(key.pc),
+            (Charge::Trigger, Origin::Handler) => self.trigger,
+        }
+    }
+
+    fn stretches(&mut self, beat: &Beat<'_>) {
+        let origin = beat.group.first().map_or(Origin::Program, |c| c.origin);
+        let next = self.charged(beat.next, origin);
+        for stretch in beat.idle {
+            self.cycles += stretch.cycles;
+            let units = stretch.cycles * self.units;
+            let Past { events, .. } = beat.owner(stretch.state);
+            let (spent, of_last) = match stretch.state {
+                State::Stalled(cause) => (Spent::Stalled(cause), false),
+                State::Drained(cause) => (Spent::Drained(cause), false),
+                State::Flushed(FlushReason::Replay) => (Spent::Flushed(Flush::Replay), false),
+                State::Flushed(FlushReason::Misprediction) => {
+                    (Spent::Flushed(Flush::Misprediction), true)
+                }
+                State::Flushed(FlushReason::Serialization) if self.last_trapped => {
+                    (Spent::Flushed(Flush::Trap), true)
+                }
+                State::Flushed(FlushReason::Serialization) => {
+                    (Spent::Flushed(Flush::Serialization), true)
+                }
+            };
+            let row = match self.last_row {
+                Some(last) if of_last => last,
+                _ => self.row(next),
+            };
+            self.add(row, spent, events, units);
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self, commit: &Commit, events: EventSet, share: u64) {
+        if self.keeps_contexts {
+            self.contexts.arrive(commit);
+        }
+        let key = self.charged(key_of(commit), commit.origin);
+        let row = self.row(key);
+        let live = &mut self.rows[row as usize];
+        live.commits += 1;
+        let number = live.number as usize;
+        self.add(row, Spent::Computing, events, share);
+        let known = &mut self.statics[number];
+        known.begins_block |= self.after_transfer;
+        self.after_transfer = commit.class.is_control();
+        if commit.origin != Origin::Program {
+            self.note_edited(number, commit);
+        }
+        self.last_row = Some(row);
+        if self.keeps_contexts {
+            self.contexts.leave(commit);
+        }
+    }
+
+    #[cold]
+    fn note_edited(&mut self, number: usize, commit: &Commit) {
+        if self.charge == Charge::Own {
+            self.statics[number].origin = commit.origin;
+        }
+        if commit.origin == Origin::Inserted {
+            self.trigger = Key::of_program(commit.pc);
+        }
+    }
+
+    /// The profile of a run that is over.
+    #[must_use]
+    pub fn finish(self) -> ExactProfile {
+        let mut cells: Vec<Vec<(Spent, EventSet, u64)>> = vec![Vec::new(); self.rows.len()];
+        for ((row, spent, events), units) in self.cells {
+            cells[row as usize].push((spent, events, units));
+        }
+        let keys = self.table.keys();
+        let rows = self.rows.iter().zip(cells).map(|(live, mut cells)| {
+            if live.computing > 0 {
+                cells.push((Spent::Computing, EventSet::NONE, live.computing));
+            }
+            cells.sort_unstable_by_key(|&(spent, events, _)| (spent, events));
+            let known = &self.statics[live.number as usize];
+            Row {
+                of: RowKey {
+                    node: live.node,
+                    key: keys[live.number as usize],
+                },
+                origin: known.origin,
+                begins_block: known.begins_block,
+                commits: live.commits,
+                cells,
+            }
+        });
+        ExactProfile {
+            units_per_cycle: self.units,
+            cycles: self.cycles,
+            commits: self.commits,
+            rows: rows.collect(),
+            contexts: self.contexts,
+        }
+    }
+}
+
+impl Observer for Oracle {
+    #[inline]
+    fn beat(&mut self, beat: &Beat<'_>) {
+        if !beat.idle.is_empty() {
+            if self.keeps_contexts
+                && let Some(first) = beat.group.first()
+            {
+                // The stretches belong to where the next instruction is.
+                self.contexts.arrive(first);
+            }
+            self.stretches(beat);
+        }
+        let Some((first, others)) = beat.group.split_first() else {
+            return;
+        };
+        let count = beat.group.len();
+        self.last_trapped = false;
+        self.cycles += 1;
+        self.commits += count as u64;
+        let share = self.shares[count];
+        // What the front-end said belongs to the first one.
+        self.commit(first, beat.next_events(), share);
+        for commit in others {
+            self.commit(commit, commit.events, share);
+        }
+    }
+
+    fn trap(&mut self, trap: &TrapTaken) {
+        let key = Key {
+            pc: trap.pc,
+            disepc: trap.disepc,
+        };
+        let row = self.row(key);
+        self.last_row = Some(row);
+        self.last_trapped = true;
+        self.after_transfer = true;
+        if self.keeps_contexts {
+            self.contexts.interrupted(trap.pc);
+        }
+    }
+}

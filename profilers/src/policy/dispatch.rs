@@ -1,0 +1,68 @@
+//! Dispatch tagging in cycles: AMD's instruction-based sampling (IBS).
+//!
+//! When the sample is due, the next instruction to be dispatched is tagged, followed to its end and recorded with
+//! its latencies and events (AMD64 Architecture Programmer's Manual volume 2, "Instruction-Based Sampling"; perf's
+//! `ibs_op//` with `cnt_ctl=0`). An instruction is dispatched long before its latency shows at commit: while the
+//! window is full behind a miss, what is tagged is whatever comes in next. A tagged instruction that is squashed
+//! gives no sample.
+//!
+//! Assumed: one tag at a time; a sample that is due while one is in flight is not taken.
+
+use hps_pipeline::core::Squash;
+
+use super::{Moment, Policy};
+use crate::beat::{Beat, key_of};
+use crate::sampler::Credits;
+
+/// Blames the first instruction that is dispatched in the cycle of the sample or behind it.
+#[derive(Clone, Debug, Default)]
+pub struct DispatchTag {
+    /// Since when the next instruction to be dispatched is to be tagged.
+    waits: Option<u64>,
+}
+
+impl DispatchTag {
+    /// The squash that took the instruction back that was tagged.
+    fn lost_in(since: u64, squashes: &[Squash]) -> Option<&Squash> {
+        squashes
+            .iter()
+            .find(|s| (s.kept_dispatch_cycle + 1..=s.last_dispatch_cycle).contains(&since))
+    }
+}
+
+impl Policy for DispatchTag {
+    fn name(&self) -> &'static str {
+        "ibs"
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
+        if let Some(since) = self.waits {
+            let lost = Self::lost_in(since, moment.beat.squashes);
+            if lost.is_none_or(|squash| squash.cycle >= moment.cycle) {
+                credits.collided += 1;
+                return true;
+            }
+            credits.lost += 1;
+        }
+        self.waits = Some(moment.cycle);
+        true
+    }
+
+    fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
+        let Some(since) = self.waits else {
+            return false;
+        };
+        if Self::lost_in(since, beat.squashes).is_some() {
+            self.waits = None;
+            credits.lost += 1;
+        } else if let Some(tagged) = beat.group.iter().find(|c| c.dispatch_cycle >= since) {
+            self.waits = None;
+            credits.credit(key_of(tagged), tagged.events);
+        }
+        self.waits.is_some()
+    }
+
+    fn finish(&mut self, credits: &mut Credits) {
+        credits.lost += u64::from(self.waits.take().is_some());
+    }
+}

@@ -1,0 +1,146 @@
+//! LBR: the last branch records.
+//!
+//! A ring in hardware holds the last 8 to 32 taken branches with the cycles since the one before (Intel SDM volume
+//! 3, "Last Branch, Interrupt, and Exception Recording"; `perf record -b`). A sample reads the whole ring. Each
+//! branch is an edge of the control flow; between the target of one and the address of the next lies straight-line
+//! code, for whose execution the recorded cycles are known.
+//!
+//! The instruction profile gives the cycles of each such range to its instructions, equally: the records do not
+//! tell which of them the processor waited for.
+
+use rustc_hash::FxHashMap;
+
+use hps_pipeline::core::EventSet;
+
+use super::{Moment, Policy};
+use crate::beat::{Beat, Key};
+use crate::sampler::Credits;
+
+/// A taken branch.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    from: u64,
+    to: u64,
+    cycle: u64,
+}
+
+/// What the samples have read from rings.
+#[derive(Clone, Debug, Default)]
+pub struct BranchRecords {
+    /// How often a branch was read, by address and target.
+    pub edges: FxHashMap<(u64, u64), u64>,
+    /// How often straight-line code was read, by its first and last address, and its cycles.
+    pub ranges: FxHashMap<(u64, u64), (u64, u64)>,
+}
+
+/// Keeps the last taken branches; a sample reads them all.
+#[derive(Clone, Debug)]
+pub struct Lbr {
+    entries: usize,
+    ring: Vec<Record>,
+    /// The place of the oldest record once the ring is full.
+    oldest: usize,
+    records: BranchRecords,
+}
+
+impl Lbr {
+    /// A ring of so many records, at least two.
+    #[must_use]
+    pub fn new(entries: usize) -> Self {
+        Lbr {
+            entries: entries.max(2),
+            ring: Vec::with_capacity(entries.max(2)),
+            oldest: 0,
+            records: BranchRecords::default(),
+        }
+    }
+}
+
+impl Policy for Lbr {
+    fn name(&self) -> &'static str {
+        "lbr"
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&mut self, beat: &Beat<'_>) {
+        for commit in beat.group {
+            if !commit.taken {
+                continue;
+            }
+            let record = Record {
+                from: commit.pc,
+                to: commit.target,
+                cycle: commit.cycle,
+            };
+            if self.ring.len() < self.entries {
+                self.ring.push(record);
+            } else {
+                self.ring[self.oldest] = record;
+                self.oldest = (self.oldest + 1) % self.entries;
+            }
+        }
+    }
+
+    fn sample(&mut self, _: &Moment<'_>, credits: &mut Credits) -> bool {
+        let (newer, older) = self.ring.split_at(self.oldest.min(self.ring.len()));
+        let mut before: Option<Record> = None;
+        for record in older.iter().chain(newer) {
+            *self
+                .records
+                .edges
+                .entry((record.from, record.to))
+                .or_insert(0) += 1;
+            if let Some(before) = before
+                && before.to <= record.from
+            {
+                let range = self.records.ranges.entry((before.to, record.from));
+                let (count, cycles) = range.or_insert((0, 0));
+                *count += 1;
+                *cycles += record.cycle - before.cycle;
+            }
+            before = Some(*record);
+        }
+        credits.credited += 1;
+        false
+    }
+
+    fn branches(&self) -> Option<&BranchRecords> {
+        Some(&self.records)
+    }
+}
+
+impl BranchRecords {
+    /// Gives the cycles of each range to its instructions, equally. `executed` are the addresses of all
+    /// instructions that have run, in ascending order.
+    #[must_use]
+    pub fn by_instruction(
+        &self,
+        executed: &[u64],
+        units_per_cycle: u64,
+    ) -> FxHashMap<(Key, EventSet), u64> {
+        let mut weights = FxHashMap::default();
+        for (&(first, last), &(_, cycles)) in &self.ranges {
+            let from = executed.partition_point(|&pc| pc < first);
+            let to = executed.partition_point(|&pc| pc <= last);
+            let count = (to - from) as u64;
+            if count == 0 {
+                continue;
+            }
+            let (share, mut rest) = (
+                cycles * units_per_cycle / count,
+                cycles * units_per_cycle % count,
+            );
+            for &pc in &executed[from..to] {
+                let more = u64::from(rest > 0);
+                rest -= more;
+                *weights
+                    .entry((Key::of_program(pc), EventSet::NONE))
+                    .or_insert(0) += share + more;
+            }
+        }
+        weights
+    }
+}

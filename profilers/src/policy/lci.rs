@@ -1,0 +1,37 @@
+//! LCI: the last committed instruction.
+//!
+//! An external monitor, such as Arm's CoreSight trace with the program counter of the last retired instruction, or
+//! the sampled program counter register of a debug port, reports what committed last. While a load misses, that is
+//! the instruction in front of it. ("Last Committed Instruction" in the TIP study, MICRO 2021.)
+//!
+//! Assumed: of a group that commits in the cycle of the sample, the youngest is the last.
+
+use super::{Moment, Policy};
+use crate::beat::key_of;
+use crate::sampler::Credits;
+
+/// Blames the last committed instruction.
+#[derive(Clone, Debug, Default)]
+pub struct LastCommitted;
+
+impl Policy for LastCommitted {
+    fn name(&self) -> &'static str {
+        "lci"
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
+        let beat = moment.beat;
+        let computing = moment
+            .stretch
+            .is_none()
+            .then(|| beat.group.last())
+            .flatten();
+        match (computing, beat.last) {
+            (Some(commit), _) => credits.credit(key_of(commit), commit.events),
+            (None, Some(past)) => credits.credit(past.key, past.events),
+            // Nothing has committed yet.
+            (None, None) => credits.lost += 1,
+        }
+        false
+    }
+}

@@ -1,0 +1,87 @@
+//! Sampling policies: which instruction a profiler blames when its sample is due.
+//!
+//! A policy is one file. It sees the beat that holds the cycle of its sample, and later beats if it asks to wait
+//! for them, and credits the sample. It never changes the run.
+
+mod dispatch;
+mod interrupt;
+mod lbr;
+mod lci;
+mod nci;
+mod pebs;
+mod software;
+mod spe;
+mod tip;
+
+use hps_pipeline::core::Stretch;
+
+pub use dispatch::DispatchTag;
+pub use interrupt::Interrupt;
+pub use lbr::{BranchRecords, Lbr};
+pub use lci::LastCommitted;
+pub use nci::{NextCommitting, NextGroup};
+pub use pebs::Pebs;
+pub use software::Software;
+pub use spe::OperationTag;
+pub use tip::{Tea, Tip};
+
+use crate::beat::Beat;
+use crate::sampler::Credits;
+
+/// The cycle in which a sample is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The beat that holds it.
+    pub beat: &'a Beat<'a>,
+    /// The cycle.
+    pub cycle: u64,
+    /// The stretch that holds it; none if the group of the beat commits in it.
+    pub stretch: Option<&'a Stretch>,
+}
+
+impl<'a> Moment<'a> {
+    /// A cycle of a beat.
+    #[must_use]
+    pub fn new(beat: &'a Beat<'a>, cycle: u64) -> Self {
+        Moment {
+            beat,
+            cycle,
+            stretch: beat.stretch_at(cycle),
+        }
+    }
+}
+
+/// Which instruction a profiler blames.
+pub trait Policy: Send {
+    /// The name under which it is registered.
+    fn name(&self) -> &'static str;
+
+    /// A sample is due. True: the policy waits; [`Policy::resume`] is called with this beat and later ones.
+    fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool;
+
+    /// The beat of its sample, behind all samples in it, or a later one. True: it goes on waiting.
+    fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
+        let _ = (beat, credits);
+        false
+    }
+
+    /// Whether it wants to see every beat.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// Any beat, before a sample in it is taken.
+    fn watch(&mut self, beat: &Beat<'_>) {
+        let _ = beat;
+    }
+
+    /// The run is over: samples that it waits for are lost.
+    fn finish(&mut self, credits: &mut Credits) {
+        let _ = credits;
+    }
+
+    /// The branch records that it has kept, if it keeps any.
+    fn branches(&self) -> Option<&BranchRecords> {
+        None
+    }
+}

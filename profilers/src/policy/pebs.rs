@@ -1,0 +1,51 @@
+//! PEBS: the instruction that retires next after the counter has been armed, with its shadow.
+//!
+//! Intel's processor event-based sampling arms on the overflow of a counter and records the state at the retirement
+//! of an instruction behind it (Intel SDM volume 3, "Processor Event Based Sampling"). Instructions that retire
+//! together with, or right behind, the one that overflows lie in its *shadow* and are never recorded. With a fixed
+//! period in instructions the shadow is systematic; a random period (`PDIR`, precise distribution) spreads it.
+//!
+//! Assumed: arming takes effect behind the cycle of the overflow, and the record names the oldest instruction of
+//! the first group that retires then.
+
+use hps_pipeline::core::EventSet;
+
+use super::{Moment, Policy};
+use crate::beat::{Beat, key_of};
+use crate::sampler::Credits;
+
+/// Blames the first instruction that commits behind the cycle of the sample.
+#[derive(Clone, Debug, Default)]
+pub struct Pebs {
+    armed: Vec<u64>,
+}
+
+impl Policy for Pebs {
+    fn name(&self) -> &'static str {
+        "pebs"
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
+        self.armed.push(moment.cycle);
+        true
+    }
+
+    fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
+        let Some(first) = beat.group.first() else {
+            return true;
+        };
+        self.armed.retain(|&since| {
+            let records = first.cycle > since;
+            if records {
+                let events: EventSet = beat.next_events();
+                credits.credit(key_of(first), events);
+            }
+            !records
+        });
+        !self.armed.is_empty()
+    }
+
+    fn finish(&mut self, credits: &mut Credits) {
+        credits.lost += std::mem::take(&mut self.armed).len() as u64;
+    }
+}

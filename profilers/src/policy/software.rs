@@ -1,0 +1,56 @@
+//! Software sampling on a processor that drains: the interrupt's return address.
+//!
+//! A timer or counter interrupt stops fetch and dispatch; what is in the window completes, and the handler finds
+//! the address of the first instruction that was not dispatched. It lies up to a window behind the instruction that
+//! the processor waited for: the *skid*. (The "Software" profiler of the TIP study, MICRO 2021; perf without precise
+//! events on such a processor.)
+//!
+//! Assumed: the interrupt is recognized `skid` cycles behind the sample's cycle.
+
+use super::{Moment, Policy};
+use crate::beat::{Beat, key_of};
+use crate::sampler::Credits;
+
+/// Blames the first instruction that is dispatched behind the recognition of the interrupt.
+#[derive(Clone, Debug)]
+pub struct Software {
+    skid_cycles: u64,
+    recognized: Vec<u64>,
+}
+
+impl Software {
+    /// With so many cycles from the sample to the recognition of its interrupt.
+    #[must_use]
+    pub fn new(skid_cycles: u64) -> Self {
+        Software {
+            skid_cycles,
+            recognized: Vec::new(),
+        }
+    }
+}
+
+impl Policy for Software {
+    fn name(&self) -> &'static str {
+        "software"
+    }
+
+    fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
+        self.recognized.push(moment.cycle + self.skid_cycles);
+        true
+    }
+
+    fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
+        self.recognized.retain(|&at| {
+            let resumed = beat.group.iter().find(|c| c.dispatch_cycle > at);
+            if let Some(commit) = resumed {
+                credits.credit(key_of(commit), commit.events);
+            }
+            resumed.is_none()
+        });
+        !self.recognized.is_empty()
+    }
+
+    fn finish(&mut self, credits: &mut Credits) {
+        credits.lost += std::mem::take(&mut self.recognized).len() as u64;
+    }
+}

@@ -1,0 +1,157 @@
+//! All profilers by name. A new policy is a file in `policy/` and a line here.
+
+use crate::policy::{
+    DispatchTag, Interrupt, LastCommitted, Lbr, NextCommitting, NextGroup, OperationTag, Pebs,
+    Policy, Software, Tea, Tip,
+};
+use crate::schedule::{Period, Spread, Unit};
+
+/// A profiler that watches a run and changes nothing.
+#[derive(Clone, Copy)]
+pub struct Profiler {
+    /// Its name on the command line and in results.
+    pub name: &'static str,
+    /// What it models, in one line.
+    pub about: &'static str,
+    /// The hardware that it takes.
+    pub hardware: &'static str,
+    /// What its period counts by default.
+    pub counts: Counts,
+    /// Makes its policy.
+    pub policy: fn() -> Box<dyn Policy>,
+}
+
+/// What a profiler's period counts by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Cycles.
+    Cycles,
+    /// Instructions, with a random jitter.
+    Instructions,
+}
+
+/// Cycles from the overflow of a counter to the recognition of its interrupt, for software sampling: DCPI's
+/// machines took six (Anderson and others, SOSP 1997, section 4.1).
+const SKID_CYCLES: u64 = 6;
+
+/// Records of a ring, as in Intel's processors since Skylake.
+const LBR_ENTRIES: usize = 32;
+
+/// All of them, in the order in which they are listed.
+pub const PROFILERS: &[Profiler] = &[
+    Profiler {
+        name: "software",
+        about: "interrupt on a processor that drains: the first instruction that was not dispatched",
+        hardware: "a counter and its interrupt",
+        counts: Counts::Cycles,
+        policy: || Box::new(Software::new(SKID_CYCLES)),
+    },
+    Profiler {
+        name: "interrupt",
+        about: "interrupt on a processor that squashes: the oldest instruction that has not committed",
+        hardware: "a counter and its interrupt",
+        counts: Counts::Cycles,
+        policy: || Box::new(Interrupt::new(SKID_CYCLES)),
+    },
+    Profiler {
+        name: "ibs",
+        about: "dispatch tagging in cycles (AMD IBS): the next instruction to be dispatched",
+        hardware: "a tag in each operation, a record",
+        counts: Counts::Cycles,
+        policy: || Box::<DispatchTag>::default(),
+    },
+    Profiler {
+        name: "spe",
+        about: "dispatch tagging in operations (Arm SPE), a record counts once",
+        hardware: "a tag in each operation, a record, a buffer",
+        counts: Counts::Instructions,
+        policy: || Box::new(OperationTag::new(false)),
+    },
+    Profiler {
+        name: "spe-latency",
+        about: "dispatch tagging in operations (Arm SPE), a record counts by its latency",
+        hardware: "a tag in each operation, a record, a buffer",
+        counts: Counts::Instructions,
+        policy: || Box::new(OperationTag::new(true)),
+    },
+    Profiler {
+        name: "lci",
+        about: "external monitor: the last committed instruction",
+        hardware: "a port that shows the last committed address",
+        counts: Counts::Cycles,
+        policy: || Box::new(LastCommitted),
+    },
+    Profiler {
+        name: "nci",
+        about: "the next committing instruction",
+        hardware: "the address of the oldest instruction",
+        counts: Counts::Cycles,
+        policy: || Box::new(NextCommitting),
+    },
+    Profiler {
+        name: "nci-ilp",
+        about: "the next committing group, equally",
+        hardware: "the addresses of the oldest instructions",
+        counts: Counts::Cycles,
+        policy: || Box::new(NextGroup),
+    },
+    Profiler {
+        name: "pebs",
+        about: "precise events (Intel PEBS) on cycles: the next instruction to retire, with its shadow",
+        hardware: "a record at retirement, a buffer",
+        counts: Counts::Cycles,
+        policy: || Box::<Pebs>::default(),
+    },
+    Profiler {
+        name: "pebs-pdir",
+        about: "precise distribution (Intel PDIR) on instructions with random periods",
+        hardware: "a record at retirement, a buffer",
+        counts: Counts::Instructions,
+        policy: || Box::<Pebs>::default(),
+    },
+    Profiler {
+        name: "tip",
+        about: "time-proportional (TIP): what the oracle blames in that cycle",
+        hardware: "the oldest instructions, the last committed one and its flush flags",
+        counts: Counts::Cycles,
+        policy: || Box::new(Tip),
+    },
+    Profiler {
+        name: "tea",
+        about: "time-proportional with event stacks (TEA)",
+        hardware: "as tip, and event bits in each entry of the window",
+        counts: Counts::Cycles,
+        policy: || Box::new(Tea),
+    },
+    Profiler {
+        name: "lbr",
+        about: "last branch records: cycles of straight-line code, spread over its instructions",
+        hardware: "a ring of 32 taken branches with cycles",
+        counts: Counts::Cycles,
+        policy: || Box::new(Lbr::new(LBR_ENTRIES)),
+    },
+];
+
+/// The profiler of a name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Profiler> {
+    PROFILERS.iter().find(|p| p.name == name)
+}
+
+impl Profiler {
+    /// Its period, if a run of so many cycles and instructions is to give about so many samples: the next prime,
+    /// or for what counts instructions a random period around it.
+    #[must_use]
+    pub fn period(&self, cycles: u64, instructions: u64, samples: u64, seed: u64) -> Period {
+        let samples = samples.max(1);
+        match self.counts {
+            Counts::Cycles => Period::cycles(Period::prime_from(cycles / samples)),
+            Counts::Instructions => Period {
+                mean: (instructions / samples).max(1),
+                unit: Unit::Instructions,
+                spread: Spread::Random { percent: 50, seed },
+                phase: 0,
+            },
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Samplers: a policy, a schedule, and what it has credited. Any number of them watch one run, and none changes it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hps_pipeline::core::EventSet;
+use rustc_hash::FxHashMap;
+
+use crate::beat::{Beat, Key, Observer};
+use crate::oracle::units_per_cycle;
+use crate::policy::{Moment, Policy};
+use crate::schedule::{NOT_DUE, Period, Schedule};
+
+/// What the samples of a run have been credited to.
+#[derive(Clone, Debug, Default)]
+pub struct Credits {
+    /// Units of a sample: shares of it are whole numbers.
+    pub units_per_sample: u64,
+    /// Units by instruction and by the events that the policy saw.
+    pub weights: FxHashMap<(Key, EventSet), u64>,
+    /// Samples that were credited.
+    pub credited: u64,
+    /// Samples that were lost: their instruction was squashed, or the run ended first.
+    pub lost: u64,
+    /// Samples that were not taken since the one before was still under way.
+    pub collided: u64,
+}
+
+impl Credits {
+    /// Credits a whole sample to an instruction.
+    pub fn credit(&mut self, key: Key, events: EventSet) {
+        self.credited += 1;
+        *self.weights.entry((key, events)).or_insert(0) += self.units_per_sample;
+    }
+
+    /// Credits a sample in equal parts, to as many instructions as commit in one cycle at most.
+    pub fn credit_equally(&mut self, keys: impl ExactSizeIterator<Item = (Key, EventSet)>) {
+        let Some(share) = self.units_per_sample.checked_div(keys.len() as u64) else {
+            return;
+        };
+        self.credited += 1;
+        for entry in keys {
+            *self.weights.entry(entry).or_insert(0) += share;
+        }
+    }
+
+    /// Units by instruction alone.
+    #[must_use]
+    pub fn by_instruction(&self) -> FxHashMap<Key, u64> {
+        let mut sums = FxHashMap::default();
+        for (&(key, _), &units) in &self.weights {
+            *sums.entry(key).or_insert(0) += units;
+        }
+        sums
+    }
+}
+
+/// One profiler of a run.
+struct Sampler {
+    policy: Box<dyn Policy>,
+    schedule: Schedule,
+    credits: Credits,
+}
+
+/// What a sampler leaves behind.
+#[derive(Debug)]
+pub struct Sampled {
+    /// The name of its policy.
+    pub policy: &'static str,
+    /// When it sampled.
+    pub period: Period,
+    /// What it found.
+    pub credits: Credits,
+}
+
+/// All samplers of a run.
+#[derive(Default)]
+pub struct Samplers {
+    units: u64,
+    all: Vec<Sampler>,
+    periods: Vec<Period>,
+    /// The samplers by the cycle in which their next sample is due, the earliest first.
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Those whose policies wait for commits.
+    waiting: Vec<usize>,
+    /// Those that count commits, and those that see every beat.
+    counting: Vec<usize>,
+    watching: Vec<usize>,
+}
+
+impl Samplers {
+    /// None yet, on a machine that commits so many instructions in a cycle.
+    #[must_use]
+    pub fn new(commit_width: u64) -> Self {
+        Samplers {
+            units: units_per_cycle(commit_width),
+            ..Samplers::default()
+        }
+    }
+
+    /// Adds a sampler.
+    pub fn add(&mut self, policy: Box<dyn Policy>, period: Period) {
+        let number = self.all.len();
+        let schedule = Schedule::new(period);
+        if schedule.counts_commits() {
+            self.counting.push(number);
+        } else {
+            self.due.push(Reverse((schedule.due(), number)));
+        }
+        if policy.watches() {
+            self.watching.push(number);
+        }
+        self.periods.push(period);
+        self.all.push(Sampler {
+            policy,
+            schedule,
+            credits: Credits {
+                units_per_sample: self.units,
+                ..Credits::default()
+            },
+        });
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// What they found in a run that is over, in the order in which they were added.
+    #[must_use]
+    pub fn finish(self) -> Vec<Sampled> {
+        let all = self.all.into_iter().zip(self.periods);
+        all.map(|(mut sampler, period)| {
+            sampler.policy.finish(&mut sampler.credits);
+            Sampled {
+                policy: sampler.policy.name(),
+                period,
+                credits: sampler.credits,
+            }
+        })
+        .collect()
+    }
+
+    /// Lets the policies that wait see a beat.
+    fn pass_on(&mut self, beat: &Beat<'_>) {
+        let all = &mut self.all;
+        self.waiting.retain(|&number| {
+            let sampler = &mut all[number];
+            sampler.policy.resume(beat, &mut sampler.credits)
+        });
+    }
+
+    /// Takes all samples that are due in a beat.
+    fn take_due(&mut self, beat: &Beat<'_>) {
+        while let Some(&Reverse((cycle, number))) = self.due.peek() {
+            if cycle > beat.end_cycle {
+                break;
+            }
+            self.due.pop();
+            let sampler = &mut self.all[number];
+            let moment = Moment::new(beat, cycle);
+            let waits = sampler.policy.sample(&moment, &mut sampler.credits);
+            if waits && !self.waiting.contains(&number) {
+                self.waiting.push(number);
+            }
+            sampler.schedule.taken();
+            if sampler.schedule.due() != NOT_DUE {
+                self.due.push(Reverse((sampler.schedule.due(), number)));
+            }
+        }
+    }
+
+    /// Counts the commits of a beat for periods of instructions and events.
+    fn count(&mut self, beat: &Beat<'_>) {
+        for &number in &self.counting {
+            let schedule = &mut self.all[number].schedule;
+            let was_due = schedule.due() != NOT_DUE;
+            for commit in beat.group {
+                schedule.count(commit);
+            }
+            if !was_due && schedule.due() != NOT_DUE {
+                self.due.push(Reverse((schedule.due(), number)));
+            }
+        }
+    }
+}
+
+impl Observer for Samplers {
+    #[inline]
+    fn beat(&mut self, beat: &Beat<'_>) {
+        if !self.watching.is_empty() {
+            for &number in &self.watching {
+                self.all[number].policy.watch(beat);
+            }
+        }
+        if self
+            .due
+            .peek()
+            .is_some_and(|Reverse((cycle, _))| *cycle <= beat.end_cycle)
+        {
+            self.take_due(beat);
+        }
+        if !self.waiting.is_empty() {
+            self.pass_on(beat);
+        }
+        if !self.counting.is_empty() {
+            self.count(beat);
+        }
+    }
+}

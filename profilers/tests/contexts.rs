@@ -1,0 +1,108 @@
+//! Calling contexts, on programs that call, recurse, jump into other functions, and unwind.
+
+use std::collections::BTreeMap;
+
+use hps_profilers::contexts::Entered;
+
+use crate::common::{Program, preset};
+use crate::{cores, watch_process};
+
+/// Cycles by path of entries, outermost first, as labels.
+fn paths(program: &Program, functions: &[&str]) -> Vec<BTreeMap<Vec<String>, u64>> {
+    let entries: BTreeMap<u64, &str> = functions.iter().map(|f| (program.address(f), *f)).collect();
+    let config = preset("hps-4wide");
+    cores(&config)
+        .map(|kind| {
+            let functions = Some(entries.keys().copied().collect());
+            let watched = watch_process(
+                kind,
+                &config,
+                program.process(),
+                u64::MAX,
+                functions,
+                |_| {},
+            );
+            let exact = watched.exact;
+            let mut commits = BTreeMap::new();
+            for row in &exact.rows {
+                let mut path: Vec<String> = exact
+                    .contexts
+                    .path(row.of.node)
+                    .map(|node| match node.entered {
+                        Entered::Begin => "begin".to_string(),
+                        _ => entries
+                            .get(&node.entry)
+                            .map_or("?", |name| name)
+                            .to_string(),
+                    })
+                    .collect();
+                path.reverse();
+                *commits.entry(path).or_insert(0) += row.commits;
+            }
+            commits
+        })
+        .collect()
+}
+
+fn path(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+const PROLOGUE: &str = "addi sp, sp, -16\nsd ra, 0(sp)\n";
+const EPILOGUE: &str = "ld ra, 0(sp)\naddi sp, sp, 16\nret\n";
+
+#[test]
+fn calls_returns_and_tail_calls_are_followed() {
+    let text = format!(
+        "la sp, data\nli t0, 4096\nadd sp, sp, t0\njal ra, outer\njal ra, leaf\nli a7, 93\nli a0, 0\necall\n\
+         outer:\n{PROLOGUE}jal ra, leaf\njal ra, jumper\n{EPILOGUE}\
+         leaf:\naddi t1, t1, 1\nret\n\
+         jumper:\naddi t2, t2, 1\nj leaf\n"
+    );
+    let program = Program::new(&text, 8192);
+    for commits in paths(&program, &["outer", "leaf", "jumper"]) {
+        assert_eq!(commits[&path(&["begin", "leaf"])], 2);
+        // Once called, once reached by a jump from another function that was called there: two sites.
+        assert_eq!(commits[&path(&["begin", "outer", "leaf"])], 4);
+        assert_eq!(commits[&path(&["begin", "outer", "jumper"])], 2);
+        assert_eq!(commits[&path(&["begin", "outer"])], 7);
+    }
+}
+
+#[test]
+fn a_jump_out_of_nested_calls_unwinds_them() {
+    // As setjmp and longjmp do: the inner function loads the stack pointer and the address and goes there.
+    let text = format!(
+        "la sp, data\nli t0, 4096\nadd sp, sp, t0\njal ra, outer\nli a7, 93\nli a0, 0\necall\n\
+         outer:\n{PROLOGUE}mv s2, sp\njal ra, save\nbnez a0, back\njal ra, middle\nback:\naddi t1, t1, 1\n{EPILOGUE}\
+         save:\nmv s3, ra\nli a0, 0\nret\n\
+         middle:\n{PROLOGUE}jal ra, inner\n{EPILOGUE}\
+         inner:\naddi t2, t2, 1\nmv sp, s2\nmv ra, s3\nli a0, 1\nret\n"
+    );
+    let program = Program::new(&text, 8192);
+    for commits in paths(&program, &["outer", "save", "middle", "inner"]) {
+        assert_eq!(commits[&path(&["begin", "outer", "middle", "inner"])], 5);
+        assert_eq!(commits[&path(&["begin", "outer", "middle"])], 3);
+        // Two of the prologue, mv, jal, bnez, jal, and behind the jump bnez, addi and three of the epilogue.
+        assert_eq!(commits[&path(&["begin", "outer"])], 11);
+        // What follows in the caller is the caller's again: li, li, ecall and the four in front.
+        let begin = commits[&path(&["begin"])];
+        assert!((8..=10).contains(&begin), "{begin}");
+    }
+}
+
+#[test]
+fn recursion_makes_a_context_for_each_level() {
+    let text = format!(
+        "la sp, data\nli t0, 4096\nadd sp, sp, t0\nli a0, 3\njal ra, down\nli a7, 93\nli a0, 0\necall\n\
+         down:\n{PROLOGUE}beqz a0, done\naddi a0, a0, -1\njal ra, down\ndone:\n{EPILOGUE}"
+    );
+    let program = Program::new(&text, 8192);
+    for commits in paths(&program, &["down"]) {
+        assert_eq!(commits[&path(&["begin", "down"])], 8);
+        assert_eq!(
+            commits[&path(&["begin", "down", "down", "down", "down"])],
+            6
+        );
+    }
+}

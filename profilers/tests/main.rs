@@ -1,0 +1,90 @@
+//! Tests of the oracle against a second computation, of the policies against programs whose attribution follows on
+//! paper, and of conservation.
+
+#[path = "../../pipeline/tests/common/mod.rs"]
+mod common;
+
+mod brute_force;
+mod contexts;
+mod hand_made;
+mod policies;
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{CoreKind, EitherCore, Finished};
+use hps_profilers::{Beats, Charge, ExactProfile, Oracle, Sampled, Samplers};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::process::Process;
+
+use common::Program;
+
+/// What a watched run gives.
+struct Watched {
+    exact: ExactProfile,
+    sampled: Vec<Sampled>,
+    finished: Finished<NoEditor, ()>,
+}
+
+/// Runs a process under the oracle and some samplers, up to a limit of instructions.
+fn watch_process(
+    kind: CoreKind,
+    config: &MachineConfig,
+    process: Process,
+    limit: u64,
+    functions: Option<Vec<u64>>,
+    add: impl FnOnce(&mut Samplers),
+) -> Watched {
+    let width = u64::from(config.window.commit_width);
+    let mut samplers = Samplers::new(width);
+    add(&mut samplers);
+    let oracle = Oracle::new(width, Charge::Own, functions);
+    let probe = Beats::new((oracle, samplers));
+    let mut core = EitherCore::with(kind, config, process, NoEditor, probe).expect("a core");
+    core.run(limit);
+    let finished = core.finish();
+    let (oracle, samplers) = finished.probe.finish();
+    Watched {
+        exact: oracle.finish(),
+        sampled: samplers.finish(),
+        finished: Finished {
+            process: finished.process,
+            editor: finished.editor,
+            probe: (),
+            stats: finished.stats,
+            cpi: finished.cpi,
+            memory: finished.memory,
+        },
+    }
+}
+
+/// Runs a program to its end under the oracle alone.
+fn watch(kind: CoreKind, config: &MachineConfig, program: &Program) -> Watched {
+    watch_process(kind, config, program.process(), u64::MAX, None, |_| {})
+}
+
+/// Both cores, if the machine has both.
+fn cores(config: &MachineConfig) -> impl Iterator<Item = CoreKind> {
+    let all = [CoreKind::Cycle, CoreKind::Instruction];
+    all.into_iter().filter(|kind| kind.check(config).is_ok())
+}
+
+/// Out-of-order machines.
+fn common_presets() -> [&'static str; 5] {
+    [
+        "hps-4wide",
+        "wide-8",
+        "simplescalar-4wide",
+        "tiny-2wide",
+        "ev6",
+    ]
+}
+
+/// Nothing that goes to memory or holds its unit.
+const STRAIGHT: common::random::Mix = common::random::Mix {
+    iterations: 24,
+    statements: 60,
+    csr: false,
+    sync: false,
+    memory: false,
+    atomics: false,
+    divide: false,
+};
