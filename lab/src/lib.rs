@@ -22,6 +22,7 @@
 //! | by which core | `core(CoreKind::Instruction)`; `sampled(plan)` times units only |
 //! | with what in decode | [`Lab::edited_by`] (a collector, [`Productions`]), [`Lab::edited`] (a function) |
 //! | watched by whom | [`Lab::watched_by`] (a probe, or a tuple of them) |
+//! | with the exact profile, and profilers beside it | [`watched`](Lab::watched) instead of `run` ([`Watch`]) |
 //! | how far | [`Lab::limit`] |
 //! | go | `run()` gives a [`Ran`]; `open()` gives the machine or the core, to be stepped |
 //!
@@ -35,6 +36,7 @@
 //! | `machine.rs` | machines with the core that simulates them; their DISE engines |
 //! | `productions.rs`, `install.rs` | production files; what installs an editor |
 //! | `ran.rs`, `end.rs`, `provenance.rs` | what a run left behind, how it ended, what determined it |
+//! | `truth.rs` | a run under the oracle, with profilers |
 //! | `error.rs` | why a run cannot begin |
 //!
 //! Options of the command and drawing are not here, and neither is any loop of the simulator.
@@ -52,6 +54,7 @@ mod productions;
 mod program;
 mod provenance;
 mod ran;
+mod truth;
 
 pub use end::{EndError, Faulted, place};
 pub use error::{LabError, MapError, ProductionsError};
@@ -67,6 +70,7 @@ pub use productions::Productions;
 pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
+pub use truth::{Truth, Watch};
 
 /// Version of the lab. Results are comparable only within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -120,6 +120,12 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
 }
 
 impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &MachineConfig {
+        &self.mode.machine
+    }
+
     /// By a core of a kind.
     #[must_use]
     pub fn core(mut self, core: CoreKind) -> Self {

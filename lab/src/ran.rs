@@ -97,6 +97,22 @@ impl<E, P> Ran<E, P, Timing> {
 }
 
 impl<E, P, T> Ran<E, P, T> {
+    /// The run and its probe apart.
+    pub(crate) fn without_probe(self) -> (Ran<E, (), T>, P) {
+        let ran = Ran {
+            stop: self.stop,
+            process: self.process,
+            retired: self.retired,
+            editor: self.editor,
+            probe: (),
+            timing: self.timing,
+            host_seconds: self.host_seconds,
+            provenance: self.provenance,
+            expected: self.expected,
+        };
+        (ran, self.probe)
+    }
+
     /// Instructions of the program.
     #[must_use]
     pub fn instructions(&self) -> u64 {

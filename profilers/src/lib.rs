@@ -10,6 +10,7 @@
 //! | [`policy`] | the policies, one file each |
 //! | [`registry`] | all profilers by name, with one line each |
 //! | [`table`] | static instructions by number |
+//! | [`views`] | the exact profile by instruction, block, line and function |
 //!
 //! Nothing here changes a run: what costs time is guest code and hardware of the chip.
 #![warn(missing_docs)]
@@ -22,6 +23,7 @@ pub mod registry;
 pub mod sampler;
 pub mod schedule;
 pub mod table;
+pub mod views;
 
 pub use beat::{Beat, Beats, Key, Observer, Past};
 pub use oracle::{Charge, ExactProfile, Oracle, Row, RowKey, Spent};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_profilers::contexts::Entered;
+use hps_profilers::views::{FunctionMap, Level, Members, functions, profile_of};
 
 use crate::common::{Program, preset};
 use crate::{cores, watch_process};
@@ -104,5 +105,65 @@ fn recursion_makes_a_context_for_each_level() {
             commits[&path(&["begin", "down", "down", "down", "down"])],
             6
         );
+    }
+}
+
+#[test]
+fn functions_own_their_instructions_and_include_what_they_call() {
+    let text = format!(
+        "begin:\nla sp, data\nli t0, 4096\nadd sp, sp, t0\nli a0, 3\njal ra, down\njal ra, leaf\nli a7, 93\nli a0, 0\necall\n\
+         down:\n{PROLOGUE}beqz a0, done\naddi a0, a0, -1\njal ra, down\ndone:\njal ra, leaf\n{EPILOGUE}\
+         leaf:\naddi t1, t1, 1\nret\n"
+    );
+    let program = Program::new(&text, 8192);
+    let config = preset("hps-4wide");
+    for kind in cores(&config) {
+        let entries = ["down", "leaf"].map(|label| program.address(label));
+        let watched = watch_process(
+            kind,
+            &config,
+            program.process(),
+            u64::MAX,
+            Some(entries.to_vec()),
+            |_| {},
+        );
+        let exact = &watched.exact;
+        let image = &watched.finished.process.image;
+        // The image names no functions: what was called stands for them.
+        let map = FunctionMap::new(image, exact);
+        assert!(map.is_incomplete());
+        let times = functions(exact, &map);
+        let total = exact.cycles * exact.units_per_cycle;
+        let own: u64 = times.iter().map(|t| t.own.units()).sum();
+        assert_eq!(own, total, "every unit is some function's own");
+        let at = |entry: u64| {
+            let found = times
+                .iter()
+                .find(|t| map.functions()[t.function].entry == entry);
+            found.unwrap_or_else(|| panic!("{entry:#x} took cycles: {:?}", map.functions()))
+        };
+        let [down, leaf] = entries.map(at);
+        assert_eq!((down.calls, leaf.calls), (4, 5));
+        assert_eq!(leaf.inclusive_units, leaf.own.units());
+        // Recursion counts once: its own cycles, and those of the leaf that it calls, but not of the one behind it.
+        let by_path: u64 = exact
+            .rows
+            .iter()
+            .filter(|row| {
+                exact
+                    .contexts
+                    .path(row.of.node)
+                    .any(|n| n.entry == entries[0])
+            })
+            .map(|row| row.units())
+            .sum();
+        assert_eq!(down.inclusive_units, by_path);
+        assert!(down.inclusive_units > down.own.units());
+        let begin = at(program.address("begin"));
+        assert_eq!(begin.inclusive_units, total);
+        for level in Level::ALL {
+            let members = Members::new(level, exact, image, &map);
+            assert_eq!(profile_of(exact, &members).total(), total, "{level:?}");
+        }
     }
 }

@@ -1,0 +1,68 @@
+//! A timed run under the oracle: the exact profile, and what profilers on the same run found.
+
+use hps_pipeline::config::MachineConfig;
+use hps_profilers::oracle::Charge;
+use hps_profilers::policy::Policy;
+use hps_profilers::{Beats, ExactProfile, Oracle, Period, Sampled, Samplers};
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::probe::NoProbe;
+
+use crate::error::LabError;
+use crate::install::Install;
+use crate::lab::Lab;
+use crate::mode::Timed;
+use crate::ran::{Ran, Timing};
+
+/// What is to be learned of a run beside its cycles.
+#[derive(Default)]
+pub struct Watch {
+    /// Keep calling contexts.
+    pub contexts: bool,
+    /// To which row the instructions go that a decode-stage editor puts in.
+    pub charge: Charge,
+    /// The profilers that watch, with their periods.
+    pub samplers: Vec<(Box<dyn Policy>, Period)>,
+}
+
+/// A run with its exact profile.
+pub struct Truth<E> {
+    /// The run.
+    pub ran: Ran<E, (), Timing>,
+    /// Where its cycles went.
+    pub exact: ExactProfile,
+    /// What the profilers found, in the order in which they were given.
+    pub sampled: Vec<Sampled>,
+}
+
+/// The probe of a watched run.
+fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Beats<(Oracle, Samplers)> {
+    let width = u64::from(machine.window.commit_width);
+    let functions = watch.contexts.then(|| {
+        let functions = image.symbols.functions().iter();
+        functions.map(|f| f.addr).collect()
+    });
+    let mut samplers = Samplers::new(width);
+    for (policy, period) in watch.samplers {
+        samplers.add(policy, period);
+    }
+    Beats::new((Oracle::new(width, watch.charge, functions), samplers))
+}
+
+impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+    /// Runs to the end of the program or to the limit, under the oracle and the profilers of `watch`. They change
+    /// no cycle.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn watched(self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
+        let probe = probe(self.machine(), &self.program.image, watch);
+        let ran = self.watched_by(probe).run()?;
+        let (ran, probe) = ran.without_probe();
+        let (oracle, samplers) = probe.finish();
+        Ok(Truth {
+            ran,
+            exact: oracle.finish(),
+            sampled: samplers.finish(),
+        })
+    }
+}
