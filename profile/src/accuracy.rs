@@ -15,6 +15,12 @@ use serde::{Deserialize, Serialize};
 use crate::fraction::Fraction;
 use crate::profile::Profile;
 
+mod rate;
+mod share;
+
+pub use rate::{Rate, rate_error};
+pub use share::share_within;
+
 /// The overlap of a sampled profile with the exact one, both cut to their top members; see
 /// [`accuracy()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,6 +69,17 @@ pub fn overlap_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>
     let members_a: Vec<_> = a.iter().collect();
     let members_b: Vec<_> = b.iter().collect();
     sum_of_minima(&members_a, a.total(), &members_b, b.total())
+}
+
+/// The error of a profile, `1 - overlap`, 0 to 1: the share of the weight that it gives to the
+/// wrong members. The overlap is [`overlap_without_cut`]; this is the error of the studies of
+/// time-proportional profiling.
+pub fn error_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>) -> f64 {
+    let members_a: Vec<_> = a.iter().collect();
+    let members_b: Vec<_> = b.iter().collect();
+    let common = common_part(&members_a, a.total(), &members_b, b.total());
+    // Subtracted before the division, so that a small error keeps its digits.
+    (common.whole - common.part) as f64 / common.whole as f64
 }
 
 /// Which members of the actual profile are hot, for [`weight_matching`].
@@ -120,28 +137,49 @@ fn weight_of<K>(members: &[(&K, u64)]) -> u64 {
     members.iter().map(|&(_, weight)| weight).sum()
 }
 
-/// `sum of min(a_i / whole_a, b_i / whole_b)`, computed as
-/// `sum of min(a_i * whole_b, b_i * whole_a) / (whole_a * whole_b)`. No product or sum exceeds
-/// `whole_a * whole_b`, which fits in `u128`.
+/// `sum of min(a_i / whole_a, b_i / whole_b)`.
 fn sum_of_minima<K: Eq + Hash>(
     a: &[(&K, u64)],
     whole_a: u64,
     b: &[(&K, u64)],
     whole_b: u64,
 ) -> f64 {
+    let common = common_part(a, whole_a, b, whole_b);
+    common.part as f64 / common.whole as f64
+}
+
+/// An overlap as a fraction: `part` is at most `whole`, and `whole` is above zero.
+struct Common {
+    part: u128,
+    whole: u128,
+}
+
+/// `sum of min(a_i / whole_a, b_i / whole_b)`, computed as
+/// `sum of min(a_i * whole_b, b_i * whole_a) / (whole_a * whole_b)`. No product or sum exceeds
+/// `whole_a * whole_b`, which fits in `u128`.
+fn common_part<K: Eq + Hash>(
+    a: &[(&K, u64)],
+    whole_a: u64,
+    b: &[(&K, u64)],
+    whole_b: u64,
+) -> Common {
     if whole_a == 0 || whole_b == 0 {
-        return if whole_a == whole_b { 1.0 } else { 0.0 };
+        let part = u128::from(whole_a == whole_b);
+        return Common { part, whole: 1 };
     }
     let weights_b: FxHashMap<&K, u64> = b.iter().copied().collect();
     let (whole_a, whole_b) = (u128::from(whole_a), u128::from(whole_b));
-    let common: u128 = a
+    let part = a
         .iter()
         .filter_map(|(member, weight_a)| {
             let weight_b = *weights_b.get(member)?;
             Some((u128::from(*weight_a) * whole_b).min(u128::from(weight_b) * whole_a))
         })
         .sum();
-    common as f64 / (whole_a * whole_b) as f64
+    Common {
+        part,
+        whole: whole_a * whole_b,
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 //! | [`fraction`] | [`Fraction`], an exact share in parts per million |
 //! | [`key`] | the members: [`Instruction`], [`Line`], [`Function`], [`Method`], … |
 //! | [`profile`] | [`Profile`]: member to weight, listing, cut |
-//! | [`mod@accuracy`] | overlap (renormalized and capped), overlap without cut, weight matching |
+//! | [`mod@accuracy`] | overlap (renormalized and capped, or without cut), weight matching, rates |
+//! | [`statistics`] | means with intervals, and whether paired differences are a draw |
 //! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
 //! | [`streams`] | [`HotStreamAnalyzer`], hot data streams of a trace of any length |
 //! | [`document`] | the JSON profile file |
@@ -22,10 +23,14 @@ pub mod fraction;
 pub mod key;
 pub mod profile;
 pub mod sequitur;
+pub mod statistics;
 pub mod streams;
 pub mod text;
 
-pub use accuracy::{Accuracy, HotSet, accuracy, overlap_without_cut, weight_matching};
+pub use accuracy::{
+    Accuracy, HotSet, Rate, accuracy, error_without_cut, overlap_without_cut, rate_error,
+    share_within, weight_matching,
+};
 pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHeader};
 pub use fraction::{Fraction, FractionError};
 pub use key::{
@@ -34,6 +39,7 @@ pub use key::{
 };
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
+pub use statistics::{PairedComparison, Summary, Verdict, compare_pairs, summarize};
 pub use streams::{
     BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
     StreamSummary,

@@ -141,10 +141,63 @@ fn weight_matching_counts_actual_weights() {
 }
 
 #[test]
+fn shares_within_a_tolerance_count_by_true_weight() {
+    // True shares 0.5, 0.3, 0.2; estimated 0.55, 0.33, 0.08, and 0.04 for a member that is not
+    // there. Two are exactly 10% too high, the third is 60% too low.
+    let truth = profile(&[(1, 50), (2, 30), (3, 20)]);
+    let estimated = profile(&[(1, 550), (2, 330), (3, 80), (4, 40)]);
+    let within = |percent| share_within(&estimated, &truth, Fraction::from_percent(percent));
+    assert_eq!((within(9), within(10), within(59)), (0.0, 0.8, 0.8));
+    assert_eq!((within(60), within(100)), (1.0, 1.0));
+    // A member without an estimate is 100% off.
+    let partial = profile(&[(1, 1)]);
+    let pair = profile(&[(1, 1), (2, 1)]);
+    assert_eq!(
+        share_within(&partial, &pair, Fraction::from_percent(99)),
+        0.0
+    );
+    assert_eq!(share_within(&partial, &pair, Fraction::ONE), 1.0);
+    let empty = profile(&[]);
+    assert_eq!(share_within(&empty, &pair, Fraction::ONE), 0.0);
+    assert_eq!(share_within(&pair, &empty, Fraction::ONE), 0.0);
+    assert_eq!(share_within(&empty, &empty, Fraction::ZERO), 1.0);
+}
+
+#[test]
+fn the_error_of_a_rate_is_relative() {
+    let rate = |events, base| Rate { events, base };
+    // 0.3 against 0.25 is 20% too high, 0.2 is 20% too low.
+    assert_eq!(rate_error(rate(3, 10), rate(25, 100)), Some(0.2));
+    assert_eq!(rate_error(rate(2, 10), rate(25, 100)), Some(0.2));
+    assert_eq!(rate_error(rate(0, 10), rate(25, 100)), Some(1.0));
+    assert_eq!(rate_error(rate(0, 10), rate(0, 3)), Some(0.0));
+    assert_eq!(rate_error(rate(1, 10), rate(0, 3)), None);
+    assert_eq!(rate_error(rate(1, 0), rate(1, 3)), None);
+    assert_eq!(rate_error(rate(1, 3), rate(1, 0)), None);
+    // Rates that differ in the last of 64 bits.
+    let error = rate_error(rate(u64::MAX - 1, u64::MAX), rate(u64::MAX, u64::MAX));
+    assert_eq!(error, Some(1.0 / u64::MAX as f64));
+    assert_eq!((rate(1, 4).value(), rate(1, 0).value()), (Some(0.25), None));
+}
+
+#[test]
+fn small_errors_keep_their_digits() {
+    // One weight of 2^60 is at the wrong member: 1 - overlap in floating point would give 0.
+    let half = 1 << 59;
+    let (a, b) = (
+        profile(&[(1, half), (2, half)]),
+        profile(&[(1, half + 1), (2, half - 1)]),
+    );
+    assert_eq!(overlap_without_cut(&a, &b), 1.0);
+    assert_eq!(error_without_cut(&a, &b), 1.0 / (1u64 << 60) as f64);
+}
+
+#[test]
 fn largest_weights_do_not_overflow() {
     let p = profile(&[(1, u64::MAX / 2), (2, u64::MAX / 2)]);
     let result = accuracy(&p, &p, Fraction::ONE);
     assert_eq!((result.renormalized, result.capped), (1.0, 1.0));
+    assert_eq!(share_within(&p, &p, Fraction::ONE), 1.0);
 }
 
 fn members() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -177,6 +230,14 @@ proptest! {
         prop_assert_eq!(forth.members_exact, back.members_sampled);
         prop_assert!((0.0..=1.0).contains(&forth.renormalized));
         prop_assert!((0.0..=1.0).contains(&forth.capped));
+        prop_assert_eq!(overlap_without_cut(&p, &q), overlap_without_cut(&q, &p));
+        let error = error_without_cut(&p, &q);
+        prop_assert_eq!(error, error_without_cut(&q, &p));
+        prop_assert!((0.0..=1.0).contains(&error));
+        prop_assert!((error - (1.0 - overlap_without_cut(&p, &q))).abs() < 1e-12);
+        let within = share_within(&p, &q, cut);
+        prop_assert!((0.0..=1.0).contains(&within));
+        prop_assert!(within <= share_within(&p, &q, Fraction::ONE));
         for hot in [HotSet::Top(5), HotSet::Share(cut), HotSet::Cumulative(cut)] {
             prop_assert!((0.0..=1.0).contains(&weight_matching(&p, &q, hot)));
             prop_assert_eq!(weight_matching(&p, &p, hot), 1.0);
@@ -190,6 +251,10 @@ proptest! {
         prop_assert_eq!(result.renormalized, 1.0);
         prop_assert!(p.is_empty() || result.capped >= f64::from(percent) / 100.0);
         prop_assert_eq!(overlap_without_cut(&p, &p), 1.0);
+        prop_assert_eq!(error_without_cut(&p, &p), 0.0);
+        prop_assert_eq!(share_within(&p, &p, Fraction::ZERO), 1.0);
+        let rate = Rate { events: p.total(), base: p.total() + 1 };
+        prop_assert_eq!(rate_error(rate, rate), Some(0.0));
     }
 
     #[test]
@@ -199,5 +264,6 @@ proptest! {
         let (p, s, q) = (profile(&a), profile(&scaled), profile(&b));
         let (one, other) = (accuracy(&p, &q, cut), accuracy(&s, &q, cut));
         prop_assert!((one.capped - other.capped).abs() < 1e-12);
+        prop_assert_eq!(share_within(&s, &p, Fraction::ZERO), 1.0);
     }
 }

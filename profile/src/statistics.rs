@@ -1,0 +1,168 @@
+//! Means of repeated measurements and comparisons of pairs, with 95% intervals.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Mean, standard deviation and 95% interval of independent values.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The number of values.
+    pub count: usize,
+    /// The arithmetic mean; 0 without values.
+    pub mean: f64,
+    /// The standard deviation of a sample, with `count - 1` below the root. `None` with fewer than
+    /// two values.
+    pub standard_deviation: Option<f64>,
+    /// Half the width of the 95% interval of the mean by Student's t distribution with `count - 1`
+    /// degrees of freedom: the interval is `mean - half_width` to `mean + half_width`. `None` with
+    /// fewer than two values, which say nothing about their spread.
+    pub half_width: Option<f64>,
+}
+
+impl Summary {
+    /// Whether the 95% interval holds `value`. With fewer than two values it holds everything.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        match self.half_width {
+            Some(half_width) => (value - self.mean).abs() <= half_width,
+            None => true,
+        }
+    }
+}
+
+/// Mean, standard deviation and the 95% interval of the mean. The interval assumes independent
+/// values that are roughly normal, or many of them.
+///
+/// A value that is not finite makes the results not finite.
+#[must_use]
+pub fn summarize(values: &[f64]) -> Summary {
+    let count = values.len() as f64;
+    if values.len() < 2 {
+        return Summary {
+            count: values.len(),
+            mean: values.first().copied().unwrap_or(0.0),
+            standard_deviation: None,
+            half_width: None,
+        };
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let standard_deviation = (squares / (count - 1.0)).sqrt();
+    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).map(|t| t.inverse_cdf(0.975));
+    Summary {
+        count: values.len(),
+        mean,
+        standard_deviation: Some(standard_deviation),
+        half_width: quantile
+            .ok()
+            .map(|quantile| quantile * standard_deviation / count.sqrt()),
+    }
+}
+
+/// How the first values of pairs lie to the second ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The first ones are smaller: the interval of the mean difference lies below 0.
+    Smaller,
+    /// The interval of the mean difference holds 0: the pairs do not tell the two apart.
+    Draw,
+    /// The first ones are greater: the interval of the mean difference lies above 0.
+    Greater,
+}
+
+/// A comparison of pairs, such as two profilers' errors for the same programs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PairedComparison {
+    /// The differences, first minus second.
+    pub difference: Summary,
+    /// Whether they are a draw at the 95% level.
+    pub verdict: Verdict,
+}
+
+/// Compares pairs by the 95% interval of their mean difference, first minus second (the paired t
+/// test). Fewer than two pairs are a draw, and so is a difference that is not a number.
+#[must_use]
+pub fn compare_pairs(pairs: &[(f64, f64)]) -> PairedComparison {
+    let differences: Vec<f64> = pairs.iter().map(|(first, second)| first - second).collect();
+    let difference = summarize(&differences);
+    let verdict = match difference.mean.partial_cmp(&0.0) {
+        Some(Ordering::Less) if !difference.contains(0.0) => Verdict::Smaller,
+        Some(Ordering::Greater) if !difference.contains(0.0) => Verdict::Greater,
+        _ => Verdict::Draw,
+    };
+    PairedComparison {
+        difference,
+        verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_is_that_of_the_t_table() {
+        // Squares around 3: 4 + 1 + 0 + 1 + 4 = 10, so that the deviation is the root of 10 / 4.
+        // The table's t for 4 degrees of freedom at 95% (two-sided) is 2.776.
+        let summary = summarize(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!((summary.count, summary.mean), (5, 3.0));
+        assert_eq!(summary.standard_deviation, Some(2.5_f64.sqrt()));
+        let half_width = summary.half_width.unwrap();
+        assert!((half_width - 2.776 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-3);
+        assert!(summary.contains(3.0 + half_width * 0.999));
+        assert!(!summary.contains(3.0 - half_width * 1.001));
+        // Two values: t for one degree of freedom is 12.706, the deviation of (0, 2) the root of 2.
+        let half_width = summarize(&[0.0, 2.0]).half_width.unwrap();
+        assert!((half_width - 12.706).abs() < 1e-3);
+    }
+
+    #[test]
+    fn few_values_have_no_interval() {
+        let none = summarize(&[]);
+        assert_eq!((none.mean, none.half_width), (0.0, None));
+        let one = summarize(&[7.0]);
+        assert_eq!((one.mean, one.standard_deviation), (7.0, None));
+        assert!(one.contains(-1e9));
+        assert_eq!(compare_pairs(&[(1.0, 2.0)]).verdict, Verdict::Draw);
+        assert_eq!(compare_pairs(&[]).verdict, Verdict::Draw);
+        let unknown = [(f64::NAN, 1.0), (0.0, 1.0)];
+        assert_eq!(compare_pairs(&unknown).verdict, Verdict::Draw);
+    }
+
+    #[test]
+    fn pairs_are_a_draw_when_zero_lies_in_the_interval() {
+        // Differences -1, -2, -3: mean -2, deviation 1, half width 4.303 / sqrt(3) = 2.484: a draw
+        // although each first value is smaller.
+        let draw = compare_pairs(&[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)]);
+        assert_eq!(draw.verdict, Verdict::Draw);
+        assert!((draw.difference.half_width.unwrap() - 2.484).abs() < 1e-3);
+        // Differences -1, -2, -3, -2: half width 3.182 * sqrt(2 / 3) / 2 = 1.299.
+        let smaller = compare_pairs(&[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0), (5.0, 7.0)]);
+        assert_eq!(smaller.verdict, Verdict::Smaller);
+        // A constant difference has no spread; none at all is a draw.
+        assert_eq!(compare_pairs(&[(2.0, 1.0); 2]).verdict, Verdict::Greater);
+        assert_eq!(compare_pairs(&[(2.0, 2.0); 9]).verdict, Verdict::Draw);
+    }
+
+    proptest! {
+        #[test]
+        fn swapped_pairs_swap_the_verdict(
+            pairs in prop::collection::vec((-1e3..1e3, -1e3..1e3), 0..20)
+        ) {
+            let swapped: Vec<(f64, f64)> = pairs.iter().map(|&(a, b)| (b, a)).collect();
+            let (one, other) = (compare_pairs(&pairs), compare_pairs(&swapped));
+            let expected = match one.verdict {
+                Verdict::Smaller => Verdict::Greater,
+                Verdict::Draw => Verdict::Draw,
+                Verdict::Greater => Verdict::Smaller,
+            };
+            prop_assert_eq!(other.verdict, expected);
+            prop_assert_eq!(one.verdict == Verdict::Draw, one.difference.contains(0.0));
+        }
+    }
+}
