@@ -583,9 +583,9 @@ pub enum Mode {
     Functional,
     /// The functional machine with the whole grid of samplers and the exhaustive counts, on one thread
     Samplers,
-    /// The same, and the hot data streams of the exhaustive trace
+    /// The functional machine with the samplers and the hot data streams of the exhaustive trace, on one thread
     Grid,
-    /// All of that, spread over all processors of the host
+    /// The grid, spread over all processors of the host
     GridThreads,
     /// The pipeline, a cycle at a time
     Timed,

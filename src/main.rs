@@ -1,8 +1,8 @@
 //! The `hps` command: a laboratory for profilers.
 #![deny(clippy::print_stderr)] // `say!` never panics
 
-/// Says something on standard error. If nobody can hear it (a full disk, a closed pipe), the run goes on: its
-/// results are worth more than what is said about them.
+/// Writes a message to standard error. If that fails (a full disk, a closed pipe), the run goes on, since its
+/// results matter more than the message.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;

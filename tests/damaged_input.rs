@@ -290,7 +290,7 @@ const WORDS: usize = 200;
 
 /// Registers that point into the data and that tame code leaves alone.
 const BASES: [u8; 4] = [2, 8, 9, 20];
-/// The same for the code.
+/// Registers that point into the code and that tame code leaves alone.
 const TARGETS: [u8; 2] = [21, 22];
 
 /// Whether an instruction means the same on both machines: everything but what reads time, and

@@ -138,7 +138,7 @@ fn bars_sum_and_a_killed_run_goes_on() {
     assert_eq!(csv(&folder.join("figure7.csv")), bars);
 }
 
-/// The same with the core that takes an instruction at a time: profiles to the count, cycles nearly.
+/// The instruction-driven core gives equal profiles, and cycles that are nearly equal.
 #[test]
 fn the_faster_core_makes_nearly_the_same_bars() {
     let hps = Hps::new();

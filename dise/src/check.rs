@@ -154,7 +154,7 @@ pub struct Report {
     pub conflicts: Vec<Conflict>,
     /// What was accepted but looks like a mistake, with its place in the file.
     pub warnings: Vec<Diagnostic>,
-    /// The same, about the set as a whole.
+    /// Warnings about the set as a whole.
     pub notes: Vec<String>,
 }
 

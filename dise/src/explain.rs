@@ -102,7 +102,7 @@ pub fn explain(set: &ProductionSet, insts: impl IntoIterator<Item = (u64, Inst)>
     }
 }
 
-/// As [`explain`], for one made-up instruction of each class at an address above zero: control
+/// Explains a set by one made-up instruction of each class at an address above zero: control
 /// transfers once forward and once backward. Patterns on operations, registers, immediates and
 /// addresses are only met by chance.
 #[must_use]

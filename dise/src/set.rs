@@ -41,7 +41,7 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// The same for programs of an instruction set.
+    /// These options for programs of an instruction set.
     #[must_use]
     pub fn for_isa(self, isa: Isa) -> Self {
         LoadOptions { isa, ..self }

@@ -173,7 +173,7 @@ const fn source(register: u8) -> u8 {
 pub struct Sequence {
     /// Its instructions, one replacement-table entry each.
     pub templates: Vec<Template>,
-    /// It was put together from several sequences, which makes a table miss dearer.
+    /// It was composed of several sequences, which makes a table miss more expensive.
     pub composed: bool,
 }
 

@@ -267,7 +267,7 @@ type RunKey<'a> = (
 );
 
 impl<'a> Cycles<'a> {
-    /// Of the records of Figure 7 among these.
+    /// Indexes the records of Figure 7 among these.
     #[must_use]
     pub fn of(records: &'a [UnitRecord]) -> Self {
         let mut by_run = BTreeMap::new();
@@ -288,14 +288,14 @@ impl<'a> Cycles<'a> {
         Cycles { by_run }
     }
 
-    /// Of a program without DISE.
+    /// Cycles of a program without DISE, if they were measured.
     #[must_use]
     pub fn baseline(&self, program: &str, hash: &str) -> Option<u64> {
         let key = (program, hash, BASELINE, None, None, "");
         self.by_run.get(&key).copied()
     }
 
-    /// Of a complete profile.
+    /// Cycles with a complete profile, if they were measured.
     #[must_use]
     pub fn exhaustive(&self, program: &str, hash: &str, kind: ProfileKind) -> Option<u64> {
         let step = Step::Whole.name();

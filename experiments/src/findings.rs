@@ -30,7 +30,7 @@ pub fn findings(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// The same for the rows of one instruction set, which `on` names behind the kind of profile.
+/// Findings for one instruction set. `on` is appended to each profile's name.
 fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
     let mut notes = Vec::new();
     for kind in ProfileKind::ALL {

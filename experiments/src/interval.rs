@@ -27,7 +27,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of the mean of independent values, by Student's t distribution.
+    /// The interval of the mean of independent values, by Student's t distribution.
     #[must_use]
     pub fn of_mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> Interval {
         let count = values.len() as f64;
@@ -39,11 +39,11 @@ impl Interval {
         Interval { mean, half_width }
     }
 
-    /// Of the mean of `values`, independent ones out of a whole, beside each of which `known` numbers stand whose
-    /// means over the whole are `means`: the regression estimate (Cochran, Sampling Techniques, chapter 7). What the
-    /// numbers explain of the values is no uncertainty. With fewer than 10 values for each number it is
-    /// [`of_mean`](Self::of_mean), since a regression on few values flatters itself; also where that is the narrower one:
-    /// the means then lie too far from where the values are.
+    /// The interval of the mean over a whole of which `values` are an independent sample, by regression (Cochran,
+    /// Sampling Techniques, chapter 7). Each value comes with `known` numbers, whose means over the whole are `means`.
+    /// The part of the values that the numbers explain is no uncertainty. With fewer than 10 values for each number the
+    /// interval is that of [`of_mean`](Self::of_mean), since a regression on few values underestimates its error. It is
+    /// also [`of_mean`](Self::of_mean) where that interval is narrower: then the means lie too far from the sample.
     #[must_use]
     pub fn of_regression<const K: usize>(
         values: &[f64],
@@ -92,10 +92,10 @@ impl Interval {
         }
     }
 
-    /// Of `Σcost / Σbase` over a whole of which `units` are a part and whose mean `extra` is known: the
-    /// regression estimate of the mean cost over the mean base, with its linearised variance (Cochran,
-    /// Sampling Techniques, chapters 6 and 7). Costs come with extras, so what is known of them is known
-    /// from the units that have any: they are the degrees of freedom.
+    /// The interval of `Σcost / Σbase` over a whole of which `units` are a sample and whose mean `extra` is known:
+    /// the regression estimate of the mean cost over the mean base, with its linearised variance (Cochran,
+    /// Sampling Techniques, chapters 6 and 7). Only units with extras have costs, so the number of these units
+    /// gives the degrees of freedom.
     #[must_use]
     pub fn of_overhead(units: &[PairedUnit], mean_extra: f64) -> Interval {
         let count = units.len() as f64;

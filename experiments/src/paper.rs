@@ -3,7 +3,7 @@
 /// A row of the paper's Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperProgram {
-    /// As printed.
+    /// The name as the report prints it.
     pub name: &'static str,
     /// Methods.
     pub methods: u64,

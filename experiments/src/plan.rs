@@ -125,8 +125,7 @@ impl Plan {
         Plan::of(programs, machines, spec)
     }
 
-    /// The same for programs and machines that are there already; those that the definition names
-    /// are not looked at.
+    /// Makes the plan for programs and machines that are loaded already. Those that the definition names are ignored.
     ///
     /// # Errors
     /// [`PlanError::Point`] if the definition holds an impossible point.

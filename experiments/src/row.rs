@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct AccuracyResult {
     /// Overlap of the members that make up 90% of each profile, shares within the cut set.
     pub renormalized: f64,
-    /// The same with shares of the whole profile; at most about 0.9.
+    /// The overlap of the cut members by their shares of the whole profile; at most about 0.9.
     pub capped: f64,
     /// Members of the exhaustive profile after the cut.
     pub members_exact: u64,
@@ -61,7 +61,7 @@ pub struct TimingResult {
     /// How the machine was simulated.
     #[serde(default, skip_serializing_if = "is_cycle")]
     pub core: CoreKind,
-    /// How timing was sampled; none: every cycle was simulated. The instructions are exact in both.
+    /// How timing was sampled; `None` if every cycle was simulated. Instructions are exact in both cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
 }

@@ -27,7 +27,7 @@ pub trait Observer: Sync {
     }
 }
 
-/// Nobody listens.
+/// An observer that ignores progress.
 impl Observer for () {}
 
 /// Runs every point of a plan that the store does not hold, and returns the rows of all points in

@@ -33,9 +33,9 @@ pub struct SampledCpi {
     pub sampling_half_width: f64,
 }
 
-/// Cycles an instruction of a whole run of so many instructions. How often branches are mispredicted and caches miss
-/// is known for the whole run from functional warming, and makes most of what units differ in: so this is their
-/// regression on it. What is left is its uncertainty, with [`WARMING_ERROR`].
+/// Estimates the cycles per instruction of a whole run from its units. Units differ mostly in mispredictions and cache
+/// misses, and functional warming counts these events in the whole run; so the estimate is a regression on them. Its
+/// uncertainty is the rest, with [`WARMING_ERROR`].
 #[must_use]
 pub fn cycles_per_instruction(
     plan: &SamplingPlan,
@@ -72,7 +72,7 @@ pub struct Units {
     cpi: f64,
     /// Instructions that DISE put into each.
     inserted: Vec<u64>,
-    /// Of the whole run, exactly.
+    /// Instructions of the whole run, exact.
     retired: RetiredCounts,
 }
 

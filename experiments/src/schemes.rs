@@ -21,7 +21,7 @@ pub enum Scheme {
     PlainDise,
     /// Software bursty tracing: duplicated code, checks at method entries and back-edges.
     Software,
-    /// The same with the published reductions of checks.
+    /// Software bursty tracing with the published reductions of checks.
     SoftwareReduced,
 }
 
@@ -61,7 +61,7 @@ impl Scheme {
         Scheme::SoftwareReduced,
     ];
 
-    /// As in results.
+    /// The name in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -116,7 +116,7 @@ impl Scheme {
 }
 
 impl Step {
-    /// As in results.
+    /// The name in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Part {
     /// All of them, in the order of figures.
     pub const ALL: [Part; 4] = [Part::Sampling, Part::Basic, Part::Checks, Part::Duplication];
 
-    /// As in results.
+    /// The name in results.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ use crate::limits::RunLimits;
 /// Which points are timed besides the accuracy that every point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
-    /// None: accuracy only.
+    /// No point is timed: accuracy only.
     Off,
     /// The points of the paper's Figure 8: burst 100 for data streams, 1 for the others.
     PaperPoints,
@@ -84,7 +84,7 @@ pub struct SweepSpec {
     pub core: CoreKind,
     /// What is timed.
     pub timing: Timing,
-    /// Timing by units of the runs instead of whole ones; none: every cycle is simulated.
+    /// Times units of the runs instead of whole runs; `None` if every cycle is simulated.
     pub sample: Option<SamplingPlan>,
     /// Limits of each run.
     pub limits: RunLimits,

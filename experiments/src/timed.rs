@@ -68,7 +68,7 @@ pub struct Family<'a> {
     pub plan: &'a Plan,
     /// Cycles and instructions without DISE.
     pub baseline: (u64, u64),
-    /// Of the functional pass.
+    /// Instructions of the functional pass.
     pub instructions: u64,
 }
 

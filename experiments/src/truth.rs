@@ -17,7 +17,7 @@ pub struct Truth<'a> {
 }
 
 impl<'a> Truth<'a> {
-    /// Of a program at these points.
+    /// The truth of a program at these points.
     #[must_use]
     pub fn new(program: &'a Program, points: &[SamplePoint]) -> Self {
         Truth {

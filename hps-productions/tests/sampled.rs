@@ -51,7 +51,7 @@ fn sampled(of: &Collector, isa: Isa, name: &str, jobs: usize) -> SampledRun<Dise
     run
 }
 
-/// The same without a collector.
+/// Samples of the program without a collector.
 fn plain(isa: Isa, name: &str) -> Samples {
     let mut run = SampledRun::new(&machine(), workload(isa, name), PLAN).unwrap();
     assert_eq!(run.run(INSTRUCTIONS).unwrap(), Stop::Limit);

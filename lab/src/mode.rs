@@ -201,7 +201,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
 }
 
 impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
-    /// On so many threads; 0: one for each processor. Results do not depend on it.
+    /// Runs on this number of threads; 0 for one on each processor. Results do not depend on it.
     #[must_use]
     pub fn on_threads(mut self, threads: usize) -> Self {
         self.mode.threads = threads;

@@ -20,7 +20,7 @@ pub struct FunctionStacks {
 /// The stack of one function.
 #[derive(Clone, Debug)]
 pub struct FunctionStack {
-    /// Its name, or a description of what is not in any function.
+    /// Name of the function, or a description of addresses outside of all functions.
     pub name: String,
     /// Its entry address (0 outside of functions).
     pub entry: u64,

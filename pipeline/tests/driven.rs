@@ -57,7 +57,7 @@ pub fn faulting(seed: u64, mix: Mix) -> Program {
     random::program(seed, mix)
 }
 
-/// The same program, but it ends with a call of `exit`.
+/// The random program of that seed, ended by a call of `exit`.
 pub fn exiting(seed: u64, mix: Mix) -> Program {
     let text = random::text(seed, mix).replace("ebreak", "li a7, 93\necall");
     Program::new(&text, random::DATA_BYTES)
@@ -219,7 +219,7 @@ fn random_programs_that_miss_take_nearly_the_same_cycles() {
     }
 }
 
-/// The same instructions, and cycles that differ by at most this share.
+/// Equal counts of committed instructions, and cycles that differ by at most `share`.
 pub fn assert_close(got: &CoreStats, wanted: &CoreStats, share: f64, what: &str) {
     let committed = |s: &CoreStats| {
         [

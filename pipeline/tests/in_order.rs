@@ -62,7 +62,7 @@ const COPY: &str = "
     bnez t3, main
     ebreak";
 
-/// The same as the paper prints it, in Alpha's own instructions.
+/// The copy loop as the paper prints it, in Alpha's own instructions.
 const COPY_ALPHA: &str = "
     la t1, data
     lda t2, 1024(t1)

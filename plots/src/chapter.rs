@@ -24,7 +24,7 @@ pub struct ChapterTable {
     pub title: String,
     /// Names of the columns.
     pub head: Vec<String>,
-    /// Cells, as many as there are columns.
+    /// Cells of each row, one for each column.
     pub rows: Vec<Vec<String>>,
     /// Columns from the left that hold words; the others hold numbers.
     pub words: usize,

@@ -199,7 +199,7 @@ impl<'a> DataSet<'a> {
         )
     }
 
-    /// What has to be said of how rows were timed, in sentences without their full stops; none: every cycle was
+    /// What has to be said of how rows were timed, in sentences without their full stops; empty if every cycle was
     /// simulated in the order of time.
     pub(crate) fn timing_notes(&self) -> Vec<String> {
         let by_instruction = is_by_instruction(&self.rows).then(|| {
@@ -210,7 +210,7 @@ impl<'a> DataSet<'a> {
         self.sampling().into_iter().chain(by_instruction).collect()
     }
 
-    /// How timing was sampled, in a sentence; none: every cycle was simulated.
+    /// How timing was sampled, in a sentence; `None` if every cycle was simulated.
     fn sampling(&self) -> Option<String> {
         let rows = || self.rows.iter().filter(|row| row.sampled().is_some());
         let sampled: Vec<&Sampled> = rows().filter_map(|row| row.sampled()).collect();

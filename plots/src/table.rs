@@ -50,7 +50,7 @@ pub(crate) fn percent(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_string(), |v| format!("{v:.decimals$}"))
 }
 
-/// The same with half of its confidence interval, if it has one.
+/// A percentage with half of its confidence interval, if it has one.
 pub(crate) fn percent_within(value: Option<f64>, half_width: Option<f64>) -> String {
     let around = half_width.filter(|_| value.is_some());
     let around = around.map_or_else(String::new, |h| format!(" ± {h:.3}"));

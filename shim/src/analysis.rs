@@ -15,9 +15,9 @@ use crate::timeline::{Timeline, TimelineResult};
 pub struct Account {
     /// Taken by the observer.
     pub sent: u64,
-    /// Whose interval can be trusted.
+    /// Samples whose interval can be trusted.
     pub kept: u64,
-    /// Whose interval cannot, the first sample (which has none) among them.
+    /// Samples whose interval cannot be trusted, and the first sample, which has no interval.
     pub discarded: u64,
     /// For which the ring or a table had no room.
     pub dropped: u64,

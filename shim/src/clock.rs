@@ -86,7 +86,7 @@ pub fn fetch_ahead<T>(place: &T) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(place.cast());
     }
-    // SAFETY: as above.
+    // SAFETY: a prefetch has no effect that a program can see, whatever the address.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{}]", in(reg) place, options(nostack, readonly));

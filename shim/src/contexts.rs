@@ -34,7 +34,7 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// Room for so many nodes.
+    /// A tree with room for `room` nodes.
     #[must_use]
     pub fn new(room: usize) -> Self {
         let room = room.clamp(2, NONE as usize - 1);

@@ -57,7 +57,7 @@ pub struct MicroPoint {
     pub overhead_percent: Estimate,
     /// What it adds to one write, in cycles.
     pub added_cycles: Estimate,
-    /// Of the consumer's reads, those that found a new value, in percent.
+    /// Share of the consumer's reads that found a new value, in percent.
     pub fresh_percent: Estimate,
     /// Time that the consumer was on its CPU, in percent.
     pub consumer_share_percent: Estimate,

@@ -20,7 +20,7 @@ use crate::tags::TagCounts;
 pub struct Observed {
     /// Samples taken.
     pub sent: u64,
-    /// Of these, samples for which the sink had no room.
+    /// Samples among those sent for which the sink had no room.
     pub dropped: u64,
     /// Cycles in which it sampled: from the first sample to the last.
     pub cycles: u64,
@@ -28,7 +28,7 @@ pub struct Observed {
     pub cpu_ns: u64,
     /// Nanoseconds from begin to end: what is missing of `cpu_ns` it slept, or others had.
     pub wall_ns: u64,
-    /// The same in cycles.
+    /// Cycles from begin to end.
     pub wall_cycles: u64,
 }
 
@@ -173,7 +173,7 @@ pub fn observe<C: Clock, S: Sink>(
 
 /// Samples tags alone, without time stamps, straight into a histogram: the fastest there is.
 ///
-/// The clock is read once in 256 samples, so cycles without a live thread count for up to so many.
+/// The clock is read once in 256 samples, so cycles without a live thread count for up to 256 samples.
 pub fn tally(region: &Region, pace: Pace, tags: &mut TagCounts, stop: &AtomicBool) -> Observed {
     const TURN: u64 = 256;
     let mut done = Observed::default();

@@ -53,7 +53,7 @@ pub struct Overhead {
 /// One period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverheadPoint {
-    /// As it was asked for.
+    /// The pace as it was asked for.
     pub pace: String,
     /// Mean cycles from sample to sample while the observer ran.
     pub period_cycles: Estimate,

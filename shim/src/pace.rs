@@ -13,14 +13,14 @@ use crate::error::ShimError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
-    /// None: as fast as it can.
+    /// No wait.
     Fast,
-    /// So many of the processor's pause instructions.
+    /// This number of the processor's pause instructions.
     Pause(u32),
-    /// From sample to sample so many cycles on average, each wait drawn from 3/4 to 5/4 of it:
-    /// regular samples would be biased (SHIM, section 4.2).
+    /// Mean cycles from sample to sample. Each wait is drawn from 3/4 to 5/4 of them, since regular samples
+    /// would be biased (SHIM, section 4.2).
     Cycles(u64),
-    /// Sleep so many nanoseconds: the CPU is free meanwhile.
+    /// Sleep for this number of nanoseconds: the CPU is free meanwhile.
     Sleep(u64),
 }
 

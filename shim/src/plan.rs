@@ -36,9 +36,9 @@ pub struct Plan {
     pub dte: Dte,
     /// What is counted.
     pub events: Vec<Event>,
-    /// Room for so many different tags.
+    /// Number of different tags for which there is room.
     pub tags: usize,
-    /// Read the stack of tags with each sample, with room for so many calling contexts.
+    /// Number of calling contexts for which there is room; `None` if stacks of tags are not read.
     pub stacks: Option<usize>,
 }
 

@@ -91,11 +91,11 @@ pub struct RateResult {
     /// Which rate.
     #[serde(flatten)]
     pub spec: RateSpec,
-    /// Of all samples, before double-time error correction.
+    /// Rates of all samples, before double-time error correction.
     pub before_dte: DistributionResult,
-    /// Of kept samples, by period; the first is each kept sample's own interval.
+    /// Rates of kept samples by period; the first period is each kept sample's own interval.
     pub periods: Vec<RateAtPeriod>,
-    /// Of kept samples by tag.
+    /// Rates of kept samples by tag.
     pub by_tag: Vec<(u64, DistributionResult)>,
 }
 

@@ -50,11 +50,11 @@ pub const REGION_BYTES: usize = 659_456;
 /// The smallest tag that is an address of code; below are small ids.
 pub const FIRST_ADDRESS: u64 = 65_536;
 
-/// `Slot::live`: nobody's.
+/// Value of `Slot::live` in a slot without a thread.
 pub const FREE: u32 = 0;
-/// `Slot::live`: a thread writes it.
+/// Value of `Slot::live` while a thread writes the slot.
 pub const LIVE: u32 = 1;
-/// `Slot::live`: its thread ended; the slot may be taken again.
+/// Value of `Slot::live` after its thread has ended; the slot may be taken again.
 pub const ENDED: u32 = 2;
 /// `Name::state`: the text may be read.
 pub const NAME_READY: u32 = 2;
@@ -78,7 +78,7 @@ pub struct Header {
     pub pid: AtomicU32,
     /// Slots taken so far; slots from here on are unused.
     pub threads: AtomicU32,
-    /// Threads that found no free slot: seen by nobody, and counted here.
+    /// Number of threads that found no free slot, and so are not observed.
     pub refused: AtomicU32,
     /// Names that did not fit.
     pub names_refused: AtomicU32,
@@ -162,7 +162,7 @@ pub struct Region {
 
 // SAFETY: the mapping belongs to the value and all its words are atomics.
 unsafe impl Send for Region {}
-// SAFETY: as above.
+// SAFETY: the mapping belongs to the value and all its words are atomics.
 unsafe impl Sync for Region {}
 
 impl Region {

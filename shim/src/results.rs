@@ -35,7 +35,7 @@ pub struct TagRow {
     pub line: Option<String>,
     /// Samples.
     pub samples: u64,
-    /// Of all samples, 0 to 1.
+    /// Share of all samples, 0 to 1.
     pub share: f64,
 }
 
@@ -48,7 +48,7 @@ pub struct ThreadRow {
     pub name: Option<String>,
     /// Samples.
     pub samples: u64,
-    /// Of the samples of all threads, 0 to 1.
+    /// Share of the samples of all threads, 0 to 1.
     pub share: f64,
     /// Its samples by tag, the most first.
     pub tags: Vec<ThreadTagRow>,
@@ -62,7 +62,7 @@ pub struct ThreadTagRow {
     pub tag: u64,
     /// Samples.
     pub samples: u64,
-    /// Of the thread's samples, 0 to 1.
+    /// Share of the thread's samples, 0 to 1.
     pub share: f64,
 }
 
@@ -121,7 +121,7 @@ pub struct ShimResult {
     pub observed: Observed,
     /// Mean cycles from sample to sample.
     pub mean_period_cycles: f64,
-    /// The same without the time in which the observer was not running.
+    /// Mean cycles from sample to sample, without the time in which the observer was not running.
     pub mean_period_running_cycles: f64,
     /// Where its samples went.
     pub account: Account,
@@ -305,7 +305,7 @@ fn notes(session: &Session, machine: &Machine, plan: &Plan) -> Vec<String> {
 pub enum MeasurementKind {
     /// Overhead against period, tags alone.
     Overhead(OverheadResult),
-    /// The same with time stamps and correction.
+    /// Overhead against period, with time stamps and correction.
     Dte(OverheadResult),
     /// Producer and consumer.
     Microbench(Vec<MicroPoint>),

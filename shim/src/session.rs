@@ -268,7 +268,7 @@ impl Names {
                     break;
                 }
             }
-            // Often at first, for programs that end soon; then seldom, for those that do not.
+            // Often at first, for programs that end soon, and then less often.
             pause = (pause * 2).min(LONGEST);
         }
     }

@@ -36,7 +36,7 @@ pub struct WithStacks<'a, S> {
 }
 
 impl<'a, S: Sink> WithStacks<'a, S> {
-    /// With room for so many calling contexts.
+    /// A reader of stacks with room for `room` calling contexts.
     pub fn new(region: &'a Region, inner: &'a mut S, room: usize) -> Self {
         Self {
             region,

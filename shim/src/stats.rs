@@ -25,7 +25,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of these runs.
+    /// The estimate from these runs.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
         let runs = values.len();

@@ -33,7 +33,7 @@ pub struct ThreadCounts {
 }
 
 impl ThreadCounts {
-    /// For a table of tags with so many places.
+    /// Counts for a table of tags with `places` places.
     #[must_use]
     pub fn new(places: usize) -> Self {
         Self {

@@ -21,7 +21,7 @@ use hps_shim::stack_read::MISSING;
 use hps_shim::{ShimError, affinity};
 use played::{BOTH, LEFT, REPORT, RIGHT, ROLE, ROUND, stay_of};
 
-/// Rounds that nobody disturbed, until which runs are repeated.
+/// Number of undisturbed rounds until which runs are repeated.
 const ENOUGH: usize = 60;
 
 /// The started copy's; nothing in an ordinary run of the tests.
@@ -142,7 +142,7 @@ fn undisturbed(samples: &BTreeMap<u64, [u64; 4]>, time: &[[u64; 4]]) -> Vec<([u6
     both.into_iter().filter(usual).collect()
 }
 
-/// Runs until there are enough rounds that nobody disturbed, on a busy host too: a round is short
+/// Runs until there are enough undisturbed rounds, on a busy host too: a round is short
 /// beside the time that a scheduler gives. Their shares must be right at once; `samples_of` says what
 /// was seen in each round.
 fn recovered(

@@ -23,7 +23,7 @@ use crate::trap::TrapCause;
 /// What the editor decided for one dynamic instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Decision {
-    /// The production whose replacement sequence is to be used; none: the instruction passes.
+    /// The production whose replacement sequence is to be used; `None` if the instruction passes unchanged.
     pub production: Option<u8>,
     /// Decode stall that the decision costs, in cycles (expansion cost, table misses).
     pub stall_cycles: u32,
@@ -36,12 +36,12 @@ pub struct Replacement {
     pub inst: Inst,
     /// It is the trigger itself (`T.INSN`): counts as an instruction of the program.
     pub is_trigger: bool,
-    /// It is the last one of its sequence.
+    /// The last instruction of its sequence.
     pub is_last: bool,
 }
 
-/// What an access to `addr` by an instruction of the program itself ends in, if it goes where handlers and their
-/// data lie: for the program nothing is mapped there. Without this a wrong path that happens to go there
+/// The fault of an access to `addr` by an instruction of the program itself, if handlers and their data lie
+/// there: for the program nothing is mapped in that region. Without this a wrong path that happens to go there
 /// would find a line, and a handler that never runs would cost time.
 #[inline]
 #[must_use]
@@ -56,11 +56,11 @@ pub fn refused(inst: &Inst, addr: u64) -> Option<TrapCause> {
     })
 }
 
-/// Whose an instruction of a new layout is, as bits of a mask; 0: the program's.
+/// Origin of an instruction in a new layout, as bits of a mask; 0 for the program's own instructions.
 pub mod laid {
     /// The rewriter has inserted it.
     pub const INSERTED: u32 = 1;
-    /// It has, as part of a routine out of line: counted as an instruction of a handler.
+    /// The rewriter has inserted it as part of an out-of-line routine: counted as an instruction of a handler.
     pub const HANDLER: u32 = 2;
 }
 
@@ -73,23 +73,23 @@ pub struct LaidOut {
     pub origin: u32,
 }
 
-/// An editor in the decode stage. What is not implemented is as with empty tables and an unchanged layout.
+/// An editor in the decode stage. The defaults of all methods are those of empty tables and an unchanged layout.
 pub trait DecodeEditor {
     /// False removes every trace of the editor from the machine at compile time.
     const ENABLED: bool;
 
-    /// The editor lays code out anew: [`DecodeEditor::laid_out`] and what follows it are asked. Not
-    /// together with [`DecodeEditor::ENABLED`].
+    /// The editor lays code out anew: the machine calls [`DecodeEditor::laid_out`], [`DecodeEditor::place`] and
+    /// [`DecodeEditor::original`]. It excludes [`DecodeEditor::ENABLED`].
     const RELAYOUT: bool = false;
 
-    /// The instruction of the new layout at `pc`; none: what memory holds there.
+    /// The instruction of the new layout at `pc`; `None` if the instruction in memory is to be used.
     fn laid_out(&self, pc: u64) -> Option<LaidOut> {
         let _ = pc;
         None
     }
 
-    /// Where execution goes on if an instruction at `from` goes to `target`, an address as the program
-    /// knows it.
+    /// The address at which execution continues if an instruction at `from` transfers to `target`, an address as
+    /// the program knows it.
     fn place(&self, from: u64, target: u64) -> u64 {
         let _ = from;
         target
@@ -170,8 +170,8 @@ pub trait DecodeEditor {
     }
 }
 
-/// A transfer of the program under a new layout, which has executed and is taken to `target`: its link
-/// is the original address behind it, and computed targets are original ones. Where execution goes on.
+/// Completes a taken transfer of the program under a new layout and returns the address at which execution
+/// continues. The link register gets the original return address, and computed targets are original addresses.
 #[inline]
 pub fn transfer<E: DecodeEditor>(
     editor: &E,

@@ -90,8 +90,8 @@ impl DisePc {
         }
     }
 
-    /// Where an instruction at this position starts again: at the beginning of its expansion the decision for it
-    /// is made anew.
+    /// The position at which an instruction restarts. At the beginning of an expansion its decision is made
+    /// again.
     #[must_use]
     pub const fn again(self) -> Self {
         if self.index() == 0 {

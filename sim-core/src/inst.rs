@@ -30,7 +30,7 @@ pub mod reg {
     pub const UNALIGNED: u8 = 84;
     /// Where writes to the zero register, or of instructions without a destination, go.
     pub const SINK: u8 = 95;
-    /// Size of the register file: as many as a register number can name, so that no access needs a
+    /// Size of the register file: one for each value of a register number, so that no access needs a
     /// bound check (`docs/measurements/functional-speed.md` has the gain). Numbers above [`SINK`] are not used.
     pub const COUNT: usize = 256;
 }
@@ -157,7 +157,7 @@ impl OpClass {
 pub struct Sum {
     /// Bits by which the first source is shifted, below 64.
     pub shift: u8,
-    /// All bits of the second source are changed: -1; or none: 0.
+    /// Mask for the second source: -1 inverts all its bits, 0 none.
     pub flip: i32,
     /// The constant.
     pub addend: i32,
@@ -311,7 +311,7 @@ impl Inst {
         })
     }
 
-    /// The same of what combines the bits of its sources.
+    /// Operands of an instruction that combines the bits of its sources; `None` for any other instruction.
     #[must_use]
     pub fn logic(&self) -> Option<Logic> {
         let simple = self.simplified();

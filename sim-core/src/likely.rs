@@ -1,7 +1,7 @@
-//! What the compiler can't know of a branch: which way it goes nearly always. It lays the other way aside, so that
-//! the host takes fewer branches. Nothing but speed depends on it.
+//! Hints for the compiler: which way a branch goes nearly always. The compiler moves the other way out of line, so
+//! that the host takes fewer branches. Nothing but speed depends on the hints.
 
-/// A path that leads here is seldom taken.
+/// Marks a path that is rarely taken.
 #[cold]
 #[inline(always)]
 const fn aside() {}

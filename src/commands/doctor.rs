@@ -19,7 +19,7 @@ struct Finding {
 /// How it stands.
 #[derive(PartialEq, Eq)]
 enum State {
-    /// As it should be.
+    /// Nothing is missing.
     Ok,
     /// Worth knowing, nothing to do.
     Note,

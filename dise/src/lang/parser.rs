@@ -44,7 +44,7 @@ pub(super) struct Parser {
     pub(super) expressions: usize,
     /// Operators of the outermost expression so far.
     pub(super) operators: usize,
-    /// The instruction set that statements are for; none: for every one.
+    /// The instruction set for which statements are; `None` for all of them.
     section: Option<Isa>,
 }
 
@@ -473,7 +473,7 @@ pub(super) fn is_trigger(word: &str) -> bool {
 
 /// A register `dr0` to `dr15` in the machine's numbering.
 pub(super) fn dise_register(name: &str) -> Option<u8> {
-    // The same in every instruction set.
+    // DISE registers have these names in every instruction set.
     let register = Isa::Riscv64.parse_register(name)?;
     (reg::DISE..reg::DISE + reg::DISE_COUNT)
         .contains(&register)

@@ -238,7 +238,7 @@ fn interpolate(curve: &[(f64, f64)], x: f64) -> Option<f64> {
 
 /// A machine that can stop between two instructions of the program.
 trait Steps {
-    /// Runs so many instructions of the program further, to a precise state.
+    /// Runs `instructions` further instructions of the program, to a precise state.
     fn step(&mut self, instructions: u64) -> Stop;
     /// The program's state.
     fn process(&mut self) -> &mut Process;

@@ -389,13 +389,13 @@ pub fn same_instructions(a: &CoreStats, b: u64) -> Result<(), String> {
 pub struct Label(Measurement);
 
 impl Label {
-    /// Of a program, collected so.
+    /// A label for a program whose profile is collected by `scheme`.
     #[must_use]
     pub fn new(program: &Program, scheme: &str) -> Label {
         Label(Measurement::new(program, scheme, "", 0.0))
     }
 
-    /// Of a kind of profile.
+    /// Adds the kind of profile.
     #[must_use]
     pub fn kind(mut self, kind: ProfileKind) -> Label {
         self.0.profile = Some(kind);

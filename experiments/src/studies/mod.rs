@@ -39,8 +39,8 @@ pub struct StudyOptions {
     pub timed_instructions: u64,
     /// Instructions of timed runs with tables that are too small, of which there are many.
     pub table_instructions: u64,
-    /// Merged profiles, adaptive sparsity and small tables are timed for so many of the programs, the
-    /// first ones; wrong paths for all.
+    /// Number of programs, counted from the first, for which merged profiles, adaptive sparsity and small
+    /// tables are timed. Wrong paths are timed for all programs.
     pub timed_programs: usize,
     /// Seeds of random periods.
     pub seeds: Vec<u64>,

@@ -169,7 +169,7 @@ impl Sampler {
     }
 }
 
-/// What every sampler holds after so many events.
+/// The state of every sampler after a number of events.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Events of the program so far.
@@ -194,7 +194,7 @@ pub struct EventStream<const MEMORY: bool> {
 }
 
 impl<const MEMORY: bool> EventStream<MEMORY> {
-    /// A stream without samplers that takes a snapshot when so many events (ascending) are complete.
+    /// A stream without samplers that takes a snapshot at each of these numbers of events, which ascend.
     #[must_use]
     pub fn new(checkpoints: Vec<u64>) -> Self {
         EventStream {

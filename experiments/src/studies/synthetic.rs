@@ -93,7 +93,7 @@ impl OperandHook for Labels {
 }
 
 const BASE: u64 = 0x10000;
-/// Of the file and of one segment.
+/// Bytes of the headers of the file and of one segment.
 const HEADERS: u64 = 64 + 56;
 /// The first instruction.
 const ENTRY: u64 = BASE + HEADERS;

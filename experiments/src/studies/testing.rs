@@ -13,7 +13,7 @@ pub fn program(name: &str) -> Program {
     program_of(name, Isa::Riscv64)
 }
 
-/// The same for an instruction set.
+/// A program of the project with its small input, for an instruction set.
 pub fn program_of(name: &str, isa: Isa) -> Program {
     let spec = SweepSpec {
         programs: vec![name.to_string()],

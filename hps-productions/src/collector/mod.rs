@@ -97,8 +97,8 @@ pub struct CollectorOptions {
     pub pair_slots: u64,
     /// References in the data stream buffer. 8 bytes each.
     pub buffer_entries: u64,
-    /// How data streams are analyzed. None: only the number of references and the digest of their
-    /// sequence are kept.
+    /// How data streams are analyzed; `None` to keep only the number of references and the digest of
+    /// their sequence.
     pub streams: Option<StreamConfig>,
     /// What a randomized sampling period is drawn with ([`Scheme::Randomized`]).
     pub seed: u64,

@@ -13,10 +13,10 @@ use crate::point::{COUNTER_MAX, SAMPLE_FREQ};
 use crate::scheme::Scheme;
 
 impl Collector {
-    /// Makes a run of `other`, a collector of the same profile and burst length with the same or a
-    /// greater sparsity, one of this collector from the beginning. False if an event has been sampled
-    /// (or may have been, on a path still in flight) or the collectors differ in more than sparsity,
-    /// or if one of them is not of [`Scheme::Hps`], whose state is a counter alone: then nothing is changed.
+    /// Turns a run of `other` into the run that this collector would have made from the beginning. `other` collects
+    /// the same profile with the same burst length and an equal or greater sparsity. Returns `false` and changes
+    /// nothing if an event has been sampled (or may have been, on a path still in flight), if the collectors differ
+    /// in more than sparsity, or if one of them is not of [`Scheme::Hps`], whose state is a counter alone.
     ///
     /// The engine is that of a duplicate, since it gets this collector's consumer.
     #[must_use]

@@ -59,7 +59,7 @@ impl PointWorker {
             .spawn(move || {
                 for mut parcel in incoming {
                     parcel.unpack(&mut recorders);
-                    // Nobody wants it back if the caller only waits for the end.
+                    // The channel is closed if the caller only waits for the end.
                     let _ = back.send(parcel);
                 }
                 recorders

@@ -35,7 +35,7 @@ impl Instruction {
             .then(|| self.inst.direct_target(self.addr))
     }
 
-    /// Execution may go on behind it, without having been elsewhere.
+    /// Execution may continue with the next instruction directly.
     pub fn falls_through(&self) -> bool {
         !matches!(
             self.inst.class,
@@ -47,7 +47,7 @@ impl Instruction {
         )
     }
 
-    /// What lies behind it is executed at some time: it falls through, or calls something that returns.
+    /// The next instruction is executed at some time: this one falls through, or calls a function that returns.
     fn goes_on(&self) -> bool {
         self.falls_through() || self.inst.class.is_call()
     }

@@ -48,14 +48,14 @@ enum Goal {
     Label(u32),
 }
 
-/// Whose an instruction is.
+/// Origin of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The program's.
     Program,
     /// Inserted into the program's code.
     Inserted,
-    /// Of a routine.
+    /// It belongs to a routine out of line.
     Routine,
 }
 
@@ -68,14 +68,14 @@ pub struct Item {
     pub addr: u64,
     /// The address of the program's instruction that it is, or stands in front of.
     pub original: u64,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     goal: Goal,
     space: Space,
 }
 
-/// What lies in front of an instruction: at least `gap` bytes, and then as many as it takes for its
-/// address to be a multiple of `align`, plus `offset`.
+/// The space in front of an instruction: at least `gap` bytes, and the bytes after which its address is
+/// `offset` behind a multiple of `align`.
 #[derive(Clone, Copy, Debug)]
 struct Space {
     gap: u64,

@@ -246,13 +246,13 @@ impl LayoutStatistics {
 pub struct SoftwareCollector {
     point: SamplePoint,
     options: SoftwareOptions,
-    /// Its handlers, tables and the reading of them; none: nothing is collected.
+    /// Handlers, tables and the reader of the profile; `None` if nothing is collected.
     collector: Option<Collector>,
     statistics: Arc<Mutex<LayoutStatistics>>,
 }
 
 impl SoftwareCollector {
-    /// Loads the productions of a profile type; none: code with checks that collects nothing, whose
+    /// Loads the productions of a profile type. `None` gives code with checks that collects nothing, whose
     /// cost is the basic overhead.
     ///
     /// # Errors

@@ -151,7 +151,7 @@ mod tests {
         let flows = |at: usize| {
             let is_call = code.list[at].inst.class.is_call();
             let next = code.behind(at).filter(|&next| {
-                // What lies behind a function's last instruction, if that is a call, is not reached.
+                // A call that is the last instruction of a function does not return into it.
                 let is_inside = code.function_of(next) == code.function_of(at);
                 code.list[at].falls_through() || is_call && is_inside
             });

@@ -36,7 +36,7 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Of these productions.
+    /// The work of these productions.
     pub fn new(set: &'a ProductionSet, engine: &'a DiseEngine) -> Self {
         let productions = &set.tables().productions;
         let sequences = set

@@ -138,7 +138,7 @@ second:
     jr t0
 ";
 
-/// The same for Alpha: as many calls, loops and references. Any register may link; `target` is 64 bytes
+/// The mixed program for Alpha: as many calls, loops and references. Any register may link; `target` is 64 bytes
 /// behind `leaf`.
 const MIXED_ALPHA: &str = "
     lda s2, 400

@@ -80,7 +80,7 @@ config_section! {
         /// Block of an entry, a power of two; stores to the same block share an entry until it is
         /// sent.
         entry_bytes: u32 = 32, "bytes";
-        /// The oldest entry is sent when there are so many that have not been sent.
+        /// Number of unsent entries at which the oldest one is sent.
         send_at_entries: u32 = 2, "entries";
         /// It is sent after this time at the latest.
         send_after_cycles: u32 = 64, "cycles";

@@ -203,7 +203,7 @@ config_section! {
         stall_cycles: u32 = 1, "cycles";
         /// Fill of a pattern, replacement or conditionals table entry by the controller, with a flush.
         rt_miss_cycles: u32 = 30, "cycles";
-        /// The same when the controller composes productions.
+        /// Fill of a table entry when the controller composes productions.
         composed_miss_cycles: u32 = 150, "cycles";
         /// A squash restores counters and flags to their values at the squashed branch. Without
         /// it, what wrong paths counted stays.

@@ -59,7 +59,7 @@ impl MachineConfig {
         UnitTable::new(&self.units)
     }
 
-    /// Names of the stages in order; as many as [`pipeline_stages`](Self::pipeline_stages).
+    /// Names of the stages in order, one for each of [`pipeline_stages`](Self::pipeline_stages).
     #[must_use]
     pub fn stage_names(&self) -> Vec<String> {
         let mut names = Vec::new();

@@ -22,7 +22,7 @@ impl Calendar {
         self.gap(from, cycles).0
     }
 
-    /// The same, and the index of the first interval behind it.
+    /// The first such cycle, and the index of the first booked interval behind it.
     #[inline]
     fn gap(&self, from: u64, cycles: u64) -> (u64, usize) {
         // Accesses come nearly in order of time: most intervals lie before.

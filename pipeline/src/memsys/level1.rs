@@ -14,7 +14,7 @@ pub(super) struct Level1 {
     pub(super) mshrs: Mshrs,
     pub(super) line_shift: u32,
     pub(super) line_bytes: u64,
-    /// Of the bytes of a line.
+    /// Mask of the offset of a byte in its line.
     pub(super) offset_mask: u64,
     pub(super) hit_cycles: u64,
     pub(super) ports: u32,
@@ -22,7 +22,7 @@ pub(super) struct Level1 {
     pub(super) port_cycle: u64,
     pub(super) ports_taken: u32,
     pub(super) stats: CacheStats,
-    /// Misses of accesses that took no time.
+    /// Misses of warming accesses.
     pub(super) warmed: u64,
 }
 
@@ -71,8 +71,8 @@ impl Level1 {
         ((addr >> self.line_shift) + 1) << self.line_shift
     }
 
-    /// A hit of the newest line of its set that is not on its way, which most accesses are: the
-    /// cycle in which the data are there. None: not known yet, and nothing has changed.
+    /// Fast path of an access to the newest line of its set, if that line is not on its way: the cycle in which
+    /// the data are there. `None` for all other accesses, and then nothing has changed.
     #[inline(always)]
     pub(super) fn quick_hit(
         &mut self,
@@ -93,7 +93,8 @@ impl Level1 {
         Some(now + delay + self.hit_cycles)
     }
 
-    /// The access itself, `delay` cycles after `now` for its translation.
+    /// Accesses the cache `delay` cycles after `now`, the time that the translation takes. Returns the cycle in which
+    /// the data are there and their origin, or the cycle in which to retry.
     #[inline(never)]
     pub(super) fn access(
         &mut self,
@@ -183,7 +184,7 @@ impl Level1 {
         }
     }
 
-    /// An access that takes no time.
+    /// Warms the cache with an access that takes no time.
     #[inline]
     pub(super) fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
         let line = addr >> self.line_shift;

@@ -60,7 +60,7 @@ pub(super) struct Lower {
     request_cycles: u64,
     memory_cycles: u64,
     critical_word_first: bool,
-    /// Of a write-through data cache.
+    /// The write buffer of a write-through data cache.
     pub write_buffer: Option<Box<WriteBuffer>>,
     pub l3: Option<Box<Level3>>,
     pub l1_l2_bus: Bus,

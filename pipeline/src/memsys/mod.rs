@@ -3,7 +3,7 @@
 //! Nothing is simulated cycle by cycle: an access is told at once when its data are there, and
 //! takes what it needs (MSHRs, ports, bus cycles) for the time it needs them. Calls come in order
 //! of time (`now` never falls), or, from the instruction-driven core, nearly so
-//! ([`MemorySystem::pass`]). Contents of guest memory are not held here; addresses are guest
+//! (`MemorySystem::pass`). Contents of guest memory are not held here; addresses are guest
 //! addresses, and are their own translations.
 //!
 //! # Organization
@@ -143,7 +143,7 @@ impl MemorySystem {
         }
     }
 
-    /// The same for accesses that do not come in order of time.
+    /// An empty memory system whose accesses may come out of order of time.
     pub(crate) fn out_of_order(config: &MemoryConfig) -> Self {
         let mut memory = MemorySystem::new(config);
         memory.l1i.mshrs = Mshrs::out_of_order(config.l1i.mshrs);
@@ -152,8 +152,8 @@ impl MemorySystem {
         memory
     }
 
-    /// Fetches instructions of the line at `addr`, if nothing delays that and little changes, as most often.
-    /// They are there with the cycles of a hit. False: nothing has changed.
+    /// Fast path of [`fetch`](Self::fetch): a hit that nothing delays, which most fetches are. The instructions are
+    /// there after the hit time. `false` for all other fetches, and then nothing has changed.
     #[inline(always)]
     pub(crate) fn fetch_quickly(&mut self, now: u64, addr: u64) -> bool {
         let l1i = &mut self.l1i;
@@ -194,8 +194,9 @@ impl MemorySystem {
         self.data(now, addr, size, false)
     }
 
-    /// An access that has a port already, in a cycle that may lie before those of earlier calls, if nothing delays
-    /// it and little changes, as most often: the cycle of a hit. Stores write back. None: nothing has changed.
+    /// Fast path of an access that has a port already, in a cycle that may lie before those of earlier calls: the
+    /// cycle in which the data of a hit that nothing delays are there. `None` for all other accesses, and then nothing
+    /// has changed. The data cache must write back.
     #[inline(always)]
     pub(crate) fn hit_quickly(
         &mut self,
@@ -214,7 +215,7 @@ impl MemorySystem {
         Some(ready_cycle)
     }
 
-    /// The same of an access that is not so quick.
+    /// An access that has a port already, for which `hit_quickly` gave no answer.
     #[inline(never)]
     pub(crate) fn access_on_port(
         &mut self,
@@ -226,13 +227,13 @@ impl MemorySystem {
         self.data_on_port(now, addr, size, write)
     }
 
-    /// From now on no access lies before this cycle. Without it, none lies before the last one.
+    /// Promises that no later access lies before `cycle`. Without this call, no access lies before the last one.
     #[inline]
     pub(crate) fn pass(&mut self, cycle: u64) {
         self.lower.horizon = cycle;
     }
 
-    /// An access to data found no port.
+    /// Counts an access to data that found no port.
     #[inline]
     pub(crate) fn count_busy_port(&mut self) {
         self.l1d.stats.port_busy_events += 1;
@@ -370,8 +371,8 @@ impl MemorySystem {
         }
     }
 
-    /// [`warm_data`](Self::warm_data) of a page and a line that are the newest of their sets, of
-    /// which only the line may change; false if they are not: then nothing has.
+    /// Fast path of [`warm_data`](Self::warm_data) for a page and a line that are the newest of their sets. `false`
+    /// for all other accesses, and then nothing has changed.
     #[inline(always)]
     pub fn warm_newest(&mut self, addr: u64, write: bool) -> bool {
         self.dtlb.is_newest(addr)
@@ -379,8 +380,8 @@ impl MemorySystem {
             && (self.l1d.tags).use_newest(addr >> self.l1d.line_shift, write)
     }
 
-    /// Misses of accesses that took no time: of the instruction cache, the data cache, the level 2 cache and
-    /// the TLB for data.
+    /// Misses of warming accesses: of the instruction cache, the data cache, the level 2 cache and the TLB for
+    /// data.
     #[must_use]
     pub fn warmed(&self) -> [u64; 4] {
         [

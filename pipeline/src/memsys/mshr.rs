@@ -50,8 +50,8 @@ impl InFlight {
 #[derive(Clone, Debug)]
 pub(super) struct Mshrs {
     slots: Box<[InFlight]>,
-    /// The slots in order of their ends, and of their numbers where these are the same: few of them end late,
-    /// and who looks for a line looks at those alone.
+    /// The slots in order of their ends, and then of their numbers. Few of them end late, and a search for a line
+    /// looks at those alone.
     order: Box<[u16]>,
     count: usize,
     /// From this cycle on no line of a group is on its way.
@@ -104,7 +104,7 @@ impl Mshrs {
         if self.is_quiet(now, line) {
             return None;
         }
-        // The same line can be there twice where accesses come out of order.
+        // A line can be there twice where accesses come out of order.
         let same = self.late(now).filter(|(_, slot)| slot.line == line);
         let found = same.min_by_key(|(at, _)| *at)?;
         Some(*found.1)

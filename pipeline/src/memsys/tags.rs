@@ -21,7 +21,7 @@ pub(super) struct Victim {
 #[derive(Clone, Debug)]
 pub(super) struct Tags {
     slots: Box<[u64]>,
-    /// With LRU the newest line of each set, by itself: most accesses ask no more.
+    /// The newest line of each set with LRU, in an array of its own, since most accesses need no other line.
     newest_lines: Box<[u64]>,
     ways: usize,
     set_mask: u64,
@@ -109,7 +109,7 @@ impl Tags {
         newest
     }
 
-    /// Uses a line if it is the one of its set that was used last but one, with LRU. False if not: nothing has
+    /// Uses a line if it is the second newest of its set, with LRU. `false` for any other line, and then nothing has
     /// changed.
     #[inline(always)]
     fn use_second(&mut self, line: u64, write: bool) -> bool {
@@ -135,7 +135,7 @@ impl Tags {
         self.use_newest(line, write) || self.use_second(line, write) || self.search(line, write)
     }
 
-    /// As [`Self::access`], for a line anywhere in its set.
+    /// [`access`](Self::access) of a line that may be anywhere in its set.
     #[inline(never)]
     fn search(&mut self, line: u64, write: bool) -> bool {
         let wanted = (line << LINE_SHIFT) | VALID;

@@ -157,7 +157,7 @@ fn full_mshrs_refuse_until_the_next_line_is_there() {
     assert_eq!(refused(memory.load(1001, 0x080, 8)), 1129);
     let mut expected = before;
     expected.l1d.mshr_full_events = 1;
-    // The refused access was translated all the same.
+    // The refused access was translated nevertheless.
     expected.dtlb.access_events += 1;
     assert_eq!(memory.stats(), expected);
     // Merges need no MSHR.
@@ -313,7 +313,7 @@ fn warming_leaves_what_timed_accesses_leave() {
     let config = small(Replacement::Lru);
     let (mut timed, mut warmed) = (MemorySystem::new(&config), MemorySystem::new(&config));
     let mut random = Random::new(23);
-    // Of an access that crosses a line only the first line is warmed.
+    // Warming touches only the first line of an access that crosses a line.
     let address = |random: &mut Random| random_address(random) & !7;
     let mut quick = 0;
     let mut warm = |memory: &mut MemorySystem, addr, write| {

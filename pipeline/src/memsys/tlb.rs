@@ -15,7 +15,7 @@ const GROUPS: usize = 16;
 /// The second-level TLB.
 #[derive(Clone, Debug)]
 pub(super) struct L2Tlb {
-    /// `None`: there is none.
+    /// `None` if the machine has no second-level TLB.
     tags: Option<Tags>,
     hit_cycles: u64,
     pub stats: TlbStats,

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::stats::WriteBufferStats;
 use crate::config::WriteBufferConfig;
 
-/// Of an entry that has not been sent.
+/// Cycle of arrival of an entry that has not been sent.
 const UNSENT: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl WriteBuffer {
         let first = addr >> self.block_shift;
         let second = Some(last >> self.block_shift).filter(|block| *block != first);
         let blocks = || std::iter::once(first).chain(second);
-        // Both or none: half of a store would be sent while the other half waits for room.
+        // Both halves or none, since half of a store would be sent while the other half waits for room.
         let new = blocks().filter(|block| !self.may_join(*block)).count();
         if self.entries.len() + new > self.capacity {
             // What the level 2 cache refused before is tried again; something has to leave.

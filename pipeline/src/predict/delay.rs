@@ -131,7 +131,7 @@ impl Delay {
     /// The history goes on.
     #[inline]
     pub fn push(&mut self, slot: usize, taken: bool) {
-        // SAFETY: as above.
+        // SAFETY: the mask keeps the index below the power of two that is the number of slots.
         let history = unsafe { &mut self.slots.get_unchecked_mut(slot & self.last).history };
         *history = (*history << 1) | u32::from(taken);
     }
@@ -165,8 +165,8 @@ impl Delay {
         queue[at as usize % IN_FLIGHT] = (number, at.wrapping_add(time));
         let tail = at.wrapping_add(1);
         self.tail = tail;
-        // The longest time is shorter than the queue, so that the oldest always leaves in time. Whether one
-        // leaves the host could not predict, so that the first takes no branch; more are seldom.
+        // The longest time is shorter than the queue, so the oldest branch always leaves in time. The host cannot
+        // predict whether a branch leaves, so the first one takes no branch of the host; more than one are rare.
         let mut head = self.head;
         let (number, due) = queue[head as usize % IN_FLIGHT];
         let leaves = has_come(due, tail) & (head != tail);

@@ -115,8 +115,8 @@ impl History {
         }
     }
 
-    /// The same of a history without folded parts in which nothing is in flight: [`since`](Self::since)
-    /// does not count it.
+    /// Shifts a direction into a history without folded parts in which nothing is in flight.
+    /// [`since`](Self::since) does not count it.
     #[inline(always)]
     pub fn push_short(&mut self, taken: bool) {
         debug_assert!(!self.is_folded());

@@ -2,8 +2,8 @@
 //!
 //! One [`BranchUnit`] belongs to a hardware context. It is asked at fetch ([`BranchUnit::predict`],
 //! which moves histories and the return address stack along the predicted path), told of a squash
-//! ([`BranchUnit::restore`], [`BranchUnit::rewind`]) and taught at commit ([`BranchUnit::train`]).
-//! What a wrong path moved is brought back from the [`Checkpoint`] of the squashed branch; tables
+//! ([`BranchUnit::restore`], [`BranchUnit::rewind`]) and trained at commit ([`BranchUnit::train`]).
+//! A squash restores histories and stack from the [`Checkpoint`] of the squashed branch; tables
 //! change only in `train`, so that a wrong path leaves nothing in them. After construction nothing
 //! is allocated.
 
@@ -45,7 +45,7 @@ pub enum BranchKind {
 }
 
 impl BranchKind {
-    /// Its target stands in the instruction.
+    /// The target stands in the instruction.
     #[inline(always)]
     #[must_use]
     pub const fn is_direct(self) -> bool {
@@ -61,12 +61,11 @@ impl BranchKind {
 pub struct Predicted {
     /// Whether the branch leaves the straight line.
     pub taken: bool,
-    /// Address of the next instruction; 0 if nobody knows (an indirect branch seen for the first
+    /// Address of the next instruction; 0 if it is unknown (an indirect branch that is fetched for the first
     /// time).
     pub target: u64,
-    /// Of a branch that is predicted taken: fetch knows the target at once, since the branch target
-    /// buffer knows the branch (a direct one with the right target: short tags alias) or since the
-    /// return address stack gives it.
+    /// Fetch knows the target of a branch that is predicted taken at once: from the branch target buffer (for a
+    /// direct branch only if the target is right, since short tags alias) or from the return address stack.
     pub btb_hit: bool,
 }
 
@@ -74,35 +73,36 @@ pub struct Predicted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Checkpoint {
-    /// All that `train` needs, if there is nothing folded.
+    /// The state that `train` needs, without folded histories.
     pub basis: Basis,
     ras: RasState,
-    /// What it needs, too, of a predictor that [has folded histories](BranchUnit::is_folded).
+    /// The rest of it for a predictor that [has folded histories](BranchUnit::is_folded).
     pub folded: FoldedBasis,
 }
 
-/// What a branch was predicted from, but for folded histories.
+/// The state from which a branch was predicted, without folded histories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Basis {
     history: HistoryState,
     tournament: TournamentPrediction,
 }
 
-/// Folded histories from which a branch was predicted, and how.
+/// The folded histories from which a branch was predicted, and the prediction of TAGE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoldedBasis {
     tage: TagePrediction,
     folds: Folds,
 }
 
-/// Where a branch lies in tables that are found by its address alone, for those who ask more than once.
+/// The places of a branch in the tables that its address alone selects, for callers that look up a branch more
+/// than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Site {
-    /// Its set of the branch target buffer,
+    /// Set of the branch target buffer.
     pub target_set: u32,
-    /// and its tag there.
+    /// Tag in that set.
     pub target_tag: u32,
-    /// Its local history, if the predictor has any.
+    /// Index of the local history, if the predictor has local histories.
     pub local: u16,
 }
 
@@ -115,7 +115,7 @@ impl Site {
 
 const _: () = assert!(size_of::<Checkpoint>() <= 96);
 
-/// How late branches taught in a core.
+/// How late branches trained the predictor of a core.
 #[derive(Clone, Debug)]
 pub struct Lateness(Seen);
 
@@ -141,7 +141,7 @@ pub struct BranchUnit {
 }
 
 impl BranchUnit {
-    /// An untaught unit of a configuration that passed its check.
+    /// An untrained unit of a configuration that passed its check.
     #[must_use]
     pub fn new(config: &BranchConfig) -> Self {
         let mut history = History::short();
@@ -166,15 +166,14 @@ impl BranchUnit {
         }
     }
 
-    /// Every direction and target must be right: the core has to ask with
-    /// [`predict_known`](Self::predict_known).
+    /// Prediction is perfect: the core has to call [`predict_known`](Self::predict_known) with the outcome.
     #[inline]
     #[must_use]
     pub fn is_perfect(&self) -> bool {
         self.perfect
     }
 
-    /// It has histories of which a [`Checkpoint`] holds a [`FoldedBasis`].
+    /// The predictor has folded histories, so that a [`Checkpoint`] needs its [`FoldedBasis`].
     #[inline(always)]
     #[must_use]
     pub fn is_folded(&self) -> bool {
@@ -197,7 +196,7 @@ impl BranchUnit {
         self.predict_at((pc, &site), kind, fallthrough, direct_target, cp)
     }
 
-    /// Where the branch at `pc` lies in the tables.
+    /// The places of the branch at `pc` in the tables.
     #[inline(always)]
     #[must_use]
     pub fn site(&self, pc: u64) -> Site {
@@ -245,8 +244,8 @@ impl BranchUnit {
         self.predict_transfer((pc, site), kind, fallthrough, direct_target)
     }
 
-    /// Whether a conditional branch is predicted taken, and whether fetch knows its target then. It does not move
-    /// the return address stack, so that `cp` gets that only from [`checkpoint_returns`](Self::checkpoint_returns).
+    /// Predicts a conditional branch: whether it is taken, and whether fetch then knows its target. The return address
+    /// stack does not move; `checkpoint_returns` saves it in `cp` if that is needed.
     #[inline(always)]
     pub fn predict_conditional(
         &mut self,
@@ -259,7 +258,8 @@ impl BranchUnit {
         self.follow_conditional(site, taken, direct_target)
     }
 
-    /// [`predict_conditional`](Self::predict_conditional) of a branch that will neither teach nor be taken back by itself.
+    /// [`predict_conditional`](Self::predict_conditional) of a branch that is squashed before dispatch: it trains
+    /// nothing, and no squash returns to it.
     #[inline(always)]
     pub fn predict_conditional_in_vain(
         &mut self,
@@ -274,16 +274,16 @@ impl BranchUnit {
         self.follow_conditional(site, taken, direct_target)
     }
 
-    /// The history moves along a prediction. That, and whether fetch knows the target.
+    /// Moves the history along a prediction. Returns the prediction, and whether fetch knows the target.
     #[inline(always)]
     fn follow_conditional(&mut self, site: &Site, taken: bool, target: u64) -> (bool, bool) {
         self.history.push_direction(taken);
         (taken, taken && self.btb.knows(site.target(), target))
     }
 
-    /// [`predict_at`](Self::predict_at) of a jump or a call to an address that stands in it, which decode knows if
-    /// nobody else does: so it is always right, and nobody asks for the state before it. `link` is the address behind a
-    /// call. Whether fetch knows the target.
+    /// [`predict_at`](Self::predict_at) of a direct jump or call. Decode knows the target at the latest, so the
+    /// prediction is always right and needs no checkpoint. `link` is the address behind a call. Returns whether fetch
+    /// knows the target.
     #[inline(always)]
     pub fn predict_direct(&mut self, site: &Site, link: Option<u64>, target: u64) -> bool {
         if let Some(link) = link {
@@ -292,7 +292,7 @@ impl BranchUnit {
         self.btb.knows(site.target(), target)
     }
 
-    /// The prediction of a branch that is always taken, but for a return that the stack knows.
+    /// Predicts an unconditional transfer that the return address stack does not predict.
     #[inline(never)]
     fn predict_transfer(
         &mut self,
@@ -322,8 +322,8 @@ impl BranchUnit {
         predicted
     }
 
-    /// The prediction of a perfect predictor: the outcome itself. Fills `cp` and moves the state
-    /// as [`predict`](Self::predict) does.
+    /// The prediction of a perfect predictor, which is the outcome. Fills `cp` and moves the state as
+    /// [`predict`](Self::predict) does.
     pub fn predict_known(
         &mut self,
         kind: BranchKind,
@@ -341,8 +341,8 @@ impl BranchUnit {
         }
     }
 
-    /// A squash behind this branch: brings the state before it back and applies what it did.
-    /// `target` is the address it went to, `fallthrough` the one behind it.
+    /// Restores the state after this branch, for a squash of all younger instructions. `target` is the address that
+    /// the branch went to, `fallthrough` the one behind it.
     pub fn restore(
         &mut self,
         cp: &Checkpoint,
@@ -355,8 +355,8 @@ impl BranchUnit {
         self.advance(kind, taken, target, fallthrough);
     }
 
-    /// Brings the state before the branch back and applies nothing: the branch will be fetched
-    /// again. A squash at another instruction uses the checkpoint of the oldest squashed branch.
+    /// Restores the state before the branch, which will be fetched again. A squash at another instruction uses the
+    /// checkpoint of the oldest squashed branch.
     pub fn rewind(&mut self, cp: &Checkpoint) {
         self.history.state = cp.basis.history;
         if self.history.is_folded() {
@@ -365,7 +365,7 @@ impl BranchUnit {
         self.ras.restore(&cp.ras);
     }
 
-    /// Teaches the outcome of a branch at its commit: in program order, right path only. `target`
+    /// Trains the predictor with the outcome of a branch at its commit: in program order, right path only. `target`
     /// is the address of the next instruction.
     pub fn train(&mut self, cp: &Checkpoint, pc: u64, kind: BranchKind, taken: bool, target: u64) {
         let site = self.site(pc);
@@ -404,7 +404,7 @@ impl BranchUnit {
         }
     }
 
-    /// [`train_at`](Self::train_at) of any other, which is always taken.
+    /// [`train_at`](Self::train_at) of an unconditional transfer.
     #[inline(always)]
     pub fn train_transfer(
         &mut self,
@@ -419,7 +419,7 @@ impl BranchUnit {
         self.btb.train(site.target(), target);
     }
 
-    /// The same of a jump or a call to an address that stands in it.
+    /// [`train_at`](Self::train_at) of a direct jump or call.
     #[inline(always)]
     pub fn train_direct(&mut self, site: &Site, target: u64) {
         self.btb.train(site.target(), target);
@@ -446,7 +446,7 @@ impl BranchUnit {
         }
     }
 
-    /// The part of a checkpoint that is the return address stack's.
+    /// Saves the return address stack in a checkpoint.
     #[inline(always)]
     pub(crate) fn checkpoint_returns(&self, cp: &mut Checkpoint) {
         cp.ras = self.ras.checkpoint();
@@ -462,7 +462,7 @@ impl BranchUnit {
         self.predict_otherwise(pc, cp)
     }
 
-    /// The direction of a branch by anything but a tournament.
+    /// Predicts a direction with any predictor but a tournament.
     #[cold]
     #[inline(never)]
     fn predict_otherwise(&self, pc: u64, cp: &mut Checkpoint) -> bool {

@@ -12,12 +12,12 @@ const VALID: u32 = 1 << 31;
 pub(super) struct Btb {
     /// The ways of a set lie in order of use, the newest first.
     entries: Box<[Entry]>,
-    /// The last index; those behind the last set are nobody's.
+    /// The last index. Entries behind the last set are unused.
     last: usize,
     ways: usize,
     set_bits: u32,
     tag_mask: u32,
-    /// There is none: it learns nothing, and so knows nothing.
+    /// The machine has no target buffer: it learns nothing and knows nothing.
     absent: bool,
 }
 

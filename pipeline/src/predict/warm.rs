@@ -4,7 +4,7 @@ use super::delay::Delay;
 use super::{BranchKind, BranchUnit, Checkpoint, Direction, Lateness};
 
 impl BranchUnit {
-    /// A conditional branch that takes no time: tables and histories as after its prediction and its
+    /// Warms the predictor with a conditional branch: tables and histories as after its prediction and its
     /// commit. Whether it would have been predicted right.
     #[inline(always)]
     pub fn warm_conditional(&mut self, pc: u64, taken: bool, target: u64) -> bool {
@@ -21,7 +21,7 @@ impl BranchUnit {
         right
     }
 
-    /// A predictor that learns at once what it has predicted.
+    /// Predicts and trains a direction at once.
     #[inline(never)]
     fn warm_direction(&mut self, pc: u64, taken: bool) -> bool {
         let mut cp = Checkpoint::default();
@@ -33,7 +33,7 @@ impl BranchUnit {
         predicted == taken
     }
 
-    /// The same of any other branch, which is always taken.
+    /// Warms the predictor with an unconditional transfer. Whether it would have been predicted right.
     #[inline(always)]
     pub fn warm_transfer(
         &mut self,
@@ -64,7 +64,7 @@ impl BranchUnit {
         }
     }
 
-    /// An indirect branch that is no return from the stack.
+    /// Warms the predictor with an indirect branch that the return address stack does not predict.
     #[inline(never)]
     fn warm_indirect(&mut self, pc: u64, kind: BranchKind, target: u64, fallthrough: u64) -> bool {
         let path = self.history.state.path;
@@ -80,21 +80,22 @@ impl BranchUnit {
         predicted == target
     }
 
-    /// Nothing that was warmed is in flight any more.
+    /// Counts every warmed branch that is still in flight as committed.
     pub fn settle(&mut self) {
         if let Some(delay) = self.delay() {
             delay.settle();
         }
     }
 
-    /// From now on it is known how late branches teach.
+    /// Starts to note how late branches train the predictor.
     pub fn watch(&mut self) {
         if let Some(delay) = self.delay() {
             delay.watch();
         }
     }
 
-    /// How late branches have taught since [`watch`](Self::watch), if that matters to the predictor.
+    /// How late branches have trained the predictor since [`watch`](Self::watch); `None` if the predictor does not
+    /// depend on it.
     #[must_use]
     pub fn lateness(&self) -> Option<Lateness> {
         match &self.direction {
@@ -103,7 +104,7 @@ impl BranchUnit {
         }
     }
 
-    /// Takes over how late branches taught elsewhere.
+    /// Takes over how late branches trained another predictor.
     pub fn learn(&mut self, lateness: &Lateness) {
         if let Some(delay) = self.delay() {
             delay.learn(&lateness.0);

@@ -104,7 +104,7 @@ impl<E: DecodeEditor + Clone> Crew<E> {
     }
 }
 
-/// Closes the crew when it is dropped, also by a panic: nobody is to wait for ever.
+/// Closes the crew when it is dropped, also by a panic, so that no thread waits for ever.
 pub(super) struct Shift<'a, E: DecodeEditor + Clone>(pub &'a Crew<E>);
 
 impl<E: DecodeEditor + Clone> Drop for Shift<'_, E> {

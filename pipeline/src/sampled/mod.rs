@@ -1,9 +1,9 @@
 //! Sampled timing, after SMARTS (Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003): short units of a
 //! run are timed at a fixed distance, the rest runs functionally and keeps caches and predictors warm.
 //!
-//! Before each unit the core runs for a while unmeasured, until queues and window are as full as they
-//! would be. What comes out is the mean of the units' cycles per instruction, with the confidence
-//! interval of a mean of so many; the exact number needs the whole run timed.
+//! Before each unit the core runs for a while unmeasured, until queues and window are as full as in a
+//! run that is timed from its beginning. The units give cycles and events; the estimate for the whole
+//! run, with its confidence interval, is made by the caller.
 
 mod crew;
 mod lane;
@@ -106,7 +106,7 @@ pub struct Samples {
     /// What functional warming met in the instructions of each whole unit: an estimate of the mean cycles
     /// may rest on it, since it is known for the whole run.
     pub unit_events: Vec<WarmEvents>,
-    /// The same of the whole run, so far.
+    /// What functional warming met in the whole run so far.
     pub events: WarmEvents,
     /// Commit slots of all units together, each from the commit in front of its first instruction to that of
     /// its last one. Units begin and end within cycles: the slots of one differ from the commit width times
@@ -178,7 +178,7 @@ impl SampledRun {
 }
 
 impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
-    /// The same with an editor in the decode stage.
+    /// A sampled run with an editor in the decode stage.
     ///
     /// # Errors
     /// A plan whose units do not fit.
@@ -209,7 +209,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
         })
     }
 
-    /// The same on so many threads, of which one runs the program and the others time units; 0: one for
+    /// Runs on `jobs` threads, of which one runs the program and the others time units; 0: one for
     /// each processor. For each of them, up to 8, there is a copy of the pages that the program has
     /// written.
     #[must_use]

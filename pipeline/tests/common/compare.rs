@@ -93,7 +93,7 @@ impl Outcome {
         }
     }
 
-    /// The same without an editor.
+    /// A functional run without an editor.
     pub fn plain(process: Process, limit: u64) -> Outcome {
         Outcome::functional(process, NoEditor, limit)
     }

@@ -65,7 +65,7 @@ impl Run {
         Run::with_editor(config, program, program.process(), NoEditor)
     }
 
-    /// The same with an editor in decode.
+    /// Runs a program with an editor in decode.
     pub fn with_editor<E: DecodeEditor>(
         config: &MachineConfig,
         program: &Program,

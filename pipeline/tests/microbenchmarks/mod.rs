@@ -67,7 +67,7 @@ fn memory_beats(m: &MachineConfig) -> u64 {
     u64::from(m.memory.l2.line_bytes.div_ceil(bus.bytes_per_beat) * bus.cycles_per_beat)
 }
 
-/// The same when the second-level cache hits: a miss is known after a hit's time, the request
+/// From issue of a load to issue of its consumer when the second-level cache hits: a miss is known after a hit's time, the request
 /// takes the bus's latency, the second level its hit time, then the first (or the last) part of
 /// the line comes.
 fn l2_cycles(m: &MachineConfig) -> u64 {
@@ -79,7 +79,7 @@ fn l2_cycles(m: &MachineConfig) -> u64 {
     l1_cycles(m) + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + data
 }
 
-/// The same when the third-level cache hits.
+/// From issue of a load to issue of its consumer when the third-level cache hits.
 fn l3_cycles(m: &MachineConfig) -> u64 {
     assert!(m.memory.critical_word_first, "not needed so far");
     let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles);
@@ -87,7 +87,7 @@ fn l3_cycles(m: &MachineConfig) -> u64 {
     l1_cycles(m) + on_chip + u64::from(l3.hit_cycles + l3.cycles_per_beat) + 1
 }
 
-/// The same from memory.
+/// From issue of a load to issue of its consumer when the data come from memory.
 fn memory_cycles(m: &MachineConfig) -> u64 {
     let data = if m.memory.critical_word_first {
         u64::from(m.memory.memory_bus.cycles_per_beat) + 1

@@ -35,7 +35,7 @@ pub(crate) fn grouped_bars(chart: &BarChart) -> Result<Figure, PlotError> {
     grouped_bars_with(chart, "", &Whiskers::new())
 }
 
-/// The same with whiskers, which `meaning` explains in the legend.
+/// Grouped bars with whiskers, which `meaning` explains in the legend.
 pub(crate) fn grouped_bars_with(
     chart: &BarChart,
     meaning: &str,

@@ -157,7 +157,7 @@ mod tests {
         })
     }
 
-    /// The same with two threads and their stacks.
+    /// An observation of two threads with their stacks.
     fn stacked() -> Value {
         let mut value = observation();
         value["stacks"] = super::super::shim_stacks::tests::stacks();

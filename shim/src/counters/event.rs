@@ -11,7 +11,7 @@ use crate::region::COUNTERS;
 /// An event that can be counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// As it was asked for.
+    /// The name as it was asked for.
     pub name: String,
     /// What it counts.
     pub kind: EventKind,

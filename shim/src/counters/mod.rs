@@ -17,11 +17,11 @@ use crate::region::Slot;
 pub enum Counter {
     /// An event of the kernel's perf subsystem.
     Perf(PerfEvent),
-    /// Of a whole core minus the observer's own: what the sibling did (SHIM, section 3).
+    /// The count of a whole core minus the observer's own: what the sibling did (SHIM, section 3).
     CoreMinusOwn {
         /// Over all threads of the core.
         core: PerfEvent,
-        /// Of the observer alone.
+        /// The event counted for the observer alone.
         own: PerfEvent,
     },
     /// A counter in the observed thread's slot.

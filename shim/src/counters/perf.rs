@@ -76,7 +76,7 @@ impl PerfEvent {
             let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
             return Err(refused(event, target, errno));
         }
-        // SAFETY: the kernel just gave this descriptor to us and to nobody else.
+        // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(fd) };
         let page = match target {
             Target::Process(_) => None,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Line, Profile, places};
 use crate::results::ShimResult;
 
-/// Nanoseconds of so many cycles.
+/// Cycles in nanoseconds.
 fn nanoseconds(result: &ShimResult, cycles: f64) -> f64 {
     cycles * 1e9 / result.ticks_per_second.max(1.0)
 }

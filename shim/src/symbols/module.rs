@@ -127,7 +127,7 @@ fn read(bytes: &[u8]) -> Option<Contents> {
 }
 
 fn functions(file: &object::File<'_>) -> Vec<Function> {
-    // Of several names for one address: those with a size first, global, weak, local ones, by name.
+    // Order of several names for one address: with a size first; then global, weak, local; then by name.
     let mut found: Vec<(u64, (bool, u8), &str, u64)> = file
         .symbols()
         .chain(file.dynamic_symbols())

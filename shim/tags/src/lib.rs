@@ -129,8 +129,8 @@ pub fn count(counter: usize, amount: u64) {
     }
 }
 
-/// A small tag with this text (its first 120 bytes), the same for the same text; 0 if nobody
-/// observes or the table of 4,095 names is full. Two threads that name the same text at the same
+/// A small tag with this text (its first 120 bytes), the same for the same text; 0 if no observer
+/// runs or the table of 4,095 names is full. Two threads that name the same text at the same
 /// moment may get two tags with one text. It searches the table: not for inner loops.
 pub fn name(text: &str) -> u64 {
     let Some(region) = region::open() else {

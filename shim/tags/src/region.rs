@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use crate::layout::{Layout, MAGIC, NAMES, REGION_BYTES, SLOTS, Slot, VERSION};
 
-/// The region of this process; null until it is open, and for ever if nobody observes.
+/// The region of this process; null until it is open, and always null without an observer.
 static SHARED: AtomicPtr<Layout> = AtomicPtr::new(std::ptr::null_mut());
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// The key whose destructor gives back a thread's slot when the thread ends.
@@ -17,13 +17,13 @@ const OPENING: u8 = 1;
 const ON: u8 = 2;
 const OFF: u8 = 3;
 
-/// Whether it is known that nobody observes this process.
+/// Whether it is known that this process has no observer.
 #[inline(always)]
 pub fn is_off() -> bool {
     STATE.load(Ordering::Relaxed) == OFF
 }
 
-/// The region, opened at the first call. `None` if nobody observes, or another thread is just
+/// The region, opened at the first call. `None` without an observer, or while another thread is
 /// opening it.
 pub fn open() -> Option<&'static Layout> {
     let first = STATE.compare_exchange(UNKNOWN, OPENING, Ordering::AcqRel, Ordering::Acquire);
@@ -81,7 +81,7 @@ fn map() -> Option<*mut Layout> {
     // The descriptor stays open: by it an observer finds the region of a running program.
     let mapped = map_fd(fd, fresh);
     if mapped.is_none() {
-        // SAFETY: opened above, and nobody else has it.
+        // SAFETY: it was opened above, and nothing else owns it.
         unsafe { libc::close(fd) };
     }
     mapped
@@ -162,7 +162,7 @@ fn new_region() -> Option<libc::c_int> {
             && libc::fcntl(fd, libc::F_ADD_SEALS, seals) == 0
     };
     if !made {
-        // SAFETY: ours, and nobody else has it.
+        // SAFETY: this function owns it, and nothing else does.
         unsafe { libc::close(fd) };
         return None;
     }

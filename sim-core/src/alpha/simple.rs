@@ -10,8 +10,8 @@ use super::exec::bytes::byte_mask;
 use super::exec::int::{EV6, EXTENSIONS};
 use crate::inst::{Inst, Op, OpClass, reg};
 
-/// An instruction that does the same, where there is a simpler one. Only operations that can neither
-/// trap nor transfer control nor touch memory become others.
+/// The simplest instruction with the effect of `inst`. Only operations that can neither trap nor transfer
+/// control nor touch memory are replaced.
 pub(crate) fn simplified(inst: &Inst) -> Inst {
     match inst.op {
         Op::AlphaLda | Op::AlphaLdah => Inst {
@@ -55,7 +55,7 @@ fn immediate(inst: &Inst, op: Op, imm: u64) -> Inst {
     }
 }
 
-/// `op` of the same registers.
+/// Operation `op` on the registers of `inst`.
 fn register(inst: &Inst, op: Op) -> Inst {
     Inst { op, ..*inst }
 }

@@ -73,7 +73,7 @@ mod tests {
                         op,
                         imm: 64,
                         rs1: 1,
-                        // Of Alpha there is no second source.
+                        // Alpha's branches have no second source.
                         rs2: if op.isa() == Op::Beq.isa() { 2 } else { 0 },
                         ..Inst::illegal(4)
                     };

@@ -27,7 +27,7 @@ pub enum Outcome {
     Next,
     /// A control transfer that is taken, and its target.
     Taken(u64),
-    /// A system call: the machine asks the operating system layer, then goes on behind it.
+    /// A system call: the machine calls the operating system layer and continues with the next instruction.
     Syscall,
     /// Code may have been modified: decoded instructions must be thrown away.
     FenceI,
@@ -43,19 +43,19 @@ pub enum Outcome {
     Trap(TrapCause),
 }
 
-/// Executes one instruction of an operation that goes on behind itself, as [`execute`] does. False: nothing has
-/// changed, and [`execute`] says whether it traps, or does what is not quick (the first store to a page, an access to
-/// two pages). So there is nothing in it that would need a stack.
+/// Executes one instruction of an operation that continues with the next one, as [`execute`] does. It returns `false`
+/// if nothing has changed and [`execute`] has to be called: for traps and slow cases (the first store to a page, an
+/// access to two pages). So nothing in it needs a stack.
 pub type Straight = fn(&mut Hart, &mut Memory, &Inst, u64) -> bool;
 
-/// Where an instruction goes, as far as a control transfer has to say it.
+/// Where a control transfer goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Straight on.
+    /// To the next instruction.
     Next,
-    /// To the address beside this.
+    /// To the address that comes with this value.
     Taken,
-    /// [`execute`] says where. Nothing has changed.
+    /// Unknown: [`execute`] has to be called. Nothing has changed.
     Otherwise,
 }
 
@@ -63,14 +63,15 @@ pub enum Turn {
 pub type Transfer = fn(&mut Hart, &mut Memory, &Inst, u64) -> (Turn, u64);
 
 impl Op {
-    /// This operation, for those who ask once what they execute many times. Of one that does not go on
-    /// behind itself, false, or where it goes is lost.
+    /// The function that executes this operation, for callers that look it up once and execute it often. For an
+    /// operation that does not continue with the next instruction it gives `false`, or its target is lost.
     #[must_use]
     pub fn straight(self) -> Straight {
         STRAIGHT[self as usize]
     }
 
-    /// The same of a control transfer. Of an operation that is none, what it does may be lost.
+    /// The function that executes this control transfer, for callers that look it up once. For any other
+    /// operation its effect may be lost.
     #[inline]
     #[must_use]
     pub fn transfer(self) -> Transfer {

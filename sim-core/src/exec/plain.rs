@@ -1,7 +1,8 @@
-//! Plain loads and stores without a call and without asking for the operation, for those who know the address already:
-//! by what is known of an instruction before it executes, and with as few branches as possible, since it is hard to
-//! predict what comes next. What is not quick (what faults, the first store to a page, what is not aligned) they leave to
-//! [`execute`](super::execute), and operations that are not plain altogether.
+//! Plain loads and stores in line, for callers that know the address already.
+//!
+//! They use what is known of an instruction before it executes, instead of its operation, and as few branches as
+//! possible, since the host predicts branches on the kind of an instruction badly. Slow cases (faults, the first store
+//! to a page, unaligned accesses) and all other operations are left to [`execute`](super::execute).
 
 use crate::inst::{Op, OpClass};
 use crate::memory::Memory;
@@ -13,12 +14,12 @@ pub struct Plain {
     pub bytes: u8,
     /// Bits of a register that it does not.
     pub shift: u8,
-    /// Of a load: the bits of the value, which has been sign-extended, that the register gets.
+    /// For a load: the bits of the sign-extended value that the register gets.
     pub mask: u64,
 }
 
 impl Plain {
-    /// How an operation accesses memory. None: it is not plain, or does not.
+    /// How an operation accesses memory; `None` for an operation that is no plain load or store.
     #[must_use]
     pub fn of(op: Op) -> Option<Plain> {
         let converts = matches!(op, Op::Flh | Op::Flw | Op::AlphaLds | Op::AlphaSts);
@@ -46,7 +47,7 @@ impl Plain {
     }
 
     /// The value that a load gives its register, from an address that
-    /// [`Inst::data_address`](crate::inst::Inst::data_address) gave. None: [`execute`](super::execute) says what happens.
+    /// [`Inst::data_address`](crate::inst::Inst::data_address) gave. `None` if [`execute`](super::execute) has to be called.
     #[inline(always)]
     #[must_use]
     pub fn load(&self, mem: &Memory, addr: u64) -> Option<u64> {
@@ -60,8 +61,8 @@ impl Plain {
         Some((top as i64).wrapping_shr(shift) as u64 & self.mask)
     }
 
-    /// Stores the value of a register at such an address. False: nothing has been stored, and
-    /// [`execute`](super::execute) does what happens.
+    /// Stores the value of a register at such an address. `false` if nothing has been stored and
+    /// [`execute`](super::execute) has to be called.
     #[inline(always)]
     pub fn store(&self, mem: &mut Memory, addr: u64, value: u64) -> bool {
         if self.is_unaligned(addr) {

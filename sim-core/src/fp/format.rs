@@ -138,7 +138,7 @@ pub trait HostFloat:
     fn nearest_f64(x: f64) -> Self;
     /// The integer part, saturated.
     fn truncate_i64(self) -> i64;
-    /// The same number as `f64`.
+    /// This number as `f64`.
     fn to_f64(self) -> f64;
 
     /// `self * y + z` rounded once to nearest even, and whether that is inexact; `None` where the

@@ -105,8 +105,8 @@ impl Check<'_> {
     }
 }
 
-/// Little-endian fields of a structure, read one after the other. What lies behind the end reads as
-/// zero, so lengths are checked before.
+/// Little-endian fields of a structure, read one after the other. Bytes behind the end read as zero, so lengths
+/// are checked before.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -148,7 +148,7 @@ struct AoutHeader {
 struct Section {
     addr: u64,
     bytes: u64,
-    /// Where its content is in the file; none: it is zero.
+    /// Offset of its content in the file; `None` if the content is zero.
     offset: Option<u64>,
     perm: Perm,
 }

@@ -147,7 +147,7 @@ pub struct ProgramImage {
     pub name: String,
     /// Instruction set.
     pub isa: Isa,
-    /// Whose system calls it makes: the format of the file says so.
+    /// The operating system whose calls it makes, by the format of the file.
     pub os: OsInterface,
     /// Address of the first instruction.
     pub entry: u64,

@@ -28,7 +28,7 @@ impl Bus for Memory {
 pub(crate) struct Quick<'a>(pub &'a mut Memory);
 
 impl Quick<'_> {
-    /// Nobody asks where.
+    /// A fault whose address is not looked at.
     const REFUSED: MemFault = MemFault {
         addr: 0,
         unmapped: false,
@@ -61,7 +61,7 @@ impl Memory {
         }
     }
 
-    /// The fast path of a read, if it is one for it.
+    /// Reads `N` bytes inside one readable page; `None` for any other read.
     #[inline(always)]
     pub(crate) fn read_quickly<const N: usize>(&self, addr: u64) -> Option<u64> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
@@ -77,7 +77,7 @@ impl Memory {
         Some(u64::from_le_bytes(value))
     }
 
-    /// The same of a write. False: nothing has been written.
+    /// Writes `N` bytes inside a page that may be written to at once. `false` if nothing was written.
     #[inline(always)]
     pub(crate) fn write_quickly<const N: usize>(&mut self, addr: u64, value: u64) -> bool {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
@@ -108,7 +108,7 @@ impl Memory {
         Some(u64::from_le_bytes(value))
     }
 
-    /// The same bytes, if their page may be written to at once.
+    /// The eight aligned bytes around an address, if their page may be written to at once.
     #[inline(always)]
     pub(crate) fn quick_around(&mut self, addr: u64) -> Option<&mut [u8; 8]> {
         let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
@@ -130,7 +130,7 @@ impl Memory {
         addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::R == 0
     }
 
-    /// The same for writes.
+    /// Whether every write that begins at this address faults.
     #[inline(always)]
     #[must_use]
     pub fn is_unwritable(&self, addr: u64) -> bool {

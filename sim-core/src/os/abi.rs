@@ -73,7 +73,7 @@ pub struct MapFlags {
     pub huge_exists: bool,
 }
 
-/// What the guest is told of a file. Owners, times and inode numbers do not come from the host,
+/// The status of a file as the guest sees it. Owners, times and inode numbers do not come from the host,
 /// so that a run does not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStat {
@@ -102,7 +102,7 @@ impl FileStat {
     }
 }
 
-/// What the guest is told of the file system: nothing of the host's.
+/// The status of the file system as the guest sees it: no value comes from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FsStat {
     /// Number of the kind of file system.
@@ -144,12 +144,12 @@ pub enum FcntlCommand {
     SetStatusFlags,
     /// `F_GETLK`, and `F_OFD_GETLK`
     GetLock {
-        /// Of the open file instead of the process.
+        /// The lock belongs to the open file instead of the process.
         of_open_file: bool,
     },
     /// `F_SETLK` and `F_SETLKW`, and `F_OFD_SETLK` and `F_OFD_SETLKW`
     SetLock {
-        /// Of the open file instead of the process.
+        /// The lock belongs to the open file instead of the process.
         of_open_file: bool,
         /// Wait until no other lock is in the way.
         waits: bool,

@@ -120,7 +120,7 @@ impl Linux {
         u64::from(before)
     }
 
-    /// `membarrier`: nobody else's memory accesses need ordering.
+    /// `membarrier`: there is no other thread whose memory accesses need ordering.
     pub(super) fn membarrier(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         const QUERY: u32 = 0;
         const GLOBAL: u32 = 1;

@@ -30,7 +30,7 @@ impl Linux {
             .duplicate_to(from, to, cloexec, self.limits.descriptors())
     }
 
-    /// `dup2`: where both are the same, that is no error.
+    /// `dup2`: equal descriptors are no error.
     pub(super) fn dup2(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let [from, to, ..] = *a;
         if from as u32 == to as u32 {

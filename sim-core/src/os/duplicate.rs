@@ -11,7 +11,7 @@ use super::limits::TimeLimit;
 use super::memory_files::copy_memory_file;
 use super::streams::{Output, Stdin, Streams};
 
-/// Why a process cannot be duplicated: both would change one and the same thing outside.
+/// Why a process cannot be duplicated: both copies would change one thing outside of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DuplicateError {
     /// The host's own standard stream.
@@ -37,7 +37,7 @@ pub enum DuplicateError {
 }
 
 impl Linux {
-    /// The same again. What it warns of is kept for [`Linux::warnings`]; nobody is told at once.
+    /// A copy for another run. Its warnings are kept for [`Linux::warnings`] and not reported at once.
     ///
     /// # Errors
     /// If both would share something of the host that one of them can change.
@@ -49,7 +49,7 @@ impl Linux {
         Ok(self.over(files, duplicate_streams(&self.streams)?))
     }
 
-    /// The same again for a run that nobody is to notice: what it prints goes nowhere, the lab's own
+    /// A copy for a run without effects: what it prints goes nowhere, the lab's own
     /// standard input is at its end, files cannot be changed, and pipes are closed.
     #[must_use]
     pub fn shadow(&self) -> Linux {
@@ -69,7 +69,7 @@ impl Linux {
         self.over(files, self.streams.shadow())
     }
 
-    /// The same over other files and streams, which cannot be changed.
+    /// A copy with other files and streams, which cannot be changed.
     fn over(&self, files: Descriptors, streams: Streams) -> Linux {
         Linux {
             abi: self.abi,
@@ -155,7 +155,7 @@ fn reopen(file: &File) -> std::io::Result<File> {
 }
 
 impl Descriptors {
-    /// The same table over copies of the files. Descriptors that share a file do so there too.
+    /// The descriptor table over copies of the files. Descriptors that share a file share its copy.
     fn try_clone<E>(
         &self,
         copy: impl Fn(&OpenFile) -> Result<OpenFile, E>,

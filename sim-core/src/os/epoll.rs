@@ -82,7 +82,7 @@ impl Watch {
     }
 }
 
-/// How often a file has become ready for `events`, or `None` if it is always ready anew.
+/// How often a file has become ready for `events`; `None` for a file that becomes ready again at each look.
 fn activity(kind: &Kind, events: u32) -> Option<u64> {
     match kind {
         Kind::PipeReader(end) => Some(end.lock().arrivals),

@@ -28,7 +28,7 @@ impl TimeLimit {
         }
     }
 
-    /// The same limit for a run of its own, whose time has not begun.
+    /// This limit for another run, whose time has not begun.
     pub(super) fn anew(self) -> TimeLimit {
         TimeLimit::new(self.seconds)
     }

@@ -33,7 +33,7 @@ pub(super) struct Listing {
     position: usize,
     /// The last name that was told.
     last: Option<Box<[u8]>>,
-    /// The names are to be read again: the program began anew.
+    /// The names are to be read again, since the program has rewound the folder.
     stale: bool,
 }
 

@@ -42,7 +42,7 @@ impl Linux {
             return Err(Errno::ENOMEM);
         }
         let is_whole = mem.is_mapped(start, end - start);
-        // Up to a gap the pages are locked all the same.
+        // Pages in front of a gap are locked nevertheless.
         let mut reached = start;
         for part in guest_parts(mem, start..end) {
             if part.start != reached {

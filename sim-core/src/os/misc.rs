@@ -193,7 +193,7 @@ impl Linux {
         Ok(8)
     }
 
-    /// Nobody else can wake a waiter, so waiting for ever is a deadlock.
+    /// No other thread can wake a waiter, so waiting for ever is a deadlock.
     pub(super) fn futex(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const COMMAND: u64 = 0x7f;
         const WAIT: u64 = 0;

@@ -87,7 +87,7 @@ pub const GID: u32 = 1000;
 /// Number of the device that holds the files.
 const DEVICE: u64 = 1;
 
-/// Whose system calls a program makes.
+/// The operating system whose calls a program makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OsInterface {
     /// Linux's, on the program's instruction set.

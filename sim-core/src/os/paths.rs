@@ -186,7 +186,7 @@ pub(super) enum Last {
     Dot,
     /// `..`
     DotDot,
-    /// None: the path is `/`.
+    /// The path is `/` and has no last name.
     Root,
 }
 
@@ -222,7 +222,7 @@ impl Entrance {
 pub(super) struct Place {
     /// The last name and its folder, behind all links that were followed.
     pub entrance: Entrance,
-    /// What is there (a link only if the last one was not to be followed); none: nothing.
+    /// The node at the path (a link only if the last one was not to be followed); `None` if there is none.
     pub node: Option<Node>,
 }
 
@@ -249,7 +249,7 @@ pub(super) struct Root {
 /// The names still to be walked.
 type Pending = VecDeque<OsString>;
 
-/// What a path is resolved with: the links that it has led through, of which there are only so many.
+/// Counts the symbolic links that a path has led through, since their number is limited.
 #[derive(Default)]
 struct Links(u32);
 

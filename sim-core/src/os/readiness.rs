@@ -21,7 +21,7 @@ const POLLNVAL: u16 = 32;
 const SIGSET_BYTES: u64 = 8;
 const NANOS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// How long a call waits for an event that does not come by itself.
+/// How long a call waits for an event that only another action can cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// For ever.

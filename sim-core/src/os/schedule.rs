@@ -16,7 +16,7 @@ const RESET_ON_FORK: u32 = 0x4000_0000;
 /// The time slice that is reported, in nanoseconds.
 const SLICE_NS: u64 = 4_000_000;
 
-/// Refuses negative process numbers, and those of nobody.
+/// Refuses negative process numbers, and numbers of processes that do not exist.
 fn check_process(pid: u64) -> Result<(), Errno> {
     if (pid as i32) < 0 {
         Err(Errno::EINVAL)

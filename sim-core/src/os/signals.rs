@@ -40,7 +40,7 @@ pub enum Signal {
     Bus,
     /// Access that memory refuses.
     Segv,
-    /// Write to a pipe that nobody reads.
+    /// Write to a pipe without a reader.
     Pipe,
     /// Arithmetic exception.
     Fpe,
@@ -96,8 +96,8 @@ pub struct SignalRules {
     pub set_mask: u64,
     /// The number of SIGSTOP.
     pub stop: u8,
-    /// Signals that do nothing by default. The stop signals end the process, because nobody could
-    /// ever continue it.
+    /// Signals that do nothing by default. The stop signals end the process, because no other process
+    /// could ever continue it.
     pub ignored: [u8; 4],
 }
 
@@ -132,7 +132,7 @@ pub struct Restored {
     pub alt_stack: Option<AltStack>,
 }
 
-/// What a program is told of a fault.
+/// A fault as a program's handler sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// `si_code`

@@ -58,7 +58,7 @@ impl Streams {
         }
     }
 
-    /// The same to read from, as far as it is not the host's; what is written goes nowhere.
+    /// Streams with this input, unless it is the host's; what is written goes nowhere.
     pub(super) fn shadow(&self) -> Streams {
         let input = match &self.input {
             Stdin::Inherit => Stdin::Empty,

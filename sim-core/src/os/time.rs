@@ -98,7 +98,7 @@ fn pair(seconds: u64, fraction: u64) -> Vec<u8> {
     Record::new().u64(seconds).u64(fraction).done()
 }
 
-/// The same with 32 bits each.
+/// `struct timespec` or `struct timeval` with 32-bit fields.
 fn pair32(seconds: u64, fraction: u64) -> Vec<u8> {
     Record::new()
         .u32(seconds as u32)
@@ -149,7 +149,7 @@ impl Linux {
         Ok(0)
     }
 
-    /// `adjtimex`: a clock that nobody has synchronized, and that cannot be adjusted without privileges.
+    /// `adjtimex`: an unsynchronized clock, which cannot be adjusted without privileges.
     pub(super) fn adjtimex(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         const BYTES: usize = 208;
         const UNSYNCHRONIZED: u32 = 0x40;

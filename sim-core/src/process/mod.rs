@@ -20,7 +20,7 @@ pub struct ProcessConfig {
     pub args: Vec<String>,
     /// The environment, as name and value.
     pub env: Vec<(String, String)>,
-    /// The host folder that the guest sees as `/`. None: there are no files.
+    /// The host folder that the guest sees as `/`; `None` if it sees no files.
     pub root: Option<PathBuf>,
     /// The folder that the guest starts in, as it sees it. Without a root it means nothing.
     pub cwd: String,
@@ -155,7 +155,7 @@ impl Process {
         })
     }
 
-    /// A second process in the same state for a run that nobody is to notice: see
+    /// A second process in the same state, for a run without effects on the host: see
     /// [`Linux::shadow`].
     ///
     /// # Errors
@@ -173,8 +173,8 @@ impl Process {
     }
 
     /// Makes this process what [`Process::shadow`] of `source` would be, where it was one before.
-    /// `pages` are the addresses of all pages that have changed in one of the two since; none: copy
-    /// everything, as is needed if this process has mapped or unmapped something itself.
+    /// `pages` are the addresses of all pages that have changed in one of the two since then; `None`
+    /// copies everything, which is needed if this process has mapped or unmapped something itself.
     ///
     /// # Errors
     /// If the host refuses memory.
@@ -192,7 +192,7 @@ impl Process {
     }
 }
 
-/// The arguments with the program's name; the host's folders are nobody's business.
+/// The arguments with the program's name, without the folders of the host.
 fn arguments(image: &ProgramImage, config: &ProcessConfig) -> Vec<String> {
     if config.args.is_empty() {
         let name = image.name.rsplit('/').next().unwrap_or_default();

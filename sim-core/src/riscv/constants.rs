@@ -68,7 +68,7 @@ pub(crate) const NAMES: [&str; 32] = [
     "nan",
 ];
 
-/// The constants in a format with so many bits of fraction and of exponent, right-aligned.
+/// The constants in a format with `fraction` and `exponent` bits, right-aligned.
 const fn table(fraction: u32, exponent: u32) -> [u64; 32] {
     let bias = (1 << (exponent - 1)) - 1;
     let infinity = ((1 << exponent) - 1) << fraction;

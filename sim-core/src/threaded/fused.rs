@@ -13,7 +13,7 @@ use crate::memory::{Bytes, Pages};
 use crate::probe::Probe;
 use crate::riscv::exec::{rs1, rs2, sext32};
 
-/// An operation on registers alone, which always goes on behind itself.
+/// An operation on registers alone, which always continues with the next instruction.
 trait Computation {
     /// Its result.
     fn result(hart: &Hart, inst: &Inst) -> u64;

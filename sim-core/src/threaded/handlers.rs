@@ -47,7 +47,7 @@ macro_rules! define_handlers {
         pub(crate) struct Handlers<P>(PhantomData<P>);
 
         impl<P: Probe> Handlers<P> {
-            /// The handler of each operation that goes on behind itself, indexed by operation. Control
+            /// The handler of each operation that continues with the next instruction, indexed by operation. Control
             /// transfers can only stop here.
             pub(crate) const STRAIGHT: &[Handler; Op::ALL.len()] = &[$({
                 handlers! {
@@ -157,8 +157,9 @@ pub(super) unsafe fn turn<P: Probe>(
     }
 }
 
-/// Tells the probe of the conditional branch at `at`, which went this way, and goes on behind it. (Not in the
-/// handlers: they would all have to save registers for it, and it is faster if it knows the way.)
+/// Reports the conditional branch at `at`, which went this way, to the probe, and continues behind it. This is a
+/// function beside the handlers, since they would all have to save registers for the call; the way is a constant,
+/// since the compiler then removes what the other way needs.
 ///
 /// # Safety
 /// See [`Handler`].
@@ -243,8 +244,8 @@ handlers! {
         unsafe { ((*at).handler)(at, hart, bytes, context, pages, fuel) }
     }
 
-    /// Tells the probe of the reference at `at`, which has been made, and goes on behind it. (In the handler
-    /// itself the registers that the call needs saved would make references slow that need none.)
+    /// Reports the reference at `at`, which has been made, to the probe, and continues behind it. In the handlers,
+    /// saving registers for the call would slow down references that need no call.
     #[inline(never)]
     fn report<P: Probe>(at, hart, bytes, context, pages, fuel) {
         let addr = context.addr;
@@ -267,7 +268,7 @@ handlers! {
             context.stop(to);
             return fuel;
         }
-        // SAFETY: as above.
+        // SAFETY: `to` is a live block or a link that leads to itself, by the promise of the caller.
         unsafe { go(to, hart, bytes, context, pages, fuel) }
     }
 

@@ -46,7 +46,7 @@ pub(crate) const MAX_BLOCK: u64 = 32;
 /// The most instructions executed in one go: it bounds the stack of a build without tail calls to
 /// twice `FUEL + MAX_BLOCK` frames of handlers, a few hundred kilobytes.
 pub(crate) const FUEL: u64 = 1024;
-/// Beyond this many micro-operations (32 MiB) all blocks are thrown away and made anew as they are
+/// Number of micro-operations (32 MiB) beyond which all blocks are dropped and translated again when they are
 /// needed. Blocks overlap, so that a program of any size could otherwise fill many times its own.
 const MAX_OPS: usize = 1 << 20;
 /// Entries of the table of indirect targets, indexed by halfwords: Alpha uses half of them.
@@ -222,7 +222,7 @@ impl Threaded {
                 self.context.targets[target_index(pc)] = Target { pc, at };
                 at
             }
-            // SAFETY: the last stop was at an instruction that can go on behind itself, so there is
+            // SAFETY: the last stop was at an instruction that can continue with the next one, so there is
             // a micro-operation behind it.
             From::Behind => unsafe { self.context.at.add(1) },
         };

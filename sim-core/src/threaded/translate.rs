@@ -22,7 +22,7 @@ struct Builder<P: Probe> {
 
 /// Translates the code from `pc` on, to the first indirect jump, backward jump or instruction that the
 /// machine must execute itself, and at most [`MAX_BLOCK`] instructions. The last micro-operation
-/// is one that never goes on behind itself. None: no instruction can be fetched at `pc`.
+/// never continues with the one behind it. `None` if no instruction can be fetched at `pc`.
 pub(super) fn translate<P: Probe, E: DecodeEditor>(
     start: u64,
     code: &mut CodeCache,
@@ -159,7 +159,7 @@ impl<P: Probe> Builder<P> {
         self.push(&copy, pc);
     }
 
-    /// An instruction that goes on behind itself, in its simplest form.
+    /// Translates an instruction that continues with the next one, in its simplest form.
     fn straight(&mut self, inst: &Inst, pc: u64) {
         let inst = &match inst.op.isa() {
             Some(Isa::Alpha) => simplified(inst),

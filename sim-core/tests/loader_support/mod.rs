@@ -89,7 +89,7 @@ fn section(name: u32, kind: u32, offset: u64, size: u64, link: u32, entry: u64) 
 }
 
 impl Elf {
-    /// The same for Alpha: `lda v0,1; callsys`.
+    /// A program for Alpha: `lda v0,1; callsys`.
     pub fn alpha() -> Elf {
         let mut elf = Elf {
             machine: 0x9026,

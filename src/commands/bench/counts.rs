@@ -72,7 +72,7 @@ fn default_isa() -> String {
 }
 
 impl Row {
-    /// The same program on the same instruction set.
+    /// Whether both rows are of one program on one instruction set.
     fn is_of(&self, other: &Row) -> bool {
         (&self.program, &self.isa) == (&other.program, &other.isa)
     }

@@ -67,7 +67,7 @@ struct Row {
     instructions: u64,
     /// Cycles on the machine, if it was timed.
     cycles: Option<u64>,
-    /// The same by the instruction-driven core.
+    /// Cycles on the machine by the instruction-driven core.
     instruction_cycles: Option<u64>,
     /// Cycles an instruction on the machine by sampled timing, if there was any.
     sampled_cpi: Option<Interval>,

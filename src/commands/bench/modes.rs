@@ -70,7 +70,7 @@ impl Subject {
         self.sampled_at(grid()?.on_threads(threads))
     }
 
-    /// The same without the analysis of the exhaustive trace of references, on one thread.
+    /// Seconds of the grid without the analysis of the exhaustive trace of references, on one thread.
     pub fn samplers(&self) -> anyhow::Result<f64> {
         self.sampled_at(grid()?.without_exhaustive_streams())
     }
@@ -169,7 +169,7 @@ impl Subject {
         self.is_prefix(stop, instructions)
     }
 
-    /// The program has not ended before so many instructions.
+    /// Checks that the program has not ended before `instructions` instructions.
     fn is_prefix(&self, stop: Stop, instructions: u64) -> anyhow::Result<()> {
         if stop != Stop::Limit {
             bail!(

@@ -53,7 +53,7 @@ pub struct Timed {
     pub memory: MemoryStats,
     /// Commit slots by owner.
     pub cpi: CpiStack,
-    /// The same by function, if asked for.
+    /// CPI stacks by function, if asked for.
     pub by_function: Option<Vec<FunctionStack>>,
     /// The filled pipeline log, if asked for.
     pub trace: Option<KanataLog>,

@@ -147,11 +147,11 @@ pub enum End {
 /// Completed instructions by origin.
 #[derive(Debug, Serialize)]
 pub struct Retired {
-    /// Of the program.
+    /// Instructions of the program.
     pub program: u64,
     /// Inserted by productions.
     pub inserted: u64,
-    /// Of handlers.
+    /// Instructions of handlers.
     pub handler: u64,
     /// All of them.
     pub total: u64,

@@ -164,7 +164,7 @@ pub struct AttachArgs {
     pub output: OutArgs,
     #[command(flatten)]
     pub export: ExportArgs,
-    /// Observe for so many seconds, or until the program ends
+    /// Observe for this number of seconds, or until the program ends
     #[arg(long, default_value_t = 10.0)]
     pub seconds: f64,
     /// The process

@@ -1,6 +1,6 @@
 //! What `hps shim … --help` shows below the options.
 
-/// Of the whole.
+/// Examples of `hps shim`.
 pub const SHIM: &str = "\
 An observer thread on a CPU of its own reads a program's tags (what it is in) and counters, as often
 as every few dozen cycles, without a stop of the program. Tags come from hps_shim.h (C, C++), from the
@@ -13,7 +13,7 @@ Examples:
   hps shim overhead --out overhead             what it costs here, with pictures
 ";
 
-/// Of `hps shim run`.
+/// Examples of `hps shim run`.
 pub const RUN: &str = "\
 The program finds its tag region by the variable HPS_SHIM_REGION. Its output passes through; the
 summary goes to standard error. The exit code is the program's; 2 if it could not be observed.
@@ -32,7 +32,7 @@ Examples:
   hps shim run --ring --keep prog.samples ./prog && hps shim analyze prog.samples
 ";
 
-/// Of `hps shim attach`.
+/// Examples of `hps shim attach`.
 pub const ATTACH: &str = "\
 A program that was started with HPS_SHIM_REGION=self has a region that is found among its open files.
 
@@ -40,7 +40,7 @@ Examples:
   HPS_SHIM_REGION=self ./server &  hps shim attach --seconds 5 $!
 ";
 
-/// Of `hps shim overhead` and `hps shim dte`.
+/// Examples of `hps shim overhead` and `hps shim dte`.
 pub const OVERHEAD: &str = "\
 Runs alone and observed alternate, and the order of periods changes from round to round; overheads are
 of the program's time on its CPU, with 95% confidence intervals. The noise in the first line says how
@@ -52,7 +52,7 @@ Examples:
   hps shim dte --out dte                       with time stamps: the fraction that is kept
 ";
 
-/// Of `hps shim microbench`.
+/// Examples of `hps shim microbench`.
 pub const MICROBENCH: &str = "\
 The producer writes one word, the consumer reads it; one of them waits, the other does not.
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::sources;
 use crate::host;
 
-/// As `workloads/build.sh` has them.
+/// Flags of all forms, equal to those of `workloads/build.sh`.
 const COMMON: &[&str] = &[
     "-O2",
     "-g1",
@@ -83,7 +83,7 @@ struct Target<'a> {
 pub struct SimulatedBuild {
     /// Without hooks.
     pub plain: Arc<ProgramImage>,
-    /// With the same hooks as natively, which write tags that nobody reads.
+    /// The program with the hooks of the native form, which write tags into memory.
     pub instrumented: Arc<ProgramImage>,
 }
 
@@ -165,7 +165,7 @@ impl Compilers {
         (cc, cxx): (&str, &str),
         instrumented: bool,
     ) -> anyhow::Result<Arc<ProgramImage>> {
-        // As `workloads/build.sh` has them.
+        // The flags of `workloads/build.sh`.
         let (mut compile, pages) = match (isa, BITMANIP.contains(&name)) {
             (Isa::Riscv64, true) => (vec!["-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"], "4096"),
             (Isa::Riscv64, false) => (vec!["-march=rv64gc", "-mabi=lp64d"], "4096"),

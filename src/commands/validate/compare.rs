@@ -12,7 +12,7 @@ use super::simulated::Functional;
 /// What the pipeline says of a program.
 #[derive(Default)]
 pub struct Pipeline {
-    /// As it is.
+    /// The program without hooks.
     pub plain: Option<Timed>,
     /// Instrumented.
     pub instrumented: Option<Timed>,
@@ -46,7 +46,7 @@ pub struct CallDifference {
 pub struct CallComparison {
     /// Functions entered natively.
     pub functions: usize,
-    /// Of these, functions called just as often in the simulation.
+    /// Number of them that are called equally often in the simulation.
     pub equal: usize,
     /// All calls natively.
     pub native: u64,

@@ -58,7 +58,7 @@ struct Subject {
     name: String,
     native: NativeProgram,
     image: Arc<ProgramImage>,
-    /// The same program for the simulator with hooks.
+    /// The program for the simulator, with hooks.
     instrumented: Option<Arc<ProgramImage>>,
     config: ProcessConfig,
     origin: Origin,

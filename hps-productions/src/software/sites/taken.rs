@@ -125,8 +125,8 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// The address of a function has been met: of its first instruction, or of any in between, as
-    /// where an Alpha function goes on behind its `ldgp`.
+    /// Notes an address that points into a function: to its first instruction, or to one behind it, such as
+    /// the instruction behind the `ldgp` of an Alpha function.
     fn meet(&mut self, addr: u64) {
         if let Some(at) = self.code.index.find(addr)
             && let Ok(function) = self.code.starts.binary_search(&at)

@@ -11,8 +11,8 @@ use hps_shim::tags::TagCounts;
 
 /// Points that an observed share may be off.
 const POINTS: f64 = 2.0;
-/// The host may be busy: one run of so many must be right for all functions. A wrong tag is wrong in
-/// each of them.
+/// Runs, of which one must be right for all functions, since the host may be busy. A wrong tag is wrong
+/// in each of them.
 const ATTEMPTS: usize = 6;
 
 /// Runs the script under the observer: for each function the line of its definition, the share that

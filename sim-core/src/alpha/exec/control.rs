@@ -59,8 +59,8 @@ macro_rules! branches {
     };
 }
 
-// Of floating-point registers, bits are tested and not values: a NaN is as its sign says. Both zeros
-// are zero; without its sign, zero is the one whose double is zero.
+// Floating-point branches test bits, not values: a NaN counts by its sign. Both zeros are zero: shifting
+// the sign out leaves zero for them alone.
 branches! {
     blbc is_even(a) = a & 1 == 0;
     blbs is_odd(a) = a & 1 != 0;

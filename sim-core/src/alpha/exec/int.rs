@@ -86,7 +86,7 @@ const fn bytes_not_below(a: u64, b: u64) -> u64 {
     pairs.wrapping_mul(1 << 48 | 1 << 34 | 1 << 20 | 1 << 6) >> 48 & 0xff
 }
 
-/// Functions of both operands that trap where the result is none: `name(a, b) = value;`.
+/// Functions of both operands that trap if the result is `None`: `name(a, b) = value;`.
 macro_rules! checked_ops {
     ($($name:ident($a:ident, $b:ident) = $value:expr;)*) => {$(
         #[inline(always)]

@@ -15,8 +15,8 @@ use crate::hart::{Hart, NO_RESERVATION};
 use crate::inst::{Inst, reg};
 use crate::trap::TrapCause;
 
-/// The process wants a trap for an access of `N` bytes at `addr`. A bus that refuses what is not
-/// aligned needs no test of its own: whoever uses it executes that again on another.
+/// Whether the process wants a trap for an access of `N` bytes at `addr`. A bus that refuses unaligned accesses
+/// needs no test here: its user executes a refused access again on another bus.
 #[inline(always)]
 fn traps<const N: usize, B: Bus>(hart: &Hart, addr: u64) -> bool {
     !B::ONLY_ALIGNED && !addr.is_multiple_of(N as u64) && hart.r[reg::UNALIGNED as usize] != 0
@@ -28,7 +28,7 @@ fn address(hart: &Hart, inst: &Inst) -> u64 {
     first(hart, inst).wrapping_add(inst.imm as u64)
 }
 
-/// Of `ldq_u` and `stq_u`.
+/// Address of the quadword that `ldq_u` or `stq_u` accesses.
 #[inline(always)]
 fn quadword_around(hart: &Hart, inst: &Inst) -> u64 {
     address(hart, inst) & !7

@@ -56,7 +56,7 @@ fn fraction<F: Format>(rng: &mut Rng) -> u64 {
 }
 
 /// A number with a random sign, an exponent near `exp` (clamped to the finite range) and a fraction
-/// as above.
+/// from `fraction`.
 fn near<F: Format>(rng: &mut Rng, exp: i64, spread: u64) -> u64 {
     let exp = exp + rng.below(2 * spread + 1) as i64 - spread as i64;
     let field = (exp + i64::from(F::EMAX)).clamp(0, 2 * i64::from(F::EMAX)) as u64;
