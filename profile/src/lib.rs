@@ -14,6 +14,7 @@
 //! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
 //! | [`streams`] | [`HotStreamAnalyzer`], hot data streams of a trace of any length |
 //! | [`document`] | the JSON profile file |
+//! | [`symbolized`] | [`SymbolizedProfile`]: stacks of locations with names, lines and values |
 //! | [`text`] | flat and folded text for people and flame graph tools |
 #![warn(missing_docs)]
 
@@ -25,6 +26,7 @@ pub mod profile;
 pub mod sequitur;
 pub mod statistics;
 pub mod streams;
+pub mod symbolized;
 pub mod text;
 
 pub use accuracy::{
@@ -44,3 +46,4 @@ pub use streams::{
     BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
     StreamSummary,
 };
+pub use symbolized::SymbolizedProfile;
