@@ -13,7 +13,6 @@ macro_rules! say {
 mod cli;
 mod commands;
 mod examples;
-mod host;
 mod productions;
 mod program;
 mod progress;
@@ -22,6 +21,7 @@ mod text;
 use std::process::ExitCode;
 
 use clap::Parser;
+use hps_lab::host;
 
 /// Bytes of stack for all that a command does, whatever the host's limit for its first thread is.
 const STACK_BYTES: usize = 64 << 20;

@@ -1,6 +1,6 @@
 //! The paper's Figure 6: what each program does.
 
-use hps_productions::{GridProbe, UniqueAddresses};
+use hps_productions::{GridProbe, ProgramStatistics, UniqueAddresses};
 
 use crate::measurement::{Measurement, Unit};
 use crate::timed::watched;
@@ -38,12 +38,20 @@ fn unit(program: &Program) -> Unit<'_> {
     }
 }
 
-fn measure(program: &Program) -> Result<Vec<Measurement>, String> {
+/// Runs a program functionally and counts what it does.
+///
+/// # Errors
+/// Why the program cannot be run, or how it ended if not well.
+pub fn statistics(program: &Program) -> Result<ProgramStatistics, String> {
     let grid = GridProbe::with_memory(&[], None).map_err(|e| e.to_string())?;
     let ((grid, unique), instructions) = watched(program, (grid, UniqueAddresses::default()))?;
     let result = grid.finish();
     let methods = result.method_map(&program.image.symbols);
-    let s = result.statistics(&methods, instructions, Some(unique.count()));
+    Ok(result.statistics(&methods, instructions, Some(unique.count())))
+}
+
+fn measure(program: &Program) -> Result<Vec<Measurement>, String> {
+    let s = statistics(program)?;
     let values = [
         s.methods,
         s.call_sites,

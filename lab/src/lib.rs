@@ -38,6 +38,7 @@
 //! | `ran.rs`, `end.rs`, `provenance.rs` | what a run left behind, how it ended, what determined it |
 //! | `truth.rs` | a run under the oracle, with profilers |
 //! | `error.rs` | why a run cannot begin |
+//! | `host.rs` | processors of the host, programs on its search path |
 //!
 //! Options of the command and drawing are not here, and neither is any loop of the simulator.
 #![warn(missing_docs)]
@@ -45,6 +46,7 @@
 mod end;
 mod error;
 mod guest;
+pub mod host;
 pub mod input;
 mod install;
 mod lab;

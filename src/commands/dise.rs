@@ -2,14 +2,15 @@
 
 use anyhow::bail;
 use hps_dise::ProductionSet;
+use hps_lab::{DEFAULT_ISA, Program};
 use hps_productions::{ProductionFile, files};
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::Perm;
 
 use crate::cli::DiseCommand;
+use crate::productions;
 use crate::text::{Align, Table, print};
-use crate::{productions, program};
 
 /// Runs the command; the result is the exit code.
 pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
@@ -24,12 +25,12 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
         } => {
             let explanation = match program {
                 Some(program) => {
-                    let image = program::load(program, *isa)?;
+                    let image = Program::find(program, *isa)?.image;
                     let set = productions::load(image.isa, files, &[])?.set;
                     hps_dise::explain(&set, instructions(&image))
                 }
                 None => {
-                    let isa = isa.unwrap_or(program::DEFAULT_ISA);
+                    let isa = isa.unwrap_or(DEFAULT_ISA);
                     hps_dise::explain_classes(&productions::load(isa, files, &[])?.set)
                 }
             };
@@ -169,7 +170,9 @@ mod tests {
     #[test]
     fn programs_have_instructions_and_productions_explain_them() {
         for isa in Isa::ALL {
-            let image = program::load("bwt", Some(isa)).expect("comes with the project");
+            let image = Program::find("bwt", isa)
+                .expect("comes with the project")
+                .image;
             let all = instructions(&image);
             assert!(all.len() > 1000 && all.iter().any(|(_, inst)| inst.class.is_call()));
             explained(isa, &all);

@@ -18,7 +18,7 @@ use super::{create, geometric_mean, subjects};
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
 use crate::text::{Align, Table, print};
-use crate::{host, program, progress};
+use crate::{host, progress};
 
 /// A count that is this much larger than the recorded one is refused.
 const TOLERANCE: f64 = 0.05;
@@ -68,7 +68,7 @@ struct Row {
 }
 
 fn default_isa() -> String {
-    program::DEFAULT_ISA.name().to_string()
+    hps_lab::DEFAULT_ISA.name().to_string()
 }
 
 impl Row {

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::cli::{BenchArgs, Mode};
 use crate::commands::programs::workload_size;
 use crate::text::print;
-use crate::{host, program, progress};
+use crate::{host, progress};
 use modes::{Qemu, Subject};
 
 /// The modes in the order of the table.
@@ -182,7 +182,7 @@ fn isas(args: &BenchArgs) -> Vec<Isa> {
         }
     }
     if isas.is_empty() {
-        isas.push(program::DEFAULT_ISA);
+        isas.push(hps_lab::DEFAULT_ISA);
     }
     isas
 }

@@ -2,34 +2,31 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
+use hps_lab::{Lab, LabError, Program, Ran, image_of};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, CoreStats, EitherCore};
-use hps_pipeline::sampled::{SampledRun, SamplingPlan};
+use hps_pipeline::core::{CoreKind, CoreStats};
+use hps_pipeline::sampled::SamplingPlan;
 use hps_productions::{GridProbe, SamplePoint};
 use hps_profile::StreamConfig;
-use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::probe::NoProbe;
+use hps_sim_core::image::Isa;
+use hps_sim_core::machine::Stop;
 use hps_workloads::{Size, Workload};
 
 use crate::cli::Mode;
-use crate::commands::programs::expect;
-use crate::{host, program};
+use crate::host;
 
 /// A program to be measured.
 pub struct Subject {
-    /// The program.
+    /// The program as it comes with the project.
     pub workload: &'static Workload,
-    /// Its image.
-    pub image: Arc<ProgramImage>,
     /// Its input size.
     pub size: Size,
+    /// The program with this input.
+    pub program: Program,
 }
 
 /// QEMU for one instruction set, and a folder for the executables that it needs.
@@ -44,24 +41,15 @@ impl Subject {
     pub fn new(workload: &'static Workload, isa: Isa, size: Size) -> anyhow::Result<Self> {
         Ok(Subject {
             workload,
-            image: program::load_workload(workload, isa)?,
             size,
+            program: Program::workload(workload, isa, size)?,
         })
     }
 
     /// Seconds on the functional machine, and the instructions of the program.
     pub fn functional(&self) -> anyhow::Result<(f64, u64)> {
-        let mut machine = Machine::new(self.process()?);
-        let start = Instant::now();
-        let stop = machine.run(&mut NoProbe, u64::MAX);
-        let seconds = start.elapsed().as_secs_f64();
-        expect(
-            self.workload,
-            self.size,
-            stop,
-            machine.process.os.captured_stdout(),
-        )?;
-        Ok((seconds, machine.retired.program))
+        let ran = self.expected(self.lab().run())?;
+        Ok((ran.host_seconds, ran.instructions()))
     }
 
     /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
@@ -75,18 +63,11 @@ impl Subject {
         self.sampled_at(grid()?.without_exhaustive_streams())
     }
 
-    fn sampled_at(&self, mut probe: GridProbe<true>) -> anyhow::Result<f64> {
-        let mut machine = Machine::new(self.process()?);
+    fn sampled_at(&self, probe: GridProbe<true>) -> anyhow::Result<f64> {
+        let ran = self.expected(self.lab().watched_by(probe).run())?;
         let start = Instant::now();
-        let stop = machine.run(&mut probe, u64::MAX);
-        let result = probe.finish();
-        let seconds = start.elapsed().as_secs_f64();
-        expect(
-            self.workload,
-            self.size,
-            stop,
-            machine.process.os.captured_stdout(),
-        )?;
+        let result = ran.probe.finish();
+        let seconds = ran.host_seconds + start.elapsed().as_secs_f64();
         if result.points.is_empty() || result.exhaustive.addresses.is_empty() {
             bail!("{}: the samplers saw nothing", self.workload.name);
         }
@@ -99,28 +80,17 @@ impl Subject {
         kind: CoreKind,
         machine: &MachineConfig,
     ) -> anyhow::Result<(f64, u64, u64)> {
-        let mut core = EitherCore::with(kind, machine, self.process()?, NoEditor, NoProbe)?;
-        let start = Instant::now();
-        let stop = core.run_to_end();
-        let seconds = start.elapsed().as_secs_f64();
-        let stdout = core.process().os.captured_stdout();
-        expect(self.workload, self.size, stop, stdout)?;
-        let stats = core.stats();
-        Ok((seconds, stats.commit_program_instructions, stats.cycles))
+        let ran = self.expected(self.lab().on_machine(machine).core(kind).run())?;
+        Ok((ran.host_seconds, ran.instructions(), ran.cycles()))
     }
 
     /// Seconds with sampled timing, instructions, and the cycles of one of them, estimated.
     pub fn sampled(&self, machine: &MachineConfig) -> anyhow::Result<(f64, u64, Interval)> {
         let plan = SamplingPlan::default();
-        let mut run = SampledRun::new(machine, self.process()?, plan)?;
-        let start = Instant::now();
-        let stop = run.run(u64::MAX)?;
-        let seconds = start.elapsed().as_secs_f64();
-        let instructions = run.instructions();
-        let (process, samples) = run.finish();
-        expect(self.workload, self.size, stop, process.os.captured_stdout())?;
-        let cpi = cycles_per_instruction(&plan, &samples, instructions).cpi;
-        Ok((seconds, instructions, cpi))
+        let ran = self.expected(self.lab().on_machine(machine).sampled(plan)?.run())?;
+        let instructions = ran.instructions();
+        let cpi = cycles_per_instruction(&plan, &ran.timing.samples, instructions).cpi;
+        Ok((ran.host_seconds, instructions, cpi))
     }
 
     /// The first instructions of the program on a core.
@@ -130,9 +100,10 @@ impl Subject {
         machine: &MachineConfig,
         instructions: u64,
     ) -> anyhow::Result<CoreStats> {
-        let mut core = EitherCore::with(kind, machine, self.process()?, NoEditor, NoProbe)?;
-        self.is_prefix(core.run(instructions), instructions)?;
-        Ok(*core.stats())
+        let lab = self.lab().on_machine(machine).core(kind);
+        let ran = lab.limit(instructions).run()?;
+        self.is_prefix(ran.stop, instructions)?;
+        Ok(ran.timing.core)
     }
 
     /// The first instructions of the program in a mode.
@@ -142,6 +113,7 @@ impl Subject {
         machine: &MachineConfig,
         instructions: u64,
     ) -> anyhow::Result<()> {
+        let lab = self.lab().limit(instructions);
         let stop = match mode {
             Mode::Timed => {
                 let run = self.core_prefix(CoreKind::Cycle, machine, instructions);
@@ -151,22 +123,35 @@ impl Subject {
                 let run = self.core_prefix(CoreKind::Instruction, machine, instructions);
                 return run.map(drop);
             }
-            Mode::Sampled => SampledRun::new(machine, self.process()?, SamplingPlan::default())?
-                .run(instructions)?,
+            Mode::Sampled => {
+                let lab = lab.on_machine(machine).sampled(SamplingPlan::default())?;
+                lab.run()?.stop
+            }
             Mode::Samplers | Mode::Grid | Mode::GridThreads => {
                 let mut probe = grid()?;
                 if mode == Mode::Samplers {
                     probe = probe.without_exhaustive_streams();
                 }
-                let stop = Machine::new(self.process()?).run(&mut probe, instructions);
-                let _ = probe.finish();
-                stop
+                let ran = lab.watched_by(probe).run()?;
+                let _ = ran.probe.finish();
+                ran.stop
             }
-            Mode::Functional | Mode::Qemu => {
-                Machine::new(self.process()?).run(&mut NoProbe, instructions)
-            }
+            Mode::Functional | Mode::Qemu => lab.run()?.stop,
         };
         self.is_prefix(stop, instructions)
+    }
+
+    fn lab(&self) -> Lab<'_> {
+        Lab::of(&self.program)
+    }
+
+    /// A run whose program ended as it must.
+    fn expected<E, P, T>(
+        &self,
+        ran: Result<Ran<E, P, T>, LabError>,
+    ) -> anyhow::Result<Ran<E, P, T>> {
+        ran.and_then(Ran::successful)
+            .with_context(|| format!("{}, {}", self.program.title(), self.size.arg()))
     }
 
     /// Checks that the program has not ended before `instructions` instructions.
@@ -178,10 +163,6 @@ impl Subject {
             );
         }
         Ok(())
-    }
-
-    fn process(&self) -> anyhow::Result<hps_sim_core::process::Process> {
-        program::process(&self.image, &program::captured(self.workload, self.size))
     }
 }
 
@@ -235,7 +216,7 @@ impl Qemu {
     fn executable(&self, subject: &Subject) -> anyhow::Result<PathBuf> {
         let file: PathBuf = Path::new(self.folder.path()).join(subject.workload.name);
         if !file.exists() {
-            let image = program::image_of(subject.workload, subject.image.isa)?;
+            let image = image_of(subject.workload, subject.program.image.isa)?;
             host::write_executable(&file, image)
                 .with_context(|| format!("{}: cannot be written", file.display()))?;
         }

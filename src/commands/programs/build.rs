@@ -4,16 +4,16 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+use hps_lab::{Lab, Program};
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_workloads::Size;
 use hps_workloads::suite::{self, Builder, Built, Made, SuiteError, SuiteProgram};
 use rayon::prelude::*;
 
-use super::suite::{expect, load, process_config};
 use crate::cli::SuiteBuildArgs;
 use crate::text::{Align, Table, grouped, print};
-use crate::{host, program, progress};
+use crate::{host, progress};
 
 /// What became of a program on an instruction set.
 struct Outcome {
@@ -163,11 +163,10 @@ fn build_one(
 /// The result is the number of instructions.
 fn compare(built: &Built, isa: Isa) -> anyhow::Result<u64> {
     let by_qemu = under_qemu(built, isa)?;
-    let process = program::process(&load(built)?, &process_config(built)?)?;
-    let mut machine = Machine::new(process);
-    let stop = machine.run_to_end();
-    let output = machine.process.os.captured_stdout();
-    if stop == Stop::Exit(0) && output != by_qemu {
+    let program = Program::built(built, "")?;
+    let ran = Lab::of(&program).run()?;
+    let output = ran.stdout();
+    if ran.stop == Stop::Exit(0) && output != by_qemu {
         let same = output.iter().zip(&by_qemu).take_while(|(a, b)| a == b);
         bail!(
             "{} for {isa}: QEMU printed something else, from byte {} on",
@@ -175,8 +174,8 @@ fn compare(built: &Built, isa: Isa) -> anyhow::Result<u64> {
             same.count()
         );
     }
-    expect(built, stop, output)?;
-    Ok(machine.retired.program)
+    let ran = ran.successful().with_context(|| program.title())?;
+    Ok(ran.instructions())
 }
 
 /// What a program prints under QEMU.

@@ -5,19 +5,18 @@ mod build;
 mod suite;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_productions::{GridProbe, ProgramStatistics, UniqueAddresses};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::process::ProcessConfig;
+use hps_experiments::figure6;
+use hps_lab::{DEFAULT_ISA, Program, image_of};
+use hps_productions::ProgramStatistics;
+use hps_sim_core::image::Isa;
 use hps_workloads::Workload;
 use serde::Serialize;
 
 use crate::cli::{ProgramsArgs, ProgramsCommand, Size};
 use crate::text::{Align, Table, grouped, print};
-use crate::{host, program, progress};
+use crate::{host, progress};
 
 /// A program as it is listed.
 #[derive(Debug, Serialize)]
@@ -48,7 +47,7 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
         None => {}
     }
     if let Some(order) = &args.extract {
-        extract(order, args.isa.unwrap_or(program::DEFAULT_ISA))?;
+        extract(order, args.isa.unwrap_or(DEFAULT_ISA))?;
         return Ok(0);
     }
     let size = workload_size(args.size);
@@ -65,8 +64,7 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
         let measured = match &bar {
             Some(bar) => {
                 bar.set_message(workload.name);
-                let image = program::load_workload(workload, isa)?;
-                let statistics = measure(workload, &image, size)?;
+                let statistics = measure(&Program::workload(workload, isa, size)?)?;
                 bar.inc(1);
                 Some(Measured {
                     size: size.arg(),
@@ -80,7 +78,7 @@ pub fn programs(args: &ProgramsArgs) -> anyhow::Result<u8> {
             stands_for: workload.stands_for,
             description: workload.description,
             isa: isa.name(),
-            image_bytes: program::image_of(workload, isa)?.len(),
+            image_bytes: image_of(workload, isa)?.len(),
             measured,
         });
     }
@@ -167,59 +165,10 @@ fn measured_table<'a>(all: impl Iterator<Item = (&'a str, &'a str, &'a Measured)
 }
 
 /// Runs a program functionally and counts; its output must be the expected one.
-fn measure(
-    workload: &Workload,
-    image: &Arc<ProgramImage>,
-    size: hps_workloads::Size,
-) -> anyhow::Result<ProgramStatistics> {
-    statistics(image, &program::captured(workload, size), |stop, output| {
-        expect(workload, size, stop, output)
-    })
-}
-
-/// Runs a process functionally and counts; `check` sees how it ended and what it printed.
-fn statistics(
-    image: &Arc<ProgramImage>,
-    config: &ProcessConfig,
-    check: impl FnOnce(Stop, &[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<ProgramStatistics> {
-    let process = program::process(image, config)?;
-    let mut probe = (
-        GridProbe::with_memory(&[], None)?,
-        UniqueAddresses::default(),
-    );
-    let mut machine = Machine::new(process);
-    let stop = machine.run(&mut probe, u64::MAX);
-    check(stop, machine.process.os.captured_stdout())?;
-    let (grid, unique) = probe;
-    let result = grid.finish();
-    let methods = result.method_map(&image.symbols);
-    Ok(result.statistics(&methods, machine.retired.program, Some(unique.count())))
-}
-
-/// Refuses a run that did not do what the program must do.
-pub fn expect(
-    workload: &Workload,
-    size: hps_workloads::Size,
-    stop: Stop,
-    output: &[u8],
-) -> anyhow::Result<()> {
-    if stop != Stop::Exit(0) {
-        bail!(
-            "{} {}: ended with {stop:?} instead of exit code 0",
-            workload.name,
-            size.arg()
-        );
-    }
-    if output != workload.expected(size).as_bytes() {
-        bail!(
-            "{} {}: its output is not the expected one; it begins with {:?}",
-            workload.name,
-            size.arg(),
-            String::from_utf8_lossy(&output[..output.len().min(80)])
-        );
-    }
-    Ok(())
+fn measure(program: &Program) -> anyhow::Result<ProgramStatistics> {
+    figure6::statistics(program)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("{}, {}", program.title(), program.input))
 }
 
 /// `NAME=FILE`: writes an image.
@@ -234,7 +183,7 @@ fn extract(order: &str, isa: Isa) -> anyhow::Result<()> {
             names.join(", ")
         );
     };
-    let image = program::image_of(workload, isa)?;
+    let image = image_of(workload, isa)?;
     host::write_executable(Path::new(file), image).with_context(|| {
         format!("{file}: cannot be written; name a file in a folder that exists")
     })?;

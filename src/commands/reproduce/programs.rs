@@ -2,17 +2,14 @@
 //! user's own.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_experiments::{Expected, InputSize, OwnProgram, Program, SweepSpec, load_programs};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::ProcessConfig;
+use hps_experiments::{InputSize, OwnProgram, Program, SweepSpec, load_programs};
+use hps_lab::DEFAULT_ISA;
+use hps_sim_core::image::Isa;
 
 use crate::cli::{ReproduceArgs, Size};
 use crate::commands::programs::workload_size;
-use crate::program::DEFAULT_ISA;
 
 /// Loads what the options name.
 pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
@@ -76,27 +73,7 @@ fn suite(
             .iter()
             .filter(|b| b.isa == isa.name() && wanted(&b.name));
         for built in of_isa {
-            let stdin = match &built.stdin {
-                Some(file) => Stdin::Bytes(
-                    std::fs::read(file)
-                        .with_context(|| format!("{}: cannot be read", file.display()))?,
-                ),
-                None => Stdin::Empty,
-            };
-            let names = std::iter::once(built.name.clone());
-            programs.push(Program {
-                name: built.name.clone(),
-                image: Arc::new(ProgramImage::load(&built.image)?),
-                input: size.arg().to_string(),
-                process: ProcessConfig {
-                    args: names.chain(built.args.iter().cloned()).collect(),
-                    root: Some(built.root.clone()),
-                    stdin,
-                    stdout: Output::Capture,
-                    ..ProcessConfig::default()
-                },
-                expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
-            });
+            programs.push(Program::built(built, size.arg())?);
         }
     }
     if programs.is_empty() {

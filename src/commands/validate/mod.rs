@@ -36,6 +36,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
+use hps_lab::Program;
 use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
 use hps_profile::overlap_without_cut;
@@ -171,7 +172,7 @@ fn workload_pair(
     let (image, instrumented, origin) = match rebuilt {
         Some(built) => (built.plain, Some(built.instrumented), Origin::Rebuilt),
         None => (
-            program::load_workload(workload, args.isa)?,
+            Program::find(workload.name, args.isa)?.image,
             None,
             Origin::Image,
         ),
@@ -187,7 +188,7 @@ fn workload_pair(
         },
         image,
         instrumented,
-        config: program::captured(workload, size),
+        config: Program::workload(workload, args.isa, size)?.process,
         origin,
         expected: Some(workload.expected(size)),
     })
@@ -205,10 +206,10 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
         "{}: there is no such executable",
         executable.display()
     );
-    let image = program::load(simulated, None)?;
-    let mut config = program::process_config(&args.guest, simulated, &args.args)?;
-    config.stdout = Output::Capture;
-    config.stdin = match &args.stdin {
+    let image = Program::find(simulated, None)?.image;
+    let mut guest = program::guest_options(&args.guest)?;
+    guest.stdout = Output::Capture;
+    guest.stdin = match &args.stdin {
         None => Stdin::Empty,
         Some(file) => Stdin::Bytes(std::fs::read(file).with_context(|| {
             format!(
@@ -217,6 +218,7 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
             )
         })?),
     };
+    let config = guest.process_config([&[simulated.clone()], args.args.as_slice()].concat());
     let name: PathBuf = executable.file_name().unwrap_or_default().into();
     Ok(Subject {
         name: name.display().to_string(),
@@ -230,7 +232,7 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
         instrumented: args
             .simulated_instrumented
             .as_deref()
-            .map(|file| program::load(file, Some(image.isa)))
+            .map(|file| Program::find(file, image.isa).map(|program| program.image))
             .transpose()?,
         image,
         config,

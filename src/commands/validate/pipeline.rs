@@ -5,16 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::Context;
+use hps_lab::Lab;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, Core, PipelineProbe};
+use hps_pipeline::core::{Cause, PipelineProbe};
 use hps_profile::Profile;
-use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::process::ProcessConfig;
 
 use super::simulated::{Functions, ended};
-use crate::program;
 
 /// The source of the hooks that an instrumented program is linked with for the simulator.
 const STAND_IN: &str = "shim/preload/hps_shim_stand_in.c";
@@ -183,15 +182,14 @@ fn run<P: PipelineProbe>(
     probe: P,
     slots: fn(&P) -> &OwnSlots,
 ) -> anyhow::Result<(Timed, Vec<u8>)> {
-    let process = program::process(image, config)?;
-    let mut core = Core::with(machine, process, NoEditor, probe);
-    ended(core.run_to_end(), image)?;
-    let (cycles, instructions) = (core.stats.cycles, core.stats.commit_program_instructions);
-    let own = slots(&core.probe);
+    let lab = Lab::image(Arc::clone(image)).configured(config.clone());
+    let ran = lab.on_machine(machine).watched_by(probe).run()?;
+    ended(ran.stop, image)?;
+    let own = slots(&ran.probe);
     let timed = Timed {
         slots: own.functions.profile(&own.slots),
-        cycles,
-        ipc: instructions as f64 / cycles.max(1) as f64,
+        cycles: ran.cycles(),
+        ipc: ran.instructions() as f64 / ran.cycles().max(1) as f64,
     };
-    Ok((timed, core.process.os.captured_stdout().to_vec()))
+    Ok((timed, ran.stdout().to_vec()))
 }

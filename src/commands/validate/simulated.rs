@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::bail;
+use hps_lab::{Lab, place};
 use hps_productions::{GridProbe, PointProfiles, SamplePoint};
 use hps_profile::Profile;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::OpClass;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{Probe, Retired};
 use hps_sim_core::process::ProcessConfig;
 
 use super::native::base_name;
-use crate::program;
 
 /// Frames of the program's own functions that are remembered; deeper ones are forgotten.
 const MAX_FRAMES: usize = 1 << 20;
@@ -151,10 +151,11 @@ pub fn functional(
     point: SamplePoint,
 ) -> anyhow::Result<Functional> {
     let own = OwnProbe::new(Functions::new(image, observed));
-    let mut probes = (GridProbe::new(&[point])?, own);
-    let mut machine = Machine::new(program::process(image, config)?);
-    ended(machine.run(&mut probes, u64::MAX), image)?;
-    let (grid, own) = probes;
+    let lab = Lab::image(Arc::clone(image)).configured(config.clone());
+    let ran = lab.watched_by((GridProbe::new(&[point])?, own)).run()?;
+    ended(ran.stop, image)?;
+    let (total_instructions, stdout) = (ran.instructions(), ran.stdout().to_vec());
+    let (grid, own) = ran.probe;
     let grid = grid.finish();
     let methods = grid.method_map(&image.symbols);
     let by_name = |profiles: &PointProfiles| -> Profile<String> {
@@ -173,8 +174,8 @@ pub fn functional(
         events: own.functions.profile(&own.events),
         exhaustive: by_name(&grid.exhaustive),
         sampled: grid.points.first().map(by_name).unwrap_or_default(),
-        total_instructions: machine.retired.program,
-        stdout: machine.process.os.captured_stdout().to_vec(),
+        total_instructions,
+        stdout,
     })
 }
 
@@ -183,7 +184,7 @@ pub(super) fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
     match stop {
         Stop::Fault(trap) => bail!(
             "the program faulted in the simulator: {trap}, in {}",
-            hps_lab::place(image, trap.pc)
+            place(image, trap.pc)
         ),
         Stop::Exit(code) if code != 0 => bail!(
             "{}: ended with exit code {code} in the simulator",

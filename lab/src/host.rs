@@ -6,27 +6,32 @@ use std::process::Command;
 use hps_sim_core::image::Isa;
 
 /// Processors that this process may use.
+#[must_use]
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// QEMU's user mode for an instruction set, if the host has it.
+#[must_use]
 pub fn qemu(isa: Isa) -> Option<PathBuf> {
     let name = qemu_name(isa);
     find(&[&name, &format!("{name}-static")])
 }
 
 /// The name of QEMU's user mode for an instruction set.
+#[must_use]
 pub fn qemu_name(isa: Isa) -> String {
     format!("qemu-{isa}")
 }
 
 /// The name of Debian's C compiler for an instruction set.
+#[must_use]
 pub fn cross_compiler_name(isa: Isa) -> String {
     format!("{isa}-linux-gnu-gcc")
 }
 
 /// The first of these programs that is on the search path.
+#[must_use]
 pub fn find(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -44,6 +49,7 @@ fn is_executable(file: &std::path::Path) -> bool {
 }
 
 /// The first line of what a program says to `--version`.
+#[must_use]
 pub fn version(program: &std::path::Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     String::from_utf8_lossy(&output.stdout)
@@ -53,6 +59,9 @@ pub fn version(program: &std::path::Path) -> Option<String> {
 }
 
 /// Writes a file that may be executed.
+///
+/// # Errors
+/// What the host says.
 pub fn write_executable(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(file, bytes)?;
