@@ -4,17 +4,17 @@
 mod guest;
 
 use guest::{
-    Subject, everywhere, find, in_parallel, machine, mostly_riscv, outcome_of_core, title, workload,
+    Subject, everywhere, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
 };
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};
-use hps_pipeline::core::{Core, CoreStats};
+use hps_lab::Install;
+use hps_pipeline::core::{CoreStats, EitherCore};
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, SamplePoint};
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
-use hps_workloads::Size;
+use hps_sim_core::probe::NoProbe;
 
 /// Instructions of each program that are compared.
 const PREFIX: u64 = 1_500_000;
@@ -28,47 +28,45 @@ fn config(expansion_cost: ExpansionCost) -> DiseConfig {
     }
 }
 
-fn start((w, isa): Subject) -> Process {
-    workload(w.name, isa, Size::Small)
-}
+/// A core, the cycle-driven one.
+type Core<E = NoEditor> = EitherCore<E, NoProbe>;
 
 fn plain(subject: Subject) -> Core {
-    Core::new(&machine(), start(subject))
+    core(subject, NoEditor)
 }
 
 fn with_framework(subject: Subject, point: SamplePoint, dise: &DiseConfig) -> Core<DiseEngine> {
     let collector = Collector::framework_only(point, dise).unwrap_or_else(|e| panic!("{e}"));
-    let mut process = start(subject);
-    let engine = collector
-        .install(&mut process)
-        .unwrap_or_else(|e| panic!("{e}"));
-    core(process, engine)
+    core(subject, &collector)
 }
 
 fn with_identity(subject: Subject, cost: ExpansionCost) -> Core<DiseEngine> {
     let set = files::load(&[IDENTITY], &LoadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    let engine = DiseEngine::new(&set, &config(cost)).unwrap_or_else(|e| panic!("{e}"));
-    core(start(subject), engine)
+    let lab = small(subject).edited(|_| DiseEngine::new(&set, &config(cost)));
+    let core = lab.on_machine(&machine()).open();
+    core.unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn core(process: Process, engine: DiseEngine) -> Core<DiseEngine> {
-    Core::with(&machine(), process, engine, hps_sim_core::probe::NoProbe)
+fn core<I: Install>(subject: Subject, installs: I) -> Core<I::Editor> {
+    let lab = small(subject).edited_by(installs);
+    let core = lab.on_machine(&machine()).open();
+    core.unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn cycles<E: DecodeEditor>(core: &mut Core<E>, instructions: u64) -> u64 {
     assert_eq!(core.run(instructions), Stop::Limit);
-    assert_eq!(core.stats.commit_program_instructions, instructions);
-    core.stats.cycles
+    assert_eq!(core.stats().commit_program_instructions, instructions);
+    core.stats().cycles
 }
 
 /// Nothing that the machine counts may differ, cycles first.
 fn assert_same<E: DecodeEditor>(name: &str, plain: &Core, other: &Core<E>) {
-    assert_eq!(plain.stats.cycles, other.stats.cycles, "{name}: cycles");
-    assert_eq!(plain.stats, other.stats, "{name}");
-    assert_eq!(plain.cpi, other.cpi, "{name}");
+    assert_eq!(plain.stats().cycles, other.stats().cycles, "{name}: cycles");
+    assert_eq!(plain.stats(), other.stats(), "{name}");
+    assert_eq!(plain.cpi(), other.cpi(), "{name}");
     assert_eq!(plain.memory_stats(), other.memory_stats(), "{name}");
     let none = CoreStats::default();
-    let s = &other.stats;
+    let s = other.stats();
     assert_eq!(
         (
             s.dise_stall_cycles,
@@ -110,7 +108,7 @@ fn the_framework_costs_no_cycle() {
         cycles(&mut without, prefix);
         cycles(&mut with, prefix);
         assert_same(name, &without, &with);
-        assert_was_sampling(name, &with.editor);
+        assert_was_sampling(name, with.editor());
     });
 }
 
@@ -137,7 +135,7 @@ fn nor_in_whole_runs_at_any_frequency() {
         assert_eq!(expected.stdout, subject.0.expected_small.as_bytes());
         assert_eq!(outcome_of_core(&mut with), expected);
         assert_same(name, &without, &with);
-        assert_was_sampling(name, &with.editor);
+        assert_was_sampling(name, with.editor());
     });
 }
 
@@ -153,7 +151,7 @@ fn what_costs_cycles_is_seen() {
             cycles(&mut longer, SHORT_PREFIX) > without,
             "{name}: one more stage is free"
         );
-        assert_eq!(longer.stats.dise_stall_cycles, 0, "{name}");
+        assert_eq!(longer.stats().dise_stall_cycles, 0, "{name}");
         // Replacing instructions by themselves stalls decode each time.
         let mut stalled = with_identity(subject, ExpansionCost::Stall);
         let free = cycles(
@@ -165,7 +163,7 @@ fn what_costs_cycles_is_seen() {
             dear > without && dear > free,
             "{name}: {dear} cycles, {free} if free, {without} without"
         );
-        let s = &stalled.stats;
+        let s = stalled.stats();
         assert_eq!(
             s.dise_stall_cycles, s.dise_expansion_events,
             "{name}: one cycle each"

@@ -10,20 +10,19 @@ mod guest;
 
 use guest::{
     Subject, assembled, captured, everywhere, find, in_parallel, machine, mostly_riscv,
-    outcome_of_core, title, workload,
+    outcome_of_core, small, title,
 };
 use hps_dise::{DiseConfig, DiseEngine};
-use hps_pipeline::core::{Core, CoreKind, EitherCore};
+use hps_lab::Lab;
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles,
     SamplePoint,
 };
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
-use hps_workloads::Size;
 
 fn point(burst: u64, one_in: u64) -> SamplePoint {
     SamplePoint::from_frequency(burst, one_in).unwrap_or_else(|e| panic!("{e}"))
@@ -42,30 +41,23 @@ fn options(repair_counters: bool) -> CollectorOptions {
     }
 }
 
-fn start((w, isa): Subject) -> Process {
-    workload(w.name, isa, Size::Small)
+fn collector(kind: ProfileKind, at: SamplePoint, repair: bool) -> Collector {
+    Collector::new(kind, at, &options(repair)).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn collecting(
-    subject: Subject,
-    kind: ProfileKind,
-    at: SamplePoint,
-    repair: bool,
-) -> (Collector, Process, DiseEngine) {
-    let collector = Collector::new(kind, at, &options(repair)).unwrap_or_else(|e| panic!("{e}"));
-    let mut process = start(subject);
-    let engine = collector
-        .install(&mut process)
-        .unwrap_or_else(|e| panic!("{e}"));
-    (collector, process, engine)
+/// A core at the beginning of a program under a profiler.
+fn core(lab: Lab<'_>, kind: CoreKind, collector: &Collector) -> EitherCore<DiseEngine, NoProbe> {
+    let machine = machine();
+    let lab = lab.on_machine(&machine).core(kind).edited_by(collector);
+    lab.open().unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The profiles of all points after each of these numbers of instructions, by one run for each.
 fn grids(subject: Subject, points: &[SamplePoint], boundaries: &[u64]) -> Vec<GridResult> {
     let profiles_after = |&boundary: &u64| {
-        let mut probe = GridProbe::with_memory(points, None).unwrap_or_else(|e| panic!("{e}"));
-        Machine::new(start(subject)).run(&mut probe, boundary);
-        probe.finish()
+        let probe = GridProbe::with_memory(points, None).unwrap_or_else(|e| panic!("{e}"));
+        let ran = small(subject).watched_by(probe).limit(boundary).run();
+        ran.unwrap_or_else(|e| panic!("{e}")).probe.finish()
     };
     boundaries.iter().map(profiles_after).collect()
 }
@@ -113,13 +105,14 @@ fn compare(subject: Subject, points: &[SamplePoint], boundaries: &[u64]) {
     let expected = grids(subject, points, boundaries);
     for kind in ProfileKind::ALL {
         for (at, &point) in points.iter().enumerate() {
-            let mut cores = KINDS.map(|core| {
-                let (collector, process, engine) = collecting(subject, kind, point, true);
-                let core = EitherCore::with(core, &machine(), process, engine, NoProbe);
-                (collector, core.unwrap_or_else(|e| panic!("{e}")))
+            let mut cores = KINDS.map(|of| {
+                let collector = collector(kind, point, true);
+                let core = core(small(subject), of, &collector);
+                (collector, core)
             });
-            let (functional_collector, process, engine) = collecting(subject, kind, point, true);
-            let mut functional = Machine::with_editor(process, engine);
+            let functional_collector = collector(kind, point, true);
+            let lab = small(subject).edited_by(&functional_collector);
+            let mut functional = lab.open().unwrap_or_else(|e| panic!("{e}"));
             let mut samples = 0;
             for (&boundary, grid) in boundaries.iter().zip(&expected) {
                 for (at_core, (collector, core)) in cores.iter_mut().enumerate() {
@@ -176,8 +169,8 @@ fn whole_runs() {
         let (w, name) = (subject.0, title(subject));
         let kind = ProfileKind::ALL[number % 3];
         let at = point(100, 500);
-        let (collector, process, engine) = collecting(subject, kind, at, true);
-        let mut core = Core::with(&machine(), process, engine, NoProbe);
+        let collector = collector(kind, at, true);
+        let mut core = core(small(subject), CoreKind::Cycle, &collector);
         let run = outcome_of_core(&mut core);
         assert_eq!(
             (run.code, String::from_utf8_lossy(&run.stdout)),
@@ -186,7 +179,7 @@ fn whole_runs() {
         );
         core.drain_to_boundary();
         let collected = collector
-            .read(&core.process)
+            .read(core.process())
             .unwrap_or_else(|e| panic!("{e}"));
         let expected = grids(subject, &[at], &[u64::MAX]);
         let samples = assert_equal(
@@ -250,23 +243,20 @@ const FAULTS: &str = "
 /// handler it goes on there, and the reference is not recorded a second time.
 #[test]
 fn a_fault_inside_a_sequence_goes_on_there() {
-    let fresh = || assembled(FAULTS, &captured(&["faults"]));
-    let mut probe =
+    let lab = || assembled(FAULTS, &captured(&["faults"]));
+    let probe =
         GridProbe::with_memory(&[SamplePoint::EXHAUSTIVE], None).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(Machine::new(fresh()).run(&mut probe, ENOUGH), Stop::Exit(5));
-    let expected = probe.finish();
+    let ran = lab().watched_by(probe).limit(ENOUGH).run().expect("a run");
+    assert_eq!(ran.stop, Stop::Exit(5));
+    let expected = ran.probe.finish();
     // Each page once, and three writes at the start. (A reference is recorded in front of its
     // instruction: one of the signal handler's own would come behind that of the fault.)
     assert_eq!(expected.memory_references, Some(40 + 3));
     for kind in [ProfileKind::DataStream, ProfileKind::Method] {
-        let collector = Collector::new(kind, SamplePoint::EXHAUSTIVE, &options(true))
-            .unwrap_or_else(|e| panic!("{e}"));
-        let mut process = fresh();
-        let engine = collector
-            .install(&mut process)
-            .unwrap_or_else(|e| panic!("{e}"));
-        let mut functional = Machine::with_editor(process, engine);
-        assert_eq!(functional.run(&mut NoProbe, ENOUGH), Stop::Exit(5));
+        let collector = collector(kind, SamplePoint::EXHAUSTIVE, true);
+        let functional = lab().edited_by(&collector).limit(ENOUGH).run();
+        let functional = functional.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(functional.stop, Stop::Exit(5));
         let collected = collector
             .read(&functional.process)
             .unwrap_or_else(|e| panic!("{e}"));
@@ -276,14 +266,9 @@ fn a_fault_inside_a_sequence_goes_on_there() {
             &expected.points[0],
         );
 
-        for core in KINDS {
-            let what = format!("{kind} on {core:?}");
-            let mut process = fresh();
-            let engine = collector
-                .install(&mut process)
-                .unwrap_or_else(|e| panic!("{e}"));
-            let mut core = EitherCore::with(core, &machine(), process, engine, NoProbe)
-                .unwrap_or_else(|e| panic!("{e}"));
+        for of in KINDS {
+            let what = format!("{kind} on {of:?}");
+            let mut core = core(lab(), of, &collector);
             assert_eq!(core.run(ENOUGH), Stop::Exit(5));
             core.drain_to_boundary();
             let collected = collector
@@ -306,12 +291,12 @@ fn wrong_paths_pollute_counters_that_are_not_repaired() {
         .collect();
     let is_polluted = in_parallel(&subjects, |&subject| {
         let w = subject.0;
-        let (collector, process, engine) = collecting(subject, ProfileKind::Method, at, false);
-        let mut core = Core::with(&machine(), process, engine, NoProbe);
+        let collector = collector(ProfileKind::Method, at, false);
+        let mut core = core(small(subject), CoreKind::Cycle, &collector);
         assert_eq!(core.run(limit), Stop::Limit);
         core.drain_to_boundary();
         let collected = collector
-            .read(&core.process)
+            .read(core.process())
             .unwrap_or_else(|e| panic!("{e}"));
         let (same, samples) = equals(&collected, &grids(subject, &[at], &[limit])[0].points[0]);
         assert!(samples > 0, "{}", w.name);
@@ -329,13 +314,9 @@ fn wrong_paths_pollute_counters_that_are_not_repaired() {
     );
     assert!(polluted.len() >= 5, "{polluted:?}");
 
-    let (_, process, engine) = collecting(
-        (find("chess"), Isa::Riscv64),
-        ProfileKind::Method,
-        at,
-        false,
-    );
-    let mut core = Core::with(&machine(), process, engine, NoProbe);
+    let collector = collector(ProfileKind::Method, at, false);
+    let chess = small((find("chess"), Isa::Riscv64));
+    let mut core = core(chess, CoreKind::Cycle, &collector);
     let run = outcome_of_core(&mut core);
     assert_eq!(
         (run.code, run.stdout.as_slice()),

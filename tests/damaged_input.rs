@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use guest::{Random, assembled, captured, image, in_parallel, machine, workload};
+use guest::{Random, assembled, captured, image, in_parallel, lab, machine};
+use hps_lab::{Lab, Ran};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreKind, EitherCore};
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::{PAGE_SIZE, Perm};
 use hps_sim_core::os::{Output, StopReason};
 use hps_sim_core::probe::NoProbe;
@@ -34,33 +35,16 @@ fn try_image(bytes: &[u8]) -> Fate {
     let Ok(image) = ProgramImage::parse(bytes, "damaged") else {
         return Fate::Refused;
     };
-    let image = Arc::new(image);
-    let start = || Process::new(image.clone(), &captured(&["damaged", "small"]));
-    let (Ok(functional), Ok(timed)) = (start(), start()) else {
+    let lab = Lab::image(Arc::new(image)).configured(captured(&["damaged", "small"]));
+    let lab = lab.limit(30_000);
+    let config = machine();
+    let (Ok(functional), Ok(timed)) = (lab.clone().run(), lab.on_machine(&config).run()) else {
         return Fate::Refused;
     };
-    let mut functional = Machine::new(functional);
-    let functional_stop = functional.run_to(30_000);
-    let mut core = Core::new(&machine(), timed);
-    let stop = core.run(30_000);
     // A program that reads the time may see another one; this one does not.
-    assert_eq!(stop, functional_stop);
-    assert_eq!(
-        core.stats.commit_program_instructions,
-        functional.retired.program
-    );
+    assert_eq!(timed.stop, functional.stop);
+    assert_eq!(timed.instructions(), functional.instructions());
     Fate::Ran
-}
-
-/// Runs without a probe.
-trait RunTo {
-    fn run_to(&mut self, limit: u64) -> Stop;
-}
-
-impl RunTo for Machine {
-    fn run_to(&mut self, limit: u64) -> Stop {
-        self.run(&mut hps_sim_core::probe::NoProbe, limit)
-    }
 }
 
 #[track_caller]
@@ -125,16 +109,17 @@ fn flipped_bits(image: &[u8]) {
 }
 
 /// The stop of a program in assembly on both machines, which must agree, with its warnings.
-fn both(text: &str, config: &ProcessConfig, limit: u64) -> (Stop, Machine) {
-    let mut functional = Machine::new(assembled(text, config));
-    let stop = functional.run_to(limit);
-    let mut core = Core::new(&machine(), assembled(text, config));
-    assert_eq!(core.run(limit), stop, "the pipeline ends otherwise");
+fn both(text: &str, config: &ProcessConfig, limit: u64) -> (Stop, Ran) {
+    let lab = assembled(text, config).limit(limit);
+    let functional = lab.clone().run().unwrap_or_else(|e| panic!("{e}"));
+    let timed = lab.on_machine(&machine()).run();
+    let timed = timed.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(timed.stop, functional.stop, "the pipeline ends otherwise");
     assert_eq!(
-        core.process.os.stop_reason(),
+        timed.process.os.stop_reason(),
         functional.process.os.stop_reason()
     );
-    (stop, functional)
+    (functional.stop, functional)
 }
 
 #[test]
@@ -384,10 +369,9 @@ fn wild_word(isa: Isa, random: &mut Random) -> u32 {
     }
 }
 
-/// A process with random code and registers.
-fn random_process(isa: Isa, seed: u64, tame: &[Vec<u32>]) -> Process {
+/// Puts random code and registers into a process.
+fn randomize(process: &mut Process, isa: Isa, seed: u64, tame: &[Vec<u32>]) {
     let mut random = Random(seed);
-    let mut process = workload("netsimplex", isa, Size::Small);
     process.mem.map(CODE, PAGE_SIZE, Perm::RX).expect("free");
     process
         .mem
@@ -415,7 +399,6 @@ fn random_process(isa: Isa, seed: u64, tame: &[Vec<u32>]) -> Process {
         };
     }
     process.hart.pc = CODE + 4 * (WORDS as u64 / 4);
-    process
 }
 
 /// Everything that a program can see: registers, and memory where it can have written.
@@ -441,33 +424,28 @@ const RANDOM: u64 = 1000;
 
 /// Runs random code on all machines and compares. How many instructions it was.
 fn run_random(isa: Isa, seed: u64, tame: &[Vec<u32>], config: &MachineConfig) -> u64 {
-    let mut functional = Machine::new(random_process(isa, seed, tame));
-    let expected = functional.run_to(RANDOM);
+    let lab = || {
+        lab("netsimplex", isa, Size::Small).edited(|process| {
+            randomize(process, isa, seed, tame);
+            Ok::<_, String>(NoEditor)
+        })
+    };
+    let functional = lab().limit(RANDOM).run();
+    let functional = functional.unwrap_or_else(|e| panic!("{e}"));
     for kind in [CoreKind::Cycle, CoreKind::Instruction] {
         if kind.check(config).is_ok() {
-            let process = random_process(isa, seed, tame);
-            let core = EitherCore::with(kind, config, process, NoEditor, NoProbe);
+            let core = lab().on_machine(config).core(kind).open();
             let core = core.unwrap_or_else(|e| panic!("{e}"));
-            compare_random(
-                isa,
-                core,
-                (&functional, expected),
-                &format!("seed {seed}, {kind:?}"),
-            );
+            compare_random(isa, core, &functional, &format!("seed {seed}, {kind:?}"));
         }
     }
-    functional.retired.program
+    functional.instructions()
 }
 
-fn compare_random(
-    isa: Isa,
-    mut core: EitherCore<NoEditor, NoProbe>,
-    (functional, expected): (&Machine, Stop),
-    what: &str,
-) {
+fn compare_random(isa: Isa, mut core: EitherCore<NoEditor, NoProbe>, functional: &Ran, what: &str) {
     let stop = core.run(RANDOM);
     core.drain_to_boundary();
-    assert_eq!(stop, expected, "{what}");
+    assert_eq!(stop, functional.stop, "{what}");
     assert_eq!(
         core.stats().commit_program_instructions,
         functional.retired.program,

@@ -3,10 +3,10 @@
 
 mod guest;
 
-use guest::{Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, title, workload};
+use guest::{Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title};
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreKind, EitherCore};
+use hps_pipeline::core::{CoreKind, EitherCore};
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
@@ -15,7 +15,6 @@ use hps_sim_core::memory::PAGE_SIZE;
 use hps_sim_core::os::{DuplicateError, Output, Stdin};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, ProcessConfig};
-use hps_workloads::Size;
 
 fn collector(kind: ProfileKind, point: SamplePoint) -> Collector {
     let options = CollectorOptions {
@@ -32,15 +31,13 @@ const KINDS: [CoreKind; 2] = [CoreKind::Cycle, CoreKind::Instruction];
 
 fn profiled(
     kind: CoreKind,
-    (w, isa): Subject,
+    subject: Subject,
     collector: &Collector,
     machine: &MachineConfig,
 ) -> Profiled {
-    let mut process = workload(w.name, isa, Size::Small);
-    let engine = collector
-        .install(&mut process)
-        .unwrap_or_else(|e| panic!("{e}"));
-    EitherCore::with(kind, machine, process, engine, NoProbe).unwrap_or_else(|e| panic!("{e}"))
+    let lab = small(subject).on_machine(machine).core(kind);
+    let core = lab.edited_by(collector).open();
+    core.unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// One collector goes on where another one has been.
@@ -189,7 +186,9 @@ fn a_run_taken_over_is_the_run_from_the_beginning() {
 
 #[test]
 fn a_duplicate_ends_like_its_original() {
-    let mut core = Core::new(&machine(), workload("chess", Isa::Riscv64, Size::Small));
+    let lab = small((find("chess"), Isa::Riscv64));
+    let core = lab.on_machine(&machine()).open();
+    let mut core = core.unwrap_or_else(|e| panic!("{e}"));
     core.run(1_000_000);
     let mut copy = core.duplicate().unwrap_or_else(|e| panic!("{e}"));
     let (first, second) = (outcome_of_core(&mut core), outcome_of_core(&mut copy));
@@ -243,7 +242,8 @@ fn open_files_are_read_on_by_both() {
         root: Some(folder.path().to_path_buf()),
         ..guest::captured(&["reader"])
     };
-    let mut first = Machine::new(guest::assembled(READER, &config));
+    let lab = guest::assembled(READER, &config);
+    let mut first = lab.open().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(first.run(&mut NoProbe, 1000), Stop::Limit);
     let copy = first.process.duplicate().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(first.run_to_end(), Stop::Exit(15));
@@ -254,9 +254,8 @@ fn open_files_are_read_on_by_both() {
 fn what_both_would_share_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |config: ProcessConfig| {
-        let image =
-            hps_sim_core::image::ProgramImage::parse(guest::image("bwt", Isa::Riscv64), "bwt");
-        let process = guest::process(image.unwrap_or_else(|e| panic!("{e}")), &config);
+        let lab = small((find("bwt"), Isa::Riscv64)).configured(config);
+        let process = lab.subject().start().unwrap_or_else(|e| panic!("{e}"));
         process.duplicate().err()
     };
     assert_eq!(refused(ProcessConfig::default()), None);

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use guest::{assembly, elf, in_parallel, workload};
+use guest::{assembly, elf, in_parallel, lab};
 use hps_experiments::{
     InputSize, Observer, OwnProgram, Plan, ProfileKind, Row, Store, SweepSpec, Timing, run,
 };
 use hps_productions::{GridProbe, SamplePoint};
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_workloads::Size;
 
 /// Counts units of work.
@@ -125,12 +125,13 @@ fn full_sampling_is_the_exhaustive_profile() {
         },
     ];
     in_parallel(hps_workloads::all(), |w| {
-        let mut probe = GridProbe::with_memory(&points, None).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(
-            Machine::new(workload(w.name, Isa::Riscv64, Size::Small)).run(&mut probe, u64::MAX),
-            Stop::Exit(0)
-        );
-        let grid = probe.finish();
+        let probe = GridProbe::with_memory(&points, None).unwrap_or_else(|e| panic!("{e}"));
+        let ran = lab(w.name, Isa::Riscv64, Size::Small)
+            .watched_by(probe)
+            .run();
+        let ran = ran.unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(ran.stop, Stop::Exit(0));
+        let grid = ran.probe.finish();
         let exact = &grid.exhaustive;
         for sampled in &grid.points {
             let what = format!("{} at {}", w.name, sampled.point);

@@ -3,12 +3,8 @@
 
 mod guest;
 
-use guest::{
-    Outcome, find, image, machine, outcome, outcome_of_core, qemu, workload, write_executable,
-};
-use hps_pipeline::core::Core;
+use guest::{Outcome, find, image, lab, machine, outcome_of, qemu, write_executable};
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::Machine;
 use hps_workloads::Size;
 
 /// One module for each program and instruction set with three tests, so that they run side by side.
@@ -63,18 +59,18 @@ fn under_qemu(name: &str, isa: Isa) {
 }
 
 fn on_the_functional_machine(name: &str, isa: Isa, size: Size) {
-    let mut machine = Machine::new(workload(name, isa, size));
-    let stop = machine.run_to_end();
-    assert_eq!(outcome(stop, &machine.process), expected(name, size));
+    let ran = lab(name, isa, size).run().expect("a run");
+    assert_eq!(outcome_of(&ran), expected(name, size));
 }
 
 fn on_the_pipeline(name: &str, isa: Isa) {
-    let mut core = Core::new(&machine(), workload(name, isa, Size::Small));
-    assert_eq!(outcome_of_core(&mut core), expected(name, Size::Small));
+    let lab = lab(name, isa, Size::Small);
+    let timed = lab.clone().on_machine(&machine()).run().expect("a run");
+    assert_eq!(outcome_of(&timed), expected(name, Size::Small));
     // Every commit slot of every cycle has exactly one owner.
     let width = u64::from(machine().window.commit_width);
-    assert_eq!(core.cpi.total(), width * core.stats.cycles);
-    let s = &core.stats;
+    assert_eq!(timed.timing.cpi.total(), width * timed.cycles());
+    let s = &timed.timing.core;
     assert!(s.commit_program_instructions <= width * s.cycles);
     assert_eq!(
         (
@@ -84,9 +80,8 @@ fn on_the_pipeline(name: &str, isa: Isa) {
         (0, 0)
     );
     // The functional machine retires the same number of instructions.
-    let mut functional = Machine::new(workload(name, isa, Size::Small));
-    functional.run_to_end();
-    assert_eq!(s.commit_program_instructions, functional.retired.program);
+    let functional = lab.run().expect("a run");
+    assert_eq!(s.commit_program_instructions, functional.instructions());
 }
 
 #[test]

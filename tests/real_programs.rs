@@ -4,13 +4,13 @@
 mod guest;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use guest::{Outcome, Random, captured, machine, outcome, outcome_of_core, process, qemu};
-use hps_pipeline::core::Core;
+use guest::{Outcome, Random, captured, machine, outcome_of, qemu};
+use hps_lab::Lab;
 use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::machine::Machine;
 use hps_sim_core::os::Stdin;
-use hps_sim_core::process::{Process, ProcessConfig};
+use hps_sim_core::process::ProcessConfig;
 use tempfile::TempDir;
 
 /// The executable of that name for an instruction set.
@@ -39,7 +39,7 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
     folder
 }
 
-fn start(name: &str, isa: Isa, args: &[&str], root: &Path, stdin: &[u8]) -> Process {
+fn lab(name: &str, isa: Isa, args: &[&str], root: &Path, stdin: &[u8]) -> Lab<'static> {
     let image = ProgramImage::load(&program(name, isa)).unwrap_or_else(|e| panic!("{e}"));
     let config = ProcessConfig {
         root: Some(root.to_path_buf()),
@@ -47,7 +47,7 @@ fn start(name: &str, isa: Isa, args: &[&str], root: &Path, stdin: &[u8]) -> Proc
         stdin: Stdin::Bytes(stdin.to_vec()),
         ..captured(&[&[name], args].concat())
     };
-    process(image, &config)
+    Lab::image(Arc::new(image)).configured(config)
 }
 
 /// Runs a program three times, each in a fresh folder with these files, and compares what it
@@ -62,29 +62,24 @@ fn same_everywhere(
     let [of_qemu, of_functional, of_pipeline] = [(); 3].map(|()| folder(files));
     let expected = qemu(isa, &program(name, isa), args, of_qemu.path(), stdin);
 
-    let mut functional = Machine::new(start(name, isa, args, of_functional.path(), stdin));
-    let stop = functional.run_to_end();
+    let functional = lab(name, isa, args, of_functional.path(), stdin).run();
+    let functional = functional.unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(
-        outcome(stop, &functional.process),
+        outcome_of(&functional),
         expected,
         "{what} on the functional machine"
     );
     // Small inputs are the point: the pipeline runs them in a test.
-    let instructions = functional.retired.program;
+    let instructions = functional.instructions();
     assert!(
         instructions < 12_000_000,
         "{what} takes {instructions} instructions"
     );
 
-    let mut core = Core::new(
-        &machine(),
-        start(name, isa, args, of_pipeline.path(), stdin),
-    );
-    assert_eq!(
-        outcome_of_core(&mut core),
-        expected,
-        "{what} on the pipeline"
-    );
+    let timed = lab(name, isa, args, of_pipeline.path(), stdin);
+    let timed = timed.on_machine(&machine()).run();
+    let timed = timed.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(outcome_of(&timed), expected, "{what} on the pipeline");
     let left = files_of(of_qemu.path());
     assert_eq!(
         files_of(of_functional.path()),

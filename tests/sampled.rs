@@ -3,12 +3,11 @@
 
 mod guest;
 
-use guest::{assembled, captured, in_parallel, machine, mostly_riscv, outcome, title, workload};
+use guest::{assembled, captured, in_parallel, lab, machine, mostly_riscv, outcome, small, title};
 use hps_experiments::cycles_per_instruction;
-use hps_pipeline::core::Core;
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::image::Isa;
-use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::machine::Stop;
 use hps_workloads::Size;
 
 const PLAN: SamplingPlan = SamplingPlan {
@@ -18,8 +17,12 @@ const PLAN: SamplingPlan = SamplingPlan {
 };
 
 fn sampled(name: &str, isa: Isa, plan: SamplingPlan) -> SampledRun {
-    let process = workload(name, isa, Size::Small);
-    SampledRun::new(&machine(), process, plan).unwrap_or_else(|e| panic!("{e}"))
+    let machine = machine();
+    let lab = lab(name, isa, Size::Small)
+        .on_machine(&machine)
+        .sampled(plan);
+    let run = lab.and_then(|lab| lab.open());
+    run.unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -34,9 +37,10 @@ fn programs_run_as_ever_and_the_ipc_is_near() {
             (0, w.expected_small.into()),
             "{name}"
         );
-        let mut exact = Core::new(&machine(), workload(w.name, isa, Size::Small));
-        assert_eq!(exact.run_to_end(), Stop::Exit(0));
-        let instructions = exact.stats.commit_program_instructions;
+        let machine = machine();
+        let exact = small((w, isa)).on_machine(&machine).run().expect("a run");
+        assert_eq!(exact.stop, Stop::Exit(0));
+        let instructions = exact.instructions();
         assert_eq!(run.instructions(), instructions, "{name}");
 
         let samples = run.samples();
@@ -54,7 +58,7 @@ fn programs_run_as_ever_and_the_ipc_is_near() {
         assert!(slots.abs_diff(4 * cycles) <= 8 * units, "{name}");
 
         let cpi = cycles_per_instruction(&PLAN, samples, instructions).cpi;
-        let wanted = exact.stats.cycles as f64 / instructions as f64;
+        let wanted = exact.cycles() as f64 / instructions as f64;
         let error = cpi.mean / wanted - 1.0;
         assert!(error.abs() < 0.06, "{name}: {error}");
         (cpi.contains(wanted), error)
@@ -127,13 +131,14 @@ const CLOCKS: &str = "
 
 #[test]
 fn the_guests_clocks_go_on() {
-    let process = assembled(CLOCKS, &captured(&["clocks"]));
-    let mut run = SampledRun::new(&machine(), process, PLAN).unwrap_or_else(|e| panic!("{e}"));
-    assert!(matches!(run.run(10_000_000), Ok(Stop::Exit(0))));
-    let process = assembled(CLOCKS, &captured(&["clocks"]));
-    let mut functional = Machine::new(process);
-    assert_eq!(functional.run_to_end(), Stop::Exit(0));
-    assert_eq!(run.instructions(), functional.retired.program);
+    let machine = machine();
+    let lab = assembled(CLOCKS, &captured(&["clocks"]));
+    let functional = lab.clone().run().expect("a run");
+    assert_eq!(functional.stop, Stop::Exit(0));
+    let lab = lab.on_machine(&machine).sampled(PLAN).expect("by cycle");
+    let run = lab.limit(10_000_000).run().expect("memory for shadows");
+    assert_eq!(run.stop, Stop::Exit(0));
+    assert_eq!(run.instructions(), functional.instructions());
 }
 
 /// Calls, loops and branches that a random number decides, for half a million instructions: nothing in

@@ -11,11 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use guest::{Outcome, captured, outcome, process, qemu};
-use hps_sim_core::image::{Isa, ProgramImage};
-use hps_sim_core::machine::Machine;
-use hps_sim_core::os::Stdin;
-use hps_sim_core::process::ProcessConfig;
+use guest::{Outcome, outcome_of, qemu};
+use hps_lab::{Lab, Program};
+use hps_sim_core::image::Isa;
 use hps_workloads::Size;
 use hps_workloads::suite::{self, Builder, Made};
 
@@ -73,15 +71,9 @@ fn small_run(name: &str, isa: Isa) {
     let args: Vec<&str> = built.args.iter().map(String::as_str).collect();
     let expected = qemu(isa, &built.image, &args, &built.root, &stdin);
 
-    let image = ProgramImage::load(&built.image).unwrap_or_else(|e| panic!("{e}"));
-    let config = ProcessConfig {
-        root: Some(built.root.clone()),
-        stdin: Stdin::Bytes(stdin),
-        ..captured(&[&[name], &args[..]].concat())
-    };
-    let mut machine = Machine::new(process(image, &config));
-    let stop = machine.run_to_end();
-    let Outcome { code, stdout } = outcome(stop, &machine.process);
+    let program = Program::built(&built, "small").unwrap_or_else(|e| panic!("{e}"));
+    let ran = Lab::of(&program).run().unwrap_or_else(|e| panic!("{e}"));
+    let Outcome { code, stdout } = outcome_of(&ran);
     assert_eq!((code, expected.code), (0, 0), "{name} for {isa}");
     assert!(
         stdout == expected.stdout,
@@ -93,7 +85,7 @@ fn small_run(name: &str, isa: Isa) {
         "{name} for {isa}: {}",
         String::from_utf8_lossy(&stdout)
     );
-    let instructions = machine.retired.program;
+    let instructions = ran.instructions();
     assert!(
         (1_000_000..40_000_000).contains(&instructions),
         "{name} for {isa} takes {instructions} instructions"

@@ -12,8 +12,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use hps_lab::{Lab, Ran};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, PipelineProbe};
+use hps_pipeline::core::{EitherCore, PipelineProbe};
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
@@ -86,14 +87,14 @@ pub fn image(name: &str, isa: Isa) -> &'static [u8] {
         .unwrap_or_else(|| panic!("{name}: no image for {isa}"))
 }
 
-/// A fresh process of a program of the project; its output is captured.
-pub fn workload(name: &str, isa: Isa, size: Size) -> Process {
-    let workload = find(name);
-    let image = ProgramImage::parse(image(name, isa), name).unwrap_or_else(|e| panic!("{e}"));
-    process(
-        image,
-        &captured(&[&[name], &workload.args(size)[..]].concat()),
-    )
+/// A run of a program of the project; its output is captured.
+pub fn lab(name: &str, isa: Isa, size: Size) -> Lab<'static> {
+    Lab::workload(find(name), isa, size).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A small run of a program of the project; its output is captured.
+pub fn small((workload, isa): Subject) -> Lab<'static> {
+    lab(workload.name, isa, Size::Small)
 }
 
 /// A program of the project.
@@ -110,11 +111,6 @@ pub fn captured(args: &[&str]) -> ProcessConfig {
     }
 }
 
-/// A process of an image.
-pub fn process(image: ProgramImage, config: &ProcessConfig) -> Process {
-    Process::new(Arc::new(image), config).unwrap_or_else(|e| panic!("{e}"))
-}
-
 /// What a finished run did. Fails if it was not finished by the program.
 #[track_caller]
 pub fn outcome(stop: Stop, process: &Process) -> Outcome {
@@ -129,9 +125,15 @@ pub fn outcome(stop: Stop, process: &Process) -> Outcome {
 
 /// What a core's run to the end did.
 #[track_caller]
-pub fn outcome_of_core<E: DecodeEditor, P: PipelineProbe>(core: &mut Core<E, P>) -> Outcome {
+pub fn outcome_of_core<E: DecodeEditor, P: PipelineProbe>(core: &mut EitherCore<E, P>) -> Outcome {
     let stop = core.run_to_end();
-    outcome(stop, &core.process)
+    outcome(stop, core.process())
+}
+
+/// What a run to the end did.
+#[track_caller]
+pub fn outcome_of<E, P, T>(ran: &Ran<E, P, T>) -> Outcome {
+    outcome(ran.stop, &ran.process)
 }
 
 /// Runs an executable file under QEMU in a folder.
@@ -205,11 +207,11 @@ pub fn assembly(text: &str) -> Vec<u32> {
     lines.iter().enumerate().map(encoded).collect()
 }
 
-/// A process that runs this assembly.
-pub fn assembled(text: &str, config: &ProcessConfig) -> Process {
+/// A run of this assembly.
+pub fn assembled(text: &str, config: &ProcessConfig) -> Lab<'static> {
     let image =
         ProgramImage::parse(&elf(&assembly(text)), "assembly").unwrap_or_else(|e| panic!("{e}"));
-    process(image, config)
+    Lab::image(Arc::new(image)).configured(config.clone())
 }
 
 /// Runs `test` for each item, several at a time. The threads are the test's own: what a failure says

@@ -218,7 +218,7 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
             )
         })?),
     };
-    let config = guest.process_config([&[simulated.clone()], args.args.as_slice()].concat());
+    let config = guest.process_config([std::slice::from_ref(simulated), &args.args].concat());
     let name: PathBuf = executable.file_name().unwrap_or_default().into();
     Ok(Subject {
         name: name.display().to_string(),
