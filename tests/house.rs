@@ -1,7 +1,7 @@
 //! The rules of the repository itself: sizes of files, which crate may know which, and documents that name
 //! only files that exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -136,6 +136,53 @@ fn crates_depend_only_on_crates_above_them() {
             );
         }
     }
+}
+
+/// The modules of the pipeline by layer: a module uses its own layer and those before it.
+const LAYERS: [&[&str]; 6] = [
+    &["config"],
+    &["predict"],
+    &["memsys"],
+    &["core", "interrupts", "pmu"],
+    &["schedule", "stacks", "sampled"],
+    &["kanata"],
+];
+
+/// The modules of a crate that a source file names, by lines of code.
+fn used_modules(text: &str) -> BTreeSet<&str> {
+    let code = text.lines().filter(|line| !line.trim().starts_with("//"));
+    code.flat_map(|line| line.split("crate::").skip(1))
+        .filter_map(|rest| {
+            rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .next()
+        })
+        .collect()
+}
+
+#[test]
+fn modules_of_the_pipeline_use_only_layers_below_them() {
+    let folder = root().join("pipeline/src");
+    let layer = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));
+    let mut sources = Vec::new();
+    files(&folder, ".rs", &mut sources);
+    let mut upward = Vec::new();
+    for file in sources {
+        let name = file.strip_prefix(&folder).expect("it lies in the folder");
+        let module = name.components().next().expect("it has a name");
+        let module = Path::new(&module).with_extension("");
+        let module = module.to_string_lossy();
+        if module == "lib" {
+            continue;
+        }
+        let own = layer(&module).unwrap_or_else(|| panic!("`{module}` has no place in LAYERS"));
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        for used in used_modules(&text) {
+            if layer(used).is_some_and(|layer| layer > own) {
+                upward.push(format!("{} uses `{used}`", name.display()));
+            }
+        }
+    }
+    assert!(upward.is_empty(), "{upward:#?}");
 }
 
 #[test]
