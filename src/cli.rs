@@ -191,10 +191,11 @@ impl RunArgs {
 pub enum CoreKind {
     /// A cycle at a time: the reference, for every machine, with pipeline logs and sampled timing
     Cycle,
-    /// An instruction at a time, in program order: faster, and the same cycles where all accesses hit. Caches
-    /// are asked in program order instead of in order of time. On hps-4wide the IPC of the project's programs
-    /// differs by up to 0.8% (docs/measurements/core-agreement.md); where lines conflict in a cache or MSHRs are few,
-    /// cycles may be several times too many or too few (docs/measurements/core-accuracy.md). For out-of-order machines; without pipeline logs and sampled timing
+    /// An instruction at a time, in program order: faster, and equal cycles where all accesses hit. Caches are
+    /// asked in program order instead of in order of time. On hps-4wide the IPC of the project's programs differs
+    /// by up to 0.8% (docs/measurements/core-agreement.md); where lines conflict in a cache or MSHRs are few, cycles
+    /// may be several times too many or too few (docs/measurements/core-accuracy.md). For out-of-order machines;
+    /// without pipeline logs and sampled timing
     Instruction,
 }
 

@@ -104,7 +104,7 @@ impl Interval {
         let sum = |of: &dyn Fn(&PairedUnit) -> f64| units.iter().map(of).sum::<f64>();
         let squares = sum(&|u| (u.extra - extra).powi(2));
         let products = sum(&|u| (u.extra - extra) * (u.cost - cost));
-        // Where all have the same, or nothing, there is nothing to be corrected.
+        // If all units have equal extras, there is nothing to correct.
         let slope = if squares > 0.0 {
             products / squares
         } else {

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::spec::{InputSize, SweepSpec};
 
-/// A definition that names what is not there.
+/// A definition that names something that does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// No such program.

@@ -16,8 +16,8 @@ pub struct AccuracyResult {
     pub members_exact: u64,
     /// Members of the sampled profile after the cut.
     pub members_sampled: u64,
-    /// `renormalized` with the period one event longer: what the same burst gives when it is out of
-    /// step with the program's loops. Not measured for data streams.
+    /// `renormalized` with a period one event longer, which is out of step with loops that the period is in
+    /// step with. Not measured for data streams.
     #[serde(default)]
     pub detuned: Option<f64>,
     /// Events sampled.

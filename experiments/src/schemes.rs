@@ -127,7 +127,7 @@ impl Step {
         }
     }
 
-    /// It is the same run whichever profile is wanted.
+    /// Whether one run serves all kinds of profile.
     #[must_use]
     pub fn is_for_all_kinds(self) -> bool {
         matches!(self, Step::Counting | Step::Duplication)

@@ -73,8 +73,8 @@ pub struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// Times points of one program that differ in sparsity alone, in ascending order of it.
-    /// `done` hears of each, from several threads.
+    /// Times points of one program that differ in sparsity alone, in ascending order of sparsity.
+    /// Calls `done` with each result, from several threads.
     pub fn run(
         &self,
         points: &[&Point],

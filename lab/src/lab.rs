@@ -135,7 +135,7 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
         self
     }
 
-    /// What hears the warnings of the operating system layer as they come.
+    /// Passes warnings of the operating system layer to `warn` as they come.
     #[must_use]
     pub fn warnings_to(mut self, warn: fn(&str)) -> Self {
         self.warn = Some(warn);

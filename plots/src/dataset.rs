@@ -13,7 +13,7 @@ const FEW_UNITS: u64 = 10;
 /// A number that a row may hold, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Metric {
-    /// Overlap with shares taken anew after the 90% cut.
+    /// Overlap with shares of the members that the 90% cut leaves.
     Renormalized,
     /// Overlap with shares of the whole profile.
     Capped,

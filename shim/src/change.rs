@@ -1,6 +1,5 @@
-//! How soon a tag that keeps changing can be seen to have changed: the time in which its cache line
-//! goes to the observer's CPU and back. No observer can have new tags at a shorter mean period,
-//! whatever it does with them; a shorter period reads the same tag again.
+//! The time in which the cache line of a tag goes to the observer's CPU and back, if the tag keeps changing.
+//! No observer can see new tags at a shorter mean period: it would read one tag twice.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -138,7 +138,7 @@ fn together(
 }
 
 impl Microbench {
-    /// Runs all points; `tell` hears of each before it is measured.
+    /// Runs all points. Calls `tell` with each before it is measured.
     ///
     /// # Errors
     /// [`ShimError::Pin`].

@@ -257,7 +257,7 @@ impl Columns {
 
 impl Overhead {
     /// Measures all periods in turns: in each round every period once, each with a run alone before
-    /// it, so that what changes on the host changes for all of them. `tell` hears of each round.
+    /// it, so that what changes on the host changes for all of them. Calls `tell` in each round.
     ///
     /// # Errors
     /// What starting the program and the observer say.

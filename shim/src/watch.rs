@@ -108,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// Whether it has ended by itself, as it does when a counter fails.
+    /// Whether the thread has ended before it was stopped, as it does when a counter fails.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)

@@ -127,7 +127,7 @@ fn a_delay_within_the_tolerance_stays() {
         _ => Disturbance::None,
     };
     // At 11 cycles the interval that begins with the delay is 1,011 cycles long: 11 of it are more
-    // than 1% all the same.
+    // than 1% nevertheless.
     let (_, analyzer, _) = staged(1_000, &beyond);
     assert_eq!(analyzer.judged(), (999 - 200, 1 + 200));
 }

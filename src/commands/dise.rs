@@ -42,7 +42,7 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// What is to be said for each instruction set; once, if it is the same for all.
+/// The report for each instruction set; one report if all are equal.
 fn check(files: &[String]) -> anyhow::Result<String> {
     let mut said = Vec::new();
     for isa in Isa::ALL {

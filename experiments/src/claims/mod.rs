@@ -15,13 +15,13 @@ use crate::row::Row;
 /// How a claim fares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The numbers here say the same.
+    /// The numbers measured here agree with the claim.
     Confirmed,
-    /// They point the same way, but are other numbers: which.
+    /// The numbers point in the direction of the claim, but differ: how.
     Differs(String),
-    /// They say the opposite.
+    /// The numbers contradict the claim.
     NotConfirmed,
-    /// Nothing was measured that could tell.
+    /// Nothing was measured that could decide the claim.
     NotMeasured,
 }
 

@@ -91,7 +91,7 @@ impl<'a> Tree<'a> {
             let frame = self.contexts[at]["frame"].as_u64().unwrap_or(0) as usize;
             let frame_of = self.frames.get(frame);
             let name = frame_of.map_or("", |f| text(f, "name"));
-            // Marks for what is not known stay in the background.
+            // Marks for unknown frames stay in the background.
             let unknown = frame_of.is_some_and(|f| text(f, "tag").starts_with("0xfffffffffffffff"));
             cells.push(Cell {
                 label: name.to_owned(),

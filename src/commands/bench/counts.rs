@@ -387,7 +387,7 @@ mod tests {
         let mut other = counts(10.0);
         other.programs[0].isa = "alpha".to_string();
         assert!(verdict(&other, &recorded, None).is_err());
-        // What the machine has no core for is not compared; what only the record lacks is recorded anew.
+        // Modes for which the machine has no core are not compared; modes that only the record lacks are recorded.
         let mut without = counts(1000.0);
         without.programs[0].instruction = None;
         assert_eq!(verdict(&without, &recorded, None).ok(), Some(0));
