@@ -1,5 +1,7 @@
 //! The command line.
 
+mod tools;
+
 use std::path::PathBuf;
 
 use crate::commands::shim::args::ShimCommand;
@@ -9,6 +11,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
+
+pub use tools::{
+    BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,
+};
 
 /// A laboratory for profilers: unmodified RISC-V and Alpha Linux programs on a simulated out-of-order
 /// processor, profiled by HPS, compared with the truth.
@@ -416,182 +422,4 @@ pub enum Size {
     Small,
     /// 300 million instructions and more
     Large,
-}
-
-/// `hps dise`.
-#[derive(Debug, Subcommand)]
-#[command(after_long_help = examples::DISE)]
-pub enum DiseCommand {
-    /// Check production files together: syntax, table use, conflicts
-    Check {
-        /// Files, or names of built-in ones
-        #[arg(required = true)]
-        files: Vec<String>,
-    },
-    /// Say which production wins for which instruction, in each state of the counters' flags
-    Explain {
-        /// Files, or names of built-in ones
-        #[arg(required = true)]
-        files: Vec<String>,
-        /// Explain it for the instructions of this program; without one for one instruction of each
-        /// class
-        #[arg(long, value_name = "PROGRAM")]
-        program: Option<String>,
-        /// Instruction set of the productions, and which image of a program that comes with the project
-        /// (riscv64 if none is given)
-        #[arg(long, value_name = "ISA", value_parser = isa())]
-        isa: Option<Isa>,
-    },
-    /// List the production files that come with the project, or print one
-    List {
-        /// Print this one
-        name: Option<String>,
-    },
-}
-
-/// `hps machine`.
-#[derive(Debug, Subcommand)]
-#[command(after_long_help = examples::MACHINE)]
-pub enum MachineCommand {
-    /// List the presets
-    List,
-    /// Show a machine with every key, its unit, value and origin
-    Show {
-        /// Name of a preset, or file
-        machine: String,
-        /// Print the resolved RON only
-        #[arg(long)]
-        ron: bool,
-    },
-    /// Check machine files: exit code 1 if one of them describes no machine
-    Check {
-        /// Files, or names of presets
-        #[arg(required = true)]
-        files: Vec<String>,
-    },
-    /// Describe every key: unit, default, meaning
-    Keys,
-}
-
-/// `hps programs`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::PROGRAMS, args_conflicts_with_subcommands = true)]
-pub struct ProgramsArgs {
-    /// What to do instead of listing them.
-    #[command(subcommand)]
-    pub command: Option<ProgramsCommand>,
-    /// Only this instruction set; with --extract the image for it (riscv64 if none is given)
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Option<Isa>,
-    /// Only the suite of real programs, which `hps programs build` builds
-    #[arg(long, conflicts_with = "extract")]
-    pub suite: bool,
-    /// Count instructions, calls, branches and references of each (the paper's Figure 6)
-    #[arg(long)]
-    pub measure: bool,
-    /// Input size to measure
-    #[arg(long, value_enum, default_value_t = Size::Small)]
-    pub size: Size,
-    /// Write the image of a program to a file, as NAME=FILE
-    #[arg(long, value_name = "NAME=FILE")]
-    pub extract: Option<String>,
-    /// JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
-    /// The folder of the suite [default: $XDG_CACHE_HOME/hps-lab/programs, or ~/.cache/hps-lab/programs]
-    #[arg(long, value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-}
-
-/// `hps programs build`.
-#[derive(Debug, Subcommand)]
-pub enum ProgramsCommand {
-    /// Build the suite of real programs: fetch pinned sources, compile, compare with QEMU
-    Build(SuiteBuildArgs),
-}
-
-/// `hps programs build`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::PROGRAMS_BUILD)]
-pub struct SuiteBuildArgs {
-    /// Only these programs
-    #[arg(value_name = "NAME")]
-    pub names: Vec<String>,
-    /// Only this instruction set
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Option<Isa>,
-    /// Where sources and results are kept [default: $XDG_CACHE_HOME/hps-lab/programs, or
-    /// ~/.cache/hps-lab/programs]
-    #[arg(long, value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-    /// Threads; 0: one for each processor
-    #[arg(long, default_value_t = 0)]
-    pub jobs: usize,
-    /// Compare only the small runs with QEMU and the expected output, not the large ones
-    #[arg(long)]
-    pub small: bool,
-    /// Fetch and check the sources and stop
-    #[arg(long)]
-    pub fetch: bool,
-}
-
-/// `hps bench`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::BENCH)]
-pub struct BenchArgs {
-    /// Input size
-    #[arg(long, value_enum, default_value_t = Size::Small)]
-    pub size: Size,
-    /// Instruction set (may be repeated: the ratios to QEMU stand side by side); riscv64 if none is
-    /// given
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Vec<Isa>,
-    /// Machine of the timed mode
-    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
-    pub machine: String,
-    /// Only these programs (may be repeated)
-    #[arg(long, value_name = "NAME")]
-    pub program: Vec<String>,
-    /// Runs of each mode; the fastest counts
-    #[arg(long, default_value_t = 3)]
-    pub runs: usize,
-    /// Write the table as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
-    /// Leave a mode out (may be repeated)
-    #[arg(long, value_enum)]
-    pub skip: Vec<Mode>,
-    /// Count host instructions with valgrind instead of taking times
-    #[arg(long, conflicts_with_all = ["runs", "skip"])]
-    pub counts: bool,
-    /// Fail if a count is more than 5% above the one in this file, which --counts --json wrote
-    #[arg(long, value_name = "FILE.json", requires = "counts")]
-    pub compare: Option<PathBuf>,
-    /// The run that is counted
-    #[arg(long, hide = true, value_enum, requires = "counted_instructions")]
-    pub counted_mode: Option<Mode>,
-    /// And its length
-    #[arg(long, hide = true)]
-    pub counted_instructions: Option<u64>,
-}
-
-/// A mode of `hps bench`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// QEMU's user mode
-    Qemu,
-    /// The functional machine
-    Functional,
-    /// The functional machine with the whole grid of samplers and the exhaustive counts, on one thread
-    Samplers,
-    /// The functional machine with the samplers and the hot data streams of the exhaustive trace, on one thread
-    Grid,
-    /// The grid, spread over all processors of the host
-    GridThreads,
-    /// The pipeline, a cycle at a time
-    Timed,
-    /// The pipeline, an instruction at a time, as `hps run --core instruction`
-    Instruction,
-    /// The pipeline for one short unit in many instructions, as `hps run --sample` by default
-    Sampled,
 }
