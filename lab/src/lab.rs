@@ -19,8 +19,8 @@ use crate::program::Program;
 /// A run that is being put together: a program and what it gets from outside, `M` how it is simulated,
 /// `I` what installs the decode-stage editor, and `P` the probe that watches.
 ///
-/// A run is functional ([`Functional`]) until [`on`](Self::on) names a machine ([`Timed`]); by
-/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`]). What is generic here is
+/// A run is functional ([`Functional`]) until [`on`](Self::on) names a machine ([`Timed`](crate::Timed)); by
+/// [`sampled`](Lab::sampled) only units of it are timed ([`Sampled`](crate::Sampled)). What is generic here is
 /// generic in the loops of the simulator: a run without editor and probe pays for none.
 #[derive(Clone, Debug)]
 pub struct Lab<'a, M = Functional, I = NoEditor, P = NoProbe> {

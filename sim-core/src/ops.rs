@@ -25,6 +25,8 @@ macro_rules! define_ops {
     ($($variant:ident $mnemonic:literal $format:ident $match:literal $mask:literal $class:ident
        $function:path, $doc:literal;)*) => {
         /// An operation.
+        // Meanings name ranges of bits, such as `rs2[5:0]`, which are no links.
+        #[allow(rustdoc::broken_intra_doc_links)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Op {

@@ -1,6 +1,6 @@
 //! What the assemblers of both instruction sets share: lines, numbers, names that the caller gives.
 //!
-//! Each assembles one line of text to one [`Inst`](crate::inst::Inst):
+//! Each assembles one line of text to one [`Inst`]:
 //! [`riscv::asm`](crate::riscv::asm), [`alpha::asm`](crate::alpha::asm), or either by
 //! [`Isa::assemble`](crate::isa::Isa::assemble). Programs of more than one line, labels and symbols
 //! are the caller's.

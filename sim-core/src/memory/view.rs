@@ -74,7 +74,7 @@ impl Bus for View<'_> {
     }
 }
 
-/// Guest memory to look at, as far as a [`View`] would answer loads. Stores are accepted and
+/// Guest memory to look at, as far as a `View` would answer loads. Stores are accepted and
 /// forgotten.
 pub struct ReadOnly<'a> {
     pub(crate) bytes: &'a Bytes,
