@@ -19,6 +19,7 @@ mod store;
 pub mod studies;
 mod timed;
 mod truth;
+pub mod validation;
 
 pub use findings::findings;
 pub use hps_lab::{Expected, Program, TimedMachine, VERSION};

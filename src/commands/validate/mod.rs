@@ -18,39 +18,31 @@
 //!   absolute deviation.
 //! - **Instrumented on both sides.** Hooks cost small functions and their callers time, natively. So the program is
 //!   simulated a second time with the same stores at each entry and exit (`shim/preload/hps_shim_stand_in.c`), and
-//!   commit slots go to the function that the tag names at that moment (`TagSlots` in `pipeline.rs`).
+//!   commit slots go to the function that the tag names at that moment (`TagSlots` in `experiments/src/validation/slots.rs`).
 //!
 //! `docs/measurements/validation.md` has results.
 
 mod args;
 mod build;
-mod compare;
 mod native;
-mod pipeline;
 mod report;
-mod simulated;
 mod sources;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
+use hps_experiments::validation::{self, Comparison, Native, Origin, Simulated};
 use hps_lab::Program;
 use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
-use hps_profile::overlap_without_cut;
 use hps_shim::pace::Pace;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::os::{Output, Stdin};
-use hps_sim_core::process::ProcessConfig;
 use hps_workloads::Workload;
 use serde_json::json;
 
 pub use self::args::ValidateArgs;
 use self::build::Compilers;
-use self::compare::{Comparison, Origin, Pipeline};
-use self::native::{Libraries, NativeProgram};
+use self::native::{Calls, Libraries, NativeProgram};
 use crate::cli::Size;
 use crate::{program, text};
 
@@ -58,13 +50,7 @@ use crate::{program, text};
 struct Subject {
     name: String,
     native: NativeProgram,
-    image: Arc<ProgramImage>,
-    /// The program for the simulator, with hooks.
-    instrumented: Option<Arc<ProgramImage>>,
-    config: ProcessConfig,
-    origin: Origin,
-    /// What it must print, if that is known.
-    expected: Option<&'static str>,
+    simulated: Simulated,
 }
 
 /// What is measured, and how.
@@ -186,11 +172,13 @@ fn workload_pair(
             folder: None,
             stdin: None,
         },
-        image,
-        instrumented,
-        config: Program::workload(workload, args.isa, size)?.process,
-        origin,
-        expected: Some(workload.expected(size)),
+        simulated: Simulated {
+            image,
+            instrumented,
+            process: Program::workload(workload, args.isa, size)?.process,
+            origin,
+            expected: Some(workload.expected(size)),
+        },
     })
 }
 
@@ -229,80 +217,41 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
             folder: args.guest.root.clone(),
             stdin: args.stdin.clone(),
         },
-        instrumented: args
-            .simulated_instrumented
-            .as_deref()
-            .map(|file| Program::find(file, image.isa).map(|program| program.image))
-            .transpose()?,
-        image,
-        config,
-        origin: Origin::User,
-        expected: None,
+        simulated: Simulated {
+            instrumented: args
+                .simulated_instrumented
+                .as_deref()
+                .map(|file| Program::find(file, image.isa).map(|program| program.image))
+                .transpose()?,
+            image,
+            process: config,
+            origin: Origin::User,
+            expected: None,
+        },
     })
 }
 
 /// Runs both forms and compares them.
 fn compared(subject: &Subject, settings: &Settings) -> anyhow::Result<Comparison> {
-    let calls = subject.native.calls(&settings.libraries)?;
-    let times = if settings.runs > 0 {
-        Some(
-            subject
-                .native
-                .times(&settings.libraries, settings.runs, settings.pace)?,
-        )
-    } else {
-        None
+    let Calls {
+        by_function,
+        stdout,
+    } = subject.native.calls(&settings.libraries)?;
+    let times = (settings.runs > 0).then(|| {
+        subject
+            .native
+            .times(&settings.libraries, settings.runs, settings.pace)
+    });
+    let native = Native {
+        calls: by_function,
+        stdout,
+        times: times.transpose()?,
     };
-    let observed: BTreeSet<String> = calls.by_function.keys().cloned().collect();
-    let functional =
-        simulated::functional(&subject.image, &subject.config, &observed, settings.point)?;
-    let mut timed = Pipeline::default();
-    let mut same_output = calls.stdout == functional.stdout;
-    if let Some(machine) = &settings.machine {
-        let (image, config) = (&subject.image, &subject.config);
-        timed.plain = Some(pipeline::plain(image, config, &observed, machine)?);
-        if let Some(image) = &subject.instrumented {
-            let (cycles, stdout) = pipeline::instrumented(image, config, &observed, machine)?;
-            timed.instrumented = Some(cycles);
-            same_output &= calls.stdout == stdout;
-        }
-    }
-
-    let call_comparison = compare::calls(&calls.by_function, &functional.calls);
-    let time = times
-        .as_ref()
-        .map(|times| compare::times(times, &functional, &timed, &observed));
-    let functions = compare::functions(&calls.by_function, times.as_ref(), &functional, &timed);
-    let expected = subject.expected.map(str::as_bytes);
-    same_output &= expected.is_none_or(|expected| calls.stdout == expected);
-    let verdict = compare::verdict(
-        same_output,
-        subject.origin,
-        &call_comparison,
-        time.as_ref(),
-        &functions,
-    );
-    let counted = times.as_ref().and_then(|t| t.counted.as_ref().ok());
-    Ok(Comparison {
-        program: subject.name.clone(),
-        isa: subject.image.isa.name(),
-        origin: subject.origin,
-        same_output,
-        calls: call_comparison,
-        time,
-        hps_accuracy: overlap_without_cut(&functional.sampled, &functional.exhaustive),
-        functions,
-        samples: times.as_ref().map_or(0, |t| t.samples),
-        mean_period_cycles: times.as_ref().map_or(0.0, |t| t.mean_period),
-        runs: times.as_ref().map_or(0, |t| t.runs),
-        native_seconds: times.as_ref().map_or(0.0, |t| t.seconds),
-        instructions: functional.total_instructions,
-        cycles: timed.plain.as_ref().map(|t| t.cycles),
-        instrumented_cycles: timed.instrumented.as_ref().map(|t| t.cycles),
-        simulated_ipc: timed.plain.as_ref().map(|t| t.ipc),
-        native_instructions: counted.map(|c| c.instructions),
-        native_ipc: counted.map(|c| c.ipc),
-        native_counters_missing: times.as_ref().and_then(|t| t.counted.clone().err()),
-        verdict,
-    })
+    Ok(validation::compare(
+        &subject.name,
+        &native,
+        &subject.simulated,
+        settings.machine.as_ref(),
+        settings.point,
+    )?)
 }

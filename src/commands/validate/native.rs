@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use hps_experiments::validation::{Counted, SHARE_UNIT, Times, base_name};
 use hps_profile::Profile;
 use hps_shim::counters::{Event, PerfEvent, Target};
 use hps_shim::observer;
@@ -18,8 +19,6 @@ use hps_shim::symbols::{ProcessMaps, Symbolizer};
 use hps_shim::tags::TagCounts;
 use hps_shim::{ShimError, affinity};
 
-/// Shares are kept as whole numbers of this part of the whole.
-pub const SHARE_UNIT: u64 = 1_000_000_000;
 /// Different tags that one run may show.
 const MAX_TAGS: usize = 1 << 14;
 /// How long a program may take to reach its first function.
@@ -45,33 +44,6 @@ pub struct Calls {
     pub by_function: BTreeMap<String, u64>,
     /// What the program printed.
     pub stdout: Vec<u8>,
-}
-
-/// Time of several runs.
-pub struct Times {
-    /// Shares of time by function, in [`SHARE_UNIT`]: medians over the runs.
-    pub shares: Profile<String>,
-    /// Half of the runs lie closer to the median than this, averaged over functions by weight.
-    pub spread: f64,
-    /// Samples of all runs that say what the program was in.
-    pub samples: u64,
-    /// Mean cycles from sample to sample.
-    pub mean_period: f64,
-    /// Runs.
-    pub runs: usize,
-    /// Seconds of a run, median.
-    pub seconds: f64,
-    /// What a performance monitoring unit counted, or why there is none.
-    pub counted: Result<Counted, String>,
-}
-
-/// What the processor counted in user mode, hooks included: medians over the runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Counted {
-    /// Instructions.
-    pub instructions: f64,
-    /// Instructions for each cycle: the least, the median and the most of all runs.
-    pub ipc: [f64; 3],
 }
 
 /// The libraries that are preloaded.
@@ -368,32 +340,9 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The function that a compiler's clone (`sort.constprop.0`, `sort.cold`) was made of.
-pub fn base_name(name: &str) -> String {
-    let mut name = name;
-    while let Some((base, last)) = name.rsplit_once('.') {
-        let is_number = !last.is_empty() && last.bytes().all(|b| b.is_ascii_digit());
-        if base.is_empty() || !(is_number || ["constprop", "isra", "part", "cold"].contains(&last))
-        {
-            break;
-        }
-        name = base;
-    }
-    name.to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clones_have_the_name_of_their_function() {
-        assert_eq!(base_name("sort.constprop.0"), "sort");
-        assert_eq!(base_name("sort.isra.0.cold"), "sort");
-        assert_eq!(base_name("libc.so.6"), "libc.so");
-        assert_eq!(base_name("a::b(int)"), "a::b(int)");
-        assert_eq!(base_name(".L1"), ".L1");
-    }
 
     #[test]
     fn a_disturbed_run_does_not_move_the_median() {

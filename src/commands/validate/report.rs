@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::compare::{Comparison, Origin};
+use hps_experiments::validation::{Comparison, Origin, TimeComparison};
+
 use crate::text::{Align, Table, grouped, wrapped};
 
 /// Columns of a line of text.
@@ -119,9 +120,8 @@ pub fn all(comparisons: &[Comparison]) -> String {
         ("runs differ", Align::Right),
     ]);
     for c in comparisons {
-        let time = |of: fn(&super::compare::TimeComparison) -> Option<f64>| {
-            percent_or_dash(c.time.as_ref().and_then(of))
-        };
+        let time =
+            |of: fn(&TimeComparison) -> Option<f64>| percent_or_dash(c.time.as_ref().and_then(of));
         table.row([
             c.program.clone(),
             grouped(c.calls.native),

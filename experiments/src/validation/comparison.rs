@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use hps_profile::{Profile, overlap_without_cut};
 use serde::Serialize;
 
-use super::native::Times;
-use super::pipeline::Timed;
-use super::simulated::Functional;
+use super::Times;
+use super::functional::Functional;
+use super::slots::Timed;
 
 /// What the pipeline says of a program.
 #[derive(Default)]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use anyhow::Context;
 use hps_lab::Lab;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, PipelineProbe};
@@ -13,10 +12,8 @@ use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::process::ProcessConfig;
 
-use super::simulated::{Functions, ended};
-
-/// The source of the hooks that an instrumented program is linked with for the simulator.
-const STAND_IN: &str = "shim/preload/hps_shim_stand_in.c";
+use super::ValidationError;
+use super::functions::Functions;
 
 /// What the pipeline says.
 pub struct Timed {
@@ -88,16 +85,15 @@ enum Hook {
 }
 
 impl TagSlots {
-    fn new(own: OwnSlots, image: &ProgramImage) -> anyhow::Result<Self> {
+    fn new(own: OwnSlots, image: &ProgramImage) -> Result<Self, ValidationError> {
         let range = |name: &str| {
             let function = image.symbols.function_named(name);
-            function.map(|f| f.addr..f.addr + f.size).with_context(|| {
-                format!(
-                    "{}: it has no function {name}; compile it with -finstrument-functions and link \
-                     {STAND_IN}",
-                    image.name
-                )
-            })
+            function
+                .map(|f| f.addr..f.addr + f.size)
+                .ok_or_else(|| ValidationError::NoHook {
+                    program: image.name.clone(),
+                    hook: name.to_owned(),
+                })
         };
         Ok(TagSlots {
             own,
@@ -152,12 +148,15 @@ impl PipelineProbe for TagSlots {
 }
 
 /// Runs a program on the pipeline.
+///
+/// # Errors
+/// The program cannot be run, or does not end well.
 pub fn plain(
     image: &Arc<ProgramImage>,
     config: &ProcessConfig,
     observed: &BTreeSet<String>,
     machine: &MachineConfig,
-) -> anyhow::Result<Timed> {
+) -> Result<Timed, ValidationError> {
     let probe = OwnSlots::new(image, observed);
     let (timed, _) = run(image, config, machine, probe, |probe| probe)?;
     Ok(timed)
@@ -165,12 +164,15 @@ pub fn plain(
 
 /// Runs an instrumented program on the pipeline: cycles by the tag that it has written. Also gives
 /// what it printed.
+///
+/// # Errors
+/// The program has no hooks, cannot be run, or does not end well.
 pub fn instrumented(
     image: &Arc<ProgramImage>,
     config: &ProcessConfig,
     observed: &BTreeSet<String>,
     machine: &MachineConfig,
-) -> anyhow::Result<(Timed, Vec<u8>)> {
+) -> Result<(Timed, Vec<u8>), ValidationError> {
     let probe = TagSlots::new(OwnSlots::new(image, observed), image)?;
     run(image, config, machine, probe, |probe| &probe.own)
 }
@@ -181,10 +183,10 @@ fn run<P: PipelineProbe>(
     machine: &MachineConfig,
     probe: P,
     slots: fn(&P) -> &OwnSlots,
-) -> anyhow::Result<(Timed, Vec<u8>)> {
+) -> Result<(Timed, Vec<u8>), ValidationError> {
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let ran = lab.on_machine(machine).watched_by(probe).run()?;
-    ended(ran.stop, image)?;
+    ValidationError::unless_ended_well(ran.stop, image)?;
     let own = slots(&ran.probe);
     let timed = Timed {
         slots: own.functions.profile(&own.slots),

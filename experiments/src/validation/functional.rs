@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use anyhow::bail;
-use hps_lab::{Lab, place};
+use hps_lab::Lab;
 use hps_productions::{GridProbe, PointProfiles, SamplePoint};
 use hps_profile::Profile;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::OpClass;
-use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{Probe, Retired};
 use hps_sim_core::process::ProcessConfig;
 
-use super::native::base_name;
+use super::ValidationError;
+use super::functions::{Functions, base_name};
 
 /// Frames of the program's own functions that are remembered; deeper ones are forgotten.
 const MAX_FRAMES: usize = 1 << 20;
@@ -34,54 +33,6 @@ pub struct Functional {
     pub total_instructions: u64,
     /// What the program printed.
     pub stdout: Vec<u8>,
-}
-
-/// The functions of an image by position, and which of them are observed natively.
-pub(super) struct Functions {
-    image: Arc<ProgramImage>,
-    /// For each function of the image the index of its name; `None`: not observed.
-    observed: Vec<Option<usize>>,
-    pub(super) names: Vec<String>,
-    /// The function that held the last address: its range and its name.
-    last: (u64, u64, Option<usize>),
-}
-
-impl Functions {
-    pub(super) fn new(image: &Arc<ProgramImage>, observed: &BTreeSet<String>) -> Self {
-        let names: Vec<String> = observed.iter().cloned().collect();
-        let observed = image
-            .symbols
-            .functions()
-            .iter()
-            .map(|f| names.binary_search(&base_name(&f.name)).ok())
-            .collect();
-        Functions {
-            image: Arc::clone(image),
-            observed,
-            names,
-            last: (1, 0, None),
-        }
-    }
-
-    /// The observed function that holds an address.
-    #[inline]
-    pub(super) fn at(&mut self, pc: u64) -> Option<usize> {
-        let (from, to, name) = self.last;
-        if pc >= from && pc < to {
-            return name;
-        }
-        let index = self.image.symbols.function_index(pc)?;
-        let function = &self.image.symbols.functions()[index];
-        let name = self.observed[index];
-        self.last = (function.addr, function.addr + function.size, name);
-        name
-    }
-
-    /// A weight for each name.
-    pub(super) fn profile(&self, weights: &[u64]) -> Profile<String> {
-        let named = self.names.iter().cloned().zip(weights.iter().copied());
-        named.collect()
-    }
 }
 
 /// Gives instructions, calls and events to the innermost observed function, as tags that are
@@ -144,16 +95,19 @@ impl Probe for OwnProbe {
 }
 
 /// Runs a program on the functional machine.
+///
+/// # Errors
+/// The program cannot be run, or does not end well.
 pub fn functional(
     image: &Arc<ProgramImage>,
     config: &ProcessConfig,
     observed: &BTreeSet<String>,
     point: SamplePoint,
-) -> anyhow::Result<Functional> {
+) -> Result<Functional, ValidationError> {
     let own = OwnProbe::new(Functions::new(image, observed));
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let ran = lab.watched_by((GridProbe::new(&[point])?, own)).run()?;
-    ended(ran.stop, image)?;
+    ValidationError::unless_ended_well(ran.stop, image)?;
     let (total_instructions, stdout) = (ran.instructions(), ran.stdout().to_vec());
     let (grid, own) = ran.probe;
     let grid = grid.finish();
@@ -177,19 +131,4 @@ pub fn functional(
         total_instructions,
         stdout,
     })
-}
-
-/// Refuses a run that did not end well.
-pub(super) fn ended(stop: Stop, image: &ProgramImage) -> anyhow::Result<()> {
-    match stop {
-        Stop::Fault(trap) => bail!(
-            "the program faulted in the simulator: {trap}, in {}",
-            place(image, trap.pc)
-        ),
-        Stop::Exit(code) if code != 0 => bail!(
-            "{}: ended with exit code {code} in the simulator",
-            image.name
-        ),
-        _ => Ok(()),
-    }
 }

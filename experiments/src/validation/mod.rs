@@ -1,0 +1,196 @@
+//! A program natively and in the simulator, side by side: calls, time by function, output.
+//!
+//! What is native comes in as numbers ([`Native`]): nothing here runs on the host.
+
+mod comparison;
+mod functional;
+mod functions;
+mod slots;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hps_lab::{LabError, place};
+use hps_pipeline::config::MachineConfig;
+use hps_productions::{GridError, SamplePoint};
+use hps_profile::{Profile, overlap_without_cut};
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::process::ProcessConfig;
+use hps_sim_core::trap::Trap;
+
+pub use comparison::{
+    CallComparison, CallDifference, Comparison, FunctionRow, Origin, TimeComparison,
+};
+pub use functions::base_name;
+
+/// Shares are kept as whole numbers of this part of the whole.
+pub const SHARE_UNIT: u64 = 1_000_000_000;
+/// Time of several runs.
+pub struct Times {
+    /// Shares of time by function, in [`SHARE_UNIT`]: medians over the runs.
+    pub shares: Profile<String>,
+    /// Half of the runs lie closer to the median than this, averaged over functions by weight.
+    pub spread: f64,
+    /// Samples of all runs that say what the program was in.
+    pub samples: u64,
+    /// Mean cycles from sample to sample.
+    pub mean_period: f64,
+    /// Runs.
+    pub runs: usize,
+    /// Seconds of a run, median.
+    pub seconds: f64,
+    /// What a performance monitoring unit counted, or why there is none.
+    pub counted: Result<Counted, String>,
+}
+
+/// What the processor counted in user mode, hooks included: medians over the runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// Instructions.
+    pub instructions: f64,
+    /// Instructions for each cycle: the least, the median and the most of all runs.
+    pub ipc: [f64; 3],
+}
+
+/// What was seen of native runs.
+pub struct Native {
+    /// Entries by function, under the function's name.
+    pub calls: BTreeMap<String, u64>,
+    /// What the program printed.
+    pub stdout: Vec<u8>,
+    /// Time, if it was measured.
+    pub times: Option<Times>,
+}
+
+/// The simulated form of a program.
+pub struct Simulated {
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// The program with hooks, which write a tag at each entry and exit of a function.
+    pub instrumented: Option<Arc<ProgramImage>>,
+    /// How both are started.
+    pub process: ProcessConfig,
+    /// Where the image comes from.
+    pub origin: Origin,
+    /// What the program must print, if that is known.
+    pub expected: Option<&'static str>,
+}
+
+/// Why a program cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ValidationError {
+    /// The program cannot be simulated.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// The sampling point is impossible.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The program faulted.
+    #[error("the program faulted in the simulator: {trap}, in {place}")]
+    Fault {
+        /// The fault.
+        trap: Trap,
+        /// Function and offset.
+        place: String,
+    },
+    /// The program ended with another exit code than 0.
+    #[error("{program}: ended with exit code {code} in the simulator")]
+    Exit {
+        /// The program.
+        program: String,
+        /// Its exit code.
+        code: i32,
+    },
+    /// A program that is to write tags has no hooks.
+    #[error(
+        "{program}: it has no function {hook}; compile it with -finstrument-functions and link \
+         shim/preload/hps_shim_stand_in.c"
+    )]
+    NoHook {
+        /// The program.
+        program: String,
+        /// The function that it lacks.
+        hook: String,
+    },
+}
+
+impl ValidationError {
+    fn unless_ended_well(stop: Stop, image: &ProgramImage) -> Result<(), ValidationError> {
+        match stop {
+            Stop::Fault(trap) => Err(ValidationError::Fault {
+                trap,
+                place: place(image, trap.pc),
+            }),
+            Stop::Exit(code) if code != 0 => Err(ValidationError::Exit {
+                program: image.name.clone(),
+                code,
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Runs the simulated form of a program, timed if there is a machine, and compares it with native runs. HPS samples at
+/// `point`.
+///
+/// # Errors
+/// The simulated form cannot be run, or does not end well.
+pub fn compare(
+    program: &str,
+    native: &Native,
+    simulated: &Simulated,
+    machine: Option<&MachineConfig>,
+    point: SamplePoint,
+) -> Result<Comparison, ValidationError> {
+    let observed: BTreeSet<String> = native.calls.keys().cloned().collect();
+    let (image, process) = (&simulated.image, &simulated.process);
+    let functional = functional::functional(image, process, &observed, point)?;
+    let mut timed = comparison::Pipeline::default();
+    let mut same_output = native.stdout == functional.stdout;
+    if let Some(machine) = machine {
+        timed.plain = Some(slots::plain(image, process, &observed, machine)?);
+        if let Some(image) = &simulated.instrumented {
+            let (cycles, stdout) = slots::instrumented(image, process, &observed, machine)?;
+            timed.instrumented = Some(cycles);
+            same_output &= native.stdout == stdout;
+        }
+    }
+
+    let times = native.times.as_ref();
+    let calls = comparison::calls(&native.calls, &functional.calls);
+    let time = times.map(|times| comparison::times(times, &functional, &timed, &observed));
+    let functions = comparison::functions(&native.calls, times, &functional, &timed);
+    let expected = simulated.expected.map(str::as_bytes);
+    same_output &= expected.is_none_or(|expected| native.stdout == expected);
+    let verdict = comparison::verdict(
+        same_output,
+        simulated.origin,
+        &calls,
+        time.as_ref(),
+        &functions,
+    );
+    let counted = times.and_then(|t| t.counted.as_ref().ok());
+    Ok(Comparison {
+        program: program.to_owned(),
+        isa: image.isa.name(),
+        origin: simulated.origin,
+        same_output,
+        calls,
+        time,
+        hps_accuracy: overlap_without_cut(&functional.sampled, &functional.exhaustive),
+        functions,
+        samples: times.map_or(0, |t| t.samples),
+        mean_period_cycles: times.map_or(0.0, |t| t.mean_period),
+        runs: times.map_or(0, |t| t.runs),
+        native_seconds: times.map_or(0.0, |t| t.seconds),
+        instructions: functional.total_instructions,
+        cycles: timed.plain.as_ref().map(|t| t.cycles),
+        instrumented_cycles: timed.instrumented.as_ref().map(|t| t.cycles),
+        simulated_ipc: timed.plain.as_ref().map(|t| t.ipc),
+        native_instructions: counted.map(|c| c.instructions),
+        native_ipc: counted.map(|c| c.ipc),
+        native_counters_missing: times.and_then(|t| t.counted.clone().err()),
+        verdict,
+    })
+}
