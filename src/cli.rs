@@ -41,7 +41,7 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a program, functionally or (with --machine) timed on a simulated processor
     Run(RunArgs),
-    /// Collect one profile of a program with HPS and show it beside the truth
+    /// Say where a program's time goes, exactly, and what profilers would say; or what HPS collects
     Profile(ProfileArgs),
     /// Check and explain DISE production files
     #[command(subcommand)]
@@ -233,20 +233,40 @@ pub struct ProfileArgs {
     /// none is given); a file must be for it
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
-    /// Kind of profile
-    #[arg(long, value_enum, default_value_t = Kind::Method)]
-    pub kind: Kind,
-    /// Burst length, in events (calls and back-edges) [default: 1, and 100 for data streams]
+    /// Show these profilers' opinion beside the truth (hps profilers lists them; `all` for all)
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        conflicts_with = "kind"
+    )]
+    pub with: Vec<String>,
+    /// Period of the profilers of --with, in what each counts: a prime is in step with few loops
+    #[arg(long, value_name = "N", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..), requires = "with")]
+    pub period: u64,
+    /// Show the code of this function (a name or an address), with what each instruction cost
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "kind")]
+    pub annotate: Option<String>,
+    /// Show how the run goes over time
+    #[arg(long, conflicts_with = "kind")]
+    pub timeline: bool,
+    /// Stop after this many instructions of the program
+    #[arg(long, value_name = "N", conflicts_with = "kind")]
+    pub max_instructions: Option<u64>,
+    /// A profile collected by HPS instead, beside the exhaustive one
+    #[arg(long, value_enum)]
+    pub kind: Option<Kind>,
+    /// Of HPS: burst length, in events (calls and back-edges) [default: 1, and 100 for data streams]
     #[arg(long)]
     pub burst: Option<u64>,
-    /// Sample one event in this many
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub one_in: u64,
-    /// Change the sampling while the program runs: AT:BURST:ONE_IN, from that many instructions on
+    /// Of HPS: sample one event in this many [default: 100]
+    #[arg(long, value_name = "N")]
+    pub one_in: Option<u64>,
+    /// Of HPS: change the sampling while the program runs: AT:BURST:ONE_IN, from that many instructions on
     /// (may be repeated)
     #[arg(long, value_name = "AT:BURST:ONE_IN")]
     pub change: Vec<String>,
-    /// Draw the number of events between bursts anew each time, with the same mean: no loop can be in step with it
+    /// Of HPS: draw the number of events between bursts anew each time, with the same mean: no loop can be in step with it
     #[arg(long)]
     pub random_period: bool,
     /// Seed of --random-period
@@ -261,19 +281,20 @@ pub struct ProfileArgs {
     /// pipe or a redirected file given to this command, kept in memory (at most 256 MiB)
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
-    /// Time it on this machine, and report the overhead; functional only without
+    /// The machine [default: hps-4wide]. With --kind: time it on this machine, and report the overhead;
+    /// functional only without
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
-    /// With --machine: how it is simulated, with and without the profiler
-    #[arg(long, value_enum, default_value_t = CoreKind::Cycle, requires = "machine")]
+    /// How the machine is simulated
+    #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
-    /// Leave what wrong paths did to the counters unrepaired
+    /// Of HPS: leave what wrong paths did to the counters unrepaired
     #[arg(long, requires = "machine")]
     pub unrepaired: bool,
-    /// How many members to list
+    /// How many functions, lines and instructions, or members, to list
     #[arg(long, default_value_t = 15)]
     pub top: usize,
-    /// Write the profile and the truth as JSON to this file
+    /// Write everything as JSON to this file
     #[arg(long, value_name = "FILE.json")]
     pub json: Option<PathBuf>,
     #[command(flatten)]
@@ -285,6 +306,16 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
+    /// The kind of profile that HPS is to collect: the one named, or if an option of HPS is given, hot methods.
+    pub fn collected_kind(&self) -> Option<Kind> {
+        let is_hps = self.burst.is_some()
+            || self.one_in.is_some()
+            || !self.change.is_empty()
+            || self.random_period
+            || self.unrepaired;
+        self.kind.or(is_hps.then_some(Kind::Method))
+    }
+
     /// The program.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)

@@ -49,9 +49,20 @@ cycles), core, memory and rates. instructions and ipc count the program's own in
 
 /// Examples of `hps profile`.
 pub const PROFILE: &str = "\
+Without --kind the program runs on a machine under an exact oracle: each cycle belongs to the
+instruction or instructions that the processor waited for. A cycle is computing (instructions commit),
+stalled (the oldest one is not complete), flushed (behind a misprediction or the like) or drained (the
+front-end delivers nothing). CPI is cycles by instruction committed. Nothing is sampled.
+
 Examples:
   hps profile interp small
-      Hot methods: one event in 100 sampled, beside the truth.
+      Where the time goes: functions, lines, instructions, and what they wait for.
+  hps profile --annotate quicksort --with tip,ibs,software bwt small
+      The code of one function, and what three profilers would say of it.
+  hps profile --timeline --machine wide-8 --isa alpha minicc small
+      How the run goes over time, on another machine and instruction set.
+  hps profile --kind method interp small
+      What HPS collects: hot methods, one event in 100 sampled, beside the exhaustive profile.
   hps profile --kind data-stream --burst 100 --one-in 1000 --machine hps-4wide netsimplex small
       Hot data streams and what their collection costs.
   hps profile --change 1000000:10:500 parse small

@@ -323,6 +323,8 @@ fn a_sweep_is_timed_on_either_core() {
     let collected = |core: &str| {
         let order = [
             "profile",
+            "--kind",
+            "method",
             "--machine",
             "hps-4wide",
             "--core",

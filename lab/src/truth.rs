@@ -3,6 +3,7 @@
 use hps_pipeline::config::MachineConfig;
 use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
+use hps_profilers::timeline::Timeline;
 use hps_profilers::{Beats, ExactProfile, Oracle, Period, Sampled, Samplers};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
@@ -20,6 +21,8 @@ pub struct Watch {
     pub contexts: bool,
     /// To which row the instructions go that a decode-stage editor puts in.
     pub charge: Charge,
+    /// Keep a time series.
+    pub timeline: bool,
     /// The profilers that watch, with their periods.
     pub samplers: Vec<(Box<dyn Policy>, Period)>,
 }
@@ -30,12 +33,18 @@ pub struct Truth<E> {
     pub ran: Ran<E, (), Timing>,
     /// Where its cycles went.
     pub exact: ExactProfile,
+    /// What each interval was spent on, if that was asked for.
+    pub timeline: Option<Timeline>,
     /// What the profilers found, in the order in which they were given.
     pub sampled: Vec<Sampled>,
 }
 
 /// The probe of a watched run.
-fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Beats<(Oracle, Samplers)> {
+fn probe(
+    machine: &MachineConfig,
+    image: &ProgramImage,
+    watch: Watch,
+) -> Beats<(Oracle, (Samplers, Option<Timeline>))> {
     let width = u64::from(machine.window.commit_width);
     let functions = watch.contexts.then(|| {
         let functions = image.symbols.functions().iter();
@@ -45,7 +54,16 @@ fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Beats<(
     for (policy, period) in watch.samplers {
         samplers.add(policy, period);
     }
-    Beats::new((Oracle::new(width, watch.charge, functions), samplers))
+    let timeline = watch.timeline.then(|| {
+        let functions = image.symbols.functions().iter();
+        Timeline::new(
+            functions
+                .map(|f| (f.addr, f.addr.saturating_add(f.size)))
+                .collect(),
+        )
+    });
+    let oracle = Oracle::new(width, watch.charge, functions);
+    Beats::new((oracle, (samplers, timeline)))
 }
 
 impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
@@ -58,10 +76,11 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         let probe = probe(self.machine(), &self.program.image, watch);
         let ran = self.watched_by(probe).run()?;
         let (ran, probe) = ran.without_probe();
-        let (oracle, samplers) = probe.finish();
+        let (oracle, (samplers, timeline)) = probe.finish();
         Ok(Truth {
             ran,
             exact: oracle.finish(),
+            timeline,
             sampled: samplers.finish(),
         })
     }

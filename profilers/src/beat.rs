@@ -6,9 +6,10 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Commit, EventSet, FlushReason, PipelineProbe, Squash, State, Stretch, TrapTaken,
+    Cause, Commit, EventSet, FlushReason, PipelineProbe, Squash, State, Stretch, TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
 
 /// A static instruction: its address and its position in an expansion.
@@ -73,7 +74,7 @@ impl Beat<'_> {
     #[inline]
     #[must_use]
     pub fn owner(&self, state: State) -> Past {
-        let told = EventSet::of_stretch(state);
+        let told = self.told_by(state);
         let owner = match state {
             State::Flushed(FlushReason::Misprediction | FlushReason::Serialization) => self.last,
             State::Flushed(FlushReason::Replay) | State::Stalled(_) | State::Drained(_) => None,
@@ -102,10 +103,33 @@ impl Beat<'_> {
                 stretch.state,
                 State::Flushed(FlushReason::Misprediction | FlushReason::Serialization)
             ) {
-                events = events.with(EventSet::of_stretch(stretch.state));
+                events = events.with(self.told_by(stretch.state));
             }
         }
         events
+    }
+
+    /// What a stretch says of the instruction to which its cycles belong. In the cycle in which dispatch finds a
+    /// place again, the core does not tell a store that waited from an instruction that serializes.
+    fn told_by(&self, state: State) -> EventSet {
+        let told = EventSet::of_stretch(state);
+        let serializes = || {
+            let first = self.group.first();
+            first.is_none_or(|c| {
+                matches!(
+                    c.class,
+                    OpClass::Syscall
+                        | OpClass::FenceI
+                        | OpClass::Csr
+                        | OpClass::Atomic
+                        | OpClass::DiseDrain
+                )
+            })
+        };
+        match state {
+            State::Drained(Cause::Serialize) if !serializes() => EventSet::NONE,
+            _ => told,
+        }
     }
 
     /// The stretch that holds a cycle of this beat; none holds the cycle in which the group commits.
@@ -207,8 +231,10 @@ impl<O: Observer> Beats<O> {
             end_cycle,
         });
         self.idle.clear();
-        // A core may tell of a squash before it tells of the cycles in front of it.
-        self.squashes.retain(|s| s.cycle > end_cycle);
+        if !self.squashes.is_empty() {
+            // A core may tell of a squash before it tells of the cycles in front of it.
+            self.squashes.retain(|s| s.cycle > end_cycle);
+        }
         self.group.clear();
         self.last = Some(past);
     }

@@ -8,6 +8,7 @@
 //! ends it.
 
 use hps_pipeline::core::{Commit, Origin};
+use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,16 +61,8 @@ struct Frame {
     stack_pointer: Option<u64>,
 }
 
-/// What follows the last instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
-    /// No instruction has committed.
-    Begin,
-    /// The instruction at this address.
-    At(u64),
-    /// An instruction of the expansion under way, or what follows it.
-    Anything,
-}
+/// Nobody knows what follows the last instruction: no instruction lies there.
+const ANYTHING: u64 = u64::MAX;
 
 /// Frames that are kept open; a program that recurses deeper loses its outermost contexts' returns.
 const MAX_DEPTH: usize = 1 << 16;
@@ -84,7 +77,9 @@ pub struct ContextTree {
     frames: Vec<Frame>,
     functions: FxHashSet<u64>,
     here: NodeId,
-    expected: Expected,
+    /// Where execution goes on behind the last instruction, or [`ANYTHING`].
+    expected: u64,
+    has_begun: bool,
 }
 
 impl ContextTree {
@@ -102,7 +97,8 @@ impl ContextTree {
             frames: Vec::new(),
             functions: functions.into_iter().collect(),
             here: NodeId::ROOT,
-            expected: Expected::Begin,
+            expected: ANYTHING,
+            has_begun: false,
         }
     }
 
@@ -171,22 +167,29 @@ impl ContextTree {
     }
 
     /// Execution has come to this instruction, which is about to commit. May be told twice.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, commit: &Commit) {
+        if commit.pc != self.expected {
+            self.arrive_elsewhere(commit);
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_elsewhere(&mut self, commit: &Commit) {
         if commit.origin == Origin::Handler {
             return;
         }
-        match std::mem::replace(&mut self.expected, Expected::At(commit.pc)) {
-            Expected::At(expected) if expected != commit.pc => {
-                self.arrive_unexpectedly(expected, commit.pc);
+        match std::mem::replace(&mut self.expected, commit.pc) {
+            ANYTHING if !self.has_begun => {
+                self.has_begun = true;
+                self.nodes[0].entry = commit.pc;
             }
-            Expected::Begin => self.nodes[0].entry = commit.pc,
-            Expected::At(_) | Expected::Anything => {}
+            ANYTHING => {}
+            expected => self.arrive_unexpectedly(expected, commit.pc),
         }
     }
 
     /// A signal was delivered, or a handler of one has returned.
-    #[cold]
     fn arrive_unexpectedly(&mut self, expected: u64, pc: u64) {
         let is_end = |f: &Frame| f.stack_pointer.is_none() && f.returns_to == pc;
         match self.frames.iter().rposition(is_end) {
@@ -197,27 +200,31 @@ impl ContextTree {
 
     /// Execution was interrupted at an instruction, which has trapped.
     pub(crate) fn interrupted(&mut self, pc: u64) {
-        self.expected = Expected::At(pc);
+        self.expected = pc;
     }
 
     /// The instruction has committed.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, commit: &Commit) {
+        if commit.origin == Origin::Program && !commit.taken && commit.disepc == DisePc::NONE {
+            self.expected = commit.pc.wrapping_add(u64::from(commit.length));
+        } else {
+            self.leave_elsewhere(commit);
+        }
+    }
+
+    #[inline(never)]
+    fn leave_elsewhere(&mut self, commit: &Commit) {
         if commit.origin == Origin::Handler {
             return;
         }
-        let behind = commit.pc.wrapping_add(u64::from(commit.length));
         if !commit.taken {
-            let is_expansion = commit.disepc != hps_sim_core::ids::DisePc::NONE;
-            self.expected = if is_expansion {
-                Expected::Anything
-            } else {
-                Expected::At(behind)
-            };
+            self.expected = ANYTHING;
             return;
         }
+        let behind = commit.pc.wrapping_add(u64::from(commit.length));
         let (target, sp) = (commit.target, commit.stack_pointer);
-        self.expected = Expected::At(target);
+        self.expected = target;
         match commit.class {
             OpClass::Call | OpClass::CallIndirect => {
                 self.open(Entered::Call(commit.pc), target, (behind, Some(sp)));

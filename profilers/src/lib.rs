@@ -9,7 +9,7 @@
 //! | [`sampler`] | [`Samplers`]: any number of policies with their schedules on one run |
 //! | [`policy`] | the policies, one file each |
 //! | [`registry`] | all profilers by name, with one line each |
-//! | [`table`] | static instructions by number |
+//! | [`timeline`] | what each interval of a run was spent on |
 //! | [`views`] | the exact profile by instruction, block, line and function |
 //!
 //! Nothing here changes a run: what costs time is guest code and hardware of the chip.
@@ -22,7 +22,8 @@ pub mod policy;
 pub mod registry;
 pub mod sampler;
 pub mod schedule;
-pub mod table;
+mod table;
+pub mod timeline;
 pub mod views;
 
 pub use beat::{Beat, Beats, Key, Observer, Past};

@@ -15,17 +15,19 @@
 //! that its execution met: *event stacks*, as in "TEA: Time-Proportional Event Analysis" (ISCA 2023).
 
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
 use crate::contexts::{ContextTree, NodeId};
-use crate::table::InstructionTable;
+use crate::table::{Hot, HotTable};
 
 /// What a cycle of an instruction was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spent {
     /// It committed.
     Computing,
+    /// It was the oldest and passed the stages of the window for the first time, behind a window that was empty.
+    Filling,
     /// It was the oldest and not complete: what it waited for.
     Stalled(Cause),
     /// It had flushed the window.
@@ -48,11 +50,27 @@ pub enum Flush {
 }
 
 impl Spent {
+    /// What an instruction at the head waits for. Until it can be known, the core names what had emptied the
+    /// window.
+    fn of_stall(cause: Cause) -> Spent {
+        match cause {
+            Cause::Frontend
+            | Cause::ICache
+            | Cause::ITlb
+            | Cause::BtbMiss
+            | Cause::Mispredict
+            | Cause::Replay
+            | Cause::DiseStall => Spent::Filling,
+            cause => Spent::Stalled(cause),
+        }
+    }
+
     /// As it is reported: the state, and behind a colon what was waited for.
     #[must_use]
     pub fn label(self) -> String {
         match self {
             Spent::Computing => "computing".to_string(),
+            Spent::Filling => "stalled:fill".to_string(),
             Spent::Stalled(cause) => format!("stalled:{}", cause.name()),
             Spent::Flushed(flush) => format!("flushed:{}", flush.name()),
             Spent::Drained(cause) => format!("drained:{}", cause.name()),
@@ -64,7 +82,7 @@ impl Spent {
     pub fn state(self) -> usize {
         match self {
             Spent::Computing => 0,
-            Spent::Stalled(_) => 1,
+            Spent::Filling | Spent::Stalled(_) => 1,
             Spent::Flushed(_) => 2,
             Spent::Drained(_) => 3,
         }
@@ -159,25 +177,57 @@ pub struct ExactProfile {
 /// A row while the run goes on.
 #[derive(Clone, Debug)]
 struct Live {
-    node: NodeId,
-    number: u32,
+    of: RowKey,
+    origin: Origin,
+    begins_block: bool,
     commits: u64,
-    /// Units of cycles in which it committed and nothing had happened to it.
     computing: u64,
     /// The next row of the same instruction, in another context.
     other: u32,
 }
 
-/// What is known of a static instruction.
-#[derive(Clone, Copy, Debug)]
-struct Static {
-    /// Its row that was asked for last.
-    row: u32,
-    origin: Origin,
-    begins_block: bool,
-}
+/// The rows of a run.
+#[derive(Clone, Debug, Default)]
+struct Rows(Vec<Live>);
 
-const NO_ROW: u32 = u32::MAX;
+impl Rows {
+    /// Keeps what an instruction has counted in its last context.
+    fn keep(&mut self, hot: &mut Hot) {
+        if let Some(live) = self.0.get_mut(hot.row as usize) {
+            live.commits += std::mem::take(&mut hot.commits);
+            live.computing += std::mem::take(&mut hot.computing);
+            live.begins_block |= hot.begins_block;
+        }
+    }
+
+    /// Turns an instruction to its row in another context.
+    #[inline(never)]
+    fn turn(&mut self, hot: &mut Hot, of: RowKey) {
+        self.keep(hot);
+        let first = hot.row;
+        let (mut at, mut before) = (first, Hot::NO_ROW);
+        while at != Hot::NO_ROW && self.0[at as usize].of.node != of.node {
+            before = at;
+            at = self.0[at as usize].other;
+        }
+        if at == Hot::NO_ROW {
+            at = self.0.len() as u32;
+            self.0.push(Live {
+                of,
+                origin: Origin::Program,
+                begins_block: false,
+                commits: 0,
+                computing: 0,
+                other: first,
+            });
+        } else if before != Hot::NO_ROW {
+            // To the front: it is likely to be asked for again.
+            self.0[before as usize].other = self.0[at as usize].other;
+            self.0[at as usize].other = first;
+        }
+        (hot.row, hot.node) = (at, of.node);
+    }
+}
 
 /// Collects the exact profile of a run.
 #[derive(Clone, Debug)]
@@ -187,9 +237,8 @@ pub struct Oracle {
     shares: Vec<u64>,
     charge: Charge,
     keeps_contexts: bool,
-    table: InstructionTable,
-    statics: Vec<Static>,
-    rows: Vec<Live>,
+    table: HotTable,
+    rows: Rows,
     cells: FxHashMap<(u32, Spent, EventSet), u64>,
     contexts: ContextTree,
     cycles: u64,
@@ -215,9 +264,8 @@ impl Oracle {
             shares: (0..=commit_width.max(1)).map(share).collect(),
             charge,
             keeps_contexts: functions.is_some(),
-            table: InstructionTable::default(),
-            statics: Vec::new(),
-            rows: Vec::new(),
+            table: HotTable::new(),
+            rows: Rows::default(),
             cells: FxHashMap::default(),
             contexts: ContextTree::new(functions.unwrap_or_default()),
             cycles: 0,
@@ -229,64 +277,19 @@ impl Oracle {
         }
     }
 
-    /// The row of an instruction in the calling context where execution is now.
-    #[inline]
-    fn row(&mut self, key: Key) -> u32 {
-        let number = self.table.number(key);
-        if number == self.statics.len() {
-            self.statics.push(Static {
-                row: NO_ROW,
-                origin: Origin::Program,
-                begins_block: false,
-            });
-        }
-        let row = self.statics[number].row;
+    /// The counts of an instruction in the calling context where execution is now.
+    #[inline(always)]
+    fn hot(&mut self, key: Key) -> &mut Hot {
         let node = self.contexts.here();
-        if row != NO_ROW && self.rows[row as usize].node == node {
-            return row;
+        let hot = self.table.at(key);
+        if hot.node != node || hot.row == Hot::NO_ROW {
+            self.rows.turn(hot, RowKey { node, key });
         }
-        self.row_elsewhere(number, node)
+        hot
     }
 
-    /// The same if the instruction was seen in another context last, or never.
-    fn row_elsewhere(&mut self, number: usize, node: NodeId) -> u32 {
-        let first = self.statics[number].row;
-        let mut at = first;
-        let mut before = NO_ROW;
-        while at != NO_ROW {
-            let live = &self.rows[at as usize];
-            if live.node == node {
-                // To the front: it is likely to be asked for again.
-                let next = live.other;
-                if before != NO_ROW {
-                    self.rows[before as usize].other = next;
-                    self.rows[at as usize].other = first;
-                    self.statics[number].row = at;
-                }
-                return at;
-            }
-            before = at;
-            at = live.other;
-        }
-        let row = self.rows.len() as u32;
-        self.rows.push(Live {
-            node,
-            number: number as u32,
-            commits: 0,
-            computing: 0,
-            other: first,
-        });
-        self.statics[number].row = row;
-        row
-    }
-
-    #[inline]
     fn add(&mut self, row: u32, spent: Spent, events: EventSet, units: u64) {
-        if spent == Spent::Computing && events.is_empty() {
-            self.rows[row as usize].computing += units;
-        } else {
-            *self.cells.entry((row, spent, events)).or_insert(0) += units;
-        }
+        *self.cells.entry((row, spent, events)).or_insert(0) += units;
     }
 
     /// The instruction to whose row the cycles of another one go.
@@ -308,7 +311,7 @@ impl Oracle {
             let units = stretch.cycles * self.units;
             let Past { events, .. } = beat.owner(stretch.state);
             let (spent, of_last) = match stretch.state {
-                State::Stalled(cause) => (Spent::Stalled(cause), false),
+                State::Stalled(cause) => (Spent::of_stall(cause), false),
                 State::Drained(cause) => (Spent::Drained(cause), false),
                 State::Flushed(FlushReason::Replay) => (Spent::Flushed(Flush::Replay), false),
                 State::Flushed(FlushReason::Misprediction) => {
@@ -323,28 +326,30 @@ impl Oracle {
             };
             let row = match self.last_row {
                 Some(last) if of_last => last,
-                _ => self.row(next),
+                _ => self.hot(next).row,
             };
             self.add(row, spent, events, units);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn commit(&mut self, commit: &Commit, events: EventSet, share: u64) {
         if self.keeps_contexts {
             self.contexts.arrive(commit);
         }
         let key = self.charged(key_of(commit), commit.origin);
-        let row = self.row(key);
-        let live = &mut self.rows[row as usize];
-        live.commits += 1;
-        let number = live.number as usize;
-        self.add(row, Spent::Computing, events, share);
-        let known = &mut self.statics[number];
-        known.begins_block |= self.after_transfer;
-        self.after_transfer = commit.class.is_control();
+        let after_transfer = std::mem::replace(&mut self.after_transfer, commit.class.is_control());
+        let hot = self.hot(key);
+        hot.commits += 1;
+        hot.begins_block |= after_transfer;
+        let row = hot.row;
+        if events.is_empty() {
+            hot.computing += share;
+        } else {
+            self.add(row, Spent::Computing, events, share);
+        }
         if commit.origin != Origin::Program {
-            self.note_edited(number, commit);
+            self.note_edited(row, commit);
         }
         self.last_row = Some(row);
         if self.keeps_contexts {
@@ -353,9 +358,9 @@ impl Oracle {
     }
 
     #[cold]
-    fn note_edited(&mut self, number: usize, commit: &Commit) {
+    fn note_edited(&mut self, row: u32, commit: &Commit) {
         if self.charge == Charge::Own {
-            self.statics[number].origin = commit.origin;
+            self.rows.0[row as usize].origin = commit.origin;
         }
         if commit.origin == Origin::Inserted {
             self.trigger = Key::of_program(commit.pc);
@@ -364,25 +369,31 @@ impl Oracle {
 
     /// The profile of a run that is over.
     #[must_use]
-    pub fn finish(self) -> ExactProfile {
-        let mut cells: Vec<Vec<(Spent, EventSet, u64)>> = vec![Vec::new(); self.rows.len()];
+    pub fn finish(mut self) -> ExactProfile {
+        for hot in self.table.all() {
+            self.rows.keep(hot);
+        }
+        let mut cells: Vec<Vec<(Spent, EventSet, u64)>> = vec![Vec::new(); self.rows.0.len()];
         for ((row, spent, events), units) in self.cells {
             cells[row as usize].push((spent, events, units));
         }
-        let keys = self.table.keys();
-        let rows = self.rows.iter().zip(cells).map(|(live, mut cells)| {
+        // Whether an instruction begins a block does not depend on its context.
+        let begins: FxHashSet<Key> = self
+            .rows
+            .0
+            .iter()
+            .filter(|live| live.begins_block)
+            .map(|live| live.of.key)
+            .collect();
+        let rows = self.rows.0.iter().zip(cells).map(|(live, mut cells)| {
             if live.computing > 0 {
                 cells.push((Spent::Computing, EventSet::NONE, live.computing));
             }
             cells.sort_unstable_by_key(|&(spent, events, _)| (spent, events));
-            let known = &self.statics[live.number as usize];
             Row {
-                of: RowKey {
-                    node: live.node,
-                    key: keys[live.number as usize],
-                },
-                origin: known.origin,
-                begins_block: known.begins_block,
+                of: live.of,
+                origin: live.origin,
+                begins_block: begins.contains(&live.of.key),
                 commits: live.commits,
                 cells,
             }
@@ -429,8 +440,7 @@ impl Observer for Oracle {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        let row = self.row(key);
-        self.last_row = Some(row);
+        self.last_row = Some(self.hot(key).row);
         self.last_trapped = true;
         self.after_transfer = true;
         if self.keeps_contexts {

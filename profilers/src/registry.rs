@@ -100,14 +100,14 @@ pub const PROFILERS: &[Profiler] = &[
         about: "precise events (Intel PEBS) on cycles: the next instruction to retire, with its shadow",
         hardware: "a record at retirement, a buffer",
         counts: Counts::Cycles,
-        policy: || Box::<Pebs>::default(),
+        policy: || Box::new(Pebs::new("pebs")),
     },
     Profiler {
         name: "pebs-pdir",
         about: "precise distribution (Intel PDIR) on instructions with random periods",
         hardware: "a record at retirement, a buffer",
         counts: Counts::Instructions,
-        policy: || Box::<Pebs>::default(),
+        policy: || Box::new(Pebs::new("pebs-pdir")),
     },
     Profiler {
         name: "tip",
@@ -139,19 +139,28 @@ pub fn find(name: &str) -> Option<&'static Profiler> {
 }
 
 impl Profiler {
+    /// A period of this mean, in what it counts: fixed for cycles, random for instructions.
+    #[must_use]
+    pub fn period_of(&self, mean: u64, seed: u64) -> Period {
+        match self.counts {
+            Counts::Cycles => Period::cycles(mean),
+            Counts::Instructions => Period {
+                mean: mean.max(1),
+                unit: Unit::Instructions,
+                spread: Spread::Random { percent: 50, seed },
+                phase: 0,
+            },
+        }
+    }
+
     /// Its period, if a run of so many cycles and instructions is to give about so many samples: the next prime,
     /// or for what counts instructions a random period around it.
     #[must_use]
     pub fn period(&self, cycles: u64, instructions: u64, samples: u64, seed: u64) -> Period {
         let samples = samples.max(1);
         match self.counts {
-            Counts::Cycles => Period::cycles(Period::prime_from(cycles / samples)),
-            Counts::Instructions => Period {
-                mean: (instructions / samples).max(1),
-                unit: Unit::Instructions,
-                spread: Spread::Random { percent: 50, seed },
-                phase: 0,
-            },
+            Counts::Cycles => self.period_of(Period::prime_from(cycles / samples), seed),
+            Counts::Instructions => self.period_of(instructions / samples, seed),
         }
     }
 }

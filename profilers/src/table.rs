@@ -1,32 +1,59 @@
-//! Static instructions by number, found by address in a few host instructions.
+//! What the oracle counts of each static instruction, found by address in a few host instructions.
 
+use hps_sim_core::ids::DisePc;
 use rustc_hash::FxHashMap;
 
 use crate::beat::Key;
+use crate::contexts::NodeId;
 
 /// log2 of the bytes of a page of addresses.
 const PAGE_SHIFT: u32 = 12;
 /// Places of a page: instructions begin at even addresses.
 const PLACES: usize = 1 << (PAGE_SHIFT - 1);
-/// No instruction has been seen there.
-const NONE: u32 = u32::MAX;
 
-/// A number for each static instruction that has been seen, from 0 in the order of their first commits.
-#[derive(Clone, Debug)]
-pub struct InstructionTable {
-    keys: Vec<Key>,
-    /// The place in `pages` of each page of addresses.
-    numbers: FxHashMap<u64, usize>,
-    pages: Vec<[u32; PLACES]>,
-    last_page: (u64, usize),
-    /// Instructions of expansions, and those at odd addresses.
-    others: FxHashMap<Key, u32>,
+/// The counts of an instruction in the calling context where it ran last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hot {
+    /// Its row there; [`Hot::NO_ROW`]: it has not run yet.
+    pub row: u32,
+    /// The calling context.
+    pub node: NodeId,
+    /// How often it has committed there since the row was turned to.
+    pub commits: u64,
+    /// Units of cycles in which it committed and nothing had happened to it, since then.
+    pub computing: u64,
+    /// It begins a basic block.
+    pub begins_block: bool,
 }
 
-impl Default for InstructionTable {
-    fn default() -> Self {
-        InstructionTable {
-            keys: Vec::new(),
+impl Hot {
+    /// No row.
+    pub const NO_ROW: u32 = u32::MAX;
+
+    /// Of an instruction that has not run.
+    const EMPTY: Hot = Hot {
+        row: Hot::NO_ROW,
+        node: NodeId::ROOT,
+        commits: 0,
+        computing: 0,
+        begins_block: false,
+    };
+}
+
+/// The counts of all static instructions.
+#[derive(Clone, Debug)]
+pub(crate) struct HotTable {
+    /// The place in `pages` of each page of addresses.
+    numbers: FxHashMap<u64, usize>,
+    pages: Vec<Box<[Hot; PLACES]>>,
+    last_page: (u64, usize),
+    /// Instructions of expansions, and those at odd addresses.
+    others: FxHashMap<Key, Hot>,
+}
+
+impl HotTable {
+    pub fn new() -> Self {
+        HotTable {
             numbers: FxHashMap::default(),
             pages: Vec::new(),
             // No page has this number.
@@ -34,51 +61,34 @@ impl Default for InstructionTable {
             others: FxHashMap::default(),
         }
     }
-}
 
-impl InstructionTable {
-    /// The number of an instruction.
-    #[inline]
-    pub fn number(&mut self, key: Key) -> usize {
-        if key.disepc != hps_sim_core::ids::DisePc::NONE || key.pc & 1 != 0 {
-            return self.number_of_other(key);
+    /// The counts of an instruction.
+    #[inline(always)]
+    pub fn at(&mut self, key: Key) -> &mut Hot {
+        if key.disepc != DisePc::NONE || key.pc & 1 != 0 {
+            return self.others.entry(key).or_insert(Hot::EMPTY);
         }
         let page = key.pc >> PAGE_SHIFT;
         if page != self.last_page.0 {
             self.turn_to(page);
         }
-        let place = (key.pc >> 1) as usize % PLACES;
-        let number = &mut self.pages[self.last_page.1][place];
-        if *number == NONE {
-            *number = self.keys.len() as u32;
-            self.keys.push(key);
-        }
-        *number as usize
+        &mut self.pages[self.last_page.1][(key.pc >> 1) as usize % PLACES]
     }
 
-    #[cold]
+    #[inline(never)]
     fn turn_to(&mut self, page: u64) {
         let next = self.pages.len();
         let at = *self.numbers.entry(page).or_insert(next);
         if at == next {
-            self.pages.push([NONE; PLACES]);
+            self.pages.push(Box::new([Hot::EMPTY; PLACES]));
         }
         self.last_page = (page, at);
     }
 
-    #[cold]
-    fn number_of_other(&mut self, key: Key) -> usize {
-        let next = self.keys.len() as u32;
-        let number = *self.others.entry(key).or_insert(next);
-        if number == next {
-            self.keys.push(key);
-        }
-        number as usize
-    }
-
-    /// The instructions by number.
-    #[must_use]
-    pub fn keys(&self) -> &[Key] {
-        &self.keys
+    /// The counts of all instructions that have run.
+    pub fn all(&mut self) -> impl Iterator<Item = &mut Hot> {
+        let others = self.others.values_mut();
+        let pages = self.pages.iter_mut().flat_map(|page| page.iter_mut());
+        pages.chain(others).filter(|hot| hot.row != Hot::NO_ROW)
     }
 }

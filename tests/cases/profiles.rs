@@ -9,7 +9,8 @@ use super::support::Hps;
 /// Shares of the ten equal functions in a sampled profile, in percent.
 fn shares(hps: &Hps, options: &[&str], program: &str) -> (Vec<f64>, String) {
     let file = hps.path("profile.json");
-    let order = [&["profile", "--json", &file], options, &[program]].concat();
+    let begin: &[&str] = &["profile", "--kind", "method", "--json", &file];
+    let order = [begin, options, &[program]].concat();
     let run = hps.run(&order);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let text = std::fs::read(&file).expect("a profile");
@@ -72,4 +73,103 @@ fn standard_input_reaches_the_program_in_every_run() {
     pipe.write_all(b"open sesame\n").expect("room in the pipe");
     drop(pipe);
     assert_eq!(piped.wait().expect("it ends").code(), Some(0));
+}
+
+/// Reads the document of an exact profile.
+fn exact(hps: &Hps, options: &[&str], program: &[&str]) -> (serde_json::Value, String) {
+    let file = hps.path("exact.json");
+    let begin: &[&str] = &["profile", "--json", &file];
+    let run = hps.run(&[begin, options, program].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read(&file).expect("a profile");
+    let document = serde_json::from_slice(&text).expect("JSON");
+    (document, String::from_utf8_lossy(&run.stdout).into_owned())
+}
+
+fn number(value: &serde_json::Value) -> u64 {
+    value
+        .as_u64()
+        .unwrap_or_else(|| panic!("a number: {value}"))
+}
+
+/// Every cycle has an owner: units of functions and of instructions sum to the cycles, on both cores and sets.
+#[test]
+fn an_exact_profile_conserves_cycles() {
+    let hps = Hps::new();
+    for isa in ["riscv64", "alpha"] {
+        for core in ["cycle", "instruction"] {
+            let options = [
+                "--isa",
+                isa,
+                "--core",
+                core,
+                "--max-instructions",
+                "150000",
+                "--with",
+                "tip,ibs",
+            ];
+            let (document, _) = exact(&hps, &options, &["bwt", "small"]);
+            let all = number(&document["cycles"]) * number(&document["units_per_cycle"]);
+            for list in ["functions", "static_instructions"] {
+                let rows = document[list].as_array().expect("a list");
+                let sum: u64 = rows.iter().map(|row| number(&row["own"]["units"])).sum();
+                assert_eq!(sum, all, "{list}, {isa}, {core}");
+                for row in rows {
+                    let spent = row["own"]["spent"].as_object().expect("a stack");
+                    let events = row["own"]["events"].as_object().expect("a stack");
+                    let units = number(&row["own"]["units"]);
+                    assert_eq!(spent.values().map(number).sum::<u64>(), units);
+                    assert_eq!(events.values().map(number).sum::<u64>(), units);
+                }
+            }
+            let errors = |at: usize| &document["profilers"][at]["errors"];
+            let tip = errors(0)["function"].as_f64().expect("an error");
+            let ibs = errors(1)["instruction"].as_f64().expect("an error");
+            assert!(tip < 0.2 && ibs > tip, "{isa}, {core}: {tip}, {ibs}");
+        }
+    }
+}
+
+/// A program without symbols, and one without lines, have profiles all the same, and say what is missing.
+#[test]
+fn what_a_program_does_not_name_is_named_for_it() {
+    let hps = Hps::new();
+    std::fs::write(hps.path("line.txt"), "open sesame\n").expect("a file");
+    for isa in Isa::BOTH {
+        let named = build(isa, "reads_a_line.c", &["-O2", "-g"]);
+        let (document, shown) = exact(&hps, &["--stdin", "line.txt"], &[&named]);
+        let functions = document["functions"].as_array().expect("a list");
+        assert!(functions.iter().any(|f| f["name"] == "main"), "{isa:?}");
+        assert!(shown.contains("reads_a_line.c:"), "{isa:?}: {shown}");
+        let stripped = build(isa, "reads_a_line.c", &["-O2", "-s"]);
+        let (document, shown) = exact(&hps, &["--stdin", "line.txt"], &[&stripped]);
+        let functions = document["functions"].as_array().expect("a list");
+        let unnamed =
+            |f: &serde_json::Value| f["name"].as_str().is_some_and(|n| n.starts_with("sub_"));
+        assert!(functions.iter().all(unnamed), "{isa:?}: {functions:?}");
+        assert!(functions.len() > 5, "{isa:?}: what is called is told apart");
+        assert!(
+            shown.contains("names no function") && shown.contains("-g"),
+            "{isa:?}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn what_is_asked_for_in_vain_is_named_with_what_there_is() {
+    let hps = Hps::new();
+    let fails = |options: &[&str], says: &str| {
+        let limit = ["profile", "--max-instructions", "20000"];
+        let run = hps.run(&[&limit, options, &["bwt", "small"]].concat());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+    };
+    fails(
+        &["--with", "tipp"],
+        "no such profiler; there are software, interrupt, ibs",
+    );
+    fails(&["--annotate", "mainn"], "no such function");
+    fails(&["--annotate", "0x3"], "no function holds this address");
+    fails(&["--period", "10"], "--with");
+    fails(&["--kind", "method", "--timeline"], "--timeline");
 }

@@ -15,14 +15,26 @@ use crate::beat::{Beat, key_of};
 use crate::sampler::Credits;
 
 /// Blames the first instruction that commits behind the cycle of the sample.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Pebs {
+    name: &'static str,
     armed: Vec<u64>,
+}
+
+impl Pebs {
+    /// Under the name that its period gives it.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        Pebs {
+            name,
+            armed: Vec::new(),
+        }
+    }
 }
 
 impl Policy for Pebs {
     fn name(&self) -> &'static str {
-        "pebs"
+        self.name
     }
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {

@@ -2,10 +2,14 @@
 
 mod functions;
 mod levels;
+mod lines;
+mod symbolized;
 
 pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Member, Members, profile_of, weights_of};
+pub use lines::{LineTime, lines};
+pub use symbolized::symbolized;
 
 use std::collections::BTreeMap;
 
@@ -29,6 +33,16 @@ impl Stack {
     pub fn add(&mut self, spent: Spent, events: EventSet, units: u64) {
         *self.spent.entry(spent).or_insert(0) += units;
         *self.events.entry(events).or_insert(0) += units;
+    }
+
+    /// Adds another stack.
+    pub fn merge(&mut self, other: &Stack) {
+        for (&spent, units) in &other.spent {
+            *self.spent.entry(spent).or_insert(0) += units;
+        }
+        for (&events, units) in &other.events {
+            *self.events.entry(events).or_insert(0) += units;
+        }
     }
 
     /// All units.

@@ -1,11 +1,13 @@
 //! Source lines from DWARF, read when the first question comes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use addr2line::Context;
 use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 use object::{Object, ObjectSection};
+
+use super::SourceFrame;
 
 /// Debug information that unpacks to more than this is treated as absent, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 1 << 30;
@@ -19,12 +21,39 @@ pub(super) struct SourceLines {
 }
 
 impl SourceLines {
-    /// `file:line` of an address as the file has it.
-    pub(super) fn lookup(&self, bytes: &[u8], addr: u64) -> Option<String> {
+    /// The line table, read at the first question.
+    fn context(&self, bytes: &[u8]) -> Option<MutexGuard<'_, Context<Reader>>> {
         let context = self
             .context
             .get_or_init(|| quietly(|| build(bytes)).map(Mutex::new));
-        let context = context.as_ref()?.lock().ok()?;
+        context.as_ref()?.lock().ok()
+    }
+
+    /// The functions that are active at an address as the file has it, innermost first.
+    pub(super) fn frames(&self, bytes: &[u8], addr: u64) -> Vec<SourceFrame> {
+        let Some(context) = self.context(bytes) else {
+            return Vec::new();
+        };
+        let frames = quietly(|| {
+            let mut found = context.find_frames(addr).skip_all_loads().ok()?;
+            let mut frames = Vec::new();
+            while let Some(frame) = found.next().ok()? {
+                let name = frame.function.as_ref();
+                let place = frame.location.as_ref();
+                frames.push(SourceFrame {
+                    function: name.and_then(|n| Some(n.raw_name().ok()?.into_owned())),
+                    file: place.and_then(|p| p.file.map(str::to_owned)),
+                    line: place.and_then(|p| p.line),
+                });
+            }
+            Some(frames)
+        });
+        frames.unwrap_or_default()
+    }
+
+    /// `file:line` of an address as the file has it.
+    pub(super) fn lookup(&self, bytes: &[u8], addr: u64) -> Option<String> {
+        let context = self.context(bytes)?;
         quietly(|| {
             let location = context.find_location(addr).ok()??;
             let file = location.file?;

@@ -285,6 +285,27 @@ impl ProgramImage {
         self.lines
             .lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
     }
+
+    /// The functions that are active at an instruction, innermost first: those that were inlined there, and last
+    /// the one around them. Empty if debug information says nothing of it.
+    #[must_use]
+    pub fn source_frames(&self, pc: u64) -> Vec<SourceFrame> {
+        let Some(addr) = pc.checked_sub(self.load_bias) else {
+            return Vec::new();
+        };
+        self.lines.frames(&self.bytes, addr)
+    }
+}
+
+/// A function that is active at an address, as debug information has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceFrame {
+    /// Its linkage name, or its name if it has none.
+    pub function: Option<String>,
+    /// Its source file.
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    pub line: Option<u32>,
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! `hps profile`: one profile collected by HPS, beside the truth of the same program.
+//! A profile collected by HPS, beside the exhaustive one of the same program.
 
 use std::io::Write;
 
@@ -28,6 +28,9 @@ use crate::cli::{self, Kind, ProfileArgs};
 use crate::commands::timed_machine;
 use crate::{host, program};
 
+/// One event in so many is sampled if nothing is said.
+const ONE_IN: u64 = 100;
+
 /// A change of the sampling while the program runs.
 struct Change {
     at_instructions: u64,
@@ -43,14 +46,14 @@ struct Run {
 }
 
 /// Collects a profile and prints it beside the truth.
-pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
-    let kind = match args.kind {
+pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
+    let kind = match kind {
         Kind::Method => ProfileKind::Method,
         Kind::CallPair => ProfileKind::CallPair,
         Kind::DataStream => ProfileKind::DataStream,
     };
     let burst = args.burst.unwrap_or_else(|| paper_burst(kind));
-    let point = SamplePoint::from_frequency(burst, args.one_in)?;
+    let point = SamplePoint::from_frequency(burst, args.one_in.unwrap_or(ONE_IN))?;
     let scheme = if args.random_period {
         Scheme::Randomized
     } else {
@@ -148,7 +151,7 @@ pub fn profile(args: &ProfileArgs) -> anyhow::Result<u8> {
 }
 
 /// The program's standard input, which each of its runs reads from the beginning.
-fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
+pub(super) fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
     if let Some(file) = &args.stdin {
         return Ok(Stdin::Bytes(input::read_file(file)?));
     }

@@ -1,0 +1,43 @@
+//! The exact profile by source line.
+
+use std::collections::BTreeMap;
+
+use hps_sim_core::image::ProgramImage;
+
+use super::{InstructionTime, Stack};
+
+/// The cycles of a source line.
+#[derive(Clone, Debug)]
+pub struct LineTime {
+    /// `file:line`.
+    pub line: String,
+    /// The lowest address of its instructions that ran.
+    pub pc: u64,
+    /// Instructions that committed.
+    pub commits: u64,
+    /// Its units.
+    pub stack: Stack,
+}
+
+/// The lines that took any cycles, most first. None if the program has no line table.
+#[must_use]
+pub fn lines(instructions: &[InstructionTime], image: &ProgramImage) -> Vec<LineTime> {
+    let mut all: BTreeMap<String, LineTime> = BTreeMap::new();
+    for one in instructions {
+        let Some(line) = image.source_line(one.key.pc) else {
+            continue;
+        };
+        let entry = all.entry(line);
+        let time = entry.or_insert_with_key(|line| LineTime {
+            line: line.clone(),
+            pc: one.key.pc,
+            commits: 0,
+            stack: Stack::default(),
+        });
+        time.commits += one.commits;
+        time.stack.merge(&one.stack);
+    }
+    let mut all: Vec<LineTime> = all.into_values().collect();
+    all.sort_by_key(|time| std::cmp::Reverse(time.stack.units()));
+    all
+}

@@ -1,0 +1,182 @@
+//! The exact profile with names, for the formats that people open.
+
+use std::collections::BTreeSet;
+
+use hps_pipeline::core::EventSet;
+use hps_profile::symbolized::{
+    Builder, Column, Frame, Function, Header, LocationId, Marker, Series, SymbolizedProfile,
+};
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::symbols::demangle;
+use rustc_hash::FxHashMap;
+
+use super::FunctionMap;
+use crate::contexts::Entered;
+use crate::oracle::{ExactProfile, Row, STATES};
+use crate::timeline::Timeline;
+
+/// The profile of a run: for each instruction in its calling context the cycles, how often it committed, the
+/// cycles by state, and the cycles in which it had met each event.
+#[must_use]
+pub fn symbolized(
+    header: Header,
+    exact: &ExactProfile,
+    image: &ProgramImage,
+    map: &FunctionMap,
+    timeline: Option<&Timeline>,
+) -> SymbolizedProfile {
+    let parts = u32::try_from(exact.units_per_cycle).unwrap_or(u32::MAX);
+    let cycles = |name: &str| Column::new(name, "cycles").in_parts_of(parts);
+    let met: BTreeSet<EventSet> = exact
+        .rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .map(|&(_, events, _)| events)
+        .collect();
+    let events: Vec<(EventSet, &str)> = EventSet::ALL
+        .into_iter()
+        .filter(|(event, _)| met.iter().any(|set| set.has(*event)))
+        .collect();
+    let mut columns = vec![cycles("cycles"), Column::new("instructions", "count")];
+    columns.extend(STATES.iter().map(|state| cycles(state)));
+    columns.extend(
+        events
+            .iter()
+            .map(|(_, name)| cycles(&format!("{name}_cycles"))),
+    );
+    let mut names = Names {
+        builder: Builder::new(header, columns),
+        image,
+        map,
+        known: FxHashMap::default(),
+    };
+    for row in &exact.rows {
+        let mut stack = vec![names.location(row.of.key.pc, u32::from(row.of.key.disepc.to_bits()))];
+        for node in exact.contexts.path(row.of.node) {
+            match node.entered {
+                Entered::Begin => {}
+                Entered::Call(site) | Entered::Signal(site) => stack.push(names.location(site, 0)),
+            }
+        }
+        names.builder.add(None, &stack, &values(row, &events));
+    }
+    let mut builder = names.builder;
+    if let Some(timeline) = timeline {
+        add_series(&mut builder, timeline, image);
+    }
+    builder.build()
+}
+
+/// One value for each column.
+fn values(row: &Row, events: &[(EventSet, &str)]) -> Vec<u64> {
+    let mut values = vec![row.units(), row.commits];
+    let mut states = [0; STATES.len()];
+    for &(spent, _, units) in &row.cells {
+        states[spent.state()] += units;
+    }
+    values.extend(states);
+    values.extend(events.iter().map(|(event, _)| {
+        let met = row.cells.iter().filter(|(_, set, _)| set.has(*event));
+        met.map(|(_, _, units)| units).sum::<u64>()
+    }));
+    values
+}
+
+/// Names locations as they are met.
+struct Names<'a> {
+    builder: Builder,
+    image: &'a ProgramImage,
+    map: &'a FunctionMap,
+    known: FxHashMap<(u64, u32), LocationId>,
+}
+
+impl Names<'_> {
+    fn location(&mut self, pc: u64, disepc: u32) -> LocationId {
+        if let Some(&known) = self.known.get(&(pc, disepc)) {
+            return known;
+        }
+        let frames = self.frames(pc);
+        let location = self.builder.location(pc, disepc, &frames);
+        self.known.insert((pc, disepc), location);
+        location
+    }
+
+    /// The functions at an address, innermost first.
+    fn frames(&mut self, pc: u64) -> Vec<Frame> {
+        let found = self.map.find(pc).map(|at| &self.map.functions()[at]);
+        let symbol = self.image.symbols.function_at(pc);
+        let source = self.image.source_frames(pc);
+        let outer = source.last();
+        let own = found.map(|f| Function {
+            name: f.name.clone(),
+            linkage_name: symbol.map(|s| s.linkage_name.clone()).unwrap_or_default(),
+            file: outer.and_then(|o| o.file.clone()).unwrap_or_default(),
+            line: 0,
+            entry: f.entry,
+            size: f.end - f.entry,
+            module: String::new(),
+        });
+        let mut frames = Vec::new();
+        for inlined in source.iter().take(source.len().saturating_sub(1)) {
+            let linkage_name = inlined.function.clone().unwrap_or_default();
+            let function = self.builder.function(Function {
+                name: demangle(&linkage_name),
+                linkage_name,
+                file: inlined.file.clone().unwrap_or_default(),
+                ..Function::default()
+            });
+            frames.push(Frame::new(function, inlined.line.unwrap_or(0)));
+        }
+        if let Some(own) = own {
+            let function = self.builder.function(own);
+            frames.push(Frame::new(
+                function,
+                outer.and_then(|o| o.line).unwrap_or(0),
+            ));
+        }
+        frames
+    }
+}
+
+/// Instructions per cycle and the states over time, and a marker for each stretch of time that one function leads.
+fn add_series(builder: &mut Builder, timeline: &Timeline, image: &ProgramImage) {
+    let starts = || (0..).map(|at: u64| at * timeline.interval_cycles());
+    let series = |name: &str, values: Vec<f64>| Series {
+        name: name.to_string(),
+        unit: String::new(),
+        points: starts().zip(values).collect(),
+    };
+    let intervals = timeline.intervals();
+    let of_cycles = |part: u64, cycles: u64| part as f64 / cycles.max(1) as f64;
+    let ipc = intervals.iter().map(|i| of_cycles(i.commits, i.cycles()));
+    builder.series(series("instructions per cycle", ipc.collect()));
+    for (at, state) in STATES.iter().enumerate() {
+        let shares = intervals
+            .iter()
+            .map(|i| of_cycles(i.states[at], i.cycles()));
+        builder.series(series(state, shares.collect()));
+    }
+    let mut leader: Option<(u32, u64)> = None;
+    let mut end = 0;
+    let mark = |builder: &mut Builder, leader: Option<(u32, u64)>, end: u64| {
+        if let Some((function, start)) = leader
+            && let Some(f) = image.symbols.functions().get(function as usize)
+        {
+            let name = f.name.clone();
+            builder.marker(Marker { name, start, end });
+        }
+    };
+    for (start, interval) in starts().zip(intervals) {
+        let most = interval
+            .functions
+            .iter()
+            .max_by_key(|(function, cycles)| (**cycles, std::cmp::Reverse(**function)));
+        let Some((&function, _)) = most else { continue };
+        if leader.is_none_or(|(leads, _)| leads != function) {
+            mark(builder, leader, start);
+            leader = Some((function, start));
+        }
+        end = start + interval.cycles();
+    }
+    mark(builder, leader, end);
+}

@@ -1,0 +1,184 @@
+//! The code of a function with what each instruction cost.
+
+use std::io::Write;
+
+use anyhow::bail;
+use hps_pipeline::core::EventSet;
+use hps_profilers::Key;
+use hps_profilers::views::{InstructionTime, Stack};
+use hps_sim_core::ids::DisePc;
+
+use super::exact::{Shown, mostly};
+use crate::text::{Align, Table, grouped};
+
+/// The events of most units of an instruction, if any happened to it.
+pub(super) fn events(stack: &Stack) -> String {
+    let some = stack.events.iter().filter(|(events, _)| !events.is_empty());
+    let Some((events, units)) =
+        some.max_by_key(|(events, units)| (**units, std::cmp::Reverse(**events)))
+    else {
+        return String::new();
+    };
+    if *units * 100 < stack.units() {
+        return String::new();
+    }
+    let share = 100.0 * *units as f64 / stack.units().max(1) as f64;
+    format!("{} {share:.0}%", names(*events))
+}
+
+fn names(events: EventSet) -> String {
+    events.names().collect::<Vec<_>>().join("+")
+}
+
+/// The instruction at an address as the program's memory holds it at the end of the run.
+pub(super) fn disassembly(shown: &Shown<'_>, key: Key) -> String {
+    let isa = shown.image.isa;
+    let mem = &shown.truth.ran.process.mem;
+    let mut bytes = [0; 4];
+    let read = mem
+        .read_bytes_forced(key.pc, &mut bytes)
+        .or_else(|_| mem.read_bytes_forced(key.pc, &mut bytes[..2]));
+    if read.is_err() {
+        return "(no longer there)".to_string();
+    }
+    let inst = isa.decode(u32::from_le_bytes(bytes));
+    let text = isa.disassemble(&inst, key.pc);
+    match key.disepc {
+        DisePc::NONE => text,
+        at => format!("[{at:?} of the expansion of] {text}"),
+    }
+}
+
+/// The place in the map of the function of a name or an address.
+fn find(shown: &Shown<'_>, name: &str) -> anyhow::Result<usize> {
+    let functions = shown.map.functions();
+    let digits = name.strip_prefix("0x").unwrap_or("");
+    if let Ok(address) = u64::from_str_radix(digits, 16) {
+        if let Some(at) = shown.map.find(address) {
+            return Ok(at);
+        }
+        bail!("--annotate {name}: no function holds this address");
+    }
+    let exact = functions.iter().position(|f| f.name == name);
+    let same_linkage = || {
+        let symbol = shown.image.symbols.function_named(name)?;
+        shown.map.find(symbol.addr)
+    };
+    if let Some(at) = exact.or_else(same_linkage) {
+        return Ok(at);
+    }
+    let mut similar: Vec<&str> = functions
+        .iter()
+        .map(|f| f.name.as_str())
+        .filter(|f| f.contains(name))
+        .collect();
+    similar.truncate(8);
+    if similar.is_empty() {
+        bail!(
+            "--annotate {name}: the program has no such function; without --annotate, functions are listed"
+        );
+    }
+    bail!(
+        "--annotate {name}: the program has no such function; there are {}",
+        similar.join(", ")
+    )
+}
+
+/// Prints the instructions of a function that ran, with their cost and each profiler's opinion.
+pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> anyhow::Result<()> {
+    let function = &shown.map.functions()[find(shown, name)?];
+    let inside: Vec<&InstructionTime> = shown
+        .instructions
+        .iter()
+        .filter(|one| (function.entry..function.end).contains(&one.key.pc))
+        .collect();
+    let own: u64 = inside.iter().map(|one| one.stack.units()).sum();
+    writeln!(
+        out,
+        "\n{} at {:#x}: {:.2}% of all cycles, {} of {} instructions that ran",
+        function.name,
+        function.entry,
+        shown.percent(own),
+        inside.len(),
+        shown.instructions.len()
+    )?;
+    if inside.is_empty() {
+        writeln!(out, "none of its instructions has run")?;
+        return Ok(());
+    }
+    let mut columns = vec![
+        ("cycles", Align::Right),
+        ("of it", Align::Right),
+        ("times", Align::Right),
+        ("CPI", Align::Right),
+    ];
+    columns.extend(shown.truth.sampled.iter().map(|s| (s.policy, Align::Right)));
+    columns.extend([
+        ("mostly", Align::Left),
+        ("events", Align::Left),
+        ("address", Align::Right),
+        ("instruction", Align::Left),
+    ]);
+    let opinions: Vec<_> = shown
+        .truth
+        .sampled
+        .iter()
+        .map(|sampled| {
+            let weights = sampled.credits.by_instruction();
+            let all: u64 = weights.values().sum();
+            (weights, all)
+        })
+        .collect();
+    let mut table = Table::new(&columns);
+    let mut line = None;
+    for one in inside {
+        let here = shown.image.source_line(one.key.pc);
+        if here.is_some() && here != line {
+            line.clone_from(&here);
+            let text = source(here.as_deref().unwrap_or_default());
+            let empty = columns.len() - 1;
+            table.row((0..empty).map(|_| String::new()).chain([text]));
+        }
+        let units = one.stack.units();
+        let head = [
+            grouped(shown.cycles(units).round() as u64),
+            format!("{:.1}%", 100.0 * units as f64 / own.max(1) as f64),
+            grouped(one.commits),
+            format!("{:.2}", shown.cycles(units) / one.commits.max(1) as f64),
+        ];
+        // What the profiler would say of the cycles of the run.
+        let said = opinions.iter().map(|(weights, all)| {
+            let weight = weights.get(&one.key).copied().unwrap_or(0);
+            let cycles = weight as f64 / (*all).max(1) as f64 * shown.truth.exact.cycles as f64;
+            grouped(cycles.round() as u64)
+        });
+        let tail = [
+            mostly(&one.stack),
+            events(&one.stack),
+            format!("{:x}", one.key.pc),
+            disassembly(shown, one.key),
+        ];
+        table.row(head.into_iter().chain(said).chain(tail));
+    }
+    write!(out, "{}", table.render())?;
+    Ok(())
+}
+
+/// A source line with its text, if the file is there.
+fn source(line: &str) -> String {
+    let text = || {
+        let (file, number) = line.rsplit_once(':')?;
+        let number: usize = number.parse().ok()?;
+        let file = std::fs::read_to_string(file).ok()?;
+        Some(
+            file.lines()
+                .nth(number.checked_sub(1)?)?
+                .trim_end()
+                .to_string(),
+        )
+    };
+    match text() {
+        Some(text) => format!("; {line}: {text}"),
+        None => format!("; {line}"),
+    }
+}

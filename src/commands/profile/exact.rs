@@ -1,0 +1,441 @@
+//! The exact profile of a program, for people.
+
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use hps_lab::{Lab, Program, Truth, Watch};
+use hps_profile::overlap_without_cut;
+use hps_profilers::oracle::{STATES, Spent};
+use hps_profilers::registry::{self, Profiler};
+use hps_profilers::views::{
+    FunctionMap, FunctionTime, InstructionTime, Level, Members, Stack, functions, instructions,
+    lines, profile_of, weights_of,
+};
+use hps_profilers::{Sampled, Unit};
+use hps_sim_core::editor::NoEditor;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::machine::Stop;
+
+use super::{annotate, collected, json, timeline};
+use crate::cli::ProfileArgs;
+use crate::commands::timed_machine;
+use crate::program;
+use crate::text::{Align, Table, grouped};
+
+/// The machine if none is named.
+const MACHINE: &str = "hps-4wide";
+/// Seed of random periods.
+const SEED: u64 = 1;
+/// Causes of lost cycles that are listed.
+const CAUSES: usize = 8;
+
+/// A run with all that is shown of it.
+pub(super) struct Shown<'a> {
+    pub args: &'a ProfileArgs,
+    pub image: &'a ProgramImage,
+    pub truth: &'a Truth<NoEditor>,
+    pub map: &'a FunctionMap,
+    pub instructions: &'a [InstructionTime],
+}
+
+impl Shown<'_> {
+    /// Units as cycles.
+    pub fn cycles(&self, units: u64) -> f64 {
+        units as f64 / self.truth.exact.units_per_cycle as f64
+    }
+
+    /// Units in percent of the run.
+    pub fn percent(&self, units: u64) -> f64 {
+        let all = self.truth.exact.cycles * self.truth.exact.units_per_cycle;
+        100.0 * units as f64 / all.max(1) as f64
+    }
+
+    /// The name of the function of an address, with the offset.
+    pub fn place(&self, pc: u64) -> String {
+        match self.map.find(pc) {
+            Some(at) => {
+                let f = &self.map.functions()[at];
+                format!("{}+{:#x}", f.name, pc - f.entry)
+            }
+            None => "?".to_string(),
+        }
+    }
+}
+
+/// Runs the program under the oracle and prints where its time goes.
+pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
+    let profilers = chosen(&args.with)?;
+    let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
+    let mut program = Program::find(args.program(), args.isa)?;
+    program.process.args.extend_from_slice(args.arguments());
+    let mut guest = program::guest_options(&args.guest)?;
+    guest.stdin = collected::stdin(args)?;
+    guest.stdout = hps_sim_core::os::Output::Discard;
+    program.process = guest.process_config(program.process.args);
+    let samplers = profilers.iter().map(|profiler| {
+        let policy = (profiler.policy)();
+        (policy, profiler.period_of(args.period, SEED))
+    });
+    let watch = Watch {
+        contexts: true,
+        timeline: args.timeline,
+        samplers: samplers.collect(),
+        ..Watch::default()
+    };
+    let image = program.image.clone();
+    let truth = Lab::of(&program)
+        .timed_by(&machine)
+        .limit(args.max_instructions.unwrap_or(u64::MAX))
+        .watched(watch)?;
+    let map = FunctionMap::new(&image, &truth.exact);
+    let instructions = instructions(&truth.exact);
+    let shown = Shown {
+        args,
+        image: &image,
+        truth: &truth,
+        map: &map,
+        instructions: &instructions,
+    };
+    let mut out = std::io::stdout().lock();
+    head(&shown, &mut out)?;
+    match &args.annotate {
+        Some(name) => annotate::annotate(&shown, name, &mut out)?,
+        None => tables(&shown, &mut out)?,
+    }
+    if let Some(series) = &truth.timeline {
+        timeline::print(&shown, series, &mut out)?;
+    }
+    let opinions = opinions(&shown);
+    if !opinions.is_empty() {
+        opinion_table(&opinions, &mut out)?;
+    }
+    if let Some(path) = &args.json {
+        let times = functions(&truth.exact, &map);
+        json::write(&shown, &times, &opinions, path)?;
+    }
+    notes(&shown, &mut out)?;
+    Ok(ended(&truth))
+}
+
+/// The profilers of these names.
+fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Profiler>> {
+    if names.iter().any(|name| name == "all") {
+        return Ok(registry::PROFILERS.iter().collect());
+    }
+    let find = |name: &String| {
+        registry::find(name).with_context(|| {
+            let all: Vec<&str> = registry::PROFILERS.iter().map(|p| p.name).collect();
+            format!(
+                "--with {name}: there is no such profiler; there are {}",
+                all.join(", ")
+            )
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// The exit code of the command: 1 if the run failed.
+fn ended(truth: &Truth<NoEditor>) -> u8 {
+    match truth.ran.stop {
+        Stop::Limit => 0,
+        _ if truth.ran.exit_code() == 0 => 0,
+        _ => {
+            say!(
+                "hps: the program ended with exit code {}: the profile is of a run that failed; `hps run` shows \
+                 what it prints",
+                truth.ran.exit_code()
+            );
+            1
+        }
+    }
+}
+
+fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
+    let machine = ran
+        .provenance
+        .machine
+        .as_ref()
+        .context("a timed run has a machine")?;
+    let by = match shown.args.core {
+        crate::cli::CoreKind::Cycle => "",
+        crate::cli::CoreKind::Instruction => ", an instruction at a time",
+    };
+    writeln!(
+        out,
+        "{} ({}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
+        ran.provenance.program,
+        &ran.provenance.program_hash[..12],
+        ran.provenance.isa,
+        machine.config.name,
+        grouped(ran.instructions()),
+        grouped(exact.cycles),
+        ran.instructions() as f64 / exact.cycles.max(1) as f64,
+        if ran.stop == Stop::Limit {
+            ", stopped at the limit"
+        } else {
+            ""
+        },
+    )?;
+    let mut whole = Stack::default();
+    for one in shown.instructions {
+        whole.merge(&one.stack);
+    }
+    let states: Vec<String> = whole
+        .states()
+        .iter()
+        .zip(STATES)
+        .map(|(&units, name)| format!("{name} {:.1}%", shown.percent(units)))
+        .collect();
+    writeln!(out, "each cycle has its owner: {}", states.join(", "))?;
+    let mut causes: Vec<(Spent, u64)> = whole
+        .spent
+        .iter()
+        .filter(|(spent, _)| **spent != Spent::Computing)
+        .map(|(&spent, &units)| (spent, units))
+        .collect();
+    causes.sort_by_key(|&(_, units)| std::cmp::Reverse(units));
+    let listed: Vec<String> = causes
+        .iter()
+        .take(CAUSES)
+        .filter(|&&(_, units)| shown.percent(units) >= 0.05)
+        .map(|&(spent, units)| format!("{} {:.1}%", spent.label(), shown.percent(units)))
+        .collect();
+    if !listed.is_empty() {
+        writeln!(out, "most waits: {}", listed.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What most cycles of a stack were spent on, commits aside, if it is a hundredth of them.
+pub(super) fn mostly(stack: &Stack) -> String {
+    match stack.mostly() {
+        Some((spent, units)) if units * 100 >= stack.units() => {
+            let share = 100.0 * units as f64 / stack.units().max(1) as f64;
+            format!("{} {share:.0}%", spent.label())
+        }
+        _ => String::new(),
+    }
+}
+
+fn tables(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    let top = shown.args.top;
+    let times = functions(&shown.truth.exact, shown.map);
+    function_table(shown, &times[..top.min(times.len())], times.len(), out)?;
+    let lines = lines(shown.instructions, shown.image);
+    if !lines.is_empty() {
+        let columns = [
+            ("own", Align::Right),
+            ("cycles", Align::Right),
+            ("CPI", Align::Right),
+            ("mostly", Align::Left),
+            ("line", Align::Left),
+        ];
+        let mut table = Table::new(&columns);
+        for time in lines.iter().take(top) {
+            table.row([
+                format!("{:.2}%", shown.percent(time.stack.units())),
+                grouped(shown.cycles(time.stack.units()).round() as u64),
+                format!(
+                    "{:.2}",
+                    shown.cycles(time.stack.units()) / time.commits.max(1) as f64
+                ),
+                mostly(&time.stack),
+                time.line.clone(),
+            ]);
+        }
+        write!(
+            out,
+            "\nhottest lines, of {}\n{}",
+            lines.len(),
+            table.render()
+        )?;
+    }
+    instruction_table(shown, top, out)
+}
+
+fn function_table(
+    shown: &Shown<'_>,
+    times: &[FunctionTime],
+    of: usize,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let columns = [
+        ("own", Align::Right),
+        ("with calls", Align::Right),
+        ("cycles", Align::Right),
+        ("calls", Align::Right),
+        ("CPI", Align::Right),
+        ("comp", Align::Right),
+        ("stall", Align::Right),
+        ("flush", Align::Right),
+        ("drain", Align::Right),
+        ("mostly", Align::Left),
+        ("function", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for time in times {
+        let own = time.own.units();
+        let states = time
+            .own
+            .states()
+            .map(|units| format!("{:.0}%", 100.0 * units as f64 / own.max(1) as f64));
+        let [computing, stalled, flushed, drained] = states;
+        table.row([
+            format!("{:.2}%", shown.percent(own)),
+            format!("{:.2}%", shown.percent(time.inclusive_units)),
+            grouped(shown.cycles(own).round() as u64),
+            grouped(time.calls),
+            format!("{:.2}", shown.cycles(own) / time.commits.max(1) as f64),
+            computing,
+            stalled,
+            flushed,
+            drained,
+            mostly(&time.own),
+            shown.map.functions()[time.function].name.clone(),
+        ]);
+    }
+    write!(
+        out,
+        "\nfunctions, {} of {of}\n{}",
+        times.len(),
+        table.render()
+    )?;
+    Ok(())
+}
+
+fn instruction_table(shown: &Shown<'_>, top: usize, out: &mut impl Write) -> anyhow::Result<()> {
+    let mut hottest: Vec<&InstructionTime> = shown.instructions.iter().collect();
+    hottest.sort_by_key(|one| (std::cmp::Reverse(one.stack.units()), one.key));
+    let columns = [
+        ("own", Align::Right),
+        ("times", Align::Right),
+        ("CPI", Align::Right),
+        ("mostly", Align::Left),
+        ("events", Align::Left),
+        ("instruction", Align::Left),
+        ("in", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for one in hottest.into_iter().take(top) {
+        let units = one.stack.units();
+        table.row([
+            format!("{:.2}%", shown.percent(units)),
+            grouped(one.commits),
+            format!("{:.2}", shown.cycles(units) / one.commits.max(1) as f64),
+            mostly(&one.stack),
+            annotate::events(&one.stack),
+            annotate::disassembly(shown, one.key),
+            shown.place(one.key.pc),
+        ]);
+    }
+    write!(
+        out,
+        "\nhottest instructions, of {}\n{}",
+        shown.instructions.len(),
+        table.render()
+    )?;
+    Ok(())
+}
+
+/// What a profiler found, and how far that is from the truth.
+pub(super) struct Opinion<'a> {
+    pub sampled: &'a Sampled,
+    /// The share of time that it gives to the wrong member, by level.
+    pub errors: Vec<(Level, f64)>,
+}
+
+impl Opinion<'_> {
+    /// What its period counts.
+    pub fn unit(&self) -> &'static str {
+        match self.sampled.period.unit {
+            Unit::Cycles => "cycles",
+            Unit::Instructions => "instructions",
+            Unit::Events(_) => "events",
+        }
+    }
+}
+
+/// How far each profiler is from the truth.
+fn opinions<'a>(shown: &Shown<'a>) -> Vec<Opinion<'a>> {
+    if shown.truth.sampled.is_empty() {
+        return Vec::new();
+    }
+    let levels =
+        Level::ALL.map(|level| Members::new(level, &shown.truth.exact, shown.image, shown.map));
+    let exact = levels
+        .each_ref()
+        .map(|members| profile_of(&shown.truth.exact, members));
+    let all = shown.truth.sampled.iter();
+    all.map(|sampled| {
+        let weights = sampled.credits.by_instruction();
+        let errors = Level::ALL.iter().zip(levels.iter().zip(&exact));
+        Opinion {
+            sampled,
+            errors: errors
+                .map(|(&level, (members, exact))| {
+                    let found = weights_of(&weights, members);
+                    (level, 1.0 - overlap_without_cut(&found, exact))
+                })
+                .collect(),
+        }
+    })
+    .collect()
+}
+
+fn opinion_table(opinions: &[Opinion<'_>], out: &mut impl Write) -> anyhow::Result<()> {
+    let mut columns = vec![
+        ("profiler", Align::Left),
+        ("period", Align::Right),
+        ("samples", Align::Right),
+        ("lost", Align::Right),
+    ];
+    columns.extend(Level::ALL.iter().map(|level| (level.name(), Align::Right)));
+    let mut table = Table::new(&columns);
+    for opinion in opinions {
+        let credits = &opinion.sampled.credits;
+        let head = [
+            opinion.sampled.policy.to_string(),
+            format!(
+                "{} {}",
+                grouped(opinion.sampled.period.mean),
+                opinion.unit()
+            ),
+            grouped(credits.credited),
+            grouped(credits.lost + credits.collided),
+        ];
+        let errors = opinion.errors.iter();
+        let errors = errors.map(|(_, error)| format!("{:.1}%", 100.0 * error));
+        table.row(head.into_iter().chain(errors));
+    }
+    write!(
+        out,
+        "\nerror of each profiler on this run: the share of time that it gives to the wrong member\n{}",
+        table.render()
+    )?;
+    Ok(())
+}
+
+/// What is missing in the profile, and why.
+fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    if shown.map.is_incomplete() {
+        writeln!(
+            out,
+            "\nnote: the program names no function for some of its code; sub_ADDRESS stands for what was called there"
+        )?;
+    }
+    let has_lines = shown
+        .instructions
+        .iter()
+        .any(|one| shown.image.source_line(one.key.pc).is_some());
+    if !has_lines {
+        writeln!(
+            out,
+            "note: the program has no line table; compile it with -g to see source lines"
+        )?;
+    }
+    if shown.instructions.is_empty() {
+        bail!("no instruction of the program has committed");
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The exact profile as JSON.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use hps_lab::VERSION;
+use hps_profilers::views::{FunctionTime, Stack};
+use serde_json::{Value, json};
+
+use super::exact::{Opinion, Shown};
+
+/// Units of a stack by name.
+fn stack(stack: &Stack) -> Value {
+    let spent: BTreeMap<String, u64> = stack
+        .spent
+        .iter()
+        .map(|(spent, &units)| (spent.label(), units))
+        .collect();
+    let events: BTreeMap<String, u64> = stack
+        .events
+        .iter()
+        .map(|(events, &units)| (events.names().collect::<Vec<_>>().join("+"), units))
+        .collect();
+    json!({ "units": stack.units(), "spent": spent, "events": events })
+}
+
+/// Writes everything that is shown, and all instructions.
+pub(super) fn write(
+    shown: &Shown<'_>,
+    functions: &[FunctionTime],
+    opinions: &[Opinion],
+    path: &Path,
+) -> anyhow::Result<()> {
+    let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
+    let machine = ran.provenance.machine.as_ref();
+    let functions: Vec<Value> = functions
+        .iter()
+        .map(|time| {
+            let f = &shown.map.functions()[time.function];
+            json!({
+                "name": f.name,
+                "entry": format!("{:#x}", f.entry),
+                "calls": time.calls,
+                "instructions": time.commits,
+                "inclusive_units": time.inclusive_units,
+                "own": stack(&time.own),
+            })
+        })
+        .collect();
+    let instructions: Vec<Value> = shown
+        .instructions
+        .iter()
+        .map(|one| {
+            json!({
+                "pc": format!("{:#x}", one.key.pc),
+                "disepc": one.key.disepc.to_bits(),
+                "begins_block": one.begins_block,
+                "line": shown.image.source_line(one.key.pc),
+                "commits": one.commits,
+                "own": stack(&one.stack),
+            })
+        })
+        .collect();
+    let opinions: Vec<Value> = opinions
+        .iter()
+        .map(|o| {
+            let errors: BTreeMap<&str, f64> = o
+                .errors
+                .iter()
+                .map(|&(level, e)| (level.name(), e))
+                .collect();
+            json!({
+                "profiler": o.sampled.policy,
+                "period": o.sampled.period.mean,
+                "counts": o.unit(),
+                "samples": o.sampled.credits.credited,
+                "lost": o.sampled.credits.lost,
+                "collided": o.sampled.credits.collided,
+                "errors": errors,
+            })
+        })
+        .collect();
+    let document = json!({
+        "format": "hps-exact-profile",
+        "format_version": 1,
+        "version": VERSION,
+        "program": ran.provenance.program,
+        "arguments": ran.provenance.args,
+        "program_hash": ran.provenance.program_hash,
+        "isa": ran.provenance.isa.name(),
+        "seed": ran.provenance.seed,
+        "machine": machine.map(|m| &m.config.name),
+        "machine_fingerprint": machine.map(|m| &m.fingerprint),
+        "core_driven_by": machine.map(|m| m.core.name()),
+        "instructions": ran.instructions(),
+        "cycles": exact.cycles,
+        "units_per_cycle": exact.units_per_cycle,
+        "functions": functions,
+        "static_instructions": instructions,
+        "profilers": opinions,
+    });
+    let text = serde_json::to_vec_pretty(&document)?;
+    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
