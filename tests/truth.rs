@@ -68,7 +68,9 @@ fn both_cores_give_nearly_the_same_profile() {
 fn all_profilers_together_change_no_statistic() {
     for core in [CoreKind::Cycle, CoreKind::Instruction] {
         let alone = watched("parse", Isa::Riscv64, core, Watch::default());
-        let samplers = PROFILERS.iter().map(|p| ((p.policy)(), p.period_of(997, 1)));
+        let samplers = PROFILERS
+            .iter()
+            .map(|p| ((p.policy)(), p.period_of(997, 1)));
         let all = watched(
             "parse",
             Isa::Riscv64,

@@ -86,7 +86,7 @@ pub fn error_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HotSet {
-    /// The first so many members of the listing (Wall's own n).
+    /// This number of members from the top of the listing (Wall's own n).
     Top(usize),
     /// The members with at least this share of the whole profile (path profiles use 0.00125).
     Share(Fraction),

@@ -88,7 +88,7 @@ pub enum DocumentError {
         /// The kind of the members that are to be read.
         wanted: KeyKind,
     },
-    /// A kind of profile that nobody registered.
+    /// A kind of profile that is not registered.
     #[error(
         "header.kind is an unknown variant `{found}`, expected one of {}",
         known.iter().map(|kind| format!("`{kind}`")).collect::<Vec<_>>().join(", ")

@@ -30,7 +30,7 @@ pub struct Retired<'a> {
 
 /// A passive observer. `WANTS_*` constants switch hooks on at compile time.
 pub trait Probe {
-    /// False: the machine may skip every call.
+    /// `false` if the machine may skip every call.
     const ENABLED: bool = true;
     /// [`Probe::retired`] wants every instruction.
     const WANTS_RETIRED: bool = false;

@@ -338,7 +338,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    /// The same for the slots of the next `cycles` cycles, in which nothing happens. The owner changes
+    /// Accounts for the slots of the next `cycles` cycles, in which nothing happens. The owner changes
     /// where the instruction at the head has had the time that a bubble in front of it explains.
     pub(super) fn account_skipped_slots(&mut self, cycles: u64) {
         let now = self.now;

@@ -16,7 +16,7 @@ use super::probe::StageRecord;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, UNKNOWN, flag};
 use super::{Core, PipelineProbe};
 
-/// How the sequence goes on behind a replacement instruction that is sent on.
+/// How the sequence continues behind a replacement instruction that is sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     /// With its next position.
@@ -237,7 +237,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         true
     }
 
-    /// Sends the next replacement instruction on. False: decode is done for this cycle.
+    /// Sends the next replacement instruction on. `false` if decode is done for this cycle.
     fn decode_replacement(&mut self) -> bool {
         let Some(mut x) = self.expansion.take() else {
             return true;

@@ -48,7 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 || kind & self.params.limited_kinds != 0
                     && seldom(self.dispatch_stall(kind).is_some())
             {
-                // None: the stations are full, but it goes to a queue of its own.
+                // `None` if the stations are full, but the instruction goes to another queue.
                 if let Some(counter) = self.dispatch_stall(kind) {
                     *counter(&mut self.stats) += 1;
                     return;
@@ -119,7 +119,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let hart = &self.process.hart;
         let ready_cycle = self.now + self.params.dispatch_to_issue;
-        // Field by field: what is not written here is either written before it is read, or of no
+        // Field by field: all other fields are either written before they are read, or have no
         // meaning for this class.
         let place = self.rob.at_mut(slot);
         place.front = *d;

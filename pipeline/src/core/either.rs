@@ -66,7 +66,7 @@ pub struct Finished<E, P> {
     pub memory: MemoryStats,
 }
 
-/// The same of either.
+/// Evaluates one expression on either core.
 macro_rules! both {
     ($self:expr, $core:ident => $what:expr) => {
         match $self {

@@ -264,7 +264,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         (a ^ b) >> self.params.line_shift == 0
     }
 
-    /// Reads the instruction cache if fetch has come to another line. False: fetch has to wait.
+    /// Reads the instruction cache if fetch has come to another line. `false` if fetch has to wait.
     #[inline]
     fn read_line(&mut self, pc: u64) -> bool {
         let line = pc >> self.params.line_shift;

@@ -21,7 +21,7 @@ pub struct FrontQueue {
 }
 
 impl FrontQueue {
-    /// Room for so many fetched and decoded instructions.
+    /// A queue with room for `fetched` and `decoded` instructions.
     pub fn new(fetched: usize, decoded: usize) -> Self {
         FrontQueue {
             ring: Ring::new(fetched + decoded + 2 * GAP, Front::EMPTY),

@@ -107,7 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.complete(slot, self.now + latency);
     }
 
-    /// The same where speed does not matter: the code of [`Core::send`] is large.
+    /// [`Core::send`] out of line, where speed does not matter, since its code is large.
     #[inline(never)]
     pub(super) fn send_in_order(&mut self, slot: Slot, class: OpClass, latency: u64) {
         self.send(slot, class, latency);

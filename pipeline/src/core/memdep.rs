@@ -68,8 +68,8 @@ impl MemoryDependence {
 }
 
 impl MemoryDependence {
-    /// Takes over what another one has learned in a run of so many cycles that began with nothing in
-    /// flight and with what this one knew then.
+    /// Takes over what another predictor has learned in a run of `cycles` cycles that began with an empty pipeline and
+    /// with the state that this predictor had then.
     pub fn learn(&mut self, other: &MemoryDependence, cycles: u64) {
         match (self, other) {
             (MemoryDependence::StoreSets(mine), MemoryDependence::StoreSets(theirs)) => {

@@ -135,7 +135,7 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     pub(crate) params: Params,
     memory: MemorySystem,
     branches: BranchUnit,
-    /// Of a perfect predictor.
+    /// The oracle of a perfect predictor.
     oracle: Option<Box<Oracle>>,
     code: CodeCache,
     code_page: CodePage,
@@ -145,7 +145,7 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     front: FrontQueue,
     /// State of the predictors in front of each branch in flight.
     checkpoints: Ring<Checkpoint>,
-    /// Where fetch went behind it, by the same index.
+    /// Where fetch went behind each branch, by the index of the checkpoint.
     predicted_next: Ring<u64>,
     checkpoint_tail: u16,
     /// What DISE added to an instruction, by its position.
@@ -166,11 +166,11 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     rob: Rob,
     producers: [u64; reg::COUNT],
     scheduler: Scheduler,
-    /// Of a core that issues in order.
+    /// State of a core that issues in order.
     in_order: Option<Box<InOrder>>,
     events: Events,
     reservations_used: u32,
-    /// Of those, in the queue of floating-point instructions.
+    /// Number of them in the queue of floating-point instructions.
     fp_queue_used: u32,
     loads_used: u32,
     stores: StoreQueue,
@@ -224,7 +224,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         Core::with_past(config, process, editor, probe, code, past)
     }
 
-    /// The same with code decoded before, if it still holds, and with what earlier instructions left.
+    /// A core with code decoded before, if it is still valid, and with the caches and predictors that earlier
+    /// instructions left.
     fn with_past(
         config: &MachineConfig,
         process: Process,

@@ -25,7 +25,7 @@ impl ContextId {
     };
 }
 
-/// Whose an instruction is.
+/// Origin of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The program's.
@@ -190,7 +190,7 @@ impl EventSet {
         self.0 == 0
     }
 
-    /// As bits, in the order of [`EventSet::ALL`].
+    /// The set as bits, in the order of [`EventSet::ALL`].
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
@@ -254,7 +254,7 @@ pub struct Commit {
     pub pc: u64,
     /// Its position in an expansion.
     pub disepc: DisePc,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// What it is.
     pub class: OpClass,

@@ -3,7 +3,7 @@
 //! Instructions execute at dispatch; a perfect predictor has to know earlier where they go. The
 //! oracle executes each instruction once more when it is fetched, on registers and stores of its
 //! own. Where it cannot know (behind a system call, behind a turn of fetch in the middle of an
-//! expansion) fetch waits until dispatch has caught up, and the oracle begins anew from the
+//! expansion) fetch waits until dispatch has caught up, and the oracle restarts from the
 //! registers there.
 
 use std::collections::VecDeque;

@@ -85,8 +85,8 @@ impl Scheduler {
         self.occupied[at / 64] |= 1 << (at % 64);
     }
 
-    /// A slot becomes ready in the next cycle; nobody looks at the ready ones before. Shorter than
-    /// by way of the calendar.
+    /// Makes a slot ready in the next cycle, before which the ready slots are not looked at. Shorter than by way of
+    /// the calendar.
     #[inline(always)]
     pub fn ready_next(&mut self, slot: Slot) {
         self.insert_ready(slot);

@@ -74,7 +74,7 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    /// Of every operation, by its number.
+    /// The traits of every operation, by its number.
     pub fn table() -> Box<[Traits]> {
         Op::ALL.iter().map(|op| Traits::of(*op)).collect()
     }

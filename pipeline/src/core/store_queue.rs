@@ -163,7 +163,7 @@ impl StoreQueue {
         }
     }
 
-    /// False: no store in the queue touches these bytes.
+    /// Whether a store in the queue may touch these bytes; `false` is exact.
     #[inline]
     pub fn may_overlap(&self, addr: u64, size: u64) -> bool {
         let first = addr >> 3;
@@ -200,7 +200,7 @@ impl StoreQueue {
         below
     }
 
-    /// The same for bytes from several places: oldest store first.
+    /// Lays bytes of several stores over a value, oldest store first.
     #[cold]
     fn overlay_bytes(&self, addr: u64, size: u64, mut value: u64) -> u64 {
         for pos in self.commit..self.tail {

@@ -70,26 +70,25 @@ pub mod kind {
     /// A control transfer, which the branch unit predicts.
     pub const TRANSFERS: u8 = 1 << 5;
 
-    /// Of what is nothing else: it computes from three registers. No class is.
+    /// A computation from three registers. No class has this kind.
     pub const BY_THREE: u8 = 1 << 6;
 
-    /// Of a load or a store: its value is another one in memory than in its register. No class is.
+    /// A load or store whose value differs between memory and register. No class has this kind.
     pub const CONVERTS: u8 = BY_THREE;
 
-    /// Of what is nothing else: it only adds (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)), and shifts and drops
-    /// nothing. No class is.
+    /// A sum (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)) that shifts and drops nothing. No class has this kind.
     pub const ADDS: u8 = 1 << 7;
 
-    /// Of what is nothing else: it adds, but shifts or drops something, too.
+    /// A sum that shifts or drops bits.
     pub const SUMS: u8 = ADDS | BY_THREE;
 
-    /// Of what is nothing else: it combines bits (see [`Inst::logic`](hps_sim_core::inst::Inst::logic)). No class is.
+    /// A combination of bits (see [`Inst::logic`](hps_sim_core::inst::Inst::logic)). No class has this kind.
     pub const COMBINES: u8 = ADDS | TURNS_FETCH;
 
     /// The kinds for which dispatch asks more than whether there is room in the window.
     pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 
-    /// The same on a machine that may have no queue for floating point.
+    /// The limited kinds of a machine with or without a floating-point queue.
     pub const fn limited(fp_queue: bool) -> u8 {
         if fp_queue { LIMITED } else { LIMITED & !FLOAT }
     }
@@ -188,7 +187,7 @@ pub struct Inserted {
 }
 
 impl Inserted {
-    /// Of an instruction that DISE has not touched.
+    /// The state of an instruction that DISE has not touched.
     pub const NOTHING: Inserted = Inserted {
         disepc: DisePc::NONE,
         predicted_next: 0,
@@ -213,7 +212,7 @@ pub struct StageCycles {
 }
 
 impl StageCycles {
-    /// Of an instruction that leaves decode.
+    /// The cycles of an instruction that leaves decode.
     pub fn decoded(fetch: u64, decode: u64) -> Self {
         StageCycles {
             fetch,
@@ -229,7 +228,7 @@ impl StageCycles {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct MicroOp {
-    /// As it came; its cycle is that of dispatch.
+    /// The instruction as it came from decode; its cycle is that of dispatch.
     pub front: Front,
     /// Cycle from which it may be considered for commit; [`UNKNOWN`] until known. Consumers may
     /// issue [`Params::issue_to_execute`](super::Params) earlier.
@@ -248,19 +247,19 @@ pub struct MicroOp {
     pub next_pc: u64,
     /// Position in the store queue (of a load: of the youngest older store, plus one).
     pub store_pos: u64,
-    /// Of a load: the store queue position that it waits for, or [`UNKNOWN`].
+    /// The store queue position for which a load waits, or [`UNKNOWN`].
     pub store_wait: u64,
     pub flags: u16,
     /// With `next_pc`.
     pub next_disepc: DisePc,
     /// Sources that issue waits for.
     pub pending: u8,
-    /// As what it executes: its class, or an integer operation if it faults.
+    /// Class as which it executes: its own, or an integer operation if it faults.
     pub class: OpClass,
     /// Memory level that served a load (see `cpi`).
     pub level: Cause,
     pub old_fcsr: u8,
-    /// Next load parked at the same store, or [`Slot::NONE`].
+    /// Next load that is parked at the store of this one, or [`Slot::NONE`].
     pub next_parked: Slot,
 }
 

@@ -46,9 +46,9 @@ pub type WarmEvents = [u64; WARM_EVENTS];
 /// time, since most never do.
 #[derive(Clone, Copy, Default)]
 struct Patience {
-    /// So many times it is left out.
+    /// How many times it is still left out.
     skip: u8,
-    /// So many times it was, the last time.
+    /// How many times it was left out the last time.
     skipped: u8,
 }
 
@@ -350,7 +350,7 @@ impl<E: DecodeEditor> Probe for WarmEdited<'_, E> {
             self.warm.memory(pc, inst, event.addr);
         }
         if event.is_program || E::RELAYOUT {
-            // Of a new layout everything is fetched where it lies, in turn.
+            // Instructions of a new layout are fetched where they lie, in turn.
             if inst.class.is_control() {
                 self.warm.control(pc, inst, target, taken);
             }

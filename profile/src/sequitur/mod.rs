@@ -180,7 +180,7 @@ impl Sequitur {
         let mut numbers = [0; LOOK_AHEAD];
         let mut rest = terminals;
         while !rest.is_empty() {
-            // As many as cannot take the grammar beyond its limit before the last of them.
+            // A number of terminals that cannot take the grammar beyond its limit before the last of them.
             let room = most_symbols.saturating_sub(self.symbols()) / MOST_GROWTH;
             let (chunk, later) = rest.split_at(room.clamp(1, LOOK_AHEAD).min(rest.len()));
             self.assert_room(chunk.len());
@@ -226,7 +226,7 @@ impl Sequitur {
                 .peek(table::hash(replace::key(pair[0], pair[1])));
         }
         for &place in &places[..numbers.len() - 1] {
-            // An address beyond the arena would be looked for in the page table, in vain.
+            // An address beyond the arena would cost a useless walk of the page table.
             memory::prefetch(&self.nodes, (place as usize).min(self.nodes.len()));
         }
     }

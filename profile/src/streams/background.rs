@@ -38,7 +38,7 @@ impl BackgroundAnalyzer {
             for mut batch in incoming {
                 analyzer.push_all(&batch);
                 batch.clear();
-                // Nobody wants the buffer back if the caller only waits for the end.
+                // The channel is closed if the caller only waits for the end.
                 let _ = back.send(batch);
             }
             analyzer

@@ -106,7 +106,7 @@ fn distinct(addresses: &[u64]) -> usize {
 fn canonical_rules(grammar: &Grammar, order: &[u32], lengths: &[u64], longest: u64) -> Vec<u32> {
     const BASES: [u64; 2] = [0x0f3c_91d7_5a2b_e86d, 0x1b87_3593_4e1f_60a9];
     const PRIME: u64 = (1 << 61) - 1;
-    // Of a sum of two residues.
+    // The residue of a sum of two residues.
     let modulo = |n: u64| if n >= PRIME { n - PRIME } else { n };
     // 2^61 is 1.
     let times = |a: u64, b: u64| {

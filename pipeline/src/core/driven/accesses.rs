@@ -69,7 +69,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The same for a store.
+    /// Executes a store and gives it its cycles.
     #[inline(never)]
     pub(super) fn execute_store<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         self.execute_store_here::<ASTRAY>(i)
@@ -299,7 +299,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         true
     }
 
-    /// A load of a wrong path faults: it issues as what faults does, and nobody asks why.
+    /// A wrong-path load that faults: it issues as a faulting instruction, and the cause is not looked up.
     #[inline(never)]
     fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
@@ -309,7 +309,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         true
     }
 
-    /// The same of a store.
+    /// A wrong-path store that faults: it issues as a faulting instruction, and the cause is not looked up.
     #[inline(never)]
     fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
         self.follows_store(i.inst.pc);

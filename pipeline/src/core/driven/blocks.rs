@@ -1,9 +1,9 @@
 //! Fetch blocks, decoded once for a core.
 //!
-//! Of most groups all instructions are decoded in one cycle and dispatched in one (see
-//! [`DrivenCore::plan_group`]). Little is left to ask of each of them then but what it is, and that does not
-//! change: from an address to the end of its fetch block, or to the first control transfer, instructions
-//! lie here one behind the other, with all that this machine knows of them.
+//! In most groups all instructions are decoded in one cycle and dispatched in one (see
+//! [`DrivenCore::plan_group`]). What each of them needs then depends only on the instruction, so it is looked up
+//! once: from an address to the end of its fetch block, or to the first control transfer, instructions lie here
+//! one behind the other, with their classes, latencies and places in the predictor's tables.
 
 use hps_sim_core::code::{PAGE_SHIFT, SLOTS};
 use hps_sim_core::likely::{often, seldom};
@@ -14,7 +14,7 @@ use super::insts::{At, Code, StaticInst};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// As [`Self::step`], for as many instructions of the block at the next address as the group takes.
+    /// Steps through the block at the next address, up to the end of the current fetch group.
     #[inline(always)]
     pub(super) fn step_block<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
         if E::ENABLED && (E::RELAYOUT || self.edit.is_elsewhere()) {
@@ -105,8 +105,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         true
     }
 
-    /// The same for a block, of so many instructions from this one on, for all of which there may be no room in the
-    /// queues.
+    /// Steps through `count` instructions of a block whose queues may fill up on the way.
     #[inline(never)]
     fn step_through_queues<const ASTRAY: bool>(
         &mut self,
@@ -169,7 +168,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         goes_on
     }
 
-    /// The same for the block at the next address, where each instruction has cycles of its own.
+    /// Steps through the block at the next address if its instructions are decoded or dispatched in different cycles.
     #[inline(never)]
     fn step_unevenly<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
         let at = self.find_next(code);
@@ -228,8 +227,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         !E::ENABLED && dispatch + self.params.dispatch_to_issue >= self.limit
     }
 
-    /// Fetch has taken the instructions from `first` up to this one, where it could take so many. Returns how many
-    /// it has taken.
+    /// Ends fetch from a block at this instruction, where `count` instructions could have been taken from `first` on.
+    /// Returns how many were taken.
     #[inline(never)]
     pub(super) fn leave_block_at(
         &mut self,
@@ -255,7 +254,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Fetch goes on behind the last instruction that it has taken of a block.
+    /// Lets fetch continue behind the last instruction that it has taken from a block.
     #[inline(always)]
     pub(super) fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
@@ -271,7 +270,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.step::<ASTRAY>(code)
     }
 
-    /// As [`Self::dispatch`].
+    /// [`Self::dispatch`] out of line.
     #[inline(never)]
     pub(super) fn dispatch_late<const ASTRAY: bool>(
         &mut self,
@@ -291,7 +290,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.find_elsewhere(code)
     }
 
-    /// The same if something else was executed the last time.
+    /// Finds the block if another one was executed the last time.
     #[inline(never)]
     fn find_elsewhere(&mut self, code: &mut Code) -> At {
         let Some(at) = self.find(code, self.fetch.pc) else {
@@ -301,7 +300,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         at
     }
 
-    /// Where the instruction at an address lies. None: there is nothing that could be executed.
+    /// The place of the instruction at an address; `None` if no instruction can be executed there.
     #[inline(always)]
     pub(super) fn find(&mut self, code: &mut Code, pc: u64) -> Option<At> {
         if seldom(self.fetch.place_of(pc) >= SLOTS) {

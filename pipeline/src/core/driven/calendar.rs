@@ -42,8 +42,7 @@ const LOOKED_AT: usize = 4;
 /// Cycles after which it forgets at the latest. Far less than it holds.
 const LONG_AGO: u64 = 512;
 
-/// As what an instruction issues, and how long it computes. Asked when it matters, and not before: most find room at
-/// once.
+/// Issue class and latency of an instruction. Looked up on first use, since most instructions find room at once.
 pub trait Issues {
     /// See [`Calendar::full`].
     fn full(&self) -> Lanes;
@@ -53,7 +52,7 @@ pub trait Issues {
     fn latency_cycles(&self) -> u64;
 }
 
-/// The same of what issues as something else than it is.
+/// Issue class and latency of an instruction that issues as another class than its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// See [`Calendar::full`].
@@ -93,10 +92,10 @@ struct Use {
     full: Lanes,
     really_full: Lanes,
     interval_cycles: u32,
-    /// Of a class that takes a station of the queue for floating point: 1.
+    /// 1 for a class that takes a station of the floating-point queue, else 0.
     fp: u8,
     pool: u8,
-    /// The pool's units are held, each by itself: no lane counts them.
+    /// The units of the pool are held one by one, and no lane counts them.
     is_held: bool,
     /// Cycles of which a search has found all full: from, and to before.
     searched: (u64, u64),
@@ -111,9 +110,9 @@ type Held = Vec<(u64, u64)>;
 /// How many instructions left their stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Of all of them.
+    /// Instructions of all classes.
     pub all: u32,
-    /// Of the queue for floating point.
+    /// Instructions of the floating-point queue.
     pub fp: u32,
 }
 
@@ -162,7 +161,7 @@ impl Calendar {
         if counted.len() > MOST_POOLS || widths.largest(pools) >= 0x80 {
             return None;
         }
-        // Of several units that are held lanes can't say whether one of them is free for long enough.
+        // For several units that are held, lanes cannot tell whether one of them is free for long enough.
         let alone = held.into_iter().filter(|pool| pools[*pool] == 1);
         counted.extend(alone.take(MOST_POOLS - counted.len()));
         let mut fresh = (FULL - widths.issue as Lanes) << (8 * ISSUE)
@@ -259,8 +258,8 @@ impl Calendar {
         cycle
     }
 
-    /// The same for a load that waits for no store, together with a port of the data cache; false: all ports of
-    /// that cycle are taken.
+    /// Takes a slot, a unit and a port of the data cache for a load that waits for no store. The second value is
+    /// `false` if all ports of that cycle are taken.
     #[inline(always)]
     pub fn take_with_port<const ASTRAY: bool>(
         &mut self,
@@ -301,7 +300,7 @@ impl Calendar {
         (cycle, comes && self.take_port(cycle))
     }
 
-    /// Of what takes a unit that loads take: the bit that says, of a full lane, that somebody was refused.
+    /// The bit that records, for a full lane of a pool that loads use, that an instruction was refused.
     #[inline(always)]
     fn refusal(&self, full: Lanes) -> Lanes {
         one_of(full & self.loads)
@@ -335,7 +334,8 @@ impl Calendar {
         *lanes |= refusal * Lanes::from(has_slot);
     }
 
-    /// The same from a cycle on that is full, too. What was searched before is passed over: nothing becomes free again.
+    /// Searches from a cycle that is full. Cycles that were searched before are skipped, since no cycle becomes free
+    /// again.
     #[inline(never)]
     fn search_far<const ASTRAY: bool>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
         let u = &self.uses[class as usize];
@@ -456,8 +456,8 @@ impl Calendar {
         }
     }
 
-    /// The same of a pool that a lane counts: of one unit, or of units that are taken for one cycle. That cycle is not
-    /// taken yet, the further ones are.
+    /// Holds a unit of a pool that a lane counts: a pool of one unit, or units that are taken for one cycle. Takes all
+    /// cycles but the first.
     fn hold_lane(&mut self, mut from: u64, u: Use, cycles: u64, limit: u64) -> u64 {
         let unit = u.really_full & !(FULL << (8 * ISSUE));
         loop {
@@ -499,7 +499,7 @@ impl Calendar {
         true
     }
 
-    /// The last cycle up to which nobody need [pass](Self::pass) anything.
+    /// The last cycle up to which [`pass`](Self::pass) need not be called.
     #[inline(always)]
     pub fn recent(&self) -> u64 {
         self.recent

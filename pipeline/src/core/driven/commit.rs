@@ -1,5 +1,5 @@
-//! Commit, and the account of every slot: the same owners as in the cycle-driven core, found for a
-//! stretch of cycles at a time.
+//! Commit, and the account of every slot: the owners of the cycle-driven core, found for a stretch of
+//! cycles at a time.
 
 use std::hint::select_unpredictable;
 
@@ -24,7 +24,7 @@ pub struct Commits {
 }
 
 impl Commits {
-    /// All slots of a cycle are used, of so many in each.
+    /// All `width` slots of a cycle are used.
     pub fn full(cycle: u64, width: u64) -> Self {
         Commits::empty(cycle + 1, width)
     }
@@ -58,7 +58,7 @@ pub struct Done {
     pub issue: u64,
     /// From this cycle on what reads the result may issue.
     pub result: u64,
-    /// Of a load: what served it.
+    /// The level that served a load.
     pub level: Cause,
 }
 
@@ -73,7 +73,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Of an instruction that goes straight on.
+    /// What is seen of an instruction that continues with the next one.
     #[inline(always)]
     pub fn straight(inst: &StaticInst) -> Seen {
         Seen {
@@ -186,7 +186,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The same where an instruction comes late, or a load has waited for stores.
+    /// Accounts for lost slots where an instruction comes late, or a load has waited for stores.
     #[inline(never)]
     fn account_slowly(&mut self, inst: &StaticInst, issued: (u64, Cause), known: u64, until: u64) {
         let mut lost = self.lost(until);

@@ -121,7 +121,7 @@ pub struct Edit {
     stalled: (u64, u64),
     /// The last trigger of which nothing was left to be sent on.
     pub gone: Option<Gone>,
-    /// In this cycle decode has found the ends of so many sequences.
+    /// A cycle, and the number of sequences whose ends decode has found in it.
     ends: (u64, usize),
     /// When decode takes what was fetched, by the order of fetch.
     taken: Ring<u64>,
@@ -161,7 +161,7 @@ impl Edit {
         self.fetched = self.fetched.wrapping_add(1);
     }
 
-    /// The queue behind fetch, of so many places, is empty.
+    /// Empties the queue behind fetch, which has `places` places.
     pub fn empty_queue(&mut self, places: usize) {
         for back in 1..=places {
             *self.taken.at_mut(self.fetched.wrapping_sub(back)) = 0;
@@ -246,7 +246,7 @@ impl Edit {
         }
     }
 
-    /// Whose the instruction on its way is.
+    /// Origin of the instruction that is on its way.
     #[inline(always)]
     pub fn origin<E: DecodeEditor>(&self) -> Origin {
         if E::ENABLED || E::RELAYOUT {

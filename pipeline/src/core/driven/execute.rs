@@ -52,16 +52,16 @@ impl Bus for RightBus<'_> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// Executes an instruction that goes on behind itself, in the program's memory. False: it traps, and nothing
-    /// has changed.
+    /// Executes an instruction that continues with the next one, in the program's memory. `false` if it traps, and
+    /// then nothing has changed.
     #[inline(always)]
     pub(super) fn takes_effect(&mut self, inst: &StaticInst) -> bool {
         let Process { hart, mem, .. } = &mut self.process;
         inst.straight()(hart, mem, inst, inst.pc)
     }
 
-    /// Executes an instruction that only computes, from two registers at most. False: it is another one, or it traps,
-    /// and nothing has changed.
+    /// Executes an instruction that only computes, from at most two registers. `false` for any other instruction and
+    /// for one that traps, and then nothing has changed.
     #[inline(always)]
     pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
         if inst.kind() == kind::ADDS {
@@ -225,7 +225,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         false
     }
 
-    /// Why an instruction could not be fetched: what decoding it anew says.
+    /// Why an instruction could not be fetched, found by decoding it again.
     fn fetch_cause(&self, pc: u64) -> TrapCause {
         let mut code = CodeCache::new(self.process.image.isa);
         let looked_up = code.lookup(pc, &self.process.mem, &self.editor);

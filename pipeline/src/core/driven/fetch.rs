@@ -25,7 +25,7 @@ pub enum Pace {
     /// All are decoded in one cycle and dispatched in one, unless something keeps out one of them that does
     /// not keep out all.
     Even,
-    /// The same, but the squash of their path comes first; with an editor, also before they are decoded.
+    /// Even, and squashed before dispatch; with an editor, squashed before decode too.
     InVain,
 }
 
@@ -41,7 +41,7 @@ pub struct Fetch {
     pub block_last: u64,
     pub taken: u32,
     pub pace: Pace,
-    /// Of a group that is not uneven: when it is decoded and dispatched.
+    /// Cycle of decode, if all instructions of the group share it.
     pub decode: u64,
     pub dispatch: u64,
     pub stall_until: u64,
@@ -142,7 +142,7 @@ impl Fetch {
         self.gap_since = 0;
     }
 
-    /// Goes straight on to `pc`, which may lie behind the group's block.
+    /// Continues at `pc`, which may lie behind the group's block.
     #[inline(always)]
     pub fn go_on(&mut self, pc: u64) {
         self.pc = pc;
@@ -183,7 +183,7 @@ impl Fetch {
     }
 }
 
-/// Nobody predicts where this instruction goes: only transfers are asked for.
+/// Prediction of an instruction that is no transfer: the next one. Only transfers are asked for a prediction.
 #[cold]
 fn predicts_nothing(inst: &StaticInst) -> u64 {
     inst.next()
@@ -195,13 +195,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn fetch_nothing(&mut self) -> u64 {
         self.fetch.wait();
         if self.depth > 0 || E::ENABLED {
-            // As in the other core, which does not count it before it is decoded.
+            // The cycle-driven core does not count it before it is decoded.
             self.stats.fetch_instructions -= 1;
         }
         UNKNOWN_TARGET
     }
 
-    /// Begins the next group of instructions that are fetched together. False: a squash comes first.
+    /// Begins the next group of instructions that are fetched together. `false` if a squash comes first.
     #[inline(always)]
     pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
@@ -216,7 +216,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         begins
     }
 
-    /// The same behind a group that is squashed before it is dispatched, as this one is then, too.
+    /// Begins the next group behind a group that is squashed before dispatch, as the next group then is too.
     #[inline(always)]
     pub(super) fn begin_group_in_vain(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
@@ -230,7 +230,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         begins
     }
 
-    /// The same where the group in front of it may keep it waiting.
+    /// Begins the next group if the group in front of it may delay it.
     #[inline(never)]
     fn begin_group_slowly<const ASTRAY: bool>(&mut self, cycle: u64) -> bool {
         let begins = self.turn_to_group_from::<ASTRAY>(cycle, false);
@@ -240,15 +240,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         begins
     }
 
-    /// Goes to the next cycle in which fetch can take anything. False: a squash comes first.
+    /// Goes to the next cycle in which fetch can take an instruction. `false` if a squash comes first.
     #[inline(always)]
     pub(super) fn turn_to_group<const ASTRAY: bool>(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
         self.turn_to_group_from::<ASTRAY>(cycle, false)
     }
 
-    /// The same, where that is this cycle or a later one, and a group that is fetched in it [flows](Self::flows) or
-    /// not.
+    /// Goes to the first cycle from `cycle` on in which fetch can take an instruction; `flows` says whether a group that
+    /// is fetched in it [flows](Self::flows).
     #[inline(always)]
     fn turn_to_group_from<const ASTRAY: bool>(&mut self, mut cycle: u64, flows: bool) -> bool {
         debug_assert!(!flows || self.taken(self.position, 0) <= cycle);
@@ -287,8 +287,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         true
     }
 
-    /// Reads a line of the instruction cache from a cycle on: when it is there. None: a squash comes
-    /// first.
+    /// Reads a line of the instruction cache from a cycle on and returns the cycle in which it is there; `None` if a
+    /// squash comes first.
     #[inline(never)]
     fn read_line<const ASTRAY: bool>(&mut self, line: u64, mut cycle: u64) -> Option<u64> {
         let pc = self.fetch.pc;
@@ -342,7 +342,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.predict_jump(inst)
     }
 
-    /// The same of one that is not conditional. The predictors have learned by then.
+    /// Predicts an unconditional transfer. The predictors are trained up to its cycle.
     #[inline(always)]
     pub(super) fn predict_jump(&mut self, inst: &StaticInst) -> u64 {
         // With an editor something else may turn fetch than where it goes.
@@ -361,7 +361,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// As [`Self::predict`], for what is squashed before it executes: nobody asks for the state before it.
+    /// Predicts a transfer that is squashed before it executes, without a checkpoint.
     #[inline(always)]
     pub(super) fn predict_in_vain(&mut self, inst: &StaticInst) {
         if seldom(inst.class != OpClass::Branch) {
@@ -375,7 +375,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.turn_to_predicted(inst, direct, taken, btb_hit);
     }
 
-    /// The same of a conditional branch. The predictors have learned by then.
+    /// Predicts a conditional branch. The predictors are trained up to its cycle.
     #[inline(always)]
     pub(super) fn predict_conditional(&mut self, inst: &StaticInst) -> u64 {
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
@@ -413,7 +413,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         next
     }
 
-    /// The same of any other.
+    /// Predicts any other transfer.
     #[inline(always)]
     fn predict_transfer(&mut self, inst: &StaticInst, kind: BranchKind) -> u64 {
         let fallthrough = inst.next();

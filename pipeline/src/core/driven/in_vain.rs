@@ -1,4 +1,4 @@
-//! What a wrong path takes in before its squash, and never issues.
+//! Wrong-path instructions that are squashed before they issue.
 
 use hps_sim_core::likely::{often, seldom};
 
@@ -8,8 +8,8 @@ use super::insts::{At, Code, StaticInst};
 use super::{DecodeEditor, DrivenCore, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// As [`Self::step_block`], for a group that is squashed before it is dispatched, and all those behind it:
-    /// they are only fetched, and decoded if there is time. False: the squash has come.
+    /// Fetches a group that is squashed before dispatch, and all groups behind it, and decodes them if there is time.
+    /// `false` when the squash has come.
     #[inline(never)]
     pub(super) fn follow_in_vain(&mut self, code: &mut Code) -> bool {
         loop {
@@ -60,7 +60,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         insts.len()
     }
 
-    /// The same where the editor is told of each, or one of them may find the store queue full.
+    /// Fetches the instructions one by one, for an editor that decides about each, or if one of them may find the
+    /// store queue full.
     #[inline(never)]
     fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) -> usize {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
@@ -78,7 +79,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            // The cycles of its dispatch are nobody's, but the cache takes a store to make room for one.
+            // Its cycle of dispatch is never used, but the cache takes a store to make room for one.
             let waits = if E::ENABLED {
                 !self.is_open::<true>(inst.kind(), dispatch)
             } else {
@@ -101,8 +102,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         done
     }
 
-    /// The same for a block of a wrong path, from `first` on, that ends before anything in it issues. Nothing behind
-    /// it does then, so nobody asks what it computes: it takes places in its queues. Without an editor, which may ask.
+    /// Dispatches a wrong-path block, from `first` on, of which no instruction issues before the squash. Nothing behind
+    /// the block issues either, so its results are not needed, and its instructions only take places in the queues.
+    /// Not with an editor, which may read results.
     #[inline(never)]
     pub(super) fn dispatch_block_in_vain(
         &mut self,

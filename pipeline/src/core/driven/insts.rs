@@ -31,8 +31,8 @@ pub struct StaticInst {
     /// Where the instruction lies that was executed behind it the last time: [straight on](STRAIGHT_ON) and
     /// [elsewhere](ELSEWHERE).
     after: [u32; 2],
-    /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Nothing but transfers has a place there, and
-    /// they access nothing, so that [`Self::load_extra`], [`Self::plain`] and [`Self::adds`] lie in the same places.
+    /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Transfers access no memory, so the fields
+    /// of [`Self::load_extra`], [`Self::plain`] and [`Self::adds`] share these places.
     target_set: u32,
     target_tag: u32,
     local: u16,
@@ -52,11 +52,11 @@ const _: () = assert!(size_of::<StaticInst>() == 64);
 /// What an instruction does.
 #[derive(Clone, Copy)]
 union Does {
-    /// Of what is neither a load nor a conditional branch.
+    /// For an instruction that is neither a load nor a conditional branch.
     straight: Straight,
-    /// Of a load: see [`Plain::mask`]. It has eight bytes, as the others at most.
+    /// For a load: see [`Plain::mask`]. It has eight bytes, the most of any variant.
     mask: u64,
-    /// Of a conditional branch.
+    /// For a conditional branch.
     condition: Condition,
 }
 
@@ -77,7 +77,7 @@ impl Does {
 }
 
 impl StaticInst {
-    /// None: it lies where no other one does.
+    /// A placeholder at an address where no instruction lies.
     fn nowhere() -> Self {
         let inst = Inst::illegal(0);
         StaticInst {
@@ -103,7 +103,7 @@ impl StaticInst {
         self.kind
     }
 
-    /// What it does if it goes on behind itself. Not of a load or a conditional branch.
+    /// Its effect, for an instruction that continues with the next one and is neither a load nor a conditional branch.
     #[inline(always)]
     pub fn straight(&self) -> Straight {
         assert!(self.kind & (kind::LOADS | kind::TRANSFERS) == 0);
@@ -151,7 +151,7 @@ impl StaticInst {
         Plain {
             bytes,
             shift,
-            // SAFETY: see `Does::of`; of a store it is a pointer, whose eight bytes nobody asks for.
+            // SAFETY: see `Does::of`; for a store it is a pointer, whose eight bytes are not used.
             mask: unsafe { self.does.mask },
         }
     }
@@ -239,7 +239,7 @@ impl Deref for StaticInst {
 pub const STRAIGHT_ON: usize = 0;
 /// Fetch follows a transfer.
 pub const ELSEWHERE: usize = 1;
-/// Fetch has been turned: nobody knows from where.
+/// Fetch has been redirected from an unknown place.
 pub const TURNED: usize = 2;
 
 /// Decoded code.
@@ -294,13 +294,13 @@ impl Insts {
         unsafe { &*self.all.as_ptr().byte_add(at) }
     }
 
-    /// How many instructions of its block there are from this one on; none: it goes its own way.
+    /// Number of instructions of its block from this one on; 0 for an instruction that belongs to no block.
     #[inline(always)]
     pub fn rest(&self, first: At) -> usize {
         usize::from(self.at(first).rest)
     }
 
-    /// Fetch takes so many instructions of its block from this one on, at least one.
+    /// Takes `count` instructions of a block from this one on, at least one.
     #[inline(always)]
     pub fn take(&self, first: At, count: usize) -> &[StaticInst] {
         debug_assert!((1..=self.rest(first)).contains(&count));
@@ -316,7 +316,7 @@ impl Insts {
         self.at(at)
     }
 
-    /// Of those that it took from `first` on, this was the last one. Returns how many there are.
+    /// Ends the instructions that were taken from `first` on with this one. Returns how many they are.
     pub fn end_at(&self, first: At, inst: &StaticInst) -> usize {
         let at = ptr::from_ref(inst).addr() - self.all.as_ptr().addr();
         assert!(at / SIZE < self.all.len(), "an instruction lies elsewhere");
@@ -329,7 +329,7 @@ impl Insts {
         self.last.get()
     }
 
-    /// Fetch goes on behind this instruction.
+    /// Lets fetch continue behind this instruction.
     pub fn go_back_to(&self, at: At) {
         self.last.set(at);
     }

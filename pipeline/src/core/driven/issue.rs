@@ -40,7 +40,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Whether there is a station for each of so many instructions, but those of the queue for floating point.
+    /// Whether `count` instructions find stations, those of the floating-point queue excepted.
     #[inline(always)]
     pub(super) fn has_stations(&self, count: u32) -> bool {
         self.waiting + count <= self.params.reservation_stations
@@ -65,7 +65,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         is_open && (kind & kind::FLOAT == 0 || self.fp_waiting < self.params.fp_queue)
     }
 
-    /// True: so many instructions, which may be of these kinds, find room in their queues in this cycle at once.
+    /// Whether `count` instructions of these kinds all find room in their queues in this cycle.
     #[inline(always)]
     pub(super) fn is_open_to<const ASTRAY: bool>(&self, kinds: u8, count: u32, cycle: u64) -> bool {
         let places = u64::from(count);
@@ -167,7 +167,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         ready.max(self.results[usize::from(inst.rs3)])
     }
 
-    /// The same of an instruction that has no third source.
+    /// The cycle in which the operands of an instruction without a third source are ready.
     #[inline(always)]
     pub(super) fn ready_by_two(&self, inst: &Inst) -> u64 {
         debug_assert_eq!(inst.rs3, reg::ZERO);
@@ -175,7 +175,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         ready.max(self.results[usize::from(inst.rs2)])
     }
 
-    /// The same of one that waits for its first source alone, as loads do and addresses of stores.
+    /// The cycle in which the first source is ready, for which loads and addresses of stores wait.
     #[inline(always)]
     pub(super) fn ready_by_first(&self, inst: &Inst) -> u64 {
         let ready = self.dispatched + self.params.dispatch_to_issue;
@@ -195,7 +195,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.issue_as::<ASTRAY>(ready, inst)
     }
 
-    /// The same by what it takes.
+    /// Issues an instruction by its issue class and latency.
     #[inline(always)]
     pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, what: &impl Issues) -> When {
         if ASTRAY && ready >= self.limit {

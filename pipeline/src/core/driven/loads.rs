@@ -116,7 +116,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         Err(self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store))
     }
 
-    /// The same of one that has issued, if there was a port with one, and does not hit at once.
+    /// Reads for a load that has issued, with a port if there was one, and that does not hit at once.
     #[inline(never)]
     fn load_slowly<const ASTRAY: bool>(
         &mut self,
@@ -134,8 +134,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// The same of a load that waits for no store, but may read what one writes. Most get their value from the
-    /// youngest one near it.
+    /// Times a load that waits for no store but may read bytes that a store writes. Most such loads get their value from
+    /// the youngest store near them.
     #[inline(never)]
     fn load_beside_stores<const ASTRAY: bool>(
         &mut self,
@@ -210,7 +210,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// As [`Self::load`], for any load.
+    /// [`Self::load`] without fast paths.
     #[inline(never)]
     fn load_carefully<const ASTRAY: bool>(
         &mut self,
@@ -222,7 +222,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.load_again::<ASTRAY>(inst, ready, bytes, store, None)
     }
 
-    /// The same, try by try, of one that may have read before a store already.
+    /// Times a load try by try, if it may have read before an older store.
     #[inline(always)]
     fn load_again<const ASTRAY: bool>(
         &mut self,
@@ -314,7 +314,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.read_with(has_port, cycle, addr, size)
     }
 
-    /// The same with a port that has been taken, if there was one.
+    /// Reads with a port that has been taken, if there was one.
     #[inline(always)]
     fn read_with(
         &mut self,
@@ -370,7 +370,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return Source::Cache;
         };
         if store.known > cycle {
-            // Nobody knows yet that they overlap: the load reads a stale value, and the store will
+            // The overlap is not known yet: the load reads a stale value, and the store will
             // find out.
             let found = store.found + self.params.issue_to_execute;
             *violation = violation.or(Some((found, store.pc)));

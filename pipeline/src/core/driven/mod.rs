@@ -3,8 +3,8 @@
 //!
 //! Instructions come in program order of the predicted path, wrong paths included, and each one is
 //! given at once the cycles in which it is fetched, decoded, dispatched, issued, complete and committed.
-//! That is enough since everything that delays it is known by then: what is older has its cycles, and
-//! what is younger never delays it (queues are in order, and the oldest ready instruction issues first).
+//! Everything that delays an instruction is known by then: older instructions have their cycles, and
+//! younger ones never delay it (queues are in order, and the oldest ready instruction issues first).
 //! A mispredicted branch says at once when it resolves, so the wrong path behind it is followed until
 //! fetch gets to that cycle, and taken back.
 //!
@@ -71,7 +71,7 @@ const REGISTERS: usize = reg::SINK as usize + 1;
 /// Those for integers and floating point, and of them those for integers.
 const PROGRAM_REGISTERS: usize = reg::DISE as usize;
 const INTEGER_REGISTERS: usize = reg::FP as usize;
-/// As many as a register number can name, so that no access needs a check.
+/// One place for each value of a register number, so that no access needs a check.
 const PLACES: usize = reg::COUNT;
 
 /// A cycle that does not come: later than every squash, and nothing overflows that adds to it.
@@ -208,7 +208,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     waits_for_any: bool,
     /// Not here while the core runs.
     code: Option<Code>,
-    /// Of each operation, in cycles from issue to result.
+    /// Latency of each operation, in cycles from issue to result.
     latencies: [u16; Op::ALL.len()],
     /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
     /// queue for it.
@@ -242,7 +242,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     stamps: Stamps,
     /// Cycle of the last dispatch.
     dispatched: u64,
-    /// The same as a probe is told of it: without what waits for its place in a queue until its squash.
+    /// The last dispatch that a probe sees: without instructions that wait for a place in a queue until their squash.
     told_dispatch: u64,
     /// Position of the next instruction in program order of the predicted path.
     position: u64,
@@ -409,8 +409,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         Ok(core)
     }
 
-    /// From now on every instruction is asked for by itself, as if groups never fitted into a stage. Slower, and
-    /// everything else is the same: the oracle of what is done for a whole block.
+    /// Takes every instruction by itself from now on, as if groups never fitted into a stage. This is slower and has
+    /// equal results: the oracle of the work on whole blocks.
     pub fn take_each_alone(&mut self) {
         self.each_alone = true;
         self.groups_fit = false;
@@ -545,7 +545,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         while self.depth > 0 {
             self.step_block::<true>(code);
         }
-        // Fetch goes on behind the instruction that was mispredicted.
+        // Fetch continues behind the mispredicted instruction.
         code.insts.go_back_to(begin);
     }
 

@@ -20,7 +20,7 @@ use super::wrong_path::Restart;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
-    /// Where execution goes on behind the last instruction.
+    /// Where execution continues behind the last instruction.
     pub(super) fn next_restart(&self) -> Restart {
         match &self.edit.expansion {
             Some(x) => Restart {
@@ -197,8 +197,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// A return is decoded: fetch, which waits for that, goes on behind the call, with the trigger. Returns
-    /// its address.
+    /// Decodes a handler's return: fetch, which waits for it, continues at the trigger, behind the call. Returns the
+    /// address of the trigger.
     pub(super) fn return_from_handler(&mut self, decode: u64) -> u64 {
         let Some(link) = self.edit.link.take() else {
             return UNKNOWN_TARGET;
@@ -259,8 +259,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.fetch.first = first;
     }
 
-    /// Executes what DISE alone has, and control transfers of which nobody has predicted anything: decode knows
-    /// where it went on.
+    /// Executes operations that only DISE has, and control transfers without a prediction: decode knows where fetch
+    /// continued.
     #[inline(never)]
     pub(super) fn execute_unpredicted<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;

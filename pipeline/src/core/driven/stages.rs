@@ -119,8 +119,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         dispatch
     }
 
-    /// Begins the next group if there is no place for the next instruction in this one. False: a wrong path has
-    /// ended.
+    /// Begins the next group if the next instruction has no place in this one. `false` if a wrong path has ended.
     #[inline(always)]
     pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
         let f = &self.fetch;
@@ -198,7 +197,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.complete_other::<ASTRAY>(passing)
     }
 
-    /// The same, but for what has computed.
+    /// Completes an instruction that is no computation.
     #[inline(always)]
     pub(super) fn complete_other<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
         let kind = passing.inst.kind();
@@ -372,9 +371,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && s.dispatch(s.at(last, p.decode_buffer as u64)) <= decode
     }
 
-    /// Finds out whether all instructions of the group that begins are decoded in one cycle and
-    /// dispatched in one: those of the first if nothing keeps out the last that it may have. Then nobody
-    /// asks again for each of them, which is half of the work of these stages.
+    /// Finds out whether all instructions of the group that begins are decoded in one cycle and dispatched in one.
+    /// Those are the cycles of the first instruction if nothing keeps out the last one that the group may have. The
+    /// group then needs no checks for single instructions, which are half of the work of these stages.
     #[inline(always)]
     pub(super) fn plan_group<const ASTRAY: bool>(&mut self, flows: bool) {
         let (first, cycle) = (self.position, self.fetch.cycle);
@@ -414,8 +413,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if ASTRAY {
             is_even = is_even && last < self.window_end;
             if !E::ENABLED && dispatch >= self.limit {
-                // It is squashed before: nobody asks what else keeps it from dispatch, nor, if it is not even decoded
-                // by then, what keeps it from decode.
+                // The group is squashed before dispatch, so it does not matter what else keeps it from dispatch, or
+                // from decode if it is not even decoded by then.
                 is_even = true;
                 if decode >= self.limit {
                     fits = self.groups_fit && self.taken(first, p.fetch_width - 1) <= cycle;
@@ -450,7 +449,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         f.dispatch = dispatch;
     }
 
-    /// The same of one that [flows](Self::flows).
+    /// Plans a group that [flows](Self::flows).
     #[inline(always)]
     pub(super) fn plan_flowing_group<const ASTRAY: bool>(&mut self) {
         let first = self.position;
@@ -480,7 +479,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.plan_group::<ASTRAY>(true);
     }
 
-    /// The same of one that [flows](Self::flows) behind a group that is squashed before it is dispatched.
+    /// Plans a group that [flows](Self::flows) behind a group that is squashed before dispatch.
     #[inline(always)]
     pub(super) fn plan_group_in_vain(&mut self) {
         let first = self.position;

@@ -17,12 +17,12 @@ pub struct Stamps {
     turn: usize,
     decode: [u64; STAMPS],
     dispatch: [u64; STAMPS],
-    /// Of the right path only, each at the place of the next one.
+    /// Commits of the right path only, each at the place of the next instruction.
     commit: [u64; STAMPS],
 }
 
 impl Stamps {
-    /// For groups of so many instructions. `None`: so many in flight are too many.
+    /// Stamps for groups of `group` instructions; `None` if `in_flight` instructions are too many.
     pub fn new(in_flight: usize, group: usize) -> Option<Self> {
         let places = in_flight.next_power_of_two();
         (places <= STAMPS).then_some(Stamps {

@@ -95,7 +95,7 @@ impl Stores {
         self.tail - self.drained >= self.capacity
     }
 
-    /// Whether there are so many places.
+    /// Whether `count` places are free.
     #[inline(always)]
     pub fn has_places(&self, count: u64) -> bool {
         self.tail - self.drained + count <= self.capacity
@@ -140,8 +140,8 @@ impl Stores {
         self.oldest
     }
 
-    /// False: no store in flight touches these bytes. A squashed store hides older ones, but says as
-    /// long as they may be in flight that there may be some.
+    /// Whether a store in flight may touch these bytes; `false` is exact. A squashed store hides older ones and gives
+    /// `true` as long as they may be in flight.
     #[inline(always)]
     pub fn may_overlap(&self, addr: u64, size: u64) -> bool {
         self.youngest_near(addr, size) > self.oldest()

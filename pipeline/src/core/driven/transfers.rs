@@ -25,7 +25,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.execute_jump::<ASTRAY>(passing)
     }
 
-    /// The same for one of a group whose cycles are known, which is predicted first.
+    /// Predicts and then executes a transfer of a group whose cycles are known.
     #[inline(always)]
     pub(super) fn predict_and_execute<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
         if often(inst.class == OpClass::Branch) {
@@ -79,7 +79,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let condition = inst.condition();
         if seldom(!condition.is_known()) {
             let Process { hart, mem, .. } = &mut self.process;
-            // It goes on behind itself, or elsewhere.
+            // It continues with the next instruction, or elsewhere.
             return !inst.op.straight()(hart, mem, inst, inst.pc);
         }
         condition.holds(a, b)

@@ -210,8 +210,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         !stores.any(|store| store.overlaps(addr, u64::from(size)))
     }
 
-    /// So many registers, from the first on, may be written from now on. Those that could not have not been on any
-    /// path that is followed: they are what they were where it begins.
+    /// Notes that the first `count` registers may be written from now on. Registers that could not be written before
+    /// still have the values from the beginning of every path that is followed.
     pub(super) fn use_registers(&mut self, count: usize) {
         if count <= self.registers {
             return;
@@ -247,7 +247,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.resolves(done, turn, self.last_checkpoint(kind), restart);
     }
 
-    /// The same behind an instruction that nobody has predicted.
+    /// Redirects fetch behind an instruction without a prediction.
     #[inline(never)]
     pub(super) fn goes_elsewhere(&mut self, done: Done, restart: Restart) {
         self.resolves(done, Turn::Elsewhere, self.checkpoint(), restart);
@@ -398,7 +398,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// Empties the pipeline at the boundary of the last committed instruction, between two runs, as an interrupt
-    /// would: fetch begins anew in the cycle of that commit.
+    /// would: fetch restarts in the cycle of that commit.
     pub fn drain_to_boundary(&mut self) {
         let restart = self.next_restart();
         self.branches.rewind(&self.checkpoint());
