@@ -61,7 +61,7 @@ struct Frame {
     stack_pointer: Option<u64>,
 }
 
-/// Nobody knows what follows the last instruction: no instruction lies there.
+/// Stands for an unknown next instruction, since no instruction lies at this address.
 const ANYTHING: u64 = u64::MAX;
 
 /// Frames that are kept open; a program that recurses deeper loses its outermost contexts' returns.
@@ -77,7 +77,7 @@ pub struct ContextTree {
     frames: Vec<Frame>,
     functions: FxHashSet<u64>,
     here: NodeId,
-    /// Where execution goes on behind the last instruction, or [`ANYTHING`].
+    /// Where execution continues behind the last instruction, or [`ANYTHING`].
     expected: u64,
     has_begun: bool,
 }

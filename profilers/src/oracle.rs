@@ -65,7 +65,7 @@ impl Spent {
         }
     }
 
-    /// As it is reported: the state, and behind a colon what was waited for.
+    /// The name in reports: the state, and behind a colon what was waited for.
     #[must_use]
     pub fn label(self) -> String {
         match self {
@@ -115,7 +115,7 @@ pub enum Charge {
     Trigger,
 }
 
-/// Units of a cycle on a machine that commits so many instructions in one: lcm(1..=width).
+/// Units of a cycle on a machine with this commit width: lcm(1..=width).
 #[must_use]
 pub fn units_per_cycle(commit_width: u64) -> u64 {
     (1..=commit_width.max(1)).fold(1, |lcm, n| {
@@ -141,7 +141,7 @@ pub struct RowKey {
 pub struct Row {
     /// Which.
     pub of: RowKey,
-    /// Whose the instruction is.
+    /// Origin of the instruction.
     pub origin: Origin,
     /// It begins a basic block: something jumped to it, or a control transfer lies in front of it.
     pub begins_block: bool,
@@ -253,7 +253,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// An oracle for a machine that commits so many instructions in a cycle. `functions` are the entries of the
+    /// An oracle for a machine with this commit width. `functions` are the entries of the
     /// program's functions if calling contexts are to be kept.
     #[must_use]
     pub fn new(commit_width: u64, charge: Charge, functions: Option<Vec<u64>>) -> Self {

@@ -89,7 +89,7 @@ pub struct Samplers {
 }
 
 impl Samplers {
-    /// None yet, on a machine that commits so many instructions in a cycle.
+    /// An empty list, for a machine with this commit width.
     #[must_use]
     pub fn new(commit_width: u64) -> Self {
         Samplers {

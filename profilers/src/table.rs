@@ -30,7 +30,7 @@ impl Hot {
     /// No row.
     pub const NO_ROW: u32 = u32::MAX;
 
-    /// Of an instruction that has not run.
+    /// The state of an instruction that has not run.
     const EMPTY: Hot = Hot {
         row: Hot::NO_ROW,
         node: NodeId::ROOT,

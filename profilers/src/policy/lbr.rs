@@ -44,7 +44,7 @@ pub struct Lbr {
 }
 
 impl Lbr {
-    /// A ring of so many records, at least two.
+    /// A ring of `entries` records, at least two.
     #[must_use]
     pub fn new(entries: usize) -> Self {
         Lbr {

@@ -56,10 +56,10 @@ pub trait Policy: Send {
     /// The name under which it is registered.
     fn name(&self) -> &'static str;
 
-    /// A sample is due. True: the policy waits; [`Policy::resume`] is called with this beat and later ones.
+    /// Takes a sample. `true` if the policy waits: [`Policy::resume`] is then called with this beat and later ones.
     fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool;
 
-    /// The beat of its sample, behind all samples in it, or a later one. True: it goes on waiting.
+    /// Sees the beat of its sample, after all samples in it, or a later beat. `true` if the policy waits on.
     fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
         let _ = (beat, credits);
         false

@@ -19,7 +19,7 @@ pub struct Software {
 }
 
 impl Software {
-    /// With so many cycles from the sample to the recognition of its interrupt.
+    /// A profiler with `skid_cycles` cycles from the sample to the recognition of its interrupt.
     #[must_use]
     pub fn new(skid_cycles: u64) -> Self {
         Software {

@@ -65,7 +65,7 @@ impl Stack {
     #[must_use]
     pub fn mostly(&self) -> Option<(Spent, u64)> {
         let waits = self.spent.iter().filter(|(s, _)| **s != Spent::Computing);
-        // Of equal ones the first.
+        // The first of equal ones.
         waits
             .map(|(&spent, &units)| (spent, units))
             .max_by_key(|&(spent, units)| (units, std::cmp::Reverse(spent)))
@@ -77,7 +77,7 @@ impl Stack {
 pub struct InstructionTime {
     /// Which.
     pub key: Key,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// It begins a basic block.
     pub begins_block: bool,

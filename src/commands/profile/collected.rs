@@ -28,7 +28,7 @@ use crate::cli::{self, Kind, ProfileArgs};
 use crate::commands::timed_machine;
 use crate::{host, program};
 
-/// One event in so many is sampled if nothing is said.
+/// One event in this many is sampled by default.
 const ONE_IN: u64 = 100;
 
 /// A change of the sampling while the program runs.
@@ -157,7 +157,7 @@ pub(super) fn stdin(args: &ProfileArgs) -> anyhow::Result<Stdin> {
     }
     let given = std::io::stdin();
     let kind = rustix::fs::fstat(&given).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    // Of terminals and devices nothing is known to end.
+    // Terminals and devices may never end.
     match kind {
         Ok(FileType::Fifo | FileType::RegularFile | FileType::Socket) => {
             let bytes = input::read(given.lock(), "the host", MAX_STDIN_BYTES)?;
