@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Key, Observer};
 use crate::oracle::units_per_cycle;
-use crate::policy::{Moment, Policy};
+use crate::policy::{BranchRecords, Moment, Policy};
 use crate::schedule::{NOT_DUE, Period, Schedule};
 
 /// What the samples of a run have been credited to.
@@ -71,6 +71,8 @@ pub struct Sampled {
     pub period: Period,
     /// What it found.
     pub credits: Credits,
+    /// The branch records that its policy has kept, if it keeps any.
+    pub branches: Option<BranchRecords>,
 }
 
 /// All samplers of a run.
@@ -142,6 +144,7 @@ impl Samplers {
             Sampled {
                 policy: sampler.policy.name(),
                 period,
+                branches: sampler.policy.branches().cloned(),
                 credits: sampler.credits,
             }
         })

@@ -35,6 +35,10 @@ impl Policy for DispatchTag {
         "ibs"
     }
 
+    fn has_one_tag(&self) -> bool {
+        true
+    }
+
     fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
         if let Some(since) = self.waits {
             let lost = Self::lost_in(since, moment.beat.squashes);

@@ -65,6 +65,11 @@ pub trait Policy: Send {
         false
     }
 
+    /// Whether it follows one sample at a time: what is due while one is under way is not taken.
+    fn has_one_tag(&self) -> bool {
+        false
+    }
+
     /// Whether it wants to see every beat.
     fn watches(&self) -> bool {
         false

@@ -42,6 +42,10 @@ impl Policy for OperationTag {
         }
     }
 
+    fn has_one_tag(&self) -> bool {
+        true
+    }
+
     fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
         if self.waits.is_some() {
             credits.collided += 1;
