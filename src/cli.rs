@@ -4,6 +4,7 @@ mod tools;
 
 use std::path::PathBuf;
 
+use crate::commands::leaderboard::args::{LeaderboardArgs, ProfilersArgs};
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
 use crate::examples;
@@ -43,6 +44,10 @@ pub enum Command {
     Run(RunArgs),
     /// Say where a program's time goes, exactly, and what profilers would say; or what HPS collects
     Profile(ProfileArgs),
+    /// All profilers by accuracy and cost: what each gets wrong and what it takes
+    Leaderboard(LeaderboardArgs),
+    /// The profilers there are, with one line each
+    Profilers(ProfilersArgs),
     /// Check and explain DISE production files
     #[command(subcommand)]
     Dise(DiseCommand),

@@ -10,6 +10,7 @@ Examples:
                                                time it, with its CPI stack
   hps profile --kind call-pair --one-in 500 interp small
                                                one sampled profile beside the truth
+  hps leaderboard --out board                  all profilers by accuracy and cost
   hps sweep --size small --out results         the paper's grid, with a report
   hps reproduce hps-2005                       the paper's whole evaluation, claim by claim
 ";
@@ -115,6 +116,38 @@ Examples:
       Every figure for a program of your own.
   hps reproduce hps-2005 --suite --size large --out suite
       The real programs that `hps programs build` built. Overnight.
+";
+
+/// Examples of `hps leaderboard`.
+pub const LEADERBOARD: &str = "\
+Each profiler's error is 1 - overlap with the exact profile, at instruction, block, line and function
+level. Profilers that watch only share one run and change no cycle of it; what they record, and
+interrupts, cost nothing there. Those that cost cycles (HPS, plain DISE, software bursty tracing) have a
+run of their own, and their error has two parts: the sampling error of the profile that they collect,
+and the perturbation, by which that run's exact profile differs from the undisturbed run's.
+
+Results are kept one by one: a run that was stopped goes on where it stopped when it is started again
+with the same --out. Exit code 1: something failed.
+
+Examples:
+  hps leaderboard
+      All profilers over the programs that come with the project, small inputs.
+  hps leaderboard bwt ray --kind time --bias --by-program
+      Two programs; what watches only, with the error that infinitely many samples leave.
+  hps leaderboard --budget 1%
+      HPS, plain DISE and bursty tracing at the densest point that costs 1% at most.
+  hps leaderboard --with tip,nci,hps --machine wide-8 --json
+      Three profilers on another machine, as JSON.
+  hps leaderboard ./a.out --root data --out mine -- input.txt
+      A program of your own.
+";
+
+/// Examples of `hps profilers`.
+pub const PROFILERS: &str = "\
+Examples:
+  hps profilers
+  hps profilers --json
+  hps leaderboard --with tip,pebs bwt              compare two of them
 ";
 
 /// Examples of `hps machine`.

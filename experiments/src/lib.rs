@@ -5,6 +5,7 @@ pub mod figure6;
 pub mod figure7;
 mod findings;
 mod interval;
+pub mod leaderboard;
 mod limits;
 mod measurement;
 pub mod paper;

@@ -3,8 +3,10 @@
 mod bench;
 mod dise;
 mod doctor;
+pub mod leaderboard;
 mod machine;
 mod profile;
+mod profilers;
 mod programs;
 mod reproduce;
 mod run;
@@ -23,6 +25,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
         Command::Profile(args) => profile::profile(&args),
+        Command::Leaderboard(args) => leaderboard::leaderboard(&args),
+        Command::Profilers(args) => profilers::profilers(&args),
         Command::Dise(command) => dise::dise(&command),
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),

@@ -1,0 +1,159 @@
+//! The leaderboard: what each profiler gets wrong, and what it costs.
+//!
+//! | profiler | run | error |
+//! | --- | --- | --- |
+//! | watches only ([`passive`]) | all of them watch one run, each at several phases of its period | `1 - overlap` with the exact profile of that run, by instruction, block, line and function |
+//! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
+//!
+//! Every unit of work is kept in a store, so that a run that was stopped goes on where it stopped. [`board()`] makes
+//! tables of the records.
+
+mod board;
+mod costly;
+mod exact;
+mod passive;
+mod profilers;
+mod undisturbed;
+
+use std::path::Path;
+use std::sync::Mutex;
+
+pub use board::{Board, Entry, Figures, Mean, board, fits};
+pub use costly::{FREQUENCIES, STUDY as COSTLY};
+pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
+pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
+
+use crate::measurement::{Unit, UnitRecord, run_units};
+use crate::runner::Observer;
+use crate::store::{Records, StoreError};
+use costly::Point;
+use exact::Exact;
+use hps_lab::{Program, TimedMachine};
+use hps_profile::ProfileKind;
+use undisturbed::Undisturbed;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Leaderboard {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The machine.
+    pub machine: TimedMachine,
+    /// The profilers.
+    pub profilers: Vec<ProfilerInfo>,
+    /// Kinds of profile of the profilers that cost cycles, out of which each collects one a run.
+    pub kinds: Vec<ProfileKind>,
+    /// Samples that each passive profiler takes in a run, about.
+    pub samples: u64,
+    /// Phases of the period at which each passive profiler watches.
+    pub phases: u64,
+    /// Also measure what remains with infinitely many samples.
+    pub bias: bool,
+    /// The greatest overhead that is allowed, in the mean over programs, as a ratio: each profiler runs at the
+    /// densest sampling point that stays within it. None: each runs at the densest point of the paper's grid.
+    pub budget: Option<f64>,
+}
+
+/// What programs have in common between the units of work.
+struct Shared<'a> {
+    undisturbed: Vec<Undisturbed<'a>>,
+    exact: Vec<Exact<'a>>,
+}
+
+impl Leaderboard {
+    /// Runs what the store in `folder` does not hold (`units.jsonl`), and gives the records of all units.
+    ///
+    /// # Errors
+    /// [`StoreError`] if results cannot be read or written. What fails is a record that says why, and runs again
+    /// next time.
+    pub fn run(
+        &self,
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+        self.run_into(&store, observer)
+    }
+
+    /// The same with a store that is open already.
+    ///
+    /// # Errors
+    /// [`StoreError`] if results cannot be written.
+    pub fn run_into(
+        &self,
+        store: &Mutex<Records<UnitRecord>>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<UnitRecord>, StoreError> {
+        let shared = Shared {
+            undisturbed: (self.programs.iter())
+                .map(|program| Undisturbed::new(program, &self.machine))
+                .collect(),
+            exact: (self.programs.iter())
+                .map(|program| Exact::new(program, self.kinds.contains(&ProfileKind::DataStream)))
+                .collect(),
+        };
+        let mut open = self.points();
+        let mut units = self.passive_units(&shared);
+        let mut records = Vec::new();
+        // Denser points first; a profiler that has found one within the budget runs at no sparser one.
+        for &one_in in FREQUENCIES {
+            units.extend(self.costly_units(&shared, &open, one_in));
+            if units.is_empty() {
+                break;
+            }
+            records.extend(run_units(&units, &self.machine, store, observer)?);
+            units.clear();
+            match self.budget {
+                None => break,
+                Some(budget) => {
+                    open.retain(|point| !fits(&records, point.name(), point.kind, one_in, budget))
+                }
+            }
+        }
+        Ok(records)
+    }
+
+    fn passive_units<'a>(&'a self, shared: &'a Shared<'a>) -> Vec<Unit<'a>> {
+        let passive: Vec<_> = self.profilers.iter().filter_map(|p| p.passive()).collect();
+        let mut units = Vec::new();
+        if passive.is_empty() {
+            return units;
+        }
+        for undisturbed in &shared.undisturbed {
+            units.push(passive::unit(
+                undisturbed,
+                passive.clone(),
+                self.samples,
+                self.phases,
+            ));
+        }
+        if self.bias {
+            for undisturbed in &shared.undisturbed {
+                units.push(passive::bias_unit(undisturbed, passive.clone()));
+            }
+        }
+        units
+    }
+
+    /// The profilers that cost cycles, with each kind of profile.
+    fn points(&self) -> Vec<Point> {
+        let costly = self.profilers.iter().filter_map(|p| p.scheme());
+        let with_kinds = |scheme| self.kinds.iter().map(move |&kind| Point { scheme, kind });
+        costly.flat_map(with_kinds).collect()
+    }
+
+    fn costly_units<'a>(
+        &'a self,
+        shared: &'a Shared<'a>,
+        points: &[Point],
+        one_in: u64,
+    ) -> Vec<Unit<'a>> {
+        let mut units = Vec::new();
+        for (undisturbed, exact) in shared.undisturbed.iter().zip(&shared.exact) {
+            for &point in points {
+                units.push(costly::unit(undisturbed, exact, point, one_in));
+            }
+        }
+        units
+    }
+}

@@ -1,0 +1,267 @@
+//! Profilers that watch only: all of them on one run, each at several phases of its period.
+
+use hps_lab::{Lab, Watch};
+use hps_profile::{Profile, error_without_cut, summarize};
+use hps_profilers::registry::{Counts, Profiler};
+use hps_profilers::views::{Level, Member};
+use hps_profilers::{Credits, Period, Sampled};
+
+use super::undisturbed::{Cell, Found, Undisturbed};
+use crate::measurement::{Measurement, Unit};
+
+/// The name of the study in results.
+pub const STUDY: &str = "leaderboard-passive";
+/// The name of the study of infinitely many samples in results.
+pub const BIAS: &str = "leaderboard-bias";
+/// No period is shorter, in cycles.
+pub const LEAST_PERIOD_CYCLES: u64 = 97;
+/// The period whose phases together are all cycles, for a profiler that follows one sample at a time: longer than
+/// nearly all instructions are in flight. A prime.
+const EXHAUSTIVE_PERIOD: u64 = 211;
+/// The setting of errors over (instruction, set of events).
+pub const EVENT_STACKS: &str = "event-stack";
+
+/// The unit that runs all profilers at all phases.
+pub(super) fn unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    profilers: Vec<&'static Profiler>,
+    samples: u64,
+    phases: u64,
+) -> Unit<'a> {
+    let names: Vec<&str> = profilers.iter().map(|p| p.name).collect();
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {} passive profilers",
+            undisturbed.program.title(),
+            names.len()
+        ),
+        key: serde_json::json!({ "profilers": names, "samples": samples, "phases": phases }),
+        program: undisturbed.program,
+        run: Box::new(move || sampled(undisturbed, &profilers, samples, phases)),
+    }
+}
+
+/// The unit that runs all profilers with every cycle sampled.
+pub(super) fn bias_unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    profilers: Vec<&'static Profiler>,
+) -> Unit<'a> {
+    let names: Vec<&str> = profilers.iter().map(|p| p.name).collect();
+    Unit {
+        study: BIAS,
+        title: format!("{}: every cycle sampled", undisturbed.program.title()),
+        key: serde_json::json!({ "profilers": names }),
+        program: undisturbed.program,
+        run: Box::new(move || exhaustive(undisturbed, &profilers)),
+    }
+}
+
+/// Runs a program under samplers; the cycles must be those of the undisturbed run.
+fn watched(
+    undisturbed: &Undisturbed<'_>,
+    found: &Found,
+    samplers: Vec<(&'static Profiler, Period)>,
+) -> Result<Vec<Sampled>, String> {
+    let watch = Watch {
+        samplers: (samplers.into_iter())
+            .map(|(profiler, period)| ((profiler.policy)(), period))
+            .collect(),
+        ..Watch::default()
+    };
+    let lab = Lab::of(undisturbed.program).timed_by(undisturbed.machine);
+    let truth = lab.watched(watch).map_err(|e| e.to_string())?;
+    let ran = truth.ran.successful().map_err(|e| e.to_string())?;
+    if ran.cycles() != found.cycles {
+        return Err(format!(
+            "internal error: the run took {} cycles with samplers and {} without",
+            ran.cycles(),
+            found.cycles
+        ));
+    }
+    Ok(truth.sampled)
+}
+
+fn sampled(
+    undisturbed: &Undisturbed<'_>,
+    profilers: &[&'static Profiler],
+    samples: u64,
+    phases: u64,
+) -> Result<Vec<Measurement>, String> {
+    let found = undisturbed.found()?;
+    let samples = samples.min(found.cycles / LEAST_PERIOD_CYCLES).max(1);
+    let mut samplers = Vec::new();
+    for &profiler in profilers {
+        for phase in 0..phases {
+            let period = profiler.period(found.cycles, found.instructions, samples, phase + 1);
+            samplers.push((profiler, period.at_phase(phase, phases)));
+        }
+    }
+    let all = watched(undisturbed, found, samplers)?;
+    let mut measured = vec![
+        measurement(undisturbed, "", "cycles", "", found.cycles as f64),
+        measurement(
+            undisturbed,
+            "",
+            "instructions",
+            "",
+            found.instructions as f64,
+        ),
+    ];
+    for (profiler, of_phases) in profilers.iter().zip(all.chunks(phases.max(1) as usize)) {
+        let profiles: Vec<Weights> = of_phases.iter().map(|s| Weights::of(s, found)).collect();
+        let add = |measure, value| measurement(undisturbed, profiler.name, measure, "", value);
+        measured.push(add("period", of_phases[0].period.mean as f64));
+        for (measure, count) in [
+            ("samples", (|c| c.credited) as fn(&Credits) -> u64),
+            ("lost_samples", |c| c.lost),
+            ("collided_samples", |c| c.collided),
+        ] {
+            let sum: u64 = of_phases.iter().map(|s| count(&s.credits)).sum();
+            measured.push(add(measure, sum as f64 / of_phases.len() as f64));
+        }
+        for (setting, errors) in errors(profiler, &profiles, found) {
+            let summary = summarize(&errors);
+            let mut error = measurement(
+                undisturbed,
+                profiler.name,
+                "error_ratio",
+                setting,
+                summary.mean,
+            );
+            error.interval = summary.half_width;
+            measured.push(error);
+            if let Some(deviation) = summary.standard_deviation {
+                let name = "error_deviation_ratio";
+                measured.push(measurement(
+                    undisturbed,
+                    profiler.name,
+                    name,
+                    setting,
+                    deviation,
+                ));
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn exhaustive(
+    undisturbed: &Undisturbed<'_>,
+    profilers: &[&'static Profiler],
+) -> Result<Vec<Measurement>, String> {
+    let found = undisturbed.found()?;
+    let mut samplers = Vec::new();
+    let mut counts = Vec::new();
+    for &profiler in profilers {
+        let periods = exhaustive_periods(profiler);
+        counts.push(periods.len());
+        samplers.extend(periods.into_iter().map(|period| (profiler, period)));
+    }
+    let mut all = watched(undisturbed, found, samplers)?.into_iter();
+    let mut measured = Vec::new();
+    for (profiler, count) in profilers.iter().zip(counts) {
+        let mut whole = Weights::default();
+        for sampled in all.by_ref().take(count) {
+            whole.merge(&Weights::of(&sampled, found));
+        }
+        for (setting, errors) in errors(profiler, std::slice::from_ref(&whole), found) {
+            let error = errors.first().copied().unwrap_or(1.0);
+            measured.push(measurement(
+                undisturbed,
+                profiler.name,
+                "bias_ratio",
+                setting,
+                error,
+            ));
+        }
+    }
+    Ok(measured)
+}
+
+/// Periods of samplers that together sample every cycle, or every instruction.
+fn exhaustive_periods(profiler: &Profiler) -> Vec<Period> {
+    let unit = match profiler.counts {
+        Counts::Cycles => hps_profilers::Unit::Cycles,
+        Counts::Instructions => hps_profilers::Unit::Instructions,
+    };
+    let several = (profiler.policy)().has_one_tag() || profiler.counts == Counts::Instructions;
+    let mean = if several { EXHAUSTIVE_PERIOD } else { 1 };
+    let period = Period {
+        unit,
+        ..Period::cycles(mean)
+    };
+    (0..mean)
+        .map(|phase| period.at_phase(phase, mean))
+        .collect()
+}
+
+/// What a sampler found, as profiles.
+#[derive(Default)]
+struct Weights {
+    /// By instruction and events.
+    cells: Profile<Cell>,
+}
+
+impl Weights {
+    fn of(sampled: &Sampled, found: &Found) -> Weights {
+        let of_branches = sampled
+            .branches
+            .as_ref()
+            .map(|records| records.by_instruction(&found.executed, found.units_per_cycle));
+        let weights = of_branches.as_ref().unwrap_or(&sampled.credits.weights);
+        let cells = weights
+            .iter()
+            .map(|(&(key, events), &units)| ((key, events.bits()), units));
+        Weights {
+            cells: cells.collect(),
+        }
+    }
+
+    fn merge(&mut self, other: &Weights) {
+        self.cells.merge(&other.cells);
+    }
+
+    fn at(&self, members: &hps_profilers::views::Members) -> Profile<Member> {
+        let by_member = self
+            .cells
+            .iter()
+            .map(|(&(key, _), units)| (members.of(key), units));
+        by_member.collect()
+    }
+}
+
+/// Errors of profiles at each level, and over event stacks if the profiler tells events.
+fn errors(
+    profiler: &Profiler,
+    profiles: &[Weights],
+    found: &Found,
+) -> Vec<(&'static str, Vec<f64>)> {
+    let mut all = Vec::new();
+    for (level, (members, exact)) in Level::ALL.iter().zip(&found.levels) {
+        let errors = profiles
+            .iter()
+            .map(|p| error_without_cut(&p.at(members), exact));
+        all.push((level.name(), errors.collect()));
+    }
+    if profiler.name == "tea" {
+        let errors = profiles
+            .iter()
+            .map(|p| error_without_cut(&p.cells, &found.cells));
+        all.push((EVENT_STACKS, errors.collect()));
+    }
+    all
+}
+
+fn measurement(
+    undisturbed: &Undisturbed<'_>,
+    profiler: &str,
+    measure: &str,
+    setting: &str,
+    value: f64,
+) -> Measurement {
+    Measurement {
+        setting: setting.to_string(),
+        ..Measurement::new(undisturbed.program, profiler, measure, value)
+    }
+}

@@ -1,0 +1,102 @@
+//! Options of `hps leaderboard` and `hps profilers`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use hps_sim_core::image::Isa;
+
+use crate::cli::{CoreKind, Size, isa};
+use crate::examples;
+
+/// `hps leaderboard`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::LEADERBOARD)]
+pub struct LeaderboardArgs {
+    /// Programs: names of programs that come with the project, or paths of static RISC-V or Alpha executables;
+    /// without any, all programs that come with the project
+    #[arg(value_name = "PROG")]
+    pub programs: Vec<String>,
+    /// What profiles are of (may be repeated); without it all of them
+    #[arg(long, value_enum)]
+    pub kind: Vec<BoardKind>,
+    /// Only these profilers (hps profilers)
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub with: Vec<String>,
+    /// Overhead that is allowed, in percent: each profiler that costs cycles runs at the densest sampling point of the
+    /// paper's grid that stays within it in the mean over programs. Without it each runs at 1/100
+    #[arg(long, value_name = "P%", value_parser = percent)]
+    pub budget: Option<f64>,
+    /// Machine
+    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
+    pub machine: String,
+    /// How the machine is simulated
+    #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
+    pub core: CoreKind,
+    /// Instruction set of the programs that come with the project (may be repeated); riscv64 if none is given
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Vec<Isa>,
+    /// Input size of the programs that come with the project
+    #[arg(long, value_enum, default_value_t = Size::Small)]
+    pub size: Size,
+    /// Samples that a profiler takes in a run, about; fewer in short runs, since no period is shorter than 97 cycles
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub samples: u64,
+    /// Phases of the period at which each profiler that only watches does so; intervals come from them
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub phases: u64,
+    /// Also measure what error remains with infinitely many samples: every cycle is sampled
+    #[arg(long)]
+    pub bias: bool,
+    /// Print each program by itself, too
+    #[arg(long)]
+    pub by_program: bool,
+    /// The host folder that programs of your own see as `/`
+    #[arg(long, value_name = "DIR", requires = "programs")]
+    pub root: Option<PathBuf>,
+    /// The file that programs of your own read as their standard input, from the beginning in every run
+    #[arg(long, value_name = "FILE", requires = "programs")]
+    pub stdin: Option<PathBuf>,
+    /// Folder for results, pictures and the report
+    #[arg(long, value_name = "DIR", default_value = "hps-leaderboard")]
+    pub out: PathBuf,
+    /// Print the board as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Threads; 0: one for each processor
+    #[arg(long, default_value_t = 0)]
+    pub threads: usize,
+    /// Arguments of programs of your own
+    #[arg(last = true, value_name = "ARGS")]
+    pub arguments: Vec<String>,
+}
+
+/// What the profiles of a leaderboard are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BoardKind {
+    /// Where cycles go: profilers that watch only
+    Time,
+    /// Hot methods: calls and back-edges by method
+    Method,
+    /// Hot call pairs: call site and target
+    CallPair,
+    /// Hot data streams: repeated sequences of data addresses
+    DataStream,
+}
+
+/// A share given in percent, with or without the sign.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
+        _ => Err("write a number of percent, such as 1%".to_string()),
+    }
+}
+
+/// `hps profilers`.
+#[derive(Debug, Args)]
+#[command(after_long_help = examples::PROFILERS)]
+pub struct ProfilersArgs {
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,161 @@
+//! `hps leaderboard`: all profilers by accuracy and cost.
+
+pub mod args;
+mod programs;
+mod tables;
+
+use anyhow::{Context, bail};
+use hps_experiments::leaderboard::{self, Board, Leaderboard};
+use hps_experiments::{Observer, ProfileKind, UnitRecord};
+use indicatif::ProgressBar;
+
+use self::args::{BoardKind, LeaderboardArgs};
+use super::timed_machine;
+use crate::cli::{CoreKind, Size};
+use crate::{progress, text};
+
+/// Measures what is missing and prints the board; the exit code is 1 if anything failed.
+pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
+    if args.threads > 0 {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(args.threads)
+            .build_global()
+            .context("--threads: the threads could not be started")?;
+    }
+    let machine = timed_machine(&args.machine, args.core)?;
+    let mut profilers = leaderboard::chosen(&args.with)?;
+    let kinds = kinds(args);
+    profilers.retain(|p| match p.passive() {
+        Some(_) => wants_time(args),
+        None => !kinds.is_empty(),
+    });
+    if profilers.is_empty() {
+        bail!("none of these profilers collects what --kind asks for");
+    }
+    let progress = Progress {
+        bar: progress::bar(0, "leaderboard"),
+    };
+    let mut records: Vec<UnitRecord> = Vec::new();
+    for programs in programs::by_isa(args)? {
+        let leaderboard = Leaderboard {
+            programs,
+            machine: machine.clone(),
+            profilers: profilers.clone(),
+            kinds: kinds.clone(),
+            samples: args.samples,
+            phases: args.phases,
+            bias: args.bias,
+            budget: args.budget,
+        };
+        records.extend(leaderboard.run(&args.out, &progress)?);
+    }
+    progress.bar.finish_and_clear();
+    let boards = leaderboard::board(&records, args.budget);
+    show(args, &boards)?;
+    let failures: Vec<&UnitRecord> = records.iter().filter(|r| r.failure.is_some()).collect();
+    for record in failures.iter().take(5) {
+        let why = record.failure.as_deref().unwrap_or_default();
+        say!("hps: failed: {} ({}): {why}", record.program, record.isa);
+    }
+    if failures.len() > 5 {
+        say!("hps: and {} more failed", failures.len() - 5);
+    }
+    Ok(u8::from(!failures.is_empty()))
+}
+
+fn show(args: &LeaderboardArgs, boards: &[Board]) -> anyhow::Result<()> {
+    if args.json {
+        let document = serde_json::json!({
+            "version": hps_experiments::VERSION,
+            "command": command(args),
+            "boards": boards,
+        });
+        text::print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
+        return Ok(());
+    }
+    let mut out = String::new();
+    for board in boards {
+        out += &tables::board(board, args.by_program);
+        out.push('\n');
+    }
+    out += &format!("again  {}\n", command(args));
+    text::print(&out)?;
+    Ok(())
+}
+
+fn wants_time(args: &LeaderboardArgs) -> bool {
+    args.kind.is_empty() || args.kind.contains(&BoardKind::Time)
+}
+
+/// The kinds of profile of profilers that cost cycles.
+fn kinds(args: &LeaderboardArgs) -> Vec<ProfileKind> {
+    let wanted = |kind| args.kind.is_empty() || args.kind.contains(&kind);
+    let all = [
+        (BoardKind::Method, ProfileKind::Method),
+        (BoardKind::CallPair, ProfileKind::CallPair),
+        (BoardKind::DataStream, ProfileKind::DataStream),
+    ];
+    let kinds = all.into_iter().filter(|(kind, _)| wanted(*kind));
+    kinds.map(|(_, kind)| kind).collect()
+}
+
+/// The command that makes the same numbers again.
+fn command(args: &LeaderboardArgs) -> String {
+    let mut words = vec!["hps leaderboard".to_string()];
+    words.extend(args.programs.iter().cloned());
+    for kind in &args.kind {
+        let name = match kind {
+            BoardKind::Time => "time",
+            BoardKind::Method => "method",
+            BoardKind::CallPair => "call-pair",
+            BoardKind::DataStream => "data-stream",
+        };
+        words.push(format!("--kind {name}"));
+    }
+    if !args.with.is_empty() {
+        words.push(format!("--with {}", args.with.join(",")));
+    }
+    if let Some(budget) = args.budget {
+        words.push(format!("--budget {}%", 100.0 * budget));
+    }
+    words.push(format!("--machine {}", args.machine));
+    if args.core == CoreKind::Instruction {
+        words.push("--core instruction".to_string());
+    }
+    words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
+    if args.size == Size::Large {
+        words.push("--size large".to_string());
+    }
+    words.push(format!(
+        "--samples {} --phases {}",
+        args.samples, args.phases
+    ));
+    if args.bias {
+        words.push("--bias".to_string());
+    }
+    if let Some(root) = &args.root {
+        words.push(format!("--root {}", root.display()));
+    }
+    if let Some(stdin) = &args.stdin {
+        words.push(format!("--stdin {}", stdin.display()));
+    }
+    if !args.arguments.is_empty() {
+        words.push(format!("-- {}", args.arguments.join(" ")));
+    }
+    words.join(" ")
+}
+
+struct Progress {
+    bar: ProgressBar,
+}
+
+impl Observer for Progress {
+    fn planned(&self, units: u64) {
+        // Each sampling point that is tried for a budget plans units of its own.
+        self.bar.inc_length(units);
+    }
+    fn done(&self, what: &str) {
+        self.bar.set_message(what.to_string());
+        self.bar.inc(1);
+    }
+}

@@ -1,0 +1,38 @@
+//! `hps profilers`: what profilers there are.
+
+use hps_experiments::leaderboard::{self, Cost};
+
+use super::leaderboard::args::ProfilersArgs;
+use crate::text::{Align, Table, print};
+
+/// Lists them.
+pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
+    let all = leaderboard::all();
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&all)?))?;
+        return Ok(0);
+    }
+    let mut table = Table::new(&[
+        ("name", Align::Left),
+        ("cost", Align::Left),
+        ("a period counts", Align::Left),
+        ("what it takes", Align::Left),
+        ("what it does", Align::Left),
+    ]);
+    for profiler in all {
+        let cost = match profiler.cost {
+            Cost::Free => "none charged",
+            Cost::Executed => "executed",
+        };
+        let cells = [
+            profiler.name,
+            cost,
+            profiler.counts,
+            profiler.takes,
+            profiler.about,
+        ];
+        table.row(cells.map(str::to_string));
+    }
+    print(&table.render())?;
+    Ok(0)
+}

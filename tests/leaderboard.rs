@@ -1,0 +1,188 @@
+//! `hps leaderboard` and `hps profilers`: what is sampled at every cycle has no error, runs go on where they
+//! stopped, and names that nothing has are refused.
+
+mod guest;
+
+use guest::assembly;
+use guest::support::{Hps, elf};
+use serde_json::Value;
+
+/// Some 30,000 instructions with calls, back-edges, loads and divisions that the processor waits for.
+fn program(hps: &Hps, name: &str, divisions: usize) -> String {
+    let work = "div t1, t1, s2\n".repeat(divisions);
+    let code = assembly(&format!(
+        "
+        addi s0, sp, -256
+        addi s2, zero, 1000
+        round:
+        jal ra, one
+        addi t0, zero, 10
+        inner:
+        addi t0, t0, -1
+        bgtz t0, inner
+        jal ra, two
+        addi s2, s2, -1
+        bgtz s2, round
+        addi a0, zero, 0
+        addi a7, zero, 93
+        ecall
+        one:
+        sd s2, 0(s0)
+        ld t1, 0(s0)
+        ret
+        two:
+        slli t1, s2, 3
+        andi t1, t1, 120
+        add t1, t1, s0
+        {work}
+        ret
+        "
+    ));
+    let path = hps.path(name);
+    std::fs::write(&path, elf(&code)).expect("an executable");
+    path
+}
+
+/// The command with two programs and few samples.
+fn order<'a>(programs: &'a [String; 2], out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let [one, two] = programs;
+    let mut order = vec!["leaderboard", one, two, "--out", out, "--phases", "3"];
+    order.extend(more);
+    order
+}
+
+fn entry<'a>(board: &'a Value, name: &str, kind: &Value) -> &'a Value {
+    let entries = board["entries"].as_array().expect("a list");
+    let wanted = |e: &&Value| e["name"] == name && e["kind"] == *kind;
+    entries.iter().find(wanted).expect("on the board")
+}
+
+#[test]
+fn errors_are_those_of_the_definitions() {
+    let hps = Hps::new();
+    let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
+    let out = hps.path("out");
+    let text = hps
+        .run(&order(&programs, &out, &["--bias", "--json"]))
+        .expect_code(0);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let boards = document["boards"].as_array().expect("a list");
+    assert_eq!(boards.len(), 1);
+    let board = &boards[0];
+    let time = &Value::Null;
+    let error = |name: &str, kind: &str, level: &str| {
+        let mean = &entry(board, name, time)["mean"][kind][level]["mean"];
+        mean.as_f64().expect("a number")
+    };
+    // At every cycle TIP is the oracle, and so is TEA with its events.
+    for level in ["instruction", "block", "line", "function"] {
+        assert_eq!(error("tip", "biases", level), 0.0, "{level}");
+    }
+    assert_eq!(error("tea", "biases", "event-stack"), 0.0);
+    // Divisions hold the window up: the last committed instruction is the one in front of a division.
+    assert!(error("lci", "biases", "instruction") > 0.3);
+    assert!(error("tip", "errors", "instruction") < error("lci", "errors", "instruction"));
+    // An error of a coarser level is never greater: its members are sums of those of the finer one.
+    for entry in board["entries"].as_array().expect("a list") {
+        let errors = &entry["mean"]["errors"];
+        let at = |level: &str| errors[level]["mean"].as_f64();
+        if let (Some(fine), Some(coarse)) = (at("instruction"), at("block")) {
+            assert!(coarse <= fine, "{entry}");
+        }
+        assert_eq!(entry["by_program"].as_object().expect("programs").len(), 2);
+    }
+    // What watches is charged nothing; a second copy of the code with checks is.
+    assert!(entry(board, "tip", time)["mean"]["overhead"].is_null());
+    let method = &Value::from("method");
+    let costs = |name: &str, what: &str| {
+        let mean = &entry(board, name, method)["mean"][what]["mean"];
+        mean.as_f64().expect("a number")
+    };
+    assert!(costs("bursty-tracing", "overhead") > costs("hps", "overhead"));
+    assert!(costs("bursty-tracing", "perturbation") > 0.0);
+    assert!(costs("bursty-tracing", "memory_bytes") > 4096.0);
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on() {
+    let hps = Hps::new();
+    let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
+    let out = hps.path("out");
+    let more = [
+        "--with",
+        "tip,nci,hps",
+        "--kind",
+        "time",
+        "--kind",
+        "method",
+    ];
+    let first = hps.run(&order(&programs, &out, &more)).expect_code(0);
+    assert!(
+        first.contains("tip") && first.contains("hot method"),
+        "{first}"
+    );
+    let store = hps.path("out/units.jsonl");
+    let whole = std::fs::read(&store).expect("the store");
+    assert_eq!(
+        hps.run(&order(&programs, &out, &more)).expect_code(0),
+        first
+    );
+    assert_eq!(std::fs::read(&store).expect("the store"), whole);
+    // A killed run leaves whole lines and a part of one.
+    std::fs::write(&store, &whole[..whole.len() / 2]).expect("cut");
+    assert_eq!(
+        hps.run(&order(&programs, &out, &more)).expect_code(0),
+        first
+    );
+    assert!(std::fs::read(&store).expect("the store").len() >= whole.len());
+}
+
+#[test]
+fn a_budget_picks_the_densest_point_within_it() {
+    let hps = Hps::new();
+    let programs = [program(&hps, "few", 1), program(&hps, "many", 4)];
+    let out = hps.path("out");
+    let board = |budget: &str| -> Value {
+        let more = [
+            "--with", "hps", "--kind", "method", "--json", "--budget", budget,
+        ];
+        let text = hps.run(&order(&programs, &out, &more)).expect_code(0);
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        document["boards"][0]["entries"][0].clone()
+    };
+    let dense = board("50%");
+    assert_eq!(dense["point"], serde_json::json!([1, 100]));
+    let overhead = |entry: &Value| {
+        entry["mean"]["overhead"]["mean"]
+            .as_f64()
+            .expect("a number")
+    };
+    // Just below what 1/100 costs, the next frequency is taken.
+    let less = format!("{}%", 99.0 * overhead(&dense));
+    let sparser = board(&less);
+    assert_eq!(sparser["within_budget"], true);
+    assert!(sparser["point"][1].as_u64() > Some(100), "{sparser}");
+    assert!(overhead(&sparser) < overhead(&dense));
+}
+
+#[test]
+fn unknown_profilers_are_named_with_what_there_is() {
+    let hps = Hps::new();
+    let run = hps.run(&["leaderboard", "bwt", "--with", "tip,gprof"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("no profiler gprof") && run.stderr.contains("bursty-tracing"),
+        "{}",
+        run.stderr
+    );
+    let listed = hps.run(&["profilers"]).expect_code(0);
+    for name in ["tip", "pebs-pdir", "plain-dise", "bursty-tracing-reduced"] {
+        assert!(
+            listed.lines().any(|line| line.starts_with(name)),
+            "{listed}"
+        );
+    }
+    let run = hps.run(&["leaderboard", "bwt", "--with", "tip", "--kind", "method"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--kind"), "{}", run.stderr);
+}
