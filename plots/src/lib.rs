@@ -10,6 +10,7 @@ mod figure;
 pub mod figures;
 mod html;
 mod isas;
+mod leaderboard;
 mod read;
 mod report;
 mod reproduction;
@@ -25,6 +26,7 @@ pub use figures::{
 };
 pub use html::ReportInfo;
 pub use isas::isa_table;
+pub use leaderboard::write_leaderboard;
 pub use read::{ResultsFile, read_results, read_rows};
 pub use report::{ReportFiles, write_report};
 pub use reproduction::{claims_text, write_reproduction};

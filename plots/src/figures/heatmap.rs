@@ -23,7 +23,46 @@ pub(crate) struct HeatMap {
     pub decimals: usize,
 }
 
-const CELL_HEIGHT: f64 = 108.0;
+/// Height of a cell where there are few rows, and where there are many.
+const CELL_HEIGHTS: [f64; 2] = [108.0, 62.0];
+/// So many rows are few.
+const FEW_ROWS: usize = 8;
+
+impl HeatMap {
+    fn cell_height(&self) -> f64 {
+        CELL_HEIGHTS[usize::from(self.rows.len() > FEW_ROWS)]
+    }
+
+    fn area(&self, top: f64) -> Rect {
+        let names = widest(&self.rows);
+        Rect {
+            left: style::MARGIN + style::LABEL * 1.8 + names + 16.0,
+            top,
+            right: style::WIDTH - style::MARGIN - 190.0,
+            bottom: top + self.rows.len() as f64 * self.cell_height(),
+        }
+    }
+
+    /// Names of columns that do not fit side by side stand upright.
+    fn names_stand(&self) -> bool {
+        let wide = self.area(0.0).width() / self.columns.len().max(1) as f64;
+        widest(&self.columns) > wide - 6.0
+    }
+
+    /// Room below the cells: names, and the label of the columns.
+    fn room_below(&self) -> f64 {
+        if self.names_stand() {
+            widest(&self.columns) + 90.0
+        } else {
+            120.0
+        }
+    }
+}
+
+fn widest(names: &[String]) -> f64 {
+    let widths = names.iter().map(|n| text_width(n, style::TICK, false));
+    widths.fold(0.0, f64::max)
+}
 
 pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
     let known: Vec<f64> = map.values.iter().flatten().flatten().copied().collect();
@@ -34,20 +73,10 @@ pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
     let high = known.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let width = style::WIDTH;
     let top = layout::header_height(&map.subtitle) + 24.0;
-    let height = top + map.rows.len() as f64 * CELL_HEIGHT + 120.0;
+    let area = map.area(top);
+    let height = area.bottom + map.room_below();
     Figure::draw(&map.title, width, height, |canvas| {
         layout::header(canvas, width, &map.title, &map.subtitle);
-        let names = map
-            .rows
-            .iter()
-            .map(|r| text_width(r, style::TICK, false))
-            .fold(0.0, f64::max);
-        let area = Rect {
-            left: style::MARGIN + style::LABEL * 1.8 + names + 16.0,
-            top,
-            right: width - style::MARGIN - 190.0,
-            bottom: top + map.rows.len() as f64 * CELL_HEIGHT,
-        };
         draw_cells(canvas, map, area, low, high);
         draw_names(canvas, map, area);
         draw_bar(canvas, map, area, low, high);
@@ -56,13 +85,14 @@ pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
 
 fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high: f64) {
     let wide = area.width() / map.columns.len().max(1) as f64;
+    let tall = map.cell_height();
     for (r, row) in map.values.iter().enumerate() {
         for (c, value) in row.iter().enumerate() {
             let from = (
                 area.left + c as f64 * wide + 2.0,
-                area.top + r as f64 * CELL_HEIGHT + 2.0,
+                area.top + r as f64 * tall + 2.0,
             );
-            let to = (from.0 + wide - 4.0, from.1 + CELL_HEIGHT - 4.0);
+            let to = (from.0 + wide - 4.0, from.1 + tall - 4.0);
             let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
             let (color, text) = match value {
                 Some(v) => {
@@ -76,11 +106,10 @@ fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high
                 None => (style::GRID, "–".to_string()),
             };
             canvas.rect(from, to, color);
-            let size = if text_width(&text, 32.0, false) < wide - 16.0 {
-                32.0
-            } else {
-                20.0
-            };
+            let sizes = [32.0, 26.0, 20.0];
+            let fits =
+                |size: &f64| *size < 0.5 * tall && text_width(&text, *size, false) < wide - 16.0;
+            let size = sizes.into_iter().find(fits).unwrap_or(20.0);
             canvas.text(
                 &text,
                 middle,
@@ -93,16 +122,17 @@ fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high
 fn draw_names(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect) {
     let wide = area.width() / map.columns.len().max(1) as f64;
     for (r, name) in map.rows.iter().enumerate() {
-        let y = area.top + (r as f64 + 0.5) * CELL_HEIGHT;
+        let y = area.top + (r as f64 + 0.5) * map.cell_height();
         canvas.text(name, (area.left - 14.0, y), Type::new(style::TICK).right());
     }
     for (c, name) in map.columns.iter().enumerate() {
         let x = area.left + (c as f64 + 0.5) * wide;
-        canvas.text(
-            name,
-            (x, area.bottom + 12.0),
-            Type::new(style::TICK).centered().top(),
-        );
+        let set = if map.names_stand() {
+            Type::new(style::TICK).right().upwards()
+        } else {
+            Type::new(style::TICK).centered().top()
+        };
+        canvas.text(name, (x, area.bottom + 12.0), set);
     }
     let middle = (
         (area.left + area.right) / 2.0,
@@ -110,7 +140,7 @@ fn draw_names(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect) {
     );
     canvas.text(
         &map.column_label,
-        (middle.0, area.bottom + 74.0),
+        (middle.0, area.bottom + map.room_below() - 46.0),
         Type::new(style::LABEL).centered(),
     );
     canvas.text(

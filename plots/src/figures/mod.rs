@@ -3,7 +3,7 @@
 mod bars;
 mod breakdown;
 mod heatmap;
-mod layout;
+pub(crate) mod layout;
 mod lines;
 mod scatter;
 mod shim;
@@ -18,9 +18,11 @@ mod studies;
 mod sweep;
 
 pub use crate::axis::Axis;
-pub(crate) use bars::{BarChart, BarPanel, grouped_bars};
+pub(crate) use bars::{BarChart, BarPanel, Whiskers, grouped_bars, grouped_bars_with};
 pub(crate) use breakdown::breakdown;
+pub(crate) use heatmap::{HeatMap, heat_map};
 pub use lines::{LineChart, Panel, Series, lines};
+pub(crate) use scatter::{place_names, trace};
 pub use shim::{ShimFigure, shim_figures, write_shim_report};
 pub use stack::{cpi_stack_figure, stacked_bars};
 pub use studies::study_chapters;

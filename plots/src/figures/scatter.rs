@@ -97,7 +97,7 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
 }
 
 /// Samples a line as spots of ink that a name should not cover, each of the given weight.
-pub(super) fn trace(points: &[(f64, f64)], weight: f64, ink: &mut Vec<((f64, f64), f64)>) {
+pub(crate) fn trace(points: &[(f64, f64)], weight: f64, ink: &mut Vec<((f64, f64), f64)>) {
     for pair in points.windows(2) {
         let (a, b) = (pair[0], pair[1]);
         let steps = ((b.0 - a.0).hypot(b.1 - a.1) / 10.0)
@@ -111,7 +111,7 @@ pub(super) fn trace(points: &[(f64, f64)], weight: f64, ink: &mut Vec<((f64, f64
 }
 
 /// Writes each name beside its point where it covers least and never another name.
-pub(super) fn place_names(
+pub(crate) fn place_names(
     canvas: &mut Canvas<'_>,
     area: Rect,
     names: &[((f64, f64), &str)],

@@ -9,7 +9,7 @@ use crate::PlotError;
 
 /// Every measurement, one in a line; `core` says how the machine was simulated, if anything was timed. The
 /// machine's configuration, which is long, is in the page and in `units.jsonl`, which has the same ids.
-pub(super) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> {
+pub(crate) fn measurements(records: &[UnitRecord]) -> Result<String, PlotError> {
     let head = [
         "id",
         "version",

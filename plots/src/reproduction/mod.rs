@@ -20,8 +20,11 @@ use crate::html::ReportInfo;
 use crate::report::{ReportFiles, write_pictures, write_whole};
 use crate::table::one_line;
 
+pub(crate) use csv::measurements as measurements_csv;
+pub(crate) use page::{Words, page};
+
 /// Programs, machine and fingerprint of what was measured, for the page.
-struct Conditions {
+pub(crate) struct Conditions {
     programs: ChapterTable,
     machines: ChapterTable,
 }
@@ -65,7 +68,14 @@ pub fn write_reproduction(
         .collect();
     let figures = write_pictures(&folder, &drawn)?;
     let html = dir.join("report.html");
-    let page = page::page(&chapters, &conditions(outcome), &outcome.failures(), info);
+    let conditions = conditions(&outcome.rows, &outcome.records);
+    let page = page(
+        &chapters,
+        &conditions,
+        &outcome.failures(),
+        info,
+        &page::HPS_2005,
+    );
     write_whole(&html, page.as_bytes())?;
     Ok(ReportFiles {
         html,
@@ -153,7 +163,8 @@ fn isas<'a>(isas: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     all
 }
 
-fn conditions(outcome: &Outcome) -> Conditions {
+/// What was measured with what.
+pub(crate) fn conditions(rows: &[Row], records: &[UnitRecord]) -> Conditions {
     let programs = |rows: &[Row], records: &[UnitRecord]| {
         let of_rows = rows
             .iter()
@@ -167,12 +178,12 @@ fn conditions(outcome: &Outcome) -> Conditions {
         all
     };
     let mut table = ChapterTable::new("", 4, &["Program", "Input", "ISA", "SHA-256 of its image"]);
-    let all = programs(&outcome.rows, &outcome.records);
+    let all = programs(rows, records);
     table.rows = all.into_iter().map(Vec::from).collect();
-    let mut machines: Vec<[String; 3]> = (outcome.rows.iter())
+    let mut machines: Vec<[String; 3]> = (rows.iter())
         .map(|r| [&r.machine, &r.machine_fingerprint, &r.version].map(|s| one_line(s)))
         .chain(
-            (outcome.records.iter())
+            (records.iter())
                 .map(|r| [&r.machine, &r.machine_fingerprint, &r.version].map(|s| one_line(s))),
         )
         .collect();

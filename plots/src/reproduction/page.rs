@@ -6,19 +6,35 @@ use super::Conditions;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::html::{ReportInfo, STYLE, escape};
 
-const GUIDE: &str = include_str!("../guide.html");
+/// What a page says of itself.
+pub(crate) struct Words {
+    /// Below the title.
+    pub introduction: &'static str,
+    /// Which files hold the numbers.
+    pub files: &'static str,
+    /// How to read it, as HTML: a section `guide`.
+    pub guide: &'static str,
+}
 
-const INTRODUCTION: &str = "The HPS report (Mousa and Krintz, UCSB technical report 2005-08) samples in bursts with a \
-    DISE engine in the decode stage whose counters decide by themselves when to sample. Its case is a comparison: HPS \
-    against the same sampling done with plain DISE and in software, over a suite of programs and three kinds of \
-    profile. This page makes its Figures 6 to 10 again, holds its claims against them, and goes on where it stopped.";
+/// The words of the HPS report's evaluation.
+pub(super) const HPS_2005: Words = Words {
+    introduction: "The HPS report (Mousa and Krintz, UCSB technical report 2005-08) samples in bursts with a DISE \
+        engine in the decode stage whose counters decide by themselves when to sample. Its case is a comparison: HPS \
+        against the same sampling done with plain DISE and in software, over a suite of programs and three kinds of \
+        profile. This page makes its Figures 6 to 10 again, holds its claims against them, and goes on where it \
+        stopped.",
+    files: "The numbers are in results.csv (the sweep of Figures 8 to 10), figure7.csv, measurements.csv (everything \
+        else) and claims.csv.",
+    guide: include_str!("../guide.html"),
+};
 
 /// The whole page.
-pub(super) fn page(
+pub(crate) fn page(
     chapters: &[Chapter],
     conditions: &Conditions,
     failures: &[(String, &str)],
     info: &ReportInfo,
+    words: &Words,
 ) -> String {
     let title = escape(&info.title);
     let mut page = format!(
@@ -37,7 +53,7 @@ pub(super) fn page(
     }
     page +=
         "<a href=\"#conditions\">Conditions</a> <a href=\"#guide\">How to read this</a></nav>\n";
-    paragraph(&mut page, INTRODUCTION);
+    paragraph(&mut page, words.introduction);
     for note in &info.notes {
         let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(note));
     }
@@ -45,8 +61,8 @@ pub(super) fn page(
         write_chapter(&mut page, chapter);
     }
     write_failures(&mut page, failures);
-    write_conditions(&mut page, conditions, info);
-    page += GUIDE;
+    write_conditions(&mut page, conditions, info, words);
+    page += words.guide;
     page += "</main>\n</body>\n</html>\n";
     page
 }
@@ -129,7 +145,7 @@ fn write_failures(page: &mut String, failures: &[(String, &str)]) {
     *page += "</section>\n";
 }
 
-fn write_conditions(page: &mut String, conditions: &Conditions, info: &ReportInfo) {
+fn write_conditions(page: &mut String, conditions: &Conditions, info: &ReportInfo, words: &Words) {
     *page += "<section id=\"conditions\">\n<h2>Conditions</h2>\n";
     write_table(page, &conditions.machines);
     write_table(page, &conditions.programs);
@@ -143,10 +159,9 @@ fn write_conditions(page: &mut String, conditions: &Conditions, info: &ReportInf
     let _ = writeln!(
         page,
         "<h3>Run it again</h3>\n<p>hps {}; the same command, programs and machine give the same numbers.</p>\n\
-         <pre>{}</pre>\n<p>The numbers are in <code>results.csv</code> (the sweep of Figures 8 to 10), \
-         <code>figure7.csv</code>, <code>measurements.csv</code> (everything else) and <code>claims.csv</code>.</p>\n\
-         </section>",
+         <pre>{}</pre>\n<p>{}</p>\n</section>",
         escape(&info.version),
-        escape(&info.command)
+        escape(&info.command),
+        escape(words.files)
     );
 }

@@ -7,6 +7,7 @@ mod tables;
 use anyhow::{Context, bail};
 use hps_experiments::leaderboard::{self, Board, Leaderboard};
 use hps_experiments::{Observer, ProfileKind, UnitRecord};
+use hps_plots::{ReportFiles, ReportInfo};
 use indicatif::ProgressBar;
 
 use self::args::{BoardKind, LeaderboardArgs};
@@ -50,8 +51,16 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         records.extend(leaderboard.run(&args.out, &progress)?);
     }
     progress.bar.finish_and_clear();
+    let info = ReportInfo {
+        title: "Leaderboard of profilers".to_string(),
+        command: command(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: notes(args),
+        machine_text: machine.to_ron(),
+    };
+    let files = hps_plots::write_leaderboard(&args.out, &records, args.budget, &info)?;
     let boards = leaderboard::board(&records, args.budget);
-    show(args, &boards)?;
+    show(args, &boards, &files)?;
     let failures: Vec<&UnitRecord> = records.iter().filter(|r| r.failure.is_some()).collect();
     for record in failures.iter().take(5) {
         let why = record.failure.as_deref().unwrap_or_default();
@@ -63,7 +72,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     Ok(u8::from(!failures.is_empty()))
 }
 
-fn show(args: &LeaderboardArgs, boards: &[Board]) -> anyhow::Result<()> {
+fn show(args: &LeaderboardArgs, boards: &[Board], files: &ReportFiles) -> anyhow::Result<()> {
     if args.json {
         let document = serde_json::json!({
             "version": hps_experiments::VERSION,
@@ -78,9 +87,28 @@ fn show(args: &LeaderboardArgs, boards: &[Board]) -> anyhow::Result<()> {
         out += &tables::board(board, args.by_program);
         out.push('\n');
     }
-    out += &format!("again  {}\n", command(args));
+    out += &format!("again   {}\n", command(args));
+    out += &format!("report  {}\n", files.html.display());
     text::print(&out)?;
     Ok(())
+}
+
+/// What a reader has to know of the numbers.
+fn notes(args: &LeaderboardArgs) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Profilers that watch only take about {} samples in a run, at {} phases of a period of at least {} cycles.",
+        args.samples,
+        args.phases,
+        leaderboard::LEAST_PERIOD_CYCLES
+    )];
+    if args.core == CoreKind::Instruction {
+        notes.push(
+            "The machine was simulated an instruction at a time: caches are asked in program order instead of in \
+             order of time, so that cycles differ a little from those of the reference, a cycle at a time."
+                .to_string(),
+        );
+    }
+    notes
 }
 
 fn wants_time(args: &LeaderboardArgs) -> bool {

@@ -1,0 +1,242 @@
+//! The leaderboard as a report: accuracy against overhead, errors by level, errors by program.
+
+mod front;
+mod tables;
+
+use std::fs;
+use std::path::Path;
+
+use hps_experiments::UnitRecord;
+use hps_experiments::leaderboard::{Board, Entry, Figures, Mean, board};
+
+use crate::PlotError;
+use crate::axis::Axis;
+use crate::chapter::Chapter;
+use crate::figure::Figure;
+use crate::figures::{BarChart, BarPanel, HeatMap, Whiskers, grouped_bars_with, heat_map};
+use crate::html::ReportInfo;
+use crate::report::{ReportFiles, write_pictures, write_whole};
+use crate::reproduction::{Words, conditions, measurements_csv, page};
+use crate::style;
+
+/// Levels of error, the finest first.
+pub(super) const LEVELS: [&str; 4] = ["instruction", "block", "line", "function"];
+
+const WORDS: Words = Words {
+    introduction: "The machine is simulated, so that it is known of each cycle which instruction the processor waited \
+        for. This page holds profilers against that exact profile. Profilers that watch only share a run: they change \
+        no cycle of it, and what their records and interrupts would cost is not charged. Profilers that cost cycles \
+        have a run of their own under the same oracle, and their error has two parts: the sampling error of what they \
+        collect, and the perturbation, by which that run's exact profile differs from the undisturbed one.",
+    files: "measurements.csv has every number, units.jsonl the same with the machine's fingerprint and the program's \
+        hash.",
+    guide: include_str!("guide.html"),
+};
+
+/// Draws what was measured and writes `report.html`, `measurements.csv` and `figures/*.svg` and `figures/*.png` into
+/// `dir`. The page comes last. `budget` is the overhead that was allowed, as a ratio.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
+/// written, and the errors of drawing.
+pub fn write_leaderboard(
+    dir: &Path,
+    records: &[UnitRecord],
+    budget: Option<f64>,
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    if records.is_empty() {
+        return Err(PlotError::NoRows);
+    }
+    let folder = dir.join("figures");
+    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    let csv = dir.join("measurements.csv");
+    write_whole(&csv, measurements_csv(records)?.as_bytes())?;
+    let mut chapters = Vec::new();
+    for board in board(records, budget) {
+        chapters.extend(board_chapters(&board, budget)?);
+    }
+    let drawn: Vec<(&str, &Figure)> = (chapters.iter())
+        .flat_map(|c| &c.figures)
+        .map(|(name, figure)| (name.as_str(), figure))
+        .collect();
+    let figures = write_pictures(&folder, &drawn)?;
+    let failures: Vec<(String, &str)> = (records.iter())
+        .filter_map(|r| {
+            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
+            Some((what, r.failure.as_deref()?))
+        })
+        .collect();
+    let html = dir.join("report.html");
+    let page = page(
+        &chapters,
+        &conditions(&[], records),
+        &failures,
+        info,
+        &WORDS,
+    );
+    write_whole(&html, page.as_bytes())?;
+    Ok(ReportFiles { html, csv, figures })
+}
+
+fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, PlotError> {
+    let on = format!("{} on {}", board.isa, board.machine);
+    let name = |figure: &str| format!("{}-{}-{figure}", board.isa, file_name(&board.machine));
+    let id = |chapter: &str| format!("{chapter}-{}-{}", board.isa, file_name(&board.machine));
+    let mut overview = Chapter {
+        id: id("board"),
+        title: format!("Accuracy and cost: {on}"),
+        text: vec![tables::overview(board, budget)],
+        tables: tables::boards(board),
+        ..Chapter::default()
+    };
+    overview
+        .figures
+        .push((name("front"), front::figure(board)?));
+    let mut chapters = vec![overview];
+    let passive: Vec<&Entry> = board.entries.iter().filter(|e| e.kind.is_none()).collect();
+    if !passive.is_empty() {
+        chapters.push(Chapter {
+            id: id("levels"),
+            title: format!("Errors by level: {on}"),
+            text: vec![
+                "A block, a line or a function sums up its instructions, so that errors inside of it vanish. What is \
+                 left at the level of functions is what sends an optimizer to the wrong place."
+                    .to_string(),
+            ],
+            figures: vec![(name("levels"), levels(board, &passive)?)],
+            ..Chapter::default()
+        });
+    }
+    let mut by_program = Chapter {
+        id: id("programs"),
+        title: format!("Program by program: {on}"),
+        tables: tables::programs(board),
+        ..Chapter::default()
+    };
+    if !passive.is_empty() {
+        by_program
+            .figures
+            .push((name("programs"), program_errors(board, &passive)?));
+    }
+    let costly: Vec<&Entry> = board.entries.iter().filter(|e| e.kind.is_some()).collect();
+    if !costly.is_empty() {
+        by_program
+            .figures
+            .push((name("overheads"), program_overheads(board, &costly)?));
+    }
+    chapters.push(by_program);
+    Ok(chapters)
+}
+
+/// Small letters, digits and hyphens alone.
+fn file_name(text: &str) -> String {
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(keep).collect()
+}
+
+/// What is said of what a mean is over.
+pub(super) fn over(board: &Board) -> String {
+    match board.programs.len() {
+        1 => format!("{}, mean over phases of the period", board.programs[0]),
+        count => format!("mean over {count} programs"),
+    }
+}
+
+fn levels(board: &Board, passive: &[&Entry]) -> Result<Figure, PlotError> {
+    let mut whiskers = Whiskers::new();
+    let mut tops = Vec::new();
+    let mut values = Vec::new();
+    for (group, entry) in passive.iter().enumerate() {
+        let of_level = |level: &str| entry.mean.errors.get(level).copied();
+        for (bar, mean) in LEVELS.iter().map(|level| of_level(level)).enumerate() {
+            if let Some((mean, half)) = mean.and_then(|m| Some((m.mean, m.half_width?))) {
+                let ends = (
+                    100.0 * (mean - half).max(0.0),
+                    100.0 * (mean + half).min(1.0),
+                );
+                whiskers.insert([0, 0, group, bar], ends);
+                tops.push(ends.1);
+            }
+        }
+        let bars = LEVELS.map(|level| of_level(level).map(|m| 100.0 * m.mean));
+        tops.extend(bars.iter().flatten());
+        values.push(bars.to_vec());
+    }
+    let panel = BarPanel {
+        title: String::new(),
+        groups: passive.iter().map(|e| e.name.clone()).collect(),
+        group_label: String::new(),
+        values,
+        y: Axis::numbers("Error: 1 - overlap, %", &tops, true),
+    };
+    let chart = BarChart {
+        title: "What each profiler gets wrong, by level".to_string(),
+        subtitle: format!("{} on {}; {}", board.isa, board.machine, over(board)),
+        bars: (LEVELS.iter().enumerate())
+            .map(|(at, level)| (format!("by {level}"), style::category(at)))
+            .collect(),
+        rows: vec![(680.0, vec![panel])],
+    };
+    grouped_bars_with(&chart, "95% interval of the mean", &whiskers)
+}
+
+fn program_errors(board: &Board, passive: &[&Entry]) -> Result<Figure, PlotError> {
+    heat(
+        board,
+        passive,
+        "Error by instruction, program by program",
+        ("Error, %", style::ORANGES),
+        |figures| figures.errors.get("instruction"),
+    )
+}
+
+fn program_overheads(board: &Board, costly: &[&Entry]) -> Result<Figure, PlotError> {
+    heat(
+        board,
+        costly,
+        "Overhead, program by program",
+        ("Overhead, %", style::BLUES),
+        |figures| figures.overhead.as_ref(),
+    )
+}
+
+fn heat(
+    board: &Board,
+    entries: &[&Entry],
+    title: &str,
+    (unit, colors): (&str, [style::Rgb; 5]),
+    of: impl Fn(&Figures) -> Option<&Mean>,
+) -> Result<Figure, PlotError> {
+    let value = |entry: &Entry, program: &String| {
+        let figures = entry.by_program.get(program)?;
+        of(figures).map(|m| 100.0 * m.mean)
+    };
+    let row = |entry: &&Entry| board.programs.iter().map(|p| value(entry, p)).collect();
+    heat_map(&HeatMap {
+        title: title.to_string(),
+        subtitle: format!("{} on {}", board.isa, board.machine),
+        row_label: String::new(),
+        column_label: String::new(),
+        rows: entries.iter().map(|e| title_of(e)).collect(),
+        columns: board.programs.clone(),
+        values: entries.iter().map(row).collect(),
+        colors,
+        unit: unit.to_string(),
+        decimals: 1,
+    })
+}
+
+/// A profiler with its kind of profile.
+pub(super) fn title_of(entry: &Entry) -> String {
+    match entry.kind {
+        Some(kind) => format!("{}, {}", entry.name, kind.title()),
+        None => entry.name.clone(),
+    }
+}

@@ -1,0 +1,141 @@
+//! The tables of a leaderboard.
+
+use hps_experiments::leaderboard::{Board, Entry, Figures, Mean};
+
+use super::{LEVELS, over, title_of};
+use crate::chapter::ChapterTable;
+
+/// What stands above the board.
+pub(super) fn overview(board: &Board, budget: Option<f64>) -> String {
+    let mut text = format!(
+        "Errors are 1 - overlap, the share of the weight that a profile gives to the wrong members, in percent; {}, \
+         with the 95% interval of the mean by Student's t. The 95% interval of a program is over the phases of the \
+         period, that of a mean over programs.",
+        over(board)
+    );
+    if let Some(budget) = budget {
+        text += &format!(
+            " Profilers that cost cycles run at the densest sampling point of the HPS report's grid whose mean overhead \
+             is at most {}%.",
+            100.0 * budget
+        );
+    }
+    text
+}
+
+/// The profilers that watch only, and those that cost cycles.
+pub(super) fn boards(board: &Board) -> Vec<ChapterTable> {
+    let all: Vec<(&Entry, &Figures)> = board.entries.iter().map(|e| (e, &e.mean)).collect();
+    let mut tables = vec![passive(
+        "Where cycles go: profilers that watch only",
+        &all,
+        true,
+    )];
+    tables.push(costly(
+        "Profilers that sample in bursts and cost cycles",
+        &all,
+    ));
+    tables
+}
+
+/// Each program by itself.
+pub(super) fn programs(board: &Board) -> Vec<ChapterTable> {
+    let mut tables = Vec::new();
+    for program in &board.programs {
+        let of_program: Vec<(&Entry, &Figures)> = (board.entries.iter())
+            .filter_map(|e| Some((e, e.by_program.get(program)?)))
+            .collect();
+        let mut title = program.clone();
+        if let (Some(cycles), Some(ipc)) = (board.cycles.get(program), board.ipc.get(program)) {
+            title += &format!(" ({cycles} cycles, IPC {ipc:.2})");
+        }
+        tables.push(passive(&title, &of_program, false));
+        tables.push(costly(&format!("{title}: in bursts"), &of_program));
+    }
+    for table in &mut tables {
+        table.folded = true;
+    }
+    tables
+}
+
+fn passive(title: &str, entries: &[(&Entry, &Figures)], with_hardware: bool) -> ChapterTable {
+    let has_bias = entries.iter().any(|(_, f)| !f.biases.is_empty());
+    let mut head = vec![
+        "Profiler",
+        "Instruction",
+        "Block",
+        "Line",
+        "Function",
+        "Event stacks",
+    ];
+    if has_bias {
+        head.push("Every cycle sampled");
+    }
+    head.push("Samples");
+    if with_hardware {
+        head.extend(["A period counts", "Takes"]);
+    }
+    let mut table = ChapterTable::new(title, 1, &head);
+    for (entry, figures) in entries.iter().filter(|(e, _)| e.kind.is_none()) {
+        let mut cells = vec![entry.name.clone()];
+        let levels = LEVELS.iter().chain(&["event-stack"]);
+        cells.extend(levels.map(|level| within(figures.errors.get(*level))));
+        if has_bias {
+            cells.push(within(figures.biases.get("instruction")));
+        }
+        cells.push(count(figures.samples.as_ref()));
+        if with_hardware {
+            cells.extend([entry.counts.clone(), entry.takes.clone()]);
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
+    let head = [
+        "Profiler",
+        "Burst, 1/n",
+        "Sampling error",
+        "Perturbation",
+        "Overhead",
+        "Memory, KiB",
+        "Samples",
+        "Takes",
+    ];
+    let mut table = ChapterTable::new(title, 1, &head);
+    for (entry, figures) in entries {
+        let (Some(kind), Some((burst, one_in))) = (entry.kind, entry.point) else {
+            continue;
+        };
+        let memory = figures.memory_bytes.map(|m| m.mean / 1024.0);
+        let mut name = title_of(entry);
+        if !entry.within_budget {
+            name += " (above the budget at every point)";
+        }
+        table.rows.push(vec![
+            name,
+            format!("{burst}, 1/{one_in}"),
+            within(figures.errors.get(kind.name())),
+            within(figures.perturbation.as_ref()),
+            within(figures.overhead.as_ref()),
+            memory.map_or_else(String::new, |kib| format!("{kib:.0}")),
+            count(figures.samples.as_ref()),
+            entry.takes.clone(),
+        ]);
+    }
+    table
+}
+
+fn count(mean: Option<&Mean>) -> String {
+    mean.map_or_else(String::new, |m| format!("{:.0}", m.mean))
+}
+
+/// In percent, with the interval.
+fn within(mean: Option<&Mean>) -> String {
+    match mean.map(|m| (100.0 * m.mean, m.half_width.map(|half| 100.0 * half))) {
+        Some((mean, Some(half))) => format!("{mean:.2} ± {half:.2}"),
+        Some((mean, None)) => format!("{mean:.2}"),
+        None => "–".to_string(),
+    }
+}
