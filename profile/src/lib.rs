@@ -15,11 +15,17 @@
 //! | [`streams`] | [`HotStreamAnalyzer`], hot data streams of a trace of any length |
 //! | [`document`] | the JSON profile file |
 //! | [`symbolized`] | [`SymbolizedProfile`]: stacks of locations with names, lines and values |
+//! | [`formats`] | pprof, Firefox, speedscope, callgrind, folded, `perf script`, SVG, LLVM |
 //! | [`text`] | flat and folded text for people and flame graph tools |
 #![warn(missing_docs)]
 
+// Tests share a sample with an example, which names this crate from outside.
+#[cfg(test)]
+extern crate self as hps_profile;
+
 pub mod accuracy;
 pub mod document;
+pub mod formats;
 pub mod fraction;
 pub mod key;
 pub mod profile;
@@ -34,6 +40,7 @@ pub use accuracy::{
     share_within, weight_matching,
 };
 pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHeader};
+pub use formats::Format;
 pub use fraction::{Fraction, FractionError};
 pub use key::{
     Block, CallPair, Context, DataStream, Edge, Function, Instruction, InstructionError, KeyKind,

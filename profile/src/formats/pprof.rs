@@ -1,0 +1,190 @@
+//! pprof's `profile.proto`, compressed with gzip.
+//!
+//! All columns are sample types, the main one the default. A location holds its inlined frames; an
+//! instruction of DISE is a location of its own with the address of its trigger. Read by
+//! `go tool pprof`, and by many viewers.
+
+use std::io::{self, Write};
+
+use flate2::{Compression, GzBuilder};
+use prost::Message;
+
+use super::stack::{Texts, cycle_ns, origin};
+use crate::symbolized::SymbolizedProfile;
+
+pub(super) mod proto;
+
+use proto::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
+
+/// Writes the profile.
+pub(super) fn write(profile: &SymbolizedProfile, output: &mut dyn Write) -> io::Result<()> {
+    // Without a time in the header, so that equal profiles are equal files.
+    let mut zipped = GzBuilder::new().write(output, Compression::default());
+    zipped.write_all(&message(profile).encode_to_vec())?;
+    zipped.finish()?;
+    Ok(())
+}
+
+fn message(profile: &SymbolizedProfile) -> Profile {
+    // Text 0 is the empty one by definition.
+    let mut texts = Texts::default();
+    texts.place("");
+    let columns = profile.columns().iter();
+    let sample_type: Vec<ValueType> = columns
+        .map(|column| ValueType {
+            kind: text(&mut texts, &column.name),
+            unit: text(&mut texts, &column.unit),
+        })
+        .collect();
+    let mut message = Profile {
+        sample: samples(profile, &mut texts),
+        default_sample_type: sample_type[0].kind,
+        period_type: Some(sample_type[0].clone()),
+        period: 1,
+        sample_type,
+        duration_nanos: duration(profile),
+        ..Profile::default()
+    };
+    let mappings = mappings(profile, &mut texts);
+    message.location = locations(profile, &mappings);
+    message.mapping = mappings;
+    message.function = functions(profile, &mut texts);
+    message.comment = origin(profile)
+        .iter()
+        .map(|line| text(&mut texts, line))
+        .collect();
+    message.string_table = texts.into_all();
+    message
+}
+
+fn text(texts: &mut Texts, text: &str) -> i64 {
+    texts.place(text) as i64
+}
+
+/// Ids count from 1; 0 means none.
+fn id(place: usize) -> u64 {
+    place as u64 + 1
+}
+
+fn samples(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Sample> {
+    let rounded = profile.rounded();
+    let mut samples = Vec::with_capacity(profile.samples().len());
+    for (place, sample) in profile.samples().iter().enumerate() {
+        let mut label = Vec::new();
+        if let Some(thread) = sample.thread {
+            let thread = &profile.threads()[thread.index()];
+            if !thread.name.is_empty() {
+                label.push(Label {
+                    key: text(texts, "thread"),
+                    str: text(texts, &thread.name),
+                    ..Label::default()
+                });
+            }
+            label.push(Label {
+                key: text(texts, "thread_id"),
+                num: signed(thread.id),
+                ..Label::default()
+            });
+        }
+        samples.push(Sample {
+            location_id: sample.stack.iter().map(|place| id(place.index())).collect(),
+            value: rounded.sample(place).map(signed).collect(),
+            label,
+        });
+    }
+    samples
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// The program first, then each module.
+fn mappings(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Mapping> {
+    let program = profile.header().program.as_str();
+    let mut names = vec![program];
+    for function in profile.functions() {
+        if !function.module.is_empty() && !names.contains(&function.module.as_str()) {
+            names.push(&function.module);
+        }
+    }
+    let of = |(place, name): (usize, &str)| Mapping {
+        id: id(place),
+        filename: text(texts, name),
+        build_id: match place {
+            0 => text(texts, &profile.header().program_hash),
+            _ => 0,
+        },
+        // pprof must not look for the names itself.
+        has_functions: true,
+        has_filenames: true,
+        has_line_numbers: true,
+        has_inline_frames: true,
+        ..Mapping::default()
+    };
+    let mut mappings: Vec<Mapping> = names.iter().copied().enumerate().map(of).collect();
+    for location in profile.locations() {
+        let module = location
+            .frames
+            .last()
+            .map_or("", |frame| profile.function(frame.function).module.as_str());
+        let place = names.iter().position(|name| *name == module).unwrap_or(0);
+        let (address, mapping) = (location.address, &mut mappings[place]);
+        let empty = mapping.memory_limit == 0;
+        mapping.memory_start = if empty {
+            address
+        } else {
+            mapping.memory_start.min(address)
+        };
+        mapping.memory_limit = mapping.memory_limit.max(address.saturating_add(1));
+    }
+    mappings
+}
+
+fn locations(profile: &SymbolizedProfile, mappings: &[Mapping]) -> Vec<Location> {
+    let inside = |address, mapping: &&Mapping| {
+        (mapping.memory_start..mapping.memory_limit).contains(&address)
+    };
+    let of = |(place, location): (usize, &crate::symbolized::Location)| Location {
+        id: id(place),
+        mapping_id: mappings
+            .iter()
+            .find(|mapping| inside(location.address, mapping))
+            .map_or(0, |mapping| mapping.id),
+        address: location.address,
+        line: location
+            .frames
+            .iter()
+            .map(|frame| Line {
+                function_id: id(frame.function.index()),
+                line: i64::from(frame.line),
+            })
+            .collect(),
+        is_folded: false,
+    };
+    profile.locations().iter().enumerate().map(of).collect()
+}
+
+fn functions(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Function> {
+    let of = |(place, function): (usize, &crate::symbolized::Function)| Function {
+        id: id(place),
+        name: text(texts, &function.label()),
+        system_name: text(texts, &function.linkage_label()),
+        filename: text(texts, &function.file),
+        start_line: i64::from(function.line),
+    };
+    profile.functions().iter().enumerate().map(of).collect()
+}
+
+/// The length of the run, if the main column is one of time and the clock is known.
+fn duration(profile: &SymbolizedProfile) -> i64 {
+    let total = profile.rounded().total(0) as f64;
+    match (
+        profile.main_column().unit.as_str(),
+        profile.header().clock_mhz,
+    ) {
+        ("nanoseconds", _) => total as i64,
+        ("cycles", Some(_)) => (total * cycle_ns(profile)) as i64,
+        _ => 0,
+    }
+}
