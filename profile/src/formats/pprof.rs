@@ -1,8 +1,9 @@
 //! pprof's `profile.proto`, compressed with gzip.
 //!
 //! All columns are sample types, the main one the default. A location holds its inlined frames; an
-//! instruction of DISE is a location of its own with the address of its trigger. Read by
-//! `go tool pprof`, and by many viewers.
+//! instruction of DISE is a location of its own with the address of its trigger. An address of which
+//! no function is known has a function of its own that is called by the address, since some readers
+//! drop locations without one. Read by `go tool pprof`, and by many viewers.
 
 use std::io::{self, Write};
 
@@ -145,26 +146,37 @@ fn locations(profile: &SymbolizedProfile, mappings: &[Mapping]) -> Vec<Location>
     let inside = |address, mapping: &&Mapping| {
         (mapping.memory_start..mapping.memory_limit).contains(&address)
     };
-    let of = |(place, location): (usize, &crate::symbolized::Location)| Location {
-        id: id(place),
-        mapping_id: mappings
-            .iter()
-            .find(|mapping| inside(location.address, mapping))
-            .map_or(0, |mapping| mapping.id),
-        address: location.address,
-        line: location
-            .frames
-            .iter()
+    let mut nameless = profile.functions().len();
+    let mut locations = Vec::with_capacity(profile.locations().len());
+    for (place, location) in profile.locations().iter().enumerate() {
+        let frames = location.frames.iter();
+        let mut line: Vec<Line> = frames
             .map(|frame| Line {
                 function_id: id(frame.function.index()),
                 line: i64::from(frame.line),
             })
-            .collect(),
-        is_folded: false,
-    };
-    profile.locations().iter().enumerate().map(of).collect()
+            .collect();
+        if line.is_empty() {
+            line.push(Line {
+                function_id: id(nameless),
+                line: 0,
+            });
+            nameless += 1;
+        }
+        let mapping = mappings.iter().find(|of| inside(location.address, of));
+        locations.push(Location {
+            id: id(place),
+            mapping_id: mapping.map_or(0, |mapping| mapping.id),
+            address: location.address,
+            line,
+            is_folded: false,
+        });
+    }
+    locations
 }
 
+/// The functions of the profile, then one for each location without functions, in the order in
+/// which [`locations`] numbers them.
 fn functions(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Function> {
     let of = |(place, function): (usize, &crate::symbolized::Function)| Function {
         id: id(place),
@@ -173,7 +185,18 @@ fn functions(profile: &SymbolizedProfile, texts: &mut Texts) -> Vec<Function> {
         filename: text(texts, &function.file),
         start_line: i64::from(function.line),
     };
-    profile.functions().iter().enumerate().map(of).collect()
+    let mut functions: Vec<Function> = profile.functions().iter().enumerate().map(of).collect();
+    let locations = profile.locations().iter();
+    for location in locations.filter(|location| location.frames.is_empty()) {
+        let name = text(texts, &location.label());
+        functions.push(Function {
+            id: id(functions.len()),
+            name,
+            system_name: name,
+            ..Function::default()
+        });
+    }
+    functions
 }
 
 /// The length of the run, if the main column is one of time and the clock is known.

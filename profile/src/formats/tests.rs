@@ -241,6 +241,9 @@ fn pprof_keeps_lines_inlined_frames_and_columns() {
         (location.address, lines),
         (0x1120, vec![("_Z3addi", 6), ("_Z4workIiEvc", 23)])
     );
+    let nowhere = &read.location[read.sample[6].location_id[0] as usize - 1];
+    let function = &read.function[nowhere.line[0].function_id as usize - 1];
+    assert_eq!(name(function.name), "0x9000");
     assert_eq!(read.duration_nanos, 2188);
     assert_eq!(read.mapping.len(), 1);
     assert!(
