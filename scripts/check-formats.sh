@@ -16,7 +16,8 @@
 # Firefox Profiler's front end is not on npm. A unit test compares the tables with those that the
 # crate fxprof-processed-profile 0.8.1 writes. Speedscope's importers of callgrind and of perf script
 # are not asked: the first ignores `positions: instr line`, the second weighs events by time and not
-# by period. Its importer of pprof shows the outermost function of inlined ones alone.
+# by period. Its importer of pprof shows the outermost function of inlined ones alone. Inclusive
+# costs of recursive functions are not compared: callgrind_annotate adds a function's calls of itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
