@@ -218,11 +218,30 @@ pub fn trap_at(mem: &Memory, isa: Isa, pc: u64, cause: TrapCause) -> Trap {
     }
 }
 
-/// Where a handler returns to: the position behind the call in the sequence of a trigger.
+/// Where a handler returns to: the position behind the call in the sequence of a trigger, or the
+/// program's instruction that an interrupt kept waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandlerLink {
-    /// The trigger.
+    /// The trigger, or the interrupted instruction.
     pub pc: u64,
-    /// The replacement instruction to go on with.
+    /// The replacement instruction to go on with; none behind an interrupt.
     pub disepc: DisePc,
+}
+
+impl HandlerLink {
+    /// Of the handler of an interrupt that came in front of the instruction at `pc`.
+    #[must_use]
+    pub const fn of_interrupt(pc: u64) -> Self {
+        HandlerLink {
+            pc,
+            disepc: DisePc::NONE,
+        }
+    }
+
+    /// Whether the handler is that of an interrupt: a call lies in an expansion, and so does what
+    /// follows it.
+    #[must_use]
+    pub fn is_interrupt(&self) -> bool {
+        self.disepc == DisePc::NONE
+    }
 }

@@ -82,6 +82,10 @@ pub trait DecodeEditor {
     /// [`DecodeEditor::original`]. It excludes [`DecodeEditor::ENABLED`].
     const RELAYOUT: bool = false;
 
+    /// A timed machine may take interrupts (see [`Interruptible`]). Where this is false, nothing of
+    /// them is compiled into it. Not without [`DecodeEditor::ENABLED`].
+    const INTERRUPTIBLE: bool = false;
+
     /// The instruction of the new layout at `pc`; `None` if the instruction in memory is to be used.
     fn laid_out(&self, pc: u64) -> Option<LaidOut> {
         let _ = pc;
@@ -196,4 +200,68 @@ pub struct NoEditor;
 
 impl DecodeEditor for NoEditor {
     const ENABLED: bool = false;
+}
+
+/// An editor whose machine may take interrupts. Their handlers run as those of productions do; with
+/// [`NoEditor`] inside there are no productions, and handlers of interrupts only.
+///
+/// As with every decode-stage editor, nothing is mapped for the program where handlers lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interruptible<E>(pub E);
+
+impl<E: DecodeEditor> DecodeEditor for Interruptible<E> {
+    const ENABLED: bool = {
+        assert!(!E::RELAYOUT, "a new layout of the code has no handlers");
+        true
+    };
+    const INTERRUPTIBLE: bool = true;
+
+    fn generation(&self) -> u32 {
+        self.0.generation()
+    }
+
+    fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {
+        self.0.static_mask(pc, inst)
+    }
+
+    fn decide(
+        &mut self,
+        seq: u64,
+        mask: u32,
+        pc: u64,
+        inst: &Inst,
+        regs: &[u64; reg::COUNT],
+    ) -> Decision {
+        self.0.decide(seq, mask, pc, inst, regs)
+    }
+
+    fn replacement(
+        &self,
+        production: u8,
+        index: u8,
+        pc: u64,
+        trigger: &Inst,
+    ) -> Option<Replacement> {
+        self.0.replacement(production, index, pc, trigger)
+    }
+
+    fn extra_decode_stages(&self) -> u32 {
+        self.0.extra_decode_stages()
+    }
+
+    fn reads_register(&self, r: u8) -> bool {
+        self.0.reads_register(r)
+    }
+
+    fn squash(&mut self, seq: u64) {
+        self.0.squash(seq);
+    }
+
+    fn commit(&mut self, seq: u64) {
+        self.0.commit(seq);
+    }
+
+    fn drain(&mut self, read: &mut dyn FnMut(u64, &mut [u8]) -> bool) {
+        self.0.drain(read);
+    }
 }

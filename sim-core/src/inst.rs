@@ -28,8 +28,49 @@ pub mod reg {
     /// Alpha: not zero if the process asked for SIGBUS where an access is not aligned
     /// (`setsysinfo(SSIN_UACPROC, UAC_SIGBUS)`), instead of having it completed.
     pub const UNALIGNED: u8 = 84;
+    /// First interrupt register (`ir0`). The machine writes the first four when it takes an interrupt:
+    /// [`INTERRUPT_PC`], [`INTERRUPT_SOURCE`], [`INTERRUPT_COUNT`] and [`INTERRUPT_CYCLE`]. The others
+    /// belong to the interrupt's handler and keep their values from one interrupt to the next.
+    pub const INTERRUPT: u8 = 85;
+    /// Number of interrupt registers.
+    pub const INTERRUPT_REGISTERS: u8 = 10;
+    /// `ir0`: address of the program's instruction that was interrupted, with which the program goes on.
+    /// An interrupt is never taken inside an expansion: the position there is always
+    /// [`DisePc::NONE`](crate::ids::DisePc::NONE).
+    pub const INTERRUPT_PC: u8 = INTERRUPT;
+    /// `ir1`: number of the source whose interrupt was taken.
+    pub const INTERRUPT_SOURCE: u8 = INTERRUPT + 1;
+    /// `ir2`: what the source's counter had counted when the interrupt was taken.
+    pub const INTERRUPT_COUNT: u8 = INTERRUPT + 2;
+    /// `ir3`: cycle in which the interrupt was taken.
+    pub const INTERRUPT_CYCLE: u8 = INTERRUPT + 3;
     /// Where writes to the zero register, or of instructions without a destination, go.
     pub const SINK: u8 = 95;
+
+    /// The register that handlers name by this number in `d_mfdr` and `d_mtdr`: DISE registers first,
+    /// interrupt registers behind them.
+    #[must_use]
+    pub const fn of_handlers(number: u8) -> Option<u8> {
+        const INTERRUPTS_END: u8 = DISE_COUNT + INTERRUPT_REGISTERS;
+        match number {
+            0..DISE_COUNT => Some(DISE + number),
+            DISE_COUNT..INTERRUPTS_END => Some(INTERRUPT + number - DISE_COUNT),
+            _ => None,
+        }
+    }
+
+    /// The inverse of [`of_handlers`].
+    #[must_use]
+    pub const fn number_in_handlers(register: u8) -> Option<u8> {
+        const DISE_END: u8 = DISE + DISE_COUNT;
+        const INTERRUPT_END: u8 = INTERRUPT + INTERRUPT_REGISTERS;
+        match register {
+            DISE..DISE_END => Some(register - DISE),
+            INTERRUPT..INTERRUPT_END => Some(register - INTERRUPT + DISE_COUNT),
+            _ => None,
+        }
+    }
+
     /// Size of the register file: one for each value of a register number, so that no access needs a
     /// bound check (`docs/measurements/functional-speed.md` has the gain). Numbers above [`SINK`] are not used.
     pub const COUNT: usize = 256;

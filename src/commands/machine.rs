@@ -56,9 +56,14 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
         if ["name", "description", "base"].contains(&key.path.as_str()) {
             continue;
         }
-        let Some(value) = lookup(&values, &key.path) else {
-            continue;
+        let has_variant = key.path.contains(char::is_uppercase);
+        let value = match lookup(&values, &key.path) {
+            Some(value) => value.clone(),
+            None if has_variant => continue,
+            // A section that holds its defaults is left out.
+            None => serde_json::from_str(&key.default)?,
         };
+        let value = &value;
         let default = lookup(&defaults, &key.path);
         for (path, value) in lines(&key.path, value) {
             let default = default.and_then(|default| {

@@ -87,6 +87,7 @@ impl MachineConfig {
         check_branch(&self.branch, &mut checks);
         check_memory(&self.memory, &mut checks);
         check_dise(self, &mut checks);
+        check_interrupts(self, &mut checks);
         checks.found
     }
 }
@@ -514,4 +515,18 @@ fn check_dise(machine: &MachineConfig, c: &mut Checks) {
         0,
         100_000,
     );
+}
+
+fn check_interrupts(machine: &MachineConfig, c: &mut Checks) {
+    let costs = &machine.interrupts;
+    let most = 1_000_000;
+    // What has overflowed in a cycle is seen in a later one.
+    c.range(
+        "interrupts.recognition_cycles",
+        costs.recognition_cycles,
+        1,
+        most,
+    );
+    c.range("interrupts.entry_cycles", costs.entry_cycles, 0, most);
+    c.range("interrupts.return_cycles", costs.return_cycles, 0, most);
 }

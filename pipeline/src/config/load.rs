@@ -133,7 +133,7 @@ impl MachineConfig {
     }
 
     /// A canonical text of everything that can change a cycle: equal for equal machines, without
-    /// name, description and base.
+    /// name, description and base. Costs of interrupts are part of it where they are not the defaults.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let anonymous = MachineConfig {

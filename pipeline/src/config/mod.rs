@@ -8,6 +8,7 @@
 mod branch;
 mod check;
 mod error;
+mod interrupts;
 mod load;
 mod locate;
 mod memory;
@@ -23,6 +24,7 @@ pub use branch::{
     TageConfig, TournamentConfig,
 };
 pub use error::{ConfigError, Located, Violation};
+pub use interrupts::InterruptConfig;
 pub use memory::{
     BusConfig, CacheConfig, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig, MemoryConfig,
     Replacement, TlbConfig, WriteBufferConfig,

@@ -165,12 +165,17 @@ macro_rules! leaf {
 
 leaf!(u32, u64, bool, String);
 
-/// Declares a section. The doc comment of a field is its description at run time too.
+/// Declares a section. The doc comment of a field is its description at run time too. An attribute of
+/// serde may follow it, for what is written of the field.
 macro_rules! config_section {
     (
         $(#[doc = $section_doc:expr])+
         $name:ident patched by $patch:ident {
-            $( $(#[doc = $doc:expr])+ $field:ident: $ty:ty = $default:expr, $unit:literal; )+
+            $(
+                $(#[doc = $doc:expr])+
+                $(#[serde($serde:meta)])?
+                $field:ident: $ty:ty = $default:expr, $unit:literal;
+            )+
         }
     ) => {
         $(#[doc = $section_doc])+
@@ -180,6 +185,7 @@ macro_rules! config_section {
             $(
                 $(#[doc = $doc])+
                 #[doc = concat!("\n\nUnit: ", $unit, ".")]
+                $(#[serde($serde)])?
                 pub $field: $ty,
             )+
         }

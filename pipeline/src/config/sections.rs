@@ -1,6 +1,7 @@
 //! The sections of a machine description outside branch prediction, units and memory.
 
 use super::branch::BranchConfig;
+use super::interrupts::InterruptConfig;
 use super::memory::MemoryConfig;
 use super::node::{config_enum, config_section};
 use super::units::UnitsConfig;
@@ -34,6 +35,9 @@ config_section! {
         memory: MemoryConfig = MemoryConfig::default(), "section";
         /// The DISE engine.
         dise: DiseConfig = DiseConfig::default(), "section";
+        /// Costs of interrupts.
+        #[serde(skip_serializing_if = "InterruptConfig::is_default")]
+        interrupts: InterruptConfig = InterruptConfig::default(), "section";
     }
 }
 

@@ -74,6 +74,8 @@ fn the_key_table_is_what_the_machines_have() {
     machine.speculation.memory_dependence = MemDep::StoreWait(StoreWaitConfig::default());
     machine.issue.scheduling = Scheduling::InOrder(InOrderConfig::default());
     machine.memory.l1d_write = L1dWrite::WriteThrough(WriteBufferConfig::default());
+    // Written only if it is not the default.
+    machine.interrupts.entry_cycles += 1;
     written.extend(leaf_paths(&machine));
 
     let keys = MachineConfig::keys();

@@ -19,6 +19,9 @@ use super::{Core, PipelineProbe};
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
         let complete = self.now - self.params.complete_to_commit.min(self.now);
+        if E::INTERRUPTIBLE && seldom(self.lines.found.is_some()) {
+            self.take_interrupt();
+        }
         while self.committed_in_cycle < self.params.commit_width {
             let Some(head) = self.rob.head() else { break };
             // Not complete yet: an unknown cycle, which is the last of all, is none either.
@@ -42,10 +45,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.account_rest_of_cycle();
                 return Some(Stop::Exit(code));
             }
+            let is_interrupted = E::INTERRUPTIBLE
+                && seldom(self.now >= self.lines.look_from)
+                && self.finds_boundary();
             if seldom(self.stats.commit_program_instructions >= end) && is_program {
                 self.paused = true;
                 return Some(Stop::Limit);
             }
+            if is_interrupted {
+                self.take_interrupt();
+            }
+        }
+        if E::INTERRUPTIBLE && seldom(self.now >= self.lines.look_from) {
+            self.take_at_issue_head();
         }
         if E::ENABLED && self.committed_in_cycle > 0 {
             self.editor.commit(self.rob.head - 1);

@@ -321,6 +321,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     fn return_from_handler(&mut self) {
         if let Some(link) = self.link.take() {
             self.resume = link.disepc;
+            if E::INTERRUPTIBLE && link.is_interrupt() {
+                return self.return_from_interrupt(link.pc);
+            }
             self.turn_fetch(None, link.pc);
         }
     }

@@ -60,6 +60,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
             progressed: self.progressed,
             paused: self.paused,
             committed_in_cycle: self.committed_in_cycle,
+            lines: self.lines.clone(),
         })
     }
 }

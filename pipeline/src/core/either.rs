@@ -1,6 +1,6 @@
 //! Either core, chosen when a run begins.
 
-use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::{DecodeEditor, Interruptible};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Core, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
 use crate::config::MachineConfig;
+use crate::interrupts::Interrupts;
 use crate::memsys::MemoryStats;
 
 /// How a machine is simulated.
@@ -173,6 +174,19 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
                 memory,
             }
         })
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> EitherCore<Interruptible<E>, P> {
+    /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
+    pub fn attach_interrupts(&mut self, interrupts: Interrupts) {
+        both!(self, core => core.attach_interrupts(interrupts));
+    }
+
+    /// The interrupts that were attached.
+    #[must_use]
+    pub fn interrupts(&self) -> Option<&Interrupts> {
+        both!(self, core => core.interrupts())
     }
 }
 

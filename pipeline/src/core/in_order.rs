@@ -6,6 +6,7 @@
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Op, OpClass, reg};
+use hps_sim_core::likely::seldom;
 
 use super::slotting::{Group, Pipe, Traits};
 use super::uop::{MicroOp, UNKNOWN, flag};
@@ -113,6 +114,11 @@ impl InOrder {
         }))
     }
 
+    /// Position of the oldest instruction that has not issued.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Positions from `first` on are taken back. What comes next is slotted anew.
     pub fn squash(&mut self, first: u64) {
         self.next = self.next.min(first);
@@ -144,6 +150,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let width = self.params.issue_width as u64;
         let mut stall = IssueStall::Width;
         while order.next - order.first_of_cycle < width {
+            if E::INTERRUPTIBLE
+                && seldom(self.now >= self.lines.look_from)
+                && self.holds_issue(order.next)
+            {
+                // None that the issue of anything could end.
+                stall = IssueStall::None;
+                break;
+            }
             match self.issue_oldest(&mut order) {
                 Ok(()) => {}
                 Err(why) => {

@@ -19,6 +19,7 @@ mod events;
 mod fetch;
 mod front_queue;
 mod in_order;
+mod interrupts;
 mod issue;
 mod lsu;
 mod memdep;
@@ -68,6 +69,7 @@ use events::Events;
 use fetch::{CodePage, FetchState};
 use front_queue::FrontQueue;
 use in_order::InOrder;
+use interrupts::Lines;
 use memdep::MemoryDependence;
 use oracle::Oracle;
 use ring::Ring;
@@ -194,6 +196,7 @@ pub struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     paused: bool,
     /// Commit slots used in this cycle.
     committed_in_cycle: u64,
+    lines: Lines,
 }
 
 /// What instructions leave in a core when nothing of them is in flight any more.
@@ -292,6 +295,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             progressed: false,
             paused: false,
             committed_in_cycle: 0,
+            lines: Lines::none(),
             rob,
             params,
             process,
@@ -359,6 +363,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.dispatch();
         self.decode();
         self.fetch();
+        if E::INTERRUPTIBLE && seldom(self.lines.count) {
+            self.count_events(self.now - 1);
+        }
         if !self.progressed {
             self.skip_idle_cycles();
         } else if seldom(self.now - self.last_commit > DEADLOCK_CYCLES) {
@@ -398,6 +405,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if let Some(order) = &self.in_order {
             at(order.retry);
+            at(self.lines.look_from);
         }
         if next == u64::MAX {
             next = now + DEADLOCK_CYCLES + 1;
@@ -412,6 +420,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             self.account_issue_stall(skipped);
             self.stats.idle_skipped_cycles += skipped;
             self.now += skipped;
+            if E::INTERRUPTIBLE && seldom(self.lines.count) {
+                self.count_events(now);
+            }
         }
     }
 

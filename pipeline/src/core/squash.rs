@@ -18,10 +18,10 @@ use super::{Core, PipelineProbe};
 /// Where execution goes on: an address, a position in the expansion there, and the handler that
 /// it lies in.
 #[derive(Clone, Copy)]
-struct Restart {
-    pc: u64,
-    disepc: DisePc,
-    link: Option<HandlerLink>,
+pub(super) struct Restart {
+    pub pc: u64,
+    pub disepc: DisePc,
+    pub link: Option<HandlerLink>,
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
@@ -89,12 +89,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.process.hart.disepc = self.resume;
     }
 
-    fn empty_pipeline(&mut self) {
+    pub(super) fn empty_pipeline(&mut self) {
         if !self.rob.is_empty() {
             self.restart_from(self.rob.head, Cause::Serialize);
             return;
         }
-        let restart = if let Some(d) = self.front.decoded() {
+        let restart = self.restart_of_front_end();
+        let oldest = self.squash_from(self.rob.tail, restart, Cause::Serialize);
+        self.rewind_predictions(oldest);
+    }
+
+    /// Where what has not been dispatched yet starts again.
+    pub(super) fn restart_of_front_end(&self) -> Restart {
+        if let Some(d) = self.front.decoded() {
             let inserted = self.inserted_in_decode(d, self.rob.tail);
             Restart {
                 pc: d.pc,
@@ -114,9 +121,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 disepc: self.resume,
                 link: self.link,
             }
-        };
-        let oldest = self.squash_from(self.rob.tail, restart, Cause::Serialize);
-        self.rewind_predictions(oldest);
+        }
     }
 
     /// Sets a DISE register from outside, between two instructions of the program.

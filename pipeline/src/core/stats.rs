@@ -2,55 +2,73 @@
 
 use serde::Serialize;
 
-/// Counters of the core. `_cycles` count cycles, `_events` occurrences.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)] // the names say it; units are their suffixes
-pub struct CoreStats {
-    pub cycles: u64,
-    pub fetch_instructions: u64,
-    pub decode_instructions: u64,
-    pub dispatch_instructions: u64,
-    pub commit_program_instructions: u64,
-    pub commit_inserted_instructions: u64,
-    pub commit_handler_instructions: u64,
-    pub squash_instructions: u64,
-    pub branch_committed_events: u64,
-    pub branch_conditional_events: u64,
-    pub branch_mispredicted_events: u64,
-    pub branch_conditional_mispredicted_events: u64,
-    pub branch_indirect_mispredicted_events: u64,
-    pub branch_return_mispredicted_events: u64,
-    pub btb_misfetch_events: u64,
-    pub load_committed_events: u64,
-    pub store_committed_events: u64,
-    pub atomic_committed_events: u64,
-    pub syscall_events: u64,
-    pub store_forward_events: u64,
-    pub load_parked_events: u64,
-    pub memory_violation_events: u64,
-    pub rename_rob_full_cycles: u64,
-    pub rename_reservation_stations_full_cycles: u64,
-    pub rename_load_queue_full_cycles: u64,
-    pub rename_store_queue_full_cycles: u64,
-    pub serialize_cycles: u64,
-    pub dise_stall_cycles: u64,
-    pub dise_expansion_events: u64,
-    pub dise_redirect_events: u64,
-    pub idle_skipped_cycles: u64,
-    // A queue of floating-point instructions, where there is one.
-    pub rename_fp_queue_full_cycles: u64,
-    // In-order cores: cycles by how many instructions issued; those in which none did by what the
-    // oldest waited for; those that issued some by what the next one lacked.
-    pub issue_none_cycles: u64,
-    pub issue_single_cycles: u64,
-    pub issue_dual_cycles: u64,
-    pub issue_triple_cycles: u64,
-    pub issue_quad_or_more_cycles: u64,
-    pub issue_frontend_stall_cycles: u64,
-    pub issue_operand_stall_cycles: u64,
-    pub issue_unit_stall_cycles: u64,
-    pub issue_memory_stall_cycles: u64,
-    pub issue_write_buffer_stall_cycles: u64,
-    pub issue_slot_limited_cycles: u64,
-    pub issue_block_limited_cycles: u64,
+/// Declares the counters: the struct, and the list of their names.
+macro_rules! counters {
+    ($(#[$attribute:meta])* $name:ident { $($field:ident,)+ }) => {
+        $(#[$attribute])*
+        pub struct $name {
+            $(pub $field: u64,)+
+        }
+
+        impl $name {
+            /// Every counter by the name under which it is reported, and how it is read.
+            pub const COUNTERS: &'static [(&'static str, fn(&$name) -> u64)] =
+                &[$((stringify!($field), |stats| stats.$field),)+];
+        }
+    };
+}
+
+counters! {
+    /// Counters of the core. `_cycles` count cycles, `_events` occurrences.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[allow(missing_docs)] // the names say it; units are their suffixes
+    CoreStats {
+        cycles,
+        fetch_instructions,
+        decode_instructions,
+        dispatch_instructions,
+        commit_program_instructions,
+        commit_inserted_instructions,
+        commit_handler_instructions,
+        squash_instructions,
+        branch_committed_events,
+        branch_conditional_events,
+        branch_mispredicted_events,
+        branch_conditional_mispredicted_events,
+        branch_indirect_mispredicted_events,
+        branch_return_mispredicted_events,
+        btb_misfetch_events,
+        load_committed_events,
+        store_committed_events,
+        atomic_committed_events,
+        syscall_events,
+        store_forward_events,
+        load_parked_events,
+        memory_violation_events,
+        rename_rob_full_cycles,
+        rename_reservation_stations_full_cycles,
+        rename_load_queue_full_cycles,
+        rename_store_queue_full_cycles,
+        serialize_cycles,
+        dise_stall_cycles,
+        dise_expansion_events,
+        dise_redirect_events,
+        idle_skipped_cycles,
+        // A queue of floating-point instructions, where there is one.
+        rename_fp_queue_full_cycles,
+        // In-order cores: cycles by how many instructions issued; those in which none did by what the
+        // oldest waited for; those that issued some by what the next one lacked.
+        issue_none_cycles,
+        issue_single_cycles,
+        issue_dual_cycles,
+        issue_triple_cycles,
+        issue_quad_or_more_cycles,
+        issue_frontend_stall_cycles,
+        issue_operand_stall_cycles,
+        issue_unit_stall_cycles,
+        issue_memory_stall_cycles,
+        issue_write_buffer_stall_cycles,
+        issue_slot_limited_cycles,
+        issue_block_limited_cycles,
+    }
 }

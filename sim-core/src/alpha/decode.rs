@@ -20,7 +20,7 @@ pub(super) const LITERAL_BIT: u32 = 1 << 12;
 /// `jmp`, `jsr`, `ret` hold 14 bits of a hint.
 pub(super) const HINT_MASK: u32 = 0x3fff;
 /// The reserved major opcode of DISE operations in handlers; the function lies in the low 16 bits,
-/// `ra` is the register of the program, `rb` the number of the DISE register.
+/// `ra` is the register of the program, `rb` the number of the DISE or interrupt register.
 pub(super) const DISE_OPCODE: u32 = 0x0400_0000;
 /// Functions of [`DISE_OPCODE`].
 pub(super) mod dise {
@@ -72,13 +72,13 @@ fn dise_operation(word: u32) -> Option<Inst> {
         return None;
     }
     match word & 0xffff {
-        dise::FROM_DISE if rb < reg::DISE_COUNT => Some(Inst {
+        dise::FROM_DISE => Some(Inst {
             rd: destination(ra),
-            rs1: reg::DISE + rb,
+            rs1: reg::of_handlers(rb)?,
             ..build(Op::DiseMove)
         }),
-        dise::TO_DISE if rb < reg::DISE_COUNT => Some(Inst {
-            rd: reg::DISE + rb,
+        dise::TO_DISE => Some(Inst {
+            rd: reg::of_handlers(rb)?,
             rs1: number(ra),
             ..build(Op::DiseMove)
         }),

@@ -53,7 +53,7 @@ pub fn disassemble_word(word: u32, pc: u64) -> String {
 }
 
 fn mnemonic(inst: &Inst) -> &'static str {
-    let is_dise = |r: u8| (reg::DISE..reg::DISE + reg::DISE_COUNT).contains(&r);
+    let is_dise = |r: u8| reg::number_in_handlers(r).is_some();
     match inst.op {
         Op::DiseMove if is_dise(inst.rs1) && !is_dise(inst.rd) => "d_mfdr",
         Op::DiseMove if is_dise(inst.rd) && !is_dise(inst.rs1) => "d_mtdr",

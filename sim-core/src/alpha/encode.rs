@@ -83,11 +83,7 @@ fn field(inst: &Inst, info: &OpInfo, operand: AlphaOperand) -> Option<u32> {
 }
 
 fn encode_dise_move(inst: &Inst) -> Option<u32> {
-    let dise = |r: u8| {
-        r.checked_sub(reg::DISE)
-            .filter(|&n| n < reg::DISE_COUNT)
-            .map(|n| u32::from(n) << 16)
-    };
+    let dise = |r: u8| reg::number_in_handlers(r).map(|n| u32::from(n) << 16);
     match (dise(inst.rd), dise(inst.rs1)) {
         (None, Some(n)) => Some(DISE_OPCODE | dise::FROM_DISE | integer(inst.rd)? << 21 | n),
         (Some(n), None) => Some(DISE_OPCODE | dise::TO_DISE | integer(inst.rs1)? << 21 | n),

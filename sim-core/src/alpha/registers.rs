@@ -151,29 +151,29 @@ const NAMES: [&str; reg::SINK as usize + 1] = [
     "ieee_control",
     "interrupt_flag",
     "unaligned",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
-    "?",
+    "ir0",
+    "ir1",
+    "ir2",
+    "ir3",
+    "ir4",
+    "ir5",
+    "ir6",
+    "ir7",
+    "ir8",
+    "ir9",
     "zero",
 ];
 
 /// The name of a register in the numbering of [`reg`], as `objdump` writes it; `dr0` to `dr15` for
-/// those of DISE. [`reg::SINK`] is the zero register as a destination; a number that is no register
-/// is `?`. Where a zero is a floating-point operand its name is `$f31`, which the caller must know.
+/// those of DISE, `ir0` to `ir9` for those of interrupts. [`reg::SINK`] is the zero register as a
+/// destination; a number that is no register is `?`. Where a zero is a floating-point operand its name is `$f31`, which the caller must know.
 #[must_use]
 pub fn register_name(register: u8) -> &'static str {
     NAMES.get(register as usize).copied().unwrap_or("?")
 }
 
 /// The register of a name: software names, `pv`, `s6`, `$0` to `$31` and `r0` to `r31`, `$f0` to
-/// `$f31` and `f0` to `f31`, `dr0` to `dr15`.
+/// `$f31` and `f0` to `f31`, `dr0` to `dr15`, `ir0` to `ir9`.
 #[must_use]
 pub fn parse_register(name: &str) -> Option<u8> {
     match name {
@@ -181,9 +181,10 @@ pub fn parse_register(name: &str) -> Option<u8> {
         "s6" => return Some(number(15)),
         _ => {}
     }
-    let named = (reg::DISE + reg::DISE_COUNT) as usize;
-    if let Some(i) = NAMES[..named].iter().position(|&n| n == name && n != "?") {
-        return Some(i as u8);
+    let is_named = |r: u8| !(reg::UNIQUE..reg::INTERRUPT).contains(&r);
+    let register = (0..reg::SINK).find(|&r| is_named(r) && NAMES[r as usize] == name);
+    if register.is_some() && name != "?" {
+        return register;
     }
     let (float, digits) = if let Some(digits) = name.strip_prefix("$f").or(name.strip_prefix('f')) {
         (true, digits)
@@ -206,7 +207,11 @@ mod tests {
 
     #[test]
     fn every_name_is_its_own_register() {
-        for r in (0..reg::DISE + reg::DISE_COUNT).filter(|&r| r != reg::FP + 31) {
+        let interrupts = reg::INTERRUPT..reg::INTERRUPT + reg::INTERRUPT_REGISTERS;
+        for r in (0..reg::DISE + reg::DISE_COUNT)
+            .filter(|&r| r != reg::FP + 31)
+            .chain(interrupts)
+        {
             assert_eq!(parse_register(register_name(r)), Some(r));
         }
         assert_eq!(parse_register("$31"), Some(reg::ZERO));
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!(parse_register("$f31"), Some(reg::ZERO));
         assert_eq!(register_name(reg::SINK), "zero");
         for bad in [
-            "", "$", "$32", "r01", "f32", "$f+1", "dr16", "a6", "s7", "?",
+            "", "$", "$32", "r01", "f32", "$f+1", "dr16", "ir10", "a6", "s7", "?",
         ] {
             assert_eq!(parse_register(bad), None, "{bad}");
         }

@@ -52,14 +52,14 @@ pub fn decode(word: u32) -> Inst {
     }
 }
 
-/// `d_mfdr rd, drN` and `d_mtdr drN, rs1`: custom-0 with `funct3` 0 and 1, the number of the DISE
-/// register in the field of the other register.
+/// `d_mfdr rd, drN` and `d_mtdr drN, rs1`: custom-0 with `funct3` 0 and 1, the number of the DISE or
+/// interrupt register ([`reg::of_handlers`]) in the field of the other register.
 fn dise_move(word: u32) -> Option<Inst> {
     let rd = (word >> 7 & 31) as u8;
     let rs1 = (word >> 15 & 31) as u8;
     let (rd, rs1) = match word & 0xfff0_707f {
-        0x0000_000b if rs1 < reg::DISE_COUNT => (destination(rd), reg::DISE + rs1),
-        0x0000_100b if rd < reg::DISE_COUNT => (reg::DISE + rd, rs1),
+        0x0000_000b => (destination(rd), reg::of_handlers(rs1)?),
+        0x0000_100b => (reg::of_handlers(rd)?, rs1),
         _ => return None,
     };
     Some(Inst {

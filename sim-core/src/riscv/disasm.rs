@@ -43,7 +43,7 @@ pub fn disassemble(inst: &Inst, pc: u64) -> String {
 }
 
 fn mnemonic(inst: &Inst) -> &'static str {
-    let is_dise = |r: u8| (reg::DISE..reg::DISE + reg::DISE_COUNT).contains(&r);
+    let is_dise = |r: u8| reg::number_in_handlers(r).is_some();
     match inst.op {
         Op::Fence if inst.imm as u32 == FENCE_TSO => "fence.tso",
         Op::DiseMove if is_dise(inst.rs1) && !is_dise(inst.rd) => "d_mfdr",

@@ -69,11 +69,7 @@ pub fn encode(inst: &Inst) -> Option<u32> {
 }
 
 fn encode_dise_move(inst: &Inst) -> Option<u32> {
-    let dise = |r: u8| {
-        r.checked_sub(reg::DISE)
-            .filter(|&n| n < reg::DISE_COUNT)
-            .map(u32::from)
-    };
+    let dise = |r: u8| reg::number_in_handlers(r).map(u32::from);
     match (dise(inst.rd), dise(inst.rs1)) {
         (None, Some(n)) => Some(0x0000_000b | integer(inst.rd)? << 7 | n << 15),
         (Some(n), None) => Some(0x0000_100b | n << 7 | integer(inst.rs1)? << 15),

@@ -9,25 +9,26 @@ const NAMES: [&str; reg::SINK as usize + 1] = [
     "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8",
     "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11", "dr0", "dr1", "dr2", "dr3", "dr4", "dr5",
     "dr6", "dr7", "dr8", "dr9", "dr10", "dr11", "dr12", "dr13", "dr14", "dr15", "?", "?", "?", "?",
-    "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "?", "zero",
+    "?", "ir0", "ir1", "ir2", "ir3", "ir4", "ir5", "ir6", "ir7", "ir8", "ir9", "zero",
 ];
 
 /// The name of a register in the numbering of [`reg`]: the ABI's for integer and floating-point
-/// registers, `dr0` to `dr15` for those of DISE. [`reg::SINK`] is the zero register as a
-/// destination; a number that is no register is `?`.
+/// registers, `dr0` to `dr15` for those of DISE, `ir0` to `ir9` for those of interrupts. [`reg::SINK`]
+/// is the zero register as a destination; a number that is no register is `?`.
 #[must_use]
 pub fn register_name(register: u8) -> &'static str {
     NAMES.get(register as usize).copied().unwrap_or("?")
 }
 
-/// The register of a name: ABI names, `fp`, `x0` to `x31`, `f0` to `f31`, `dr0` to `dr15`.
+/// The register of a name: ABI names, `fp`, `x0` to `x31`, `f0` to `f31`, `dr0` to `dr15`,
+/// `ir0` to `ir9`.
 #[must_use]
 pub fn parse_register(name: &str) -> Option<u8> {
     if name == "fp" {
         return Some(8);
     }
-    let named = (reg::DISE + reg::DISE_COUNT) as usize;
-    if let Some(i) = NAMES[..named].iter().position(|&n| n == name) {
+    let named = reg::SINK as usize;
+    if let Some(i) = NAMES[..named].iter().position(|&n| n == name && n != "?") {
         return Some(i as u8);
     }
     let (base, digits) = match name.as_bytes().first()? {
@@ -97,7 +98,8 @@ mod tests {
 
     #[test]
     fn every_name_is_its_own_register() {
-        for r in 0..reg::DISE + reg::DISE_COUNT {
+        let interrupts = reg::INTERRUPT..reg::INTERRUPT + reg::INTERRUPT_REGISTERS;
+        for r in (0..reg::DISE + reg::DISE_COUNT).chain(interrupts) {
             assert_eq!(parse_register(register_name(r)), Some(r));
         }
         assert_eq!(parse_register("x31"), Some(31));
@@ -105,7 +107,7 @@ mod tests {
         assert_eq!(parse_register("fp"), Some(8));
         assert_eq!(register_name(reg::SINK), "zero");
         for bad in [
-            "", "x", "x32", "x01", "f32", "f+1", "dr16", "a8", "s12", "?", "é",
+            "", "x", "x32", "x01", "f32", "f+1", "dr16", "ir10", "a8", "s12", "?", "é",
         ] {
             assert_eq!(parse_register(bad), None, "{bad}");
         }

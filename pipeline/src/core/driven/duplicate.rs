@@ -67,6 +67,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             halted: self.halted,
             code_changes: self.code_changes,
             stop: self.stop,
+            lines: self.lines.clone(),
         })
     }
 }

@@ -30,6 +30,7 @@ mod execute;
 mod fetch;
 mod in_vain;
 mod insts;
+mod interrupts;
 mod issue;
 mod loads;
 mod sequence;
@@ -49,6 +50,7 @@ use hps_sim_core::process::Process;
 use hps_sim_core::trap::Trap;
 
 use super::cpi::{Cause, CpiStack};
+use super::interrupts::Lines;
 use super::memdep::MemoryDependence;
 use super::ring::Ring;
 use super::uop::kind;
@@ -287,6 +289,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     code_changes: bool,
     /// Why the run ends, if it does.
     stop: Option<Stop>,
+    lines: Lines,
 }
 
 impl DrivenCore {
@@ -402,6 +405,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             halted: None,
             code_changes: false,
             stop: None,
+            lines: Lines::none(),
             params,
             process,
         };
@@ -444,6 +448,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     fn run_until(&mut self, end: u64) -> Stop {
         let begin = self.committed();
+        if E::INTERRUPTIBLE {
+            self.lines.committed_before = begin.total();
+        }
         self.stop = None;
         let isa = self.process.image.isa;
         let mut code = self.code.take().unwrap_or_else(|| Code::new(isa));
@@ -521,6 +528,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.stop = Some(Stop::Limit);
                 return;
             }
+            if E::INTERRUPTIBLE && self.lines.interrupts.is_some() {
+                self.step_interruptibly(code);
+                self.sync_code(code);
+                continue;
+            }
             // No block has more instructions than a group.
             let blocks_end = end.saturating_sub(self.params.fetch_width as u64 - 1);
             if seldom(self.committed_of_program() >= blocks_end) {
@@ -531,10 +543,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     break;
                 }
             }
-            if std::mem::take(&mut self.code_changes) {
-                code.sync(&self.process.mem, &self.editor);
-                self.fetch.forget_code();
-            }
+            self.sync_code(code);
+        }
+    }
+
+    /// Follows a change of code.
+    #[inline(always)]
+    fn sync_code(&mut self, code: &mut Code) {
+        if std::mem::take(&mut self.code_changes) {
+            code.sync(&self.process.mem, &self.editor);
+            self.fetch.forget_code();
         }
     }
 

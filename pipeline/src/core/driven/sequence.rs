@@ -205,6 +205,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         self.edit.here.predicted_disepc = link.disepc;
         self.edit.resume = link.disepc;
+        if E::INTERRUPTIBLE && link.is_interrupt() {
+            self.return_from_interrupt(link.pc, decode);
+            return link.pc;
+        }
         self.stats.dise_redirect_events += 1;
         self.edit.empty_queue(self.params.fetch_buffer);
         self.fetch.redirect(link.pc, Cause::DiseStall, decode);

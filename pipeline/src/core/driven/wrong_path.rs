@@ -34,6 +34,8 @@ pub enum Turn {
     Violation { store_pc: u64 },
     /// An instruction faults: whose, and why.
     Trap(Origin, TrapCause),
+    /// An interrupt is taken in front of it.
+    Interrupt,
 }
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
@@ -50,7 +52,7 @@ pub struct Episode {
     /// In this cycle.
     limit: u64,
     turn: Turn,
-    restart: Restart,
+    pub restart: Restart,
     /// Where it begins: its first instruction, load and store.
     position: u64,
     loads: u64,
@@ -366,6 +368,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.fetch.redirect(pc, Cause::Replay, cycle);
             }
             Turn::Trap(origin, cause) => self.take_trap(restart, origin, cause, cycle),
+            Turn::Interrupt => self.take_interrupt(restart.pc, cycle),
         }
     }
 

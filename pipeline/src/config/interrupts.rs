@@ -1,0 +1,26 @@
+//! What interrupts cost.
+
+use super::node::config_section;
+
+config_section! {
+    /// What an interrupt costs beside the instructions of its handler. Nothing where none is taken.
+    InterruptConfig patched by InterruptPatch {
+        /// From the cycle in which a source raises its line to the first cycle in which the core may
+        /// take the interrupt. The 21164 interrupts 6 cycles after a counter has overflowed (DCPI, 1997).
+        recognition_cycles: u32 = 6, "cycles";
+        /// From the cycle in which an interrupt is taken to the fetch of its handler. DCPI (1997) gives
+        /// 214 cycles at best for entry and return together on the 21064 and 21164; half of them.
+        entry_cycles: u32 = 107, "cycles";
+        /// From the decode of the handler's `d_ret` to the fetch of the program's next instruction: the
+        /// other half.
+        return_cycles: u32 = 107, "cycles";
+    }
+}
+
+impl InterruptConfig {
+    /// Whether every cost is the default.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == InterruptConfig::default()
+    }
+}

@@ -1,0 +1,132 @@
+//! What a counter of the PMU counts.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::core::CoreStats;
+
+/// What a counter counts: cycles, instructions of the program that commit, or any other event among
+/// [`CoreStats::COUNTERS`], by its name there. Files hold the name.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    name: &'static str,
+    read: fn(&CoreStats) -> u64,
+}
+
+/// A name that no event has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no event is called `{name}`; `cycles` and `instructions` are events, and so is every counter of a timed run"
+)]
+pub struct UnknownEvent {
+    /// The name.
+    pub name: String,
+}
+
+impl Event {
+    /// Cycles: a counter of them is a timer.
+    pub const CYCLES: Event = Event {
+        name: "cycles",
+        read: |stats| stats.cycles,
+    };
+
+    /// Instructions of the program that commit: those of handlers and sequences are not among them.
+    pub const INSTRUCTIONS: Event = Event {
+        name: "instructions",
+        read: |stats| stats.commit_program_instructions,
+    };
+
+    /// The event of a name.
+    ///
+    /// # Errors
+    /// [`UnknownEvent`].
+    pub fn named(name: &str) -> Result<Event, UnknownEvent> {
+        if name == Event::INSTRUCTIONS.name {
+            return Ok(Event::INSTRUCTIONS);
+        }
+        let found = CoreStats::COUNTERS.iter().find(|(known, _)| *known == name);
+        let &(name, read) = found.ok_or_else(|| UnknownEvent {
+            name: name.to_string(),
+        })?;
+        Ok(Event { name, read })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it counts cycles, so that the cycle of an overflow is known in advance.
+    #[must_use]
+    pub fn is_cycles(&self) -> bool {
+        self.name == Event::CYCLES.name
+    }
+
+    /// How often it has happened.
+    pub(super) fn read(&self, stats: &CoreStats) -> u64 {
+        (self.read)(stats)
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Event) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Event {}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Event::named(&name).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_of_a_run_is_an_event_that_reads_it() {
+        let shown = ron::to_string(&CoreStats::default()).expect("numbers");
+        let fields = shown.matches(':').count();
+        assert_eq!(CoreStats::COUNTERS.len(), fields, "{shown}");
+        for (name, _) in CoreStats::COUNTERS {
+            assert!(shown.contains(&format!("{name}:0")), "{name} in {shown}");
+            let event = Event::named(name).expect("a counter");
+            assert_eq!(event.name(), *name);
+            assert_eq!(event.read(&CoreStats::default()), 0);
+        }
+        let stats = CoreStats {
+            cycles: 1,
+            commit_program_instructions: 2,
+            load_committed_events: 3,
+            issue_block_limited_cycles: 4,
+            ..CoreStats::default()
+        };
+        let read = |name: &str| Event::named(name).expect("an event").read(&stats);
+        assert_eq!(read("cycles"), 1);
+        assert_eq!(read("instructions"), 2);
+        assert_eq!(read("commit_program_instructions"), 2);
+        assert_eq!(read("load_committed_events"), 3);
+        assert_eq!(read("issue_block_limited_cycles"), 4);
+    }
+
+    #[test]
+    fn an_event_is_written_as_its_name() {
+        let event = Event::named("load_committed_events").expect("an event");
+        let text = ron::to_string(&event).expect("a name");
+        assert_eq!(text, "\"load_committed_events\"");
+        assert_eq!(ron::from_str::<Event>(&text), Ok(event));
+        let error = ron::from_str::<Event>("\"loads\"").expect_err("no event");
+        assert!(error.to_string().contains("`loads`"), "{error}");
+    }
+}
