@@ -260,7 +260,7 @@ pub fn near(m: &mut MachineConfig) {
 }
 
 /// Loops for both instruction sets: a name, RISC-V, Alpha. They go to one line at most.
-const LOOPS: [(&str, &str, &str); 6] = [
+pub const LOOPS: [(&str, &str, &str); 6] = [
     (
         "a chain",
         "li s1, 3000\nmain:\nadd a0, a0, s1\nxor a1, a0, s1\nadd a0, a0, a1\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall",

@@ -20,7 +20,7 @@ use crate::driven::{
 /// Sequences, branches in them by data of their own, handlers, calls on a condition, returns, triggers at the
 /// beginning, in the middle and at the end, and microinstructions that read what a sequence and a handler
 /// write. Nothing goes to memory.
-const COMPUTED: &str = "
+pub const COMPUTED: &str = "
     register period = dr0;
     init period = MAX - 20;
     counter 1 = period;
