@@ -27,7 +27,7 @@ pub enum IssueStall {
     Slot,
     /// It belongs to another block of instructions than those that issued in this cycle.
     Block,
-    /// As many have issued as the machine issues in a cycle.
+    /// The issue width of the machine is used up.
     Width,
     /// No unit is free.
     Unit,
@@ -89,7 +89,7 @@ const BLOCK_SHIFT: u32 = 4;
 const BLOCK_INSTS: usize = 4;
 
 impl InOrder {
-    /// Of a machine that issues in order.
+    /// The state of a machine that issues in order; `None` for other machines.
     pub fn new(config: &MachineConfig) -> Option<Box<InOrder>> {
         let Scheduling::InOrder(in_order) = &config.issue.scheduling else {
             return None;
@@ -119,7 +119,7 @@ impl InOrder {
         self.next
     }
 
-    /// Positions from `first` on are taken back. What comes next is slotted anew.
+    /// Takes back positions from `first` on. The instructions that come next are slotted again.
     pub fn squash(&mut self, first: u64) {
         self.next = self.next.min(first);
         self.group = Group::default();
@@ -176,7 +176,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.count_issue(issued, stall, 1);
     }
 
-    /// The same for cycles that are skipped since nothing can happen in them.
+    /// Accounts for cycles that are skipped since nothing can happen in them.
     pub(super) fn account_issue_stall(&mut self, cycles: u64) {
         if let Some(order) = &self.in_order {
             let stall = order.stall;
