@@ -49,6 +49,18 @@ impl HeatMap {
         widest(&self.columns) > wide - 6.0
     }
 
+    /// The size at which the numbers of all cells fit into cells of this width.
+    fn text_size(&self, wide: f64) -> f64 {
+        let fits = |size: &f64| {
+            let mut numbers = self.values.iter().flatten().flatten();
+            let fits_cell =
+                |v: &f64| text_width(&number(*v, self.decimals), *size, false) < wide - 6.0;
+            *size < 0.55 * self.cell_height() && numbers.all(fits_cell)
+        };
+        let sizes = [32.0, 26.0, 22.0, 20.0, 18.0];
+        sizes.into_iter().find(fits).unwrap_or(16.0)
+    }
+
     /// Room below the cells: names, and the label of the columns.
     fn room_below(&self) -> f64 {
         if self.names_stand() {
@@ -86,6 +98,7 @@ pub(crate) fn heat_map(map: &HeatMap) -> Result<Figure, PlotError> {
 fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high: f64) {
     let wide = area.width() / map.columns.len().max(1) as f64;
     let tall = map.cell_height();
+    let size = map.text_size(wide);
     for (r, row) in map.values.iter().enumerate() {
         for (c, value) in row.iter().enumerate() {
             let from = (
@@ -106,10 +119,6 @@ fn draw_cells(canvas: &mut Canvas<'_>, map: &HeatMap, area: Rect, low: f64, high
                 None => (style::GRID, "–".to_string()),
             };
             canvas.rect(from, to, color);
-            let sizes = [32.0, 26.0, 20.0];
-            let fits =
-                |size: &f64| *size < 0.5 * tall && text_width(&text, *size, false) < wide - 16.0;
-            let size = sizes.into_iter().find(fits).unwrap_or(20.0);
             canvas.text(
                 &text,
                 middle,

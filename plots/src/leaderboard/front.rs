@@ -34,9 +34,14 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         Some(ProfileKind::CallPair),
         Some(ProfileKind::DataStream),
     ];
-    let groups: Vec<Group> = kinds
-        .into_iter()
-        .filter_map(|kind| group(board, kind))
+    let mut frequencies: Vec<u64> = (board.entries.iter())
+        .filter_map(|e| Some(e.point?.1))
+        .collect();
+    frequencies.sort_unstable();
+    frequencies.dedup();
+    let differ = frequencies.len() > 1;
+    let groups: Vec<Group> = (kinds.into_iter())
+        .filter_map(|kind| group(board, kind, differ))
         .collect();
     if groups.is_empty() {
         return Err(PlotError::bad(title, "no profiler has an error"));
@@ -56,8 +61,12 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         color: style::MUTED,
         swatch: Swatch::Thin,
     });
+    let bursts = match frequencies.as_slice() {
+        [one_in] => format!("; bursts at 1/{one_in}"),
+        _ => String::new(),
+    };
     let subtitle = format!(
-        "{} on {}; {}. At 0%: profilers that watch only, which are charged nothing",
+        "{} on {}; {}{bursts}. At 0%: those that only watch",
         board.isa,
         board.machine,
         over(board)
@@ -83,13 +92,14 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
     })
 }
 
-fn group(board: &Board, kind: Option<ProfileKind>) -> Option<Group> {
+/// The profilers of a kind; their frequencies are named if they differ.
+fn group(board: &Board, kind: Option<ProfileKind>, differ: bool) -> Option<Group> {
     let level = kind.map_or("instruction", ProfileKind::name);
     let spot = |entry: &Entry| {
         Some(Spot {
             name: match entry.point {
-                Some((_, one_in)) => format!("{} 1/{one_in}", entry.name),
-                None => entry.name.clone(),
+                Some((_, one_in)) if differ => format!("{} 1/{one_in}", entry.name),
+                _ => entry.name.clone(),
             },
             x: 100.0 * entry.mean.overhead.map_or(0.0, |m| m.mean),
             y: 100.0 * entry.mean.errors.get(level)?.mean,

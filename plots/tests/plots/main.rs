@@ -1,6 +1,7 @@
 //! Tests of the crate as its callers see it.
 
 mod figures;
+mod leaderboard;
 mod read;
 mod report;
 mod reproduction;
