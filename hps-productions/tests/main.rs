@@ -4,6 +4,7 @@
 
 mod collect;
 mod common;
+mod interrupts;
 #[path = "../../pipeline/tests/listed.rs"]
 mod listed;
 mod pipeline;
