@@ -252,6 +252,10 @@ pub struct ProfileArgs {
     /// Show the code of this function (a name or an address), with what each instruction cost
     #[arg(long, value_name = "FUNCTION", conflicts_with = "kind")]
     pub annotate: Option<String>,
+    /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
+    /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
+    #[arg(long, value_name = "[FORMAT:]FILE", conflicts_with = "kind")]
+    pub export: Vec<String>,
     /// Show how the run goes over time
     #[arg(long, conflicts_with = "kind")]
     pub timeline: bool,

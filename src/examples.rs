@@ -60,6 +60,8 @@ Examples:
       Where the time goes: functions, lines, instructions, and what they wait for.
   hps profile --annotate quicksort --with tip,ibs,software bwt small
       The code of one function, and what three profilers would say of it.
+  hps profile --export flame.svg --export run.pb.gz --export callgrind.out.bwt bwt small
+      A flame graph, and files for pprof and KCachegrind.
   hps profile --timeline --machine wide-8 --isa alpha minicc small
       How the run goes over time, on another machine and instruction set.
   hps profile --kind method interp small

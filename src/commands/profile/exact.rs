@@ -16,7 +16,8 @@ use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 
-use super::{annotate, collected, json, timeline};
+use super::export::Export;
+use super::{annotate, collected, export, json, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::timed_machine;
 use crate::program;
@@ -65,6 +66,11 @@ impl Shown<'_> {
 /// Runs the program under the oracle and prints where its time goes.
 pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let profilers = chosen(&args.with)?;
+    let exports = args
+        .export
+        .iter()
+        .map(|text| Export::parse(text))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
     let mut program = Program::find(args.program(), args.isa)?;
     program.process.args.extend_from_slice(args.arguments());
@@ -78,7 +84,8 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     });
     let watch = Watch {
         contexts: true,
-        timeline: args.timeline,
+        // What is exported tells of phases, too.
+        timeline: args.timeline || !exports.is_empty(),
         samplers: samplers.collect(),
         ..Watch::default()
     };
@@ -102,7 +109,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         Some(name) => annotate::annotate(&shown, name, &mut out)?,
         None => tables(&shown, &mut out)?,
     }
-    if let Some(series) = &truth.timeline {
+    if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
         timeline::print(&shown, series, &mut out)?;
     }
     let opinions = opinions(&shown);
@@ -114,6 +121,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         json::write(&shown, &times, &opinions, path)?;
     }
     notes(&shown, &mut out)?;
+    export::write(&shown, &exports)?;
     Ok(ended(&truth))
 }
 

@@ -3,6 +3,7 @@
 mod annotate;
 mod collected;
 mod exact;
+mod export;
 mod json;
 mod timeline;
 
