@@ -7,7 +7,7 @@ use hps_pipeline::core::EventSet;
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Key, Observer};
-use crate::oracle::units_per_cycle;
+use crate::oracle::{ExactProfile, units_per_cycle};
 use crate::policy::{BranchRecords, Moment, Policy};
 use crate::schedule::{NOT_DUE, Period, Schedule};
 
@@ -73,6 +73,23 @@ pub struct Sampled {
     pub credits: Credits,
     /// The branch records that its policy has kept, if it keeps any.
     pub branches: Option<BranchRecords>,
+}
+
+impl Sampled {
+    /// Units by instruction, as the profiler would show them: of branch records, the cycles of straight-line code
+    /// spread over the instructions that ran there.
+    #[must_use]
+    pub fn by_instruction(&self, exact: &ExactProfile) -> FxHashMap<Key, u64> {
+        let Some(records) = &self.branches else {
+            return self.credits.by_instruction();
+        };
+        let mut executed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
+        executed.sort_unstable();
+        executed.dedup();
+        let weights = records.by_instruction(&executed, exact.units_per_cycle);
+        let alone = weights.into_iter().map(|((key, _), units)| (key, units));
+        alone.collect()
+    }
 }
 
 /// All samplers of a run.

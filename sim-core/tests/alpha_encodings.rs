@@ -339,7 +339,8 @@ fn dise_operations_have_the_reserved_opcode() {
         let word = random.word() >> 6 & 0x03ff_0007 | 0x0400_0000;
         let (ra, rb) = (word >> 21 & 31, word >> 16 & 31);
         let expected = match word & 0xffff {
-            0 | 1 => rb < 16,
+            // Sixteen DISE registers, and ten of interrupts.
+            0 | 1 => rb < 26,
             2 | 3 => ra == 0 && rb == 0,
             _ => false,
         };
@@ -351,6 +352,7 @@ fn dise_operations_have_the_reserved_opcode() {
         ("d_mfdr t0,dr3", 0x0423_0000),
         ("d_mfdr v0,dr0", 0x0400_0000),
         ("d_mtdr dr15,zero", 0x07ef_0001),
+        ("d_mfdr t0,ir0", 0x0430_0000),
         ("d_ret", 0x0400_0002),
         ("d_drain", 0x0400_0003),
     ] {

@@ -101,6 +101,12 @@ impl Names<'_> {
         location
     }
 
+    /// The source line of a function's first instruction; 0 if nothing is known of it.
+    fn first_line(&self, entry: u64) -> u32 {
+        let frames = self.image.source_frames(entry);
+        frames.last().and_then(|f| f.line).unwrap_or(0)
+    }
+
     /// The functions at an address, innermost first.
     fn frames(&mut self, pc: u64) -> Vec<Frame> {
         let found = self.map.find(pc).map(|at| &self.map.functions()[at]);
@@ -111,7 +117,8 @@ impl Names<'_> {
             name: f.name.clone(),
             linkage_name: symbol.map(|s| s.linkage_name.clone()).unwrap_or_default(),
             file: outer.and_then(|o| o.file.clone()).unwrap_or_default(),
-            line: 0,
+            // The line of its first instruction is that of its head, or nearly.
+            line: self.first_line(f.entry),
             entry: f.entry,
             size: f.end - f.entry,
             module: String::new(),

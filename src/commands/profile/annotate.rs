@@ -124,7 +124,7 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
         .sampled
         .iter()
         .map(|sampled| {
-            let weights = sampled.credits.by_instruction();
+            let weights = sampled.by_instruction(&shown.truth.exact);
             let all: u64 = weights.values().sum();
             (weights, all)
         })

@@ -376,7 +376,7 @@ fn opinions<'a>(shown: &Shown<'a>) -> Vec<Opinion<'a>> {
         .map(|members| profile_of(&shown.truth.exact, members));
     let all = shown.truth.sampled.iter();
     all.map(|sampled| {
-        let weights = sampled.credits.by_instruction();
+        let weights = sampled.by_instruction(&shown.truth.exact);
         let errors = Level::ALL.iter().zip(levels.iter().zip(&exact));
         Opinion {
             sampled,
