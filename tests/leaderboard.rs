@@ -3,41 +3,13 @@
 
 mod guest;
 
-use guest::assembly;
+use guest::rounds;
 use guest::support::{Hps, elf};
 use serde_json::Value;
 
-/// Some 30,000 instructions with calls, back-edges, loads and divisions that the processor waits for.
+/// [`rounds`] with divisions, which the processor waits for.
 fn program(hps: &Hps, name: &str, divisions: usize) -> String {
-    let work = "div t1, t1, s2\n".repeat(divisions);
-    let code = assembly(&format!(
-        "
-        addi s0, sp, -256
-        addi s2, zero, 1000
-        round:
-        jal ra, one
-        addi t0, zero, 10
-        inner:
-        addi t0, t0, -1
-        bgtz t0, inner
-        jal ra, two
-        addi s2, s2, -1
-        bgtz s2, round
-        addi a0, zero, 0
-        addi a7, zero, 93
-        ecall
-        one:
-        sd s2, 0(s0)
-        ld t1, 0(s0)
-        ret
-        two:
-        slli t1, s2, 3
-        andi t1, t1, 120
-        add t1, t1, s0
-        {work}
-        ret
-        "
-    ));
+    let code = rounds(&"div t1, t1, s2\n".repeat(divisions));
     let path = hps.path(name);
     std::fs::write(&path, elf(&code)).expect("an executable");
     path

@@ -5,41 +5,13 @@ mod guest;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use guest::assembly;
+use guest::rounds;
 use guest::support::{Hps, elf};
 
-/// Some 30,000 instructions with 13,000 events: more than a period of 10,000.
+/// [`rounds`] with 13,000 events: more than a period of 10,000.
 fn program(hps: &Hps) -> String {
-    let code = assembly(
-        "
-        addi s0, sp, -256
-        addi s2, zero, 1000
-        round:
-        jal ra, one
-        addi t0, zero, 10
-        inner:
-        addi t0, t0, -1
-        bgtz t0, inner
-        jal ra, two
-        addi s2, s2, -1
-        bgtz s2, round
-        addi a0, zero, 0
-        addi a7, zero, 93
-        ecall
-        one:
-        sd s2, 0(s0)
-        ld t1, 0(s0)
-        ret
-        two:
-        slli t1, s2, 3
-        andi t1, t1, 120
-        add t1, t1, s0
-        sd s2, 8(t1)
-        ret
-        ",
-    );
     let path = hps.path("loops");
-    std::fs::write(&path, elf(&code)).expect("an executable");
+    std::fs::write(&path, elf(&rounds("sd s2, 8(t1)"))).expect("an executable");
     path
 }
 

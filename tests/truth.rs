@@ -2,9 +2,8 @@
 //! changes nothing.
 
 use hps_lab::{CoreKind, Isa, Lab, Truth, Watch};
-use hps_profile::overlap_without_cut;
 use hps_profilers::registry::PROFILERS;
-use hps_profilers::views::{FunctionMap, Level, Members, profile_of};
+use hps_profilers::views::{FunctionMap, Level, Levels};
 use hps_sim_core::editor::NoEditor;
 use hps_workloads::Size;
 use rayon::prelude::*;
@@ -42,12 +41,15 @@ fn both_cores_give_nearly_the_same_profile() {
                 .map(|core| watched(program, isa, core, Watch::default()));
             let image = &a.ran.process.image;
             let map = FunctionMap::new(image, &a.exact);
-            let at = |level| {
-                let members = Members::new(level, &a.exact, image, &map);
-                let [a, b] = [&a, &b].map(|truth| profile_of(&truth.exact, &members));
-                overlap_without_cut(&a, &b)
-            };
-            (program, isa, at(Level::Instruction), at(Level::Function))
+            let errors = Levels::new(&a.exact, image, &map).errors(b.exact.weights());
+            let at = |wanted| errors.iter().find(|(level, _)| *level == wanted);
+            let overlap = |level| 1.0 - at(level).expect("each level has an error").1;
+            (
+                program,
+                isa,
+                overlap(Level::Instruction),
+                overlap(Level::Function),
+            )
         })
         .collect();
     for (program, isa, by_instruction, by_function) in overlaps {

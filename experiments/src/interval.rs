@@ -1,7 +1,7 @@
 //! Confidence intervals.
 
+use hps_profile::{half_width, summarize};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Values that a regression wants for each number that it rests on.
 const PER_NUMBER: usize = 10;
@@ -30,13 +30,12 @@ impl Interval {
     /// The interval of the mean of independent values, by Student's t distribution.
     #[must_use]
     pub fn of_mean(values: impl ExactSizeIterator<Item = f64> + Clone) -> Interval {
-        let count = values.len() as f64;
-        let mean = values.clone().sum::<f64>() / count.max(1.0);
-        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-        let half_width = StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| {
-            t.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt()
-        });
-        Interval { mean, half_width }
+        let values: Vec<f64> = values.collect();
+        let summary = summarize(&values);
+        Interval {
+            mean: summary.mean,
+            half_width: summary.half_width.unwrap_or(f64::INFINITY),
+        }
     }
 
     /// The interval of the mean over a whole of which `values` are an independent sample, by regression (Cochran,
@@ -81,8 +80,7 @@ impl Interval {
         let freedom = count - 1.0 - used as f64;
         let variance = residuals.map(|r| r * r).sum::<f64>() / freedom;
         let spread = (variance * (1.0 / count + dot(&leverages, &ahead))).sqrt();
-        let half_width = StudentsT::new(0.0, 1.0, freedom)
-            .map_or(f64::INFINITY, |t| t.inverse_cdf(0.975) * spread);
+        let half_width = half_width(spread, freedom).unwrap_or(f64::INFINITY);
         if half_width > plain.half_width {
             return plain;
         }
@@ -119,9 +117,8 @@ impl Interval {
             0 => count - 2.0,
             some => (some as f64 - 1.0).min(count - 2.0),
         };
-        let half_width = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| {
-            t.inverse_cdf(0.975) * (variance / count).sqrt() / base
-        });
+        let half_width = half_width((variance / count).sqrt(), freedom)
+            .map_or(f64::INFINITY, |half_width| half_width / base);
         Interval {
             mean: ratio,
             half_width,

@@ -30,7 +30,7 @@ pub use productions::Productions;
 pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
-pub use truth::{Truth, Watch};
+pub use truth::{Polled, Truth, Watch};
 
 /// Version of the lab. Results are comparable only within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -4,6 +4,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_profilers::oracle::Charge;
 use hps_profilers::policy::Policy;
 use hps_profilers::timeline::Timeline;
+use hps_profilers::views::FunctionMap;
 use hps_profilers::{Beats, ExactProfile, Oracle, Period, Sampled, Samplers};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
@@ -39,6 +40,18 @@ pub struct Truth<E> {
     pub sampled: Vec<Sampled>,
 }
 
+/// A run, and what profilers on it found, in the order in which they were given.
+pub type Polled<E> = (Ran<E, (), Timing>, Vec<Sampled>);
+
+/// Samplers of a machine that commits so many instructions in a cycle.
+fn samplers(width: u64, all: Vec<(Box<dyn Policy>, Period)>) -> Samplers {
+    let mut samplers = Samplers::new(width);
+    for (policy, period) in all {
+        samplers.add(policy, period);
+    }
+    samplers
+}
+
 /// The probe of a watched run.
 fn probe(
     machine: &MachineConfig,
@@ -50,18 +63,10 @@ fn probe(
         let functions = image.symbols.functions().iter();
         functions.map(|f| f.addr).collect()
     });
-    let mut samplers = Samplers::new(width);
-    for (policy, period) in watch.samplers {
-        samplers.add(policy, period);
-    }
-    let timeline = watch.timeline.then(|| {
-        let functions = image.symbols.functions().iter();
-        Timeline::new(
-            functions
-                .map(|f| (f.addr, f.addr.saturating_add(f.size)))
-                .collect(),
-        )
-    });
+    let samplers = samplers(width, watch.samplers);
+    let timeline = watch
+        .timeline
+        .then(|| Timeline::new(FunctionMap::named(image)));
     let oracle = Oracle::new(width, watch.charge, functions);
     Beats::new((oracle, (samplers, timeline)))
 }
@@ -74,8 +79,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     /// As [`run`](Self::run).
     pub fn watched(self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
         let probe = probe(self.machine(), &self.program.image, watch);
-        let ran = self.watched_by(probe).run()?;
-        let (ran, probe) = ran.without_probe();
+        let (ran, probe) = self.watched_by(probe).run()?.without_probe();
         let (oracle, (samplers, timeline)) = probe.finish();
         Ok(Truth {
             ran,
@@ -83,5 +87,19 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
             timeline,
             sampled: samplers.finish(),
         })
+    }
+
+    /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn polled(
+        self,
+        profilers: Vec<(Box<dyn Policy>, Period)>,
+    ) -> Result<Polled<I::Editor>, LabError> {
+        let width = u64::from(self.machine().window.commit_width);
+        let probe = Beats::new(samplers(width, profilers));
+        let (ran, probe) = self.watched_by(probe).run()?.without_probe();
+        Ok((ran, probe.finish().finish()))
     }
 }

@@ -11,17 +11,15 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, Core, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
-use hps_sim_core::os::Output;
 use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_workloads::{Size, Workload};
+use hps_sim_core::process::Process;
+use hps_workloads::Workload;
 
 use crate::common::compare::PROGRAM_REGISTERS;
 use crate::common::random::{self, Mix};
-use crate::common::{Program, machine, preset};
+use crate::common::{Program, machine, preset, workload};
 
 /// Out-of-order presets.
 pub const PRESETS: [&str; 5] = [
@@ -311,27 +309,15 @@ fn loops_take_the_same_cycles_on_both_instruction_sets() {
     }
 }
 
-fn workload(w: &Workload, isa: &str) -> Process {
-    let image = w.image(isa).expect("every program has one");
-    let image = ProgramImage::parse(image, w.name).expect("the image is a program");
-    let args = [&[w.name], &w.args(Size::Small)[..]].concat();
-    let config = ProcessConfig {
-        args: args.iter().map(|&arg| arg.to_owned()).collect(),
-        stdout: Output::Capture,
-        ..ProcessConfig::default()
-    };
-    Process::new(Arc::new(image), &config).expect("the program fits into memory")
-}
-
 const INSTRUCTIONS: u64 = 200_000;
 
 /// The programs of the project on both instruction sets, each on one preset.
-fn workloads() -> Vec<(&'static Workload, &'static str, &'static str)> {
+fn workloads() -> Vec<(&'static Workload, Isa, &'static str)> {
     let all = hps_workloads::all().iter().enumerate();
     all.flat_map(|(i, w)| {
         [
-            (w, "riscv64", PRESETS[i % 5]),
-            (w, "alpha", PRESETS[(i + 2) % 5]),
+            (w, Isa::Riscv64, PRESETS[i % 5]),
+            (w, Isa::Alpha, PRESETS[(i + 2) % 5]),
         ]
     })
     .collect()

@@ -11,7 +11,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, DrivenCore, PipelineProbe};
 use hps_pipeline::interrupts::Interrupts;
 use hps_pipeline::pmu::{CounterConfig, Pmu};
-use hps_sim_core::editor::{Interruptible, NoEditor};
+use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
 use hps_sim_core::inst::reg;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::process::{Process, layout};
@@ -130,8 +130,29 @@ impl Code {
         counters: &[CounterConfig],
         probe: P,
     ) -> Core<Interruptible<NoEditor>, P> {
-        let (process, _) = self.install(process);
-        let mut core = Core::with(config, process, Interruptible(NoEditor), probe);
+        self.core(config, (process, |_| NoEditor), counters, probe)
+    }
+
+    /// A cycle-driven core with the productions.
+    pub fn edited<P: PipelineProbe>(
+        &self,
+        config: &MachineConfig,
+        process: Process,
+        counters: &[CounterConfig],
+        probe: P,
+    ) -> Core<Interruptible<DiseEngine>, P> {
+        self.core(config, (process, |engine| engine), counters, probe)
+    }
+
+    fn core<E: DecodeEditor, P: PipelineProbe>(
+        &self,
+        config: &MachineConfig,
+        (process, editor): (Process, fn(DiseEngine) -> E),
+        counters: &[CounterConfig],
+        probe: P,
+    ) -> Core<Interruptible<E>, P> {
+        let (process, engine) = self.install(process);
+        let mut core = Core::with(config, process, Interruptible(editor(engine)), probe);
         core.attach_interrupts(self.interrupts(config, counters));
         core
     }
@@ -144,25 +165,7 @@ impl Code {
         counters: &[CounterConfig],
         probe: P,
     ) -> DrivenCore<Interruptible<NoEditor>, P> {
-        let (process, _) = self.install(process);
-        let mut core = DrivenCore::with(config, process, Interruptible(NoEditor), probe)
-            .unwrap_or_else(|e| panic!("{}: {e}", config.name));
-        core.attach_interrupts(self.interrupts(config, counters));
-        core
-    }
-
-    /// A cycle-driven core with the productions.
-    pub fn edited<P: PipelineProbe>(
-        &self,
-        config: &MachineConfig,
-        process: Process,
-        counters: &[CounterConfig],
-        probe: P,
-    ) -> Core<Interruptible<DiseEngine>, P> {
-        let (process, engine) = self.install(process);
-        let mut core = Core::with(config, process, Interruptible(engine), probe);
-        core.attach_interrupts(self.interrupts(config, counters));
-        core
+        self.driven(config, (process, |_| NoEditor), counters, probe)
     }
 
     /// An instruction-driven core with the productions.
@@ -173,8 +176,18 @@ impl Code {
         counters: &[CounterConfig],
         probe: P,
     ) -> DrivenCore<Interruptible<DiseEngine>, P> {
+        self.driven(config, (process, |engine| engine), counters, probe)
+    }
+
+    fn driven<E: DecodeEditor, P: PipelineProbe>(
+        &self,
+        config: &MachineConfig,
+        (process, editor): (Process, fn(DiseEngine) -> E),
+        counters: &[CounterConfig],
+        probe: P,
+    ) -> DrivenCore<Interruptible<E>, P> {
         let (process, engine) = self.install(process);
-        let mut core = DrivenCore::with(config, process, Interruptible(engine), probe)
+        let mut core = DrivenCore::with(config, process, Interruptible(editor(engine)), probe)
             .unwrap_or_else(|e| panic!("{}: {e}", config.name));
         core.attach_interrupts(self.interrupts(config, counters));
         core

@@ -2,7 +2,6 @@
 //! cores against each other.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
@@ -10,14 +9,11 @@ use hps_pipeline::core::{
     StageRecord, State, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::Output;
 use hps_sim_core::probe::{NoProbe, Probe};
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_workloads::Size;
+use hps_sim_core::process::Process;
 
-use crate::common::preset;
 use crate::common::random::{self, Mix};
+use crate::common::{preset, riscv_workload};
 use crate::driven::{PRESETS, STRAIGHT};
 
 /// Everything that a probe is told of cycles, and the records of all instructions where a core keeps them.
@@ -187,20 +183,6 @@ fn check_against_records(config: &MachineConfig, process: Process, limit: u64, w
     seen
 }
 
-/// A program that comes with the project, from its beginning.
-fn workload(name: &str) -> Process {
-    let w = hps_workloads::find(name).expect("the program exists");
-    let image = w.image("riscv64").expect("every program has one");
-    let image = ProgramImage::parse(image, name).expect("the image is a program");
-    let config = ProcessConfig {
-        args: vec![name.to_string(), w.args(Size::Small)[0].to_string()],
-        stdout: Output::Discard,
-        stderr: Output::Discard,
-        ..ProcessConfig::default()
-    };
-    Process::new(Arc::new(image), &config).expect("the program fits")
-}
-
 #[test]
 fn every_cycle_is_what_the_records_of_all_instructions_say() {
     let mut reasons = HashSet::new();
@@ -219,7 +201,7 @@ fn every_cycle_is_what_the_records_of_all_instructions_say() {
             assert_eq!(seen.traps.len(), 1, "{what}: the breakpoint at its end");
         }
         for name in ["bwt", "interp"] {
-            let seen = check_against_records(&config, workload(name), 40_000, name);
+            let seen = check_against_records(&config, riscv_workload(name), 40_000, name);
             reasons.extend(seen.stretches.iter().map(|s| s.state));
         }
     }
@@ -288,10 +270,16 @@ fn a_probe_that_listens_changes_no_statistic() {
         for kind in [CoreKind::Cycle, CoreKind::Instruction] {
             let config = preset("hps-4wide");
             let mut alone =
-                EitherCore::with(kind, &config, workload(name), NoEditor, NoProbe).expect("a core");
-            let mut observed =
-                EitherCore::with(kind, &config, workload(name), NoEditor, Seen::default())
+                EitherCore::with(kind, &config, riscv_workload(name), NoEditor, NoProbe)
                     .expect("a core");
+            let mut observed = EitherCore::with(
+                kind,
+                &config,
+                riscv_workload(name),
+                NoEditor,
+                Seen::default(),
+            )
+            .expect("a core");
             assert_eq!(alone.run(100_000), observed.run(100_000));
             let (alone, observed) = (alone.finish(), observed.finish());
             assert_eq!(alone.stats, observed.stats, "{name}");

@@ -48,7 +48,7 @@ pub use key::{
 };
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
-pub use statistics::{PairedComparison, Summary, Verdict, compare_pairs, summarize};
+pub use statistics::{PairedComparison, Summary, Verdict, compare_pairs, half_width, summarize};
 pub use streams::{
     BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
     StreamSummary,

@@ -84,7 +84,7 @@ impl<K: Ord + Hash + Clone> Profile<K> {
     }
 
     /// All members in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, u64)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&K, u64)> + Clone {
         self.weights
             .iter()
             .map(|(member, &weight)| (member, weight))

@@ -49,16 +49,21 @@ pub fn summarize(values: &[f64]) -> Summary {
     }
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let standard_deviation = (squares / (count - 1.0)).sqrt();
-    let quantile = StudentsT::new(0.0, 1.0, count - 1.0).map(|t| t.inverse_cdf(0.975));
+    let standard_error = (squares / (count - 1.0) / count).sqrt();
     Summary {
         count: values.len(),
         mean,
-        standard_deviation: Some(standard_deviation),
-        half_width: quantile
-            .ok()
-            .map(|quantile| quantile * standard_deviation / count.sqrt()),
+        standard_deviation: Some((squares / (count - 1.0)).sqrt()),
+        half_width: half_width(standard_error, count - 1.0),
     }
+}
+
+/// Half the width of the 95% interval around an estimate with this standard error, by Student's t distribution with so
+/// many degrees of freedom. `None` without any.
+#[must_use]
+pub fn half_width(standard_error: f64, freedom: f64) -> Option<f64> {
+    let t = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    Some(t.inverse_cdf(0.975) * standard_error)
 }
 
 /// How the first values of pairs lie to the second ones.

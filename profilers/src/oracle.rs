@@ -174,6 +174,22 @@ pub struct ExactProfile {
     pub contexts: ContextTree,
 }
 
+impl ExactProfile {
+    /// Units by instruction; one that ran in several contexts comes several times.
+    pub fn weights(&self) -> impl Iterator<Item = (Key, u64)> + Clone + '_ {
+        self.rows.iter().map(|row| (row.of.key, row.units()))
+    }
+
+    /// Addresses of all instructions that ran, in ascending order.
+    #[must_use]
+    pub fn executed(&self) -> Vec<u64> {
+        let mut executed: Vec<u64> = self.rows.iter().map(|row| row.of.key.pc).collect();
+        executed.sort_unstable();
+        executed.dedup();
+        executed
+    }
+}
+
 /// A row while the run goes on.
 #[derive(Clone, Debug)]
 struct Live {

@@ -1,5 +1,6 @@
 //! Samplers: a policy, a schedule, and what it has credited. Any number of them watch one run, and none changes it.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -7,7 +8,7 @@ use hps_pipeline::core::EventSet;
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Key, Observer};
-use crate::oracle::{ExactProfile, units_per_cycle};
+use crate::oracle::units_per_cycle;
 use crate::policy::{BranchRecords, Moment, Policy};
 use crate::schedule::{NOT_DUE, Period, Schedule};
 
@@ -47,12 +48,17 @@ impl Credits {
     /// Units by instruction alone.
     #[must_use]
     pub fn by_instruction(&self) -> FxHashMap<Key, u64> {
-        let mut sums = FxHashMap::default();
-        for (&(key, _), &units) in &self.weights {
-            *sums.entry(key).or_insert(0) += units;
-        }
-        sums
+        by_instruction(&self.weights)
     }
+}
+
+/// Units by instruction and events, summed over events.
+fn by_instruction(cells: &FxHashMap<(Key, EventSet), u64>) -> FxHashMap<Key, u64> {
+    let mut sums = FxHashMap::default();
+    for (&(key, _), &units) in cells {
+        *sums.entry(key).or_insert(0) += units;
+    }
+    sums
 }
 
 /// One profiler of a run.
@@ -76,19 +82,23 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Units by instruction, as the profiler would show them: of branch records, the cycles of straight-line code
-    /// spread over the instructions that ran there.
+    /// Units by instruction and by the events that the policy saw, as the profiler would show them: of branch records,
+    /// the cycles of straight-line code spread over the instructions that ran there. `executed` are the addresses of
+    /// all instructions that ran ([`ExactProfile::executed`](crate::ExactProfile::executed)).
     #[must_use]
-    pub fn by_instruction(&self, exact: &ExactProfile) -> FxHashMap<Key, u64> {
-        let Some(records) = &self.branches else {
-            return self.credits.by_instruction();
-        };
-        let mut executed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
-        executed.sort_unstable();
-        executed.dedup();
-        let weights = records.by_instruction(&executed, exact.units_per_cycle);
-        let alone = weights.into_iter().map(|((key, _), units)| (key, units));
-        alone.collect()
+    pub fn cells(&self, executed: &[u64]) -> Cow<'_, FxHashMap<(Key, EventSet), u64>> {
+        match &self.branches {
+            None => Cow::Borrowed(&self.credits.weights),
+            Some(records) => {
+                Cow::Owned(records.by_instruction(executed, self.credits.units_per_sample))
+            }
+        }
+    }
+
+    /// Units by instruction alone.
+    #[must_use]
+    pub fn by_instruction(&self, executed: &[u64]) -> FxHashMap<Key, u64> {
+        by_instruction(&self.cells(executed))
     }
 }
 

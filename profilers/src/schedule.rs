@@ -1,6 +1,7 @@
 //! When samples are taken: a period of cycles, instructions or events, fixed or random.
 
 use hps_pipeline::core::{Commit, EventSet};
+use hps_sim_core::random::Random;
 
 /// What a period counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,25 +77,6 @@ impl Period {
     }
 }
 
-/// A stream of numbers that depends on its seed alone (SplitMix64, Steele, Lea, Flood, OOPSLA 2014).
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below a bound, each as likely up to one part in 2^64.
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-}
-
 /// The samples of a period, one after the other.
 #[derive(Clone, Debug)]
 pub struct Schedule {
@@ -119,7 +101,7 @@ impl Schedule {
         };
         let mut schedule = Schedule {
             period,
-            random: Random(seed),
+            random: Random::new(seed),
             left: 0,
             due: NOT_DUE,
         };

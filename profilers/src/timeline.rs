@@ -1,10 +1,13 @@
 //! Time series of a run: what each interval of cycles was spent on, and in which functions.
 
+use std::ops::Range;
+
 use hps_pipeline::core::State;
 use rustc_hash::FxHashMap;
 
 use crate::beat::{Beat, Observer};
 use crate::oracle::STATES;
+use crate::views::FunctionMap;
 
 /// Most intervals that are kept: beyond, neighbours become one.
 const MAX_INTERVALS: usize = 128;
@@ -18,7 +21,7 @@ pub struct Interval {
     pub states: [u64; STATES.len()],
     /// Instructions that committed.
     pub commits: u64,
-    /// Cycles by the function of the instruction that committed next, as its place among the functions given.
+    /// Cycles by the function of the instruction that committed next, as its place in the map of functions.
     pub functions: FxHashMap<u32, u64>,
 }
 
@@ -43,23 +46,23 @@ impl Interval {
 /// Collects the time series of a run of unknown length.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// First address and the first behind it, in ascending order.
-    functions: Vec<(u64, u64)>,
-    last: usize,
+    functions: FunctionMap,
+    /// The function that was asked for last, and its addresses.
+    last: (u32, Range<u64>),
     interval_cycles: u64,
     intervals: Vec<Interval>,
 }
 
 /// The place of code outside of all functions.
-pub const NO_FUNCTION: u32 = u32::MAX;
+const NO_FUNCTION: u32 = u32::MAX;
 
 impl Timeline {
-    /// An empty series. `functions` are the ranges of the program's functions in ascending order.
+    /// An empty series over these functions.
     #[must_use]
-    pub fn new(functions: Vec<(u64, u64)>) -> Self {
+    pub fn new(functions: FunctionMap) -> Self {
         Timeline {
             functions,
-            last: 0,
+            last: (NO_FUNCTION, 0..0),
             interval_cycles: FIRST_INTERVAL,
             intervals: Vec::new(),
         }
@@ -77,20 +80,22 @@ impl Timeline {
         &self.intervals
     }
 
+    /// The name of a function of an interval; `None` for code outside of all functions.
+    #[must_use]
+    pub fn name(&self, function: u32) -> Option<&str> {
+        let function = self.functions.functions().get(function as usize)?;
+        Some(&function.name)
+    }
+
     fn function(&mut self, pc: u64) -> u32 {
-        if let Some(&(from, to)) = self.functions.get(self.last)
-            && (from..to).contains(&pc)
-        {
-            return self.last as u32;
+        if !self.last.1.contains(&pc) {
+            let Some(at) = self.functions.find(pc) else {
+                return NO_FUNCTION;
+            };
+            let found = &self.functions.functions()[at];
+            self.last = (at as u32, found.entry..found.end);
         }
-        let after = self.functions.partition_point(|&(from, _)| from <= pc);
-        match after.checked_sub(1) {
-            Some(at) if pc < self.functions[at].1 => {
-                self.last = at;
-                at as u32
-            }
-            _ => NO_FUNCTION,
-        }
+        self.last.0
     }
 
     /// The interval of a cycle, from 1.
@@ -159,6 +164,7 @@ mod tests {
 
     use super::*;
     use crate::beat::Key;
+    use crate::views::Function;
     use hps_pipeline::core::EventSet;
 
     /// One stretch of so many cycles, told as a beat.
@@ -183,7 +189,13 @@ mod tests {
 
     #[test]
     fn cycles_fall_into_their_intervals_however_long_these_become() {
-        let mut timeline = Timeline::new(vec![(0x100, 0x200), (0x200, 0x300)]);
+        let function = |entry: u64| Function {
+            name: format!("at {entry}"),
+            entry,
+            end: entry + 0x100,
+        };
+        let functions = [function(0x100), function(0x200)].into_iter().collect();
+        let mut timeline = Timeline::new(functions);
         stall(&mut timeline, 1, FIRST_INTERVAL + 10, 0x104);
         assert_eq!(timeline.intervals()[1].cycles(), 10);
         let long = FIRST_INTERVAL * (MAX_INTERVALS as u64 + 3);

@@ -1,20 +1,16 @@
 //! The oracle, written once more from its definition: cycle by cycle over the records of all instructions.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, CoreKind, StageRecord};
 use hps_profilers::oracle::units_per_cycle;
 use hps_profilers::{ExactProfile, Key};
 use hps_sim_core::editor::NoEditor;
-use hps_sim_core::image::ProgramImage;
-use hps_sim_core::os::Output;
-use hps_sim_core::process::{Process, ProcessConfig};
-use hps_workloads::Size;
+use hps_sim_core::process::Process;
 
 use crate::common::random::{self, Mix};
-use crate::common::{Trace, preset};
+use crate::common::{Trace, preset, riscv_workload};
 use crate::{cores, watch_process};
 
 /// Units by instruction.
@@ -130,23 +126,10 @@ fn the_oracle_is_its_definition_on_random_programs() {
     }
 }
 
-fn workload(name: &str) -> Process {
-    let w = hps_workloads::find(name).expect("the program exists");
-    let image = w.image("riscv64").expect("every program has one");
-    let image = ProgramImage::parse(image, name).expect("the image is a program");
-    let config = ProcessConfig {
-        args: vec![name.to_string(), w.args(Size::Small)[0].to_string()],
-        stdout: Output::Discard,
-        stderr: Output::Discard,
-        ..ProcessConfig::default()
-    };
-    Process::new(Arc::new(image), &config).expect("the program fits")
-}
-
 #[test]
 fn the_oracle_is_its_definition_on_programs_that_come_with_the_project() {
     for (name, machine) in [("bwt", "hps-4wide"), ("interp", "ev6"), ("chess", "ev5")] {
-        compare(&preset(machine), || workload(name), 2_500, name);
+        compare(&preset(machine), || riscv_workload(name), 2_500, name);
     }
 }
 
@@ -155,7 +138,8 @@ fn units_states_and_instructions_are_conserved() {
     for config in MachineConfig::presets().into_iter().map(preset) {
         for kind in cores(&config) {
             for name in ["netsimplex", "minicc"] {
-                let watched = watch_process(kind, &config, workload(name), 60_000, None, |_| {});
+                let watched =
+                    watch_process(kind, &config, riscv_workload(name), 60_000, None, |_| {});
                 let (exact, stats) = (&watched.exact, &watched.finished.stats);
                 let what = format!("{name} on {}, {}", config.name, kind.name());
                 assert_eq!(exact.cycles, stats.cycles, "{what}");

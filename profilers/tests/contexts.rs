@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_profilers::contexts::Entered;
-use hps_profilers::views::{FunctionMap, Level, Members, functions, profile_of};
+use hps_profilers::views::{FunctionMap, Level, Levels, functions};
 
 use crate::common::{Program, preset};
 use crate::{cores, watch_process};
@@ -161,9 +161,9 @@ fn functions_own_their_instructions_and_include_what_they_call() {
         assert!(down.inclusive_units > down.own.units());
         let begin = at(program.address("begin"));
         assert_eq!(begin.inclusive_units, total);
+        let levels = Levels::new(exact, image, &map);
         for level in Level::ALL {
-            let members = Members::new(level, exact, image, &map);
-            assert_eq!(profile_of(exact, &members).total(), total, "{level:?}");
+            assert_eq!(levels.exact(level).total(), total, "{level:?}");
         }
     }
 }

@@ -53,6 +53,14 @@ fn samplers_change_no_statistic_and_the_same_seed_gives_the_same_samples() {
     }
 }
 
+/// Whole samples by address.
+fn samples(sampled: &Sampled) -> HashMap<u64, u64> {
+    let credits = &sampled.credits;
+    let all = credits.by_instruction().into_iter();
+    all.map(|(key, units)| (key.pc, units / credits.units_per_sample))
+        .collect()
+}
+
 /// Samples of a policy with a period of one cycle, against what `blame` says of each cycle.
 fn compare(seed: u64, machine: &str, policy: &str, blame: impl Fn(&Run, u64) -> Option<u64>) {
     let program = random::program(
@@ -84,12 +92,7 @@ fn compare(seed: u64, machine: &str, policy: &str, blame: impl Fn(&Run, u64) -> 
         None,
         add,
     );
-    let credits = &watched.sampled[0].credits;
-    let found: HashMap<u64, u64> = credits
-        .by_instruction()
-        .into_iter()
-        .map(|(key, units)| (key.pc, units / credits.units_per_sample))
-        .collect();
+    let found = samples(&watched.sampled[0]);
     assert_eq!(found, expected, "{policy} on {machine}, random {seed}");
 }
 
@@ -206,11 +209,7 @@ fn dispatch_tagging_loses_what_is_squashed() {
             add,
         );
         let credits = &watched.sampled[0].credits;
-        let found: HashMap<u64, u64> = credits
-            .by_instruction()
-            .into_iter()
-            .map(|(key, units)| (key.pc, units / credits.units_per_sample))
-            .collect();
+        let found = samples(&watched.sampled[0]);
         assert_eq!(found, expected, "random {seed}");
         let taken = credits.credited + credits.lost + credits.collided;
         assert_eq!(taken, end / period, "random {seed}");

@@ -22,6 +22,7 @@ pub mod ops;
 pub mod os;
 pub mod probe;
 pub mod process;
+pub mod random;
 pub mod riscv;
 pub mod symbols;
 mod threaded;

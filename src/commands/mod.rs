@@ -14,6 +14,7 @@ pub mod shim;
 mod sweep;
 pub mod validate;
 
+use anyhow::Context;
 use hps_lab::{LabError, TimedMachine};
 
 use crate::cli::{self, Cli, Command};
@@ -43,4 +44,20 @@ pub fn timed_machine(name: &str, core: cli::CoreKind) -> anyhow::Result<TimedMac
         LabError::NotDriven { .. } => anyhow::anyhow!("{error}; use --core cycle"),
         error => error.into(),
     })
+}
+
+/// What a report says of the instruction-driven core.
+pub const INSTRUCTION_CORE_NOTE: &str = "The machine was simulated an instruction at a time: caches are asked in \
+    program order instead of in order of time, so that cycles differ a little from those of the reference, a cycle at a \
+    time.";
+
+/// Uses as many threads as an option says for all parallel work of the command; 0: one for each processor.
+pub fn use_threads(option: &str, threads: usize) -> anyhow::Result<()> {
+    if threads > 0 {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .with_context(|| format!("{option}: the threads could not be started"))?;
+    }
+    Ok(())
 }

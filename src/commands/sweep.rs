@@ -10,6 +10,7 @@ use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
 use crate::cli::{CoreKind, Size, SweepArgs};
+use crate::commands::use_threads;
 use crate::progress;
 
 /// Runs a sweep; the exit code is 1 if any point failed.
@@ -20,12 +21,7 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
         writeln!(std::io::stdout().lock(), "{text}")?;
         return Ok(0);
     }
-    if args.jobs > 0 {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(args.jobs)
-            .build_global()
-            .context("--jobs: the threads could not be started")?;
-    }
+    use_threads("--jobs", args.jobs)?;
     let plan = Plan::new(&spec, &folder)?;
     let store = Mutex::new(Store::open(&args.out.join("results.jsonl"))?);
     let rows = {

@@ -160,3 +160,15 @@ fn damaged_executables_never_panic() {
         );
     }
 }
+
+#[test]
+fn a_run_that_cannot_begin_leaves_earlier_results_alone() {
+    let hps = Hps::new();
+    let program = hps.program("ok", &exit_with(0));
+    let file = hps.path("stats.json");
+    std::fs::write(&file, "of hours of work").expect("a file");
+    let run = hps.run(&["run", "--stats-out", &file, "--root", "/nowhere", &program]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    let kept = std::fs::read_to_string(&file).expect("the file");
+    assert_eq!(kept, "of hours of work");
+}

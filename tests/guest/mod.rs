@@ -185,6 +185,39 @@ impl OperandHook for Labels {
     }
 }
 
+/// A thousand rounds of two calls and an inner loop, some 30,000 instructions and 13,000 calls and back-edges. The
+/// second function computes an address on the stack in `t1` and then does `work`; `s2` counts the rounds that are left.
+pub fn rounds(work: &str) -> Vec<u32> {
+    assembly(&format!(
+        "
+        addi s0, sp, -256
+        addi s2, zero, 1000
+        round:
+        jal ra, one
+        addi t0, zero, 10
+        inner:
+        addi t0, t0, -1
+        bgtz t0, inner
+        jal ra, two
+        addi s2, s2, -1
+        bgtz s2, round
+        addi a0, zero, 0
+        addi a7, zero, 93
+        ecall
+        one:
+        sd s2, 0(s0)
+        ld t1, 0(s0)
+        ret
+        two:
+        slli t1, s2, 3
+        andi t1, t1, 120
+        add t1, t1, s0
+        {work}
+        ret
+        "
+    ))
+}
+
 /// Assembles a program for [`elf`]: one instruction or label in a line.
 pub fn assembly(text: &str) -> Vec<u32> {
     let mut labels = Labels(HashMap::new());

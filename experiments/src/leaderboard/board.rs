@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::{ProfileKind, Summary, summarize};
+use hps_profilers::views::Level;
 use serde::Serialize;
 
 use super::{BIAS, COSTLY, PASSIVE, profilers};
@@ -23,6 +24,24 @@ pub struct Mean {
     pub high: f64,
     /// The number of programs.
     pub programs: usize,
+}
+
+/// Levels of error at which every profiler of cycles is measured, the finest first.
+pub const LEVELS: [&str; Level::ALL.len()] = [
+    Level::Instruction.name(),
+    Level::Block.name(),
+    Level::Line.name(),
+    Level::Function.name(),
+];
+
+/// A mean in percent with its interval, for people; a dash if there is none.
+#[must_use]
+pub fn in_percent(mean: Option<&Mean>) -> String {
+    match mean.map(|m| (100.0 * m.mean, m.half_width.map(|half| 100.0 * half))) {
+        Some((mean, Some(half))) => format!("{mean:.2} ± {half:.2}"),
+        Some((mean, None)) => format!("{mean:.2}"),
+        None => "–".to_string(),
+    }
 }
 
 /// What was measured of a profiler, for one program or as means over programs.

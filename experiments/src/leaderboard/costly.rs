@@ -87,7 +87,7 @@ pub(super) fn unit<'a>(
     }
 }
 
-/// What a profiler's run left behind.
+/// Results of one run under a profiler.
 struct Run {
     cycles: u64,
     inserted_instructions: u64,

@@ -18,7 +18,7 @@ mod undisturbed;
 use std::path::Path;
 use std::sync::Mutex;
 
-pub use board::{Board, Entry, Figures, Mean, board, fits};
+pub use board::{Board, Entry, Figures, LEVELS, Mean, board, fits, in_percent};
 pub use costly::{FREQUENCIES, STUDY as COSTLY};
 pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
 pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
@@ -32,7 +32,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_profile::ProfileKind;
 use undisturbed::Undisturbed;
 
-/// What is to be measured.
+/// A leaderboard to be measured: programs, machine, profilers and sampling.
 #[derive(Clone, Debug)]
 pub struct Leaderboard {
     /// The programs.
@@ -54,7 +54,7 @@ pub struct Leaderboard {
     pub budget: Option<f64>,
 }
 
-/// What programs have in common between the units of work.
+/// Runs and counts of programs that several units of work need.
 struct Shared<'a> {
     undisturbed: Vec<Undisturbed<'a>>,
     exact: Vec<Exact<'a>>,
@@ -75,7 +75,7 @@ impl Leaderboard {
         self.run_into(&store, observer)
     }
 
-    /// The same with a store that is open already.
+    /// Runs what an open store does not hold, and gives the records of all units.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be written.

@@ -1,9 +1,9 @@
 //! Profilers that watch only: all of them on one run, each at several phases of its period.
 
-use hps_lab::{Lab, Watch};
+use hps_lab::Lab;
 use hps_profile::{Profile, error_without_cut, summarize};
 use hps_profilers::registry::{Counts, Profiler};
-use hps_profilers::views::{Level, Member};
+use hps_profilers::views::Level;
 use hps_profilers::{Credits, Period, Sampled};
 
 use super::undisturbed::{Cell, Found, Undisturbed};
@@ -63,15 +63,13 @@ fn watched(
     found: &Found,
     samplers: Vec<(&'static Profiler, Period)>,
 ) -> Result<Vec<Sampled>, String> {
-    let watch = Watch {
-        samplers: (samplers.into_iter())
-            .map(|(profiler, period)| ((profiler.policy)(), period))
-            .collect(),
-        ..Watch::default()
-    };
+    let samplers = samplers
+        .into_iter()
+        .map(|(profiler, period)| ((profiler.policy)(), period));
     let lab = Lab::of(undisturbed.program).timed_by(undisturbed.machine);
-    let truth = lab.watched(watch).map_err(|e| e.to_string())?;
-    let ran = truth.ran.successful().map_err(|e| e.to_string())?;
+    let polled = lab.polled(samplers.collect());
+    let (ran, sampled) = polled.map_err(|e| e.to_string())?;
+    let ran = ran.successful().map_err(|e| e.to_string())?;
     if ran.cycles() != found.cycles {
         return Err(format!(
             "internal error: the run took {} cycles with samplers and {} without",
@@ -79,7 +77,7 @@ fn watched(
             found.cycles
         ));
     }
-    Ok(truth.sampled)
+    Ok(sampled)
 }
 
 fn sampled(
@@ -109,7 +107,7 @@ fn sampled(
         ),
     ];
     for (profiler, of_phases) in profilers.iter().zip(all.chunks(phases.max(1) as usize)) {
-        let profiles: Vec<Weights> = of_phases.iter().map(|s| Weights::of(s, found)).collect();
+        let profiles: Vec<Cells> = of_phases.iter().map(|s| cells(s, found)).collect();
         let add = |measure, value| measurement(undisturbed, profiler.name, measure, "", value);
         measured.push(add("period", of_phases[0].period.mean as f64));
         for (measure, count) in [
@@ -161,9 +159,9 @@ fn exhaustive(
     let mut all = watched(undisturbed, found, samplers)?.into_iter();
     let mut measured = Vec::new();
     for (profiler, count) in profilers.iter().zip(counts) {
-        let mut whole = Weights::default();
+        let mut whole = Cells::default();
         for sampled in all.by_ref().take(count) {
-            whole.merge(&Weights::of(&sampled, found));
+            whole.merge(&cells(&sampled, found));
         }
         for (setting, errors) in errors(profiler, std::slice::from_ref(&whole), found) {
             let error = errors.first().copied().unwrap_or(1.0);
@@ -196,58 +194,30 @@ fn exhaustive_periods(profiler: &Profiler) -> Vec<Period> {
         .collect()
 }
 
-/// What a sampler found, as profiles.
-#[derive(Default)]
-struct Weights {
-    /// By instruction and events.
-    cells: Profile<Cell>,
-}
+/// Units by instruction and events.
+type Cells = Profile<Cell>;
 
-impl Weights {
-    fn of(sampled: &Sampled, found: &Found) -> Weights {
-        let of_branches = sampled
-            .branches
-            .as_ref()
-            .map(|records| records.by_instruction(&found.executed, found.units_per_cycle));
-        let weights = of_branches.as_ref().unwrap_or(&sampled.credits.weights);
-        let cells = weights
-            .iter()
-            .map(|(&(key, events), &units)| ((key, events.bits()), units));
-        Weights {
-            cells: cells.collect(),
-        }
-    }
-
-    fn merge(&mut self, other: &Weights) {
-        self.cells.merge(&other.cells);
-    }
-
-    fn at(&self, members: &hps_profilers::views::Members) -> Profile<Member> {
-        let by_member = self
-            .cells
-            .iter()
-            .map(|(&(key, _), units)| (members.of(key), units));
-        by_member.collect()
-    }
+fn cells(sampled: &Sampled, found: &Found) -> Cells {
+    let cells = sampled.cells(&found.executed);
+    let cells = cells
+        .iter()
+        .map(|(&(key, events), &units)| ((key, events.bits()), units));
+    cells.collect()
 }
 
 /// Errors of profiles at each level, and over event stacks if the profiler tells events.
-fn errors(
-    profiler: &Profiler,
-    profiles: &[Weights],
-    found: &Found,
-) -> Vec<(&'static str, Vec<f64>)> {
-    let mut all = Vec::new();
-    for (level, (members, exact)) in Level::ALL.iter().zip(&found.levels) {
-        let errors = profiles
-            .iter()
-            .map(|p| error_without_cut(&p.at(members), exact));
-        all.push((level.name(), errors.collect()));
+fn errors(profiler: &Profiler, profiles: &[Cells], found: &Found) -> Vec<(&'static str, Vec<f64>)> {
+    let mut all: Vec<(&str, Vec<f64>)> = Level::ALL.map(|level| (level.name(), Vec::new())).into();
+    for profile in profiles {
+        let weights = profile.iter().map(|(&(key, _), units)| (key, units));
+        for ((_, errors), (_, error)) in all.iter_mut().zip(found.levels.errors(weights)) {
+            errors.push(error);
+        }
     }
-    if profiler.name == "tea" {
+    if (profiler.policy)().tells_events() {
         let errors = profiles
             .iter()
-            .map(|p| error_without_cut(&p.cells, &found.cells));
+            .map(|cells| error_without_cut(cells, &found.cells));
         all.push((EVENT_STACKS, errors.collect()));
     }
     all

@@ -28,7 +28,7 @@ impl std::fmt::Debug for ProfilerInfo {
     }
 }
 
-/// What a profiler costs the program that it profiles.
+/// Cost of a profiler to the program that it profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {

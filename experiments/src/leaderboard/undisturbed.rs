@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use hps_lab::{Lab, Program, TimedMachine, Truth, Watch};
 use hps_pipeline::core::{EventSet, Origin};
 use hps_profile::Profile;
-use hps_profilers::views::{FunctionMap, Level, Member, Members, profile_of};
+use hps_profilers::views::{FunctionMap, Levels};
 use hps_profilers::{ExactProfile, Key};
 
 /// A program and what its undisturbed run says, which is made when it is first asked for.
@@ -15,14 +15,12 @@ pub(super) struct Undisturbed<'a> {
     found: OnceLock<Result<Found, String>>,
 }
 
-/// What an undisturbed run says.
+/// Results of an undisturbed run: its cycles, and its exact profile in the forms that are compared.
 pub(super) struct Found {
     pub cycles: u64,
     pub instructions: u64,
-    /// Units of a cycle in the exact profile.
-    pub units_per_cycle: u64,
-    /// Members and exact profile of each level, in the order of [`Level::ALL`].
-    pub levels: Vec<(Members, Profile<Member>)>,
+    /// The exact profile at each level.
+    pub levels: Levels,
     /// Units by instruction and by the events of its execution.
     pub cells: Profile<Cell>,
     /// Addresses of all instructions that ran, in ascending order.
@@ -72,29 +70,20 @@ impl Found {
         let Truth { ran, exact, .. } = truth;
         let ran = ran.successful().map_err(|e| e.to_string())?;
         let functions = FunctionMap::new(&program.image, &exact);
-        let level = |level| {
-            let members = Members::new(level, &exact, &program.image, &functions);
-            let profile = profile_of(&exact, &members);
-            (members, profile)
-        };
-        let mut executed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
-        executed.sort_unstable();
-        executed.dedup();
         Ok(Found {
             cycles: ran.cycles(),
             instructions: ran.instructions(),
-            units_per_cycle: exact.units_per_cycle,
-            levels: Level::ALL.map(level).into(),
+            levels: Levels::new(&exact, &program.image, &functions),
             cells: cells(&exact),
-            executed,
+            executed: exact.executed(),
             by_function: by_function(&exact, &functions, |pc| pc),
             functions,
         })
     }
 
-    /// What a profiler has done to where cycles go: `1 - overlap` by function of a disturbed run's exact profile with
-    /// the undisturbed one. What the profiler put in stands in rows of its own. `original` gives the program's address
-    /// of an instruction that ran elsewhere.
+    /// Perturbation of a disturbed run: `1 - overlap` by function of its exact profile with the undisturbed one.
+    /// Instructions that the profiler put in stand in rows of their own. `original` gives the program's address of an
+    /// instruction that ran elsewhere.
     pub fn perturbation(&self, disturbed: &ExactProfile, original: impl Fn(u64) -> u64) -> f64 {
         let disturbed = by_function(disturbed, &self.functions, original);
         hps_profile::error_without_cut(&disturbed, &self.by_function)

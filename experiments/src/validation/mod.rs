@@ -1,6 +1,6 @@
 //! A program natively and in the simulator, side by side: calls, time by function, output.
 //!
-//! What is native comes in as numbers ([`Native`]): nothing here runs on the host.
+//! Native results come in as numbers ([`Native`]): nothing here runs on the host.
 
 mod comparison;
 mod functional;

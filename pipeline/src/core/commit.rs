@@ -173,15 +173,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     fn observe_commit(&mut self, u: &MicroOp, position: u64, target: u64) {
         let class = u.inst_class();
-        let mut events = match class {
+        let of_load = match class {
             OpClass::Load | OpClass::Atomic => {
                 *self.load_events.at(self.rob.slot_of(position).index())
             }
             _ => EventSet::NONE,
         };
-        if u.has(flag::MISPREDICTED) {
-            events = events.with(EventSet::MISPREDICTED);
-        }
         let origin = if u.has(flag::PROGRAM) {
             Origin::Program
         } else if u.has(flag::HANDLER) {
@@ -201,7 +198,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             class,
             length: u.front.inst.len,
             dispatch_cycle,
-            events,
+            events: of_load.with(EventSet::MISPREDICTED.when(u.has(flag::MISPREDICTED))),
             addr: u.addr,
             target,
             stack_pointer: if moves_frames(class) {

@@ -172,10 +172,11 @@ impl EventSet {
         EventSet(self.0 | other.0)
     }
 
-    /// The events of this set that are not in another one.
+    /// These events if they happened, else none.
+    #[inline(always)]
     #[must_use]
-    pub const fn without(self, other: EventSet) -> EventSet {
-        EventSet(self.0 & !other.0)
+    pub const fn when(self, happened: bool) -> EventSet {
+        if happened { self } else { EventSet::NONE }
     }
 
     /// Whether all of `events` are in this set.
@@ -215,11 +216,7 @@ impl EventSet {
                 .with(EventSet::L2_MISS)
                 .with(EventSet::LLC_MISS),
         };
-        if tlb_miss {
-            missed.with(EventSet::DTLB_MISS)
-        } else {
-            missed
-        }
+        missed.with(EventSet::DTLB_MISS.when(tlb_miss))
     }
 
     /// What a stretch says of the instruction to which its cycles belong.

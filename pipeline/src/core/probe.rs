@@ -112,8 +112,8 @@ impl<P: Probe> PipelineProbe for AtCommit<P> {}
 
 /// Every hook of [`PipelineProbe`] with the constant that asks for it, for the forwarding below.
 macro_rules! for_each_hook {
-    ($forward:ident!($($prefix:tt)*)) => {
-        $forward! { $($prefix)*
+    ($forward:ident) => {
+        $forward! {
             WANTS_STAGES => finished(record: &StageRecord);
             WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
             WANTS_CYCLES => stretch(stretch: &Stretch);
@@ -157,12 +157,12 @@ impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
     const WANTS_STAGES: bool = A::WANTS_STAGES || B::WANTS_STAGES;
     const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
     const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
-    for_each_hook!(forward_to_both!());
+    for_each_hook!(forward_to_both);
 }
 
 impl<P: PipelineProbe> PipelineProbe for &mut P {
     const WANTS_STAGES: bool = P::WANTS_STAGES;
     const WANTS_SLOTS: bool = P::WANTS_SLOTS;
     const WANTS_CYCLES: bool = P::WANTS_CYCLES;
-    for_each_hook!(forward_to_borrowed!());
+    for_each_hook!(forward_to_borrowed);
 }

@@ -13,6 +13,7 @@ mod event;
 
 pub use event::{Event, UnknownEvent};
 
+use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};
 
 use crate::core::CoreStats;
@@ -110,7 +111,7 @@ pub struct Pmu {
 #[derive(Clone, Debug)]
 struct Counter {
     config: CounterConfig,
-    random: u64,
+    random: Random,
     /// What it read when it was started, when it was looked at last, and when it overflows next.
     start: u64,
     seen: u64,
@@ -222,7 +223,7 @@ impl Counter {
     fn new(config: &CounterConfig) -> Self {
         Counter {
             config: *config,
-            random: config.seed,
+            random: Random::new(config.seed),
             start: 0,
             seen: 0,
             next: u64::MAX,
@@ -237,17 +238,7 @@ impl Counter {
         if spread == 0 {
             return period;
         }
-        // The high half of the product: uniform to one part in 2^64 / spread.
-        let product = u128::from(self.random()) * (u128::from(spread) + 1);
-        period + (product >> 64) as u64
-    }
-
-    /// Splitmix64 (Steele, Lea and Flood, 2014).
-    fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.random ^ self.random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        period + self.random.below(spread + 1)
     }
 
     /// It reads `value` at the end of cycle `to`, and read what it was seen at at the end of cycle `from`.

@@ -6,13 +6,19 @@ pub mod assemble;
 pub mod compare;
 pub mod random;
 
+use std::sync::Arc;
+
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::Stop;
+use hps_sim_core::os::Output;
 use hps_sim_core::probe::Probe;
-use hps_sim_core::process::Process;
+use hps_sim_core::process::{Process, ProcessConfig};
+use hps_workloads::{Size, Workload};
 
 pub use assemble::Program;
 
@@ -29,6 +35,25 @@ pub fn machine(name: &str, change: impl FnOnce(&mut MachineConfig)) -> MachineCo
         .check()
         .expect("the changed machine passes its check");
     config
+}
+
+/// A program that comes with the project with its small input, from its beginning; its output is captured.
+pub fn workload(w: &Workload, isa: Isa) -> Process {
+    let image = w.image(isa.name()).expect("every program has one");
+    let image = ProgramImage::parse(image, w.name).expect("the image is a program");
+    let args = [&[w.name], &w.args(Size::Small)[..]].concat();
+    let config = ProcessConfig {
+        args: args.iter().map(|&arg| arg.to_owned()).collect(),
+        stdout: Output::Capture,
+        ..ProcessConfig::default()
+    };
+    Process::new(Arc::new(image), &config).expect("the program fits into memory")
+}
+
+/// [`workload`] by its name, for RISC-V.
+pub fn riscv_workload(name: &str) -> Process {
+    let w = hps_workloads::find(name).expect("the program exists");
+    workload(w, Isa::Riscv64)
 }
 
 /// Keeps the record of every instruction that left the pipeline.

@@ -76,7 +76,7 @@ fn any_front_end_takes_blocks_as_their_instructions() {
 #[test]
 fn blocks_of_the_project_s_programs_are_their_instructions() {
     std::thread::scope(|scope| {
-        for isa in ["riscv64", "alpha"] {
+        for isa in Isa::ALL {
             scope.spawn(move || {
                 for w in hps_workloads::all() {
                     for name in ["tiny-2wide", "ev6"] {

@@ -1,22 +1,17 @@
 //! The program does not see interrupts: its output and its state are those of the functional machine.
 
-use std::sync::Arc;
-
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::pmu::CounterConfig;
-use hps_sim_core::image::ProgramImage;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::memory::PAGE_SIZE;
-use hps_sim_core::os::Output;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::{Process, ProcessConfig, layout};
-use hps_workloads::{Size, Workload};
+use hps_sim_core::process::{Process, layout};
 
 use super::{Code, EMPTY, costs as interrupt_costs, records};
 use crate::common::compare::{ALL_REGISTERS, Outcome, PROGRAM_REGISTERS, Stream, counts};
 use crate::common::random::{self, Mix};
-use crate::common::{machine, preset};
+use crate::common::{machine, preset, workload};
 use crate::dise::{RESTARTS, costs};
 
 const LIMIT: u64 = 200_000;
@@ -67,18 +62,6 @@ fn random_programs_compute_the_same() {
         }
     }
     assert!(taken > 3000, "{taken}");
-}
-
-fn workload(w: &Workload, isa: Isa) -> Process {
-    let image = w.image(isa.name()).expect("every program has one");
-    let image = ProgramImage::parse(image, w.name).expect("the image is a program");
-    let args = [&[w.name], &w.args(Size::Small)[..]].concat();
-    let config = ProcessConfig {
-        args: args.iter().map(|&arg| arg.to_owned()).collect(),
-        stdout: Output::Capture,
-        ..ProcessConfig::default()
-    };
-    Process::new(Arc::new(image), &config).expect("the program fits into memory")
 }
 
 #[test]

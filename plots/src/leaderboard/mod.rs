@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
-use hps_experiments::leaderboard::{Board, Entry, Figures, Mean, board};
+use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, board};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -18,9 +18,6 @@ use crate::html::ReportInfo;
 use crate::report::{ReportFiles, write_pictures, write_whole};
 use crate::reproduction::{Words, conditions, measurements_csv, page};
 use crate::style;
-
-/// Levels of error, the finest first.
-pub(super) const LEVELS: [&str; 4] = ["instruction", "block", "line", "function"];
 
 const WORDS: Words = Words {
     introduction: "The machine is simulated, so that it is known of each cycle which instruction the processor waited \

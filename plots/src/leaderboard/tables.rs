@@ -1,8 +1,8 @@
 //! The tables of a leaderboard.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, Mean};
+use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, in_percent};
 
-use super::{LEVELS, over, title_of};
+use super::{over, title_of};
 use crate::chapter::ChapterTable;
 
 /// What stands above the board.
@@ -79,9 +79,9 @@ fn passive(title: &str, entries: &[(&Entry, &Figures)], with_hardware: bool) -> 
     for (entry, figures) in entries.iter().filter(|(e, _)| e.kind.is_none()) {
         let mut cells = vec![entry.name.clone()];
         let levels = LEVELS.iter().chain(&["event-stack"]);
-        cells.extend(levels.map(|level| within(figures.errors.get(*level))));
+        cells.extend(levels.map(|level| in_percent(figures.errors.get(*level))));
         if has_bias {
-            cells.push(within(figures.biases.get("instruction")));
+            cells.push(in_percent(figures.biases.get("instruction")));
         }
         cells.push(count(figures.samples.as_ref()));
         if with_hardware {
@@ -116,9 +116,9 @@ fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
         table.rows.push(vec![
             name,
             format!("{burst}, 1/{one_in}"),
-            within(figures.errors.get(kind.name())),
-            within(figures.perturbation.as_ref()),
-            within(figures.overhead.as_ref()),
+            in_percent(figures.errors.get(kind.name())),
+            in_percent(figures.perturbation.as_ref()),
+            in_percent(figures.overhead.as_ref()),
             memory.map_or_else(String::new, |kib| format!("{kib:.0}")),
             count(figures.samples.as_ref()),
             entry.takes.clone(),
@@ -129,13 +129,4 @@ fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
 
 fn count(mean: Option<&Mean>) -> String {
     mean.map_or_else(String::new, |m| format!("{:.0}", m.mean))
-}
-
-/// In percent, with the interval.
-fn within(mean: Option<&Mean>) -> String {
-    match mean.map(|m| (100.0 * m.mean, m.half_width.map(|half| 100.0 * half))) {
-        Some((mean, Some(half))) => format!("{mean:.2} ± {half:.2}"),
-        Some((mean, None)) => format!("{mean:.2}"),
-        None => "–".to_string(),
-    }
 }

@@ -70,6 +70,11 @@ pub trait Policy: Send {
         false
     }
 
+    /// Whether it tells the events of what it blames, so that its profile is one of event stacks.
+    fn tells_events(&self) -> bool {
+        false
+    }
+
     /// Whether it wants to see every beat.
     fn watches(&self) -> bool {
         false

@@ -54,6 +54,10 @@ impl Policy for Tea {
         "tea"
     }
 
+    fn tells_events(&self) -> bool {
+        true
+    }
+
     fn sample(&mut self, moment: &Moment<'_>, credits: &mut Credits) -> bool {
         sample(moment, credits, |events| events);
         false

@@ -29,19 +29,33 @@ pub struct FunctionMap {
     is_incomplete: bool,
 }
 
+/// Functions in ascending order of address, none of which overlap.
+impl FromIterator<Function> for FunctionMap {
+    fn from_iter<I: IntoIterator<Item = Function>>(functions: I) -> Self {
+        FunctionMap {
+            functions: functions.into_iter().collect(),
+            is_incomplete: false,
+        }
+    }
+}
+
 impl FunctionMap {
-    /// The functions of all instructions of a run.
+    /// The functions that a program names.
     #[must_use]
-    pub fn new(image: &ProgramImage, exact: &ExactProfile) -> Self {
-        let named = image.symbols.functions().iter().map(|f| Function {
+    pub fn named(image: &ProgramImage) -> Self {
+        let functions = image.symbols.functions().iter();
+        let named = functions.map(|f| Function {
             name: f.name.clone(),
             entry: f.addr,
             end: f.addr.saturating_add(f.size),
         });
-        let mut map = FunctionMap {
-            functions: named.collect(),
-            is_incomplete: false,
-        };
+        named.collect()
+    }
+
+    /// The functions of all instructions of a run.
+    #[must_use]
+    pub fn new(image: &ProgramImage, exact: &ExactProfile) -> Self {
+        let mut map = FunctionMap::named(image);
         let mut unnamed: Vec<u64> = exact.rows.iter().map(|row| row.of.key.pc).collect();
         unnamed.retain(|&pc| map.find(pc).is_none());
         if unnamed.is_empty() {

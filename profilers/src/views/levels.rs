@@ -1,7 +1,7 @@
 //! Profiles at four levels: instruction, basic block, line, function. Sampled ones and the exact one are taken to
 //! the same keys, so that they can be compared at each.
 
-use hps_profile::Profile;
+use hps_profile::{Profile, error_without_cut};
 use hps_sim_core::image::ProgramImage;
 use rustc_hash::FxHashMap;
 
@@ -33,7 +33,7 @@ impl Level {
 
     /// Its name in results and options.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Level::Instruction => "instruction",
             Level::Block => "block",
@@ -105,26 +105,47 @@ impl Members {
         let elsewhere = || u64::MAX ^ key.pc;
         self.of.get(&key).copied().unwrap_or_else(elsewhere)
     }
+
+    /// Weights by instruction as a profile over the members.
+    #[must_use]
+    pub fn profile(&self, weights: impl Iterator<Item = (Key, u64)>) -> Profile<Member> {
+        weights.map(|(key, units)| (self.of(key), units)).collect()
+    }
 }
 
-/// The exact profile over the members of a level, in units.
-#[must_use]
-pub fn profile_of(exact: &ExactProfile, members: &Members) -> Profile<Member> {
-    exact
-        .rows
-        .iter()
-        .map(|row| (members.of(row.of.key), row.units()))
-        .collect()
+/// The exact profile of a run at every level, to hold other profiles against.
+#[derive(Clone, Debug)]
+pub struct Levels {
+    all: Vec<(Level, Members, Profile<Member>)>,
 }
 
-/// Weights by instruction, as a profile over the members of a level.
-#[must_use]
-pub fn weights_of<'a>(
-    weights: impl IntoIterator<Item = (&'a Key, &'a u64)>,
-    members: &Members,
-) -> Profile<Member> {
-    weights
-        .into_iter()
-        .map(|(&key, &units)| (members.of(key), units))
-        .collect()
+impl Levels {
+    /// The exact profile at the levels of [`Level::ALL`].
+    #[must_use]
+    pub fn new(exact: &ExactProfile, image: &ProgramImage, functions: &FunctionMap) -> Self {
+        let at = |level| {
+            let members = Members::new(level, exact, image, functions);
+            let profile = members.profile(exact.weights());
+            (level, members, profile)
+        };
+        Levels {
+            all: Level::ALL.map(at).into(),
+        }
+    }
+
+    /// The exact profile at a level, in units.
+    #[must_use]
+    pub fn exact(&self, level: Level) -> &Profile<Member> {
+        &self.all[level as usize].2
+    }
+
+    /// `1 - overlap` of weights by instruction with the exact profile, at each level: the share of time that goes to
+    /// the wrong member.
+    pub fn errors(&self, weights: impl Iterator<Item = (Key, u64)> + Clone) -> Vec<(Level, f64)> {
+        let errors = self.all.iter().map(|(level, members, exact)| {
+            let found = members.profile(weights.clone());
+            (*level, error_without_cut(&found, exact))
+        });
+        errors.collect()
+    }
 }

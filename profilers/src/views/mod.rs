@@ -7,7 +7,7 @@ mod symbolized;
 
 pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
-pub use levels::{Level, Member, Members, profile_of, weights_of};
+pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
 pub use symbolized::symbolized;
 

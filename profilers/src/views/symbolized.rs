@@ -62,7 +62,7 @@ pub fn symbolized(
     }
     let mut builder = names.builder;
     if let Some(timeline) = timeline {
-        add_series(&mut builder, timeline, image);
+        add_series(&mut builder, timeline);
     }
     builder.build()
 }
@@ -146,7 +146,7 @@ impl Names<'_> {
 }
 
 /// Instructions per cycle and the states over time, and a marker for each stretch of time that one function leads.
-fn add_series(builder: &mut Builder, timeline: &Timeline, image: &ProgramImage) {
+fn add_series(builder: &mut Builder, timeline: &Timeline) {
     let starts = || (0..).map(|at: u64| at * timeline.interval_cycles());
     let series = |name: &str, values: Vec<f64>| Series {
         name: name.to_string(),
@@ -167,9 +167,9 @@ fn add_series(builder: &mut Builder, timeline: &Timeline, image: &ProgramImage) 
     let mut end = 0;
     let mark = |builder: &mut Builder, leader: Option<(u32, u64)>, end: u64| {
         if let Some((function, start)) = leader
-            && let Some(f) = image.symbols.functions().get(function as usize)
+            && let Some(name) = timeline.name(function)
         {
-            let name = f.name.clone();
+            let name = name.to_string();
             builder.marker(Marker { name, start, end });
         }
     };

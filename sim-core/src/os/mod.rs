@@ -37,7 +37,6 @@ mod memory_locks;
 mod misc;
 pub mod numbers;
 mod paths;
-mod random;
 mod ranges;
 mod readiness;
 mod record;
@@ -64,12 +63,12 @@ use self::memory::Heap;
 use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root};
-use self::random::Random;
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::streams::{Streams, Which};
 use crate::image::{Isa, LoadError};
 use crate::process::ProcessConfig;
+use crate::random::Random;
 
 pub use self::duplicate::DuplicateError;
 pub use self::signals::{

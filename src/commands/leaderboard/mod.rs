@@ -4,25 +4,20 @@ pub mod args;
 mod programs;
 mod tables;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use clap::ValueEnum;
 use hps_experiments::leaderboard::{self, Board, Leaderboard};
-use hps_experiments::{Observer, ProfileKind, UnitRecord};
+use hps_experiments::{ProfileKind, UnitRecord};
 use hps_plots::{ReportFiles, ReportInfo};
-use indicatif::ProgressBar;
 
 use self::args::{BoardKind, LeaderboardArgs};
-use super::timed_machine;
+use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, Size};
 use crate::{progress, text};
 
 /// Measures what is missing and prints the board; the exit code is 1 if anything failed.
 pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
-    if args.threads > 0 {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(args.threads)
-            .build_global()
-            .context("--threads: the threads could not be started")?;
-    }
+    use_threads("--threads", args.threads)?;
     let machine = timed_machine(&args.machine, args.core)?;
     let mut profilers = leaderboard::chosen(&args.with)?;
     let kinds = kinds(args);
@@ -33,9 +28,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     if profilers.is_empty() {
         bail!("none of these profilers collects what --kind asks for");
     }
-    let progress = Progress {
-        bar: progress::bar(0, "leaderboard"),
-    };
+    let progress = progress::Units::new("leaderboard");
     let mut records: Vec<UnitRecord> = Vec::new();
     for programs in programs::by_isa(args)? {
         let leaderboard = Leaderboard {
@@ -50,7 +43,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         };
         records.extend(leaderboard.run(&args.out, &progress)?);
     }
-    progress.bar.finish_and_clear();
+    progress.clear();
     let info = ReportInfo {
         title: "Leaderboard of profilers".to_string(),
         command: command(args),
@@ -102,11 +95,7 @@ fn notes(args: &LeaderboardArgs) -> Vec<String> {
         leaderboard::LEAST_PERIOD_CYCLES
     )];
     if args.core == CoreKind::Instruction {
-        notes.push(
-            "The machine was simulated an instruction at a time: caches are asked in program order instead of in \
-             order of time, so that cycles differ a little from those of the reference, a cycle at a time."
-                .to_string(),
-        );
+        notes.push(INSTRUCTION_CORE_NOTE.to_string());
     }
     notes
 }
@@ -132,13 +121,8 @@ fn command(args: &LeaderboardArgs) -> String {
     let mut words = vec!["hps leaderboard".to_string()];
     words.extend(args.programs.iter().cloned());
     for kind in &args.kind {
-        let name = match kind {
-            BoardKind::Time => "time",
-            BoardKind::Method => "method",
-            BoardKind::CallPair => "call-pair",
-            BoardKind::DataStream => "data-stream",
-        };
-        words.push(format!("--kind {name}"));
+        let value = kind.to_possible_value();
+        words.extend(value.map(|value| format!("--kind {}", value.get_name())));
     }
     if !args.with.is_empty() {
         words.push(format!("--with {}", args.with.join(",")));
@@ -171,19 +155,4 @@ fn command(args: &LeaderboardArgs) -> String {
         words.push(format!("-- {}", args.arguments.join(" ")));
     }
     words.join(" ")
-}
-
-struct Progress {
-    bar: ProgressBar,
-}
-
-impl Observer for Progress {
-    fn planned(&self, units: u64) {
-        // Each sampling point that is tried for a budget plans units of its own.
-        self.bar.inc_length(units);
-    }
-    fn done(&self, what: &str) {
-        self.bar.set_message(what.to_string());
-        self.bar.inc(1);
-    }
 }

@@ -1,11 +1,8 @@
 //! A board as text.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, Mean};
+use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, in_percent};
 
 use crate::text::{Align, Table, grouped};
-
-/// Levels of error, in the order of columns.
-const LEVELS: [&str; 4] = ["instruction", "block", "line", "function"];
 
 /// The tables of a board: in the mean over programs, and each program by itself if asked for.
 pub fn board(board: &Board, by_program: bool) -> String {
@@ -69,7 +66,7 @@ fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String 
     }
     for (entry, figures) in entries {
         let mut cells = vec![entry.name.clone()];
-        cells.extend(LEVELS.map(|level| within(figures.errors.get(level))));
+        cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
         if has_bias {
             cells.push(plain(figures.biases.get("instruction")));
         }
@@ -89,7 +86,7 @@ fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String 
             text += &format!(
                 "{}: {} over instructions with their sets of events\n",
                 entry.name,
-                within(Some(error))
+                in_percent(Some(error))
             );
         }
     }
@@ -121,9 +118,9 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
             entry.name.clone(),
             kind.title().to_string(),
             format!("{burst}, 1/{one_in}"),
-            within(figures.errors.get(kind.name())),
-            within(figures.perturbation.as_ref()),
-            within(figures.overhead.as_ref()),
+            in_percent(figures.errors.get(kind.name())),
+            in_percent(figures.perturbation.as_ref()),
+            in_percent(figures.overhead.as_ref()),
             memory.map_or_else(String::new, |kib| format!("{kib:.0}")),
             samples(figures),
             remark.to_string(),
@@ -135,15 +132,6 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
 fn samples(figures: &Figures) -> String {
     let mean = figures.samples.map(|s| s.mean.round() as u64);
     mean.map_or_else(String::new, grouped)
-}
-
-/// In percent, with the interval.
-fn within(mean: Option<&Mean>) -> String {
-    match mean.map(|m| (100.0 * m.mean, m.half_width.map(|half| 100.0 * half))) {
-        Some((mean, Some(half))) => format!("{mean:.2} ± {half:.2}"),
-        Some((mean, None)) => format!("{mean:.2}"),
-        None => "–".to_string(),
-    }
 }
 
 /// In percent.

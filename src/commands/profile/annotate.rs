@@ -119,12 +119,13 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
         ("address", Align::Right),
         ("instruction", Align::Left),
     ]);
+    let executed = shown.truth.exact.executed();
     let opinions: Vec<_> = shown
         .truth
         .sampled
         .iter()
         .map(|sampled| {
-            let weights = sampled.by_instruction(&shown.truth.exact);
+            let weights = sampled.by_instruction(&executed);
             let all: u64 = weights.values().sum();
             (weights, all)
         })

@@ -3,18 +3,18 @@
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use hps_lab::{Lab, Program, Truth, Watch};
-use hps_profile::overlap_without_cut;
+use hps_lab::{Lab, Truth, Watch};
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
 use hps_profilers::views::{
-    FunctionMap, FunctionTime, InstructionTime, Level, Members, Stack, functions, instructions,
-    lines, profile_of, weights_of,
+    FunctionMap, FunctionTime, InstructionTime, Level, Levels, Stack, functions, instructions,
+    lines,
 };
 use hps_profilers::{Sampled, Unit};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
+use hps_sim_core::os::Output;
 
 use super::export::Export;
 use super::{annotate, collected, export, json, timeline};
@@ -72,12 +72,10 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         .map(|text| Export::parse(text))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
-    let mut program = Program::find(args.program(), args.isa)?;
-    program.process.args.extend_from_slice(args.arguments());
     let mut guest = program::guest_options(&args.guest)?;
     guest.stdin = collected::stdin(args)?;
-    guest.stdout = hps_sim_core::os::Output::Discard;
-    program.process = guest.process_config(program.process.args);
+    // The program's output is not what is asked for here.
+    guest.stdout = Output::Discard;
     let samplers = profilers.iter().map(|profiler| {
         let policy = (profiler.policy)();
         (policy, profiler.period_of(args.period, SEED))
@@ -89,11 +87,16 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         samplers: samplers.collect(),
         ..Watch::default()
     };
-    let image = program.image.clone();
-    let truth = Lab::of(&program)
+    let truth = Lab::program(args.program(), args.isa)?
+        .args(args.arguments())
+        .guest(&guest)
         .timed_by(&machine)
         .limit(args.max_instructions.unwrap_or(u64::MAX))
         .watched(watch)?;
+    if truth.exact.rows.is_empty() {
+        bail!("no instruction of the program has committed");
+    }
+    let image = truth.ran.process.image.clone();
     let map = FunctionMap::new(&image, &truth.exact);
     let instructions = instructions(&truth.exact);
     let shown = Shown {
@@ -110,7 +113,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         None => tables(&shown, &mut out)?,
     }
     if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
-        timeline::print(&shown, series, &mut out)?;
+        timeline::print(series, &mut out)?;
     }
     let opinions = opinions(&shown);
     if !opinions.is_empty() {
@@ -369,23 +372,16 @@ fn opinions<'a>(shown: &Shown<'a>) -> Vec<Opinion<'a>> {
     if shown.truth.sampled.is_empty() {
         return Vec::new();
     }
-    let levels =
-        Level::ALL.map(|level| Members::new(level, &shown.truth.exact, shown.image, shown.map));
-    let exact = levels
-        .each_ref()
-        .map(|members| profile_of(&shown.truth.exact, members));
+    let exact = &shown.truth.exact;
+    let levels = Levels::new(exact, shown.image, shown.map);
+    let executed = exact.executed();
     let all = shown.truth.sampled.iter();
     all.map(|sampled| {
-        let weights = sampled.by_instruction(&shown.truth.exact);
-        let errors = Level::ALL.iter().zip(levels.iter().zip(&exact));
+        let weights = sampled.by_instruction(&executed);
+        let weights = weights.iter().map(|(&key, &units)| (key, units));
         Opinion {
             sampled,
-            errors: errors
-                .map(|(&level, (members, exact))| {
-                    let found = weights_of(&weights, members);
-                    (level, 1.0 - overlap_without_cut(&found, exact))
-                })
-                .collect(),
+            errors: levels.errors(weights),
         }
     })
     .collect()
@@ -441,9 +437,6 @@ fn notes(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             out,
             "note: the program has no line table; compile it with -g to see source lines"
         )?;
-    }
-    if shown.instructions.is_empty() {
-        bail!("no instruction of the program has committed");
     }
     Ok(())
 }

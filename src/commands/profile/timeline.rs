@@ -3,10 +3,9 @@
 use std::io::Write;
 
 use hps_profilers::oracle::STATES;
-use hps_profilers::timeline::{NO_FUNCTION, Timeline};
+use hps_profilers::timeline::Timeline;
 use rustc_hash::FxHashMap;
 
-use super::exact::Shown;
 use crate::text::grouped;
 
 /// Bars of eighths.
@@ -24,11 +23,7 @@ fn bars(shares: impl Iterator<Item = f64>) -> String {
 }
 
 /// Prints states, instructions per cycle and the largest functions over time.
-pub(super) fn print(
-    shown: &Shown<'_>,
-    series: &Timeline,
-    out: &mut impl Write,
-) -> anyhow::Result<()> {
+pub(super) fn print(series: &Timeline, out: &mut impl Write) -> anyhow::Result<()> {
     let intervals = series.intervals();
     writeln!(
         out,
@@ -58,10 +53,7 @@ pub(super) fn print(
     let mut largest: Vec<(u32, u64)> = totals.into_iter().collect();
     largest.sort_by_key(|&(function, cycles)| (std::cmp::Reverse(cycles), function));
     for (function, _) in largest.into_iter().take(FUNCTIONS) {
-        let name = match shown.image.symbols.functions().get(function as usize) {
-            Some(f) if function != NO_FUNCTION => f.name.as_str(),
-            _ => "(no function)",
-        };
+        let name = series.name(function).unwrap_or("(no function)");
         let name: String = name.chars().take(NAME).collect();
         let shares = intervals.iter().map(|i| {
             let cycles = i.functions.get(&function).copied().unwrap_or(0);

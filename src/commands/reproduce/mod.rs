@@ -4,34 +4,25 @@ mod programs;
 
 use std::io::Write;
 
-use anyhow::Context;
-use hps_experiments::{Observer, Reproduction};
+use hps_experiments::Reproduction;
 use hps_plots::{ReportInfo, claims_text, write_reproduction};
-use indicatif::ProgressBar;
 
-use super::timed_machine;
+use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::progress;
 
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    if args.threads > 0 {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(args.threads)
-            .build_global()
-            .context("--threads: the threads could not be started")?;
-    }
+    use_threads("--threads", args.threads)?;
     let machine = timed_machine(&args.machine, args.core)?;
     let reproduction = Reproduction {
         programs: programs::programs(args)?,
         machine,
         only: args.only.clone(),
     };
-    let progress = Progress {
-        bar: progress::bar(0, "hps-2005"),
-    };
+    let progress = progress::Units::new("hps-2005");
     let outcome = reproduction.run(&args.out, &progress)?;
-    progress.bar.finish_and_clear();
+    progress.clear();
     let info = ReportInfo {
         title: "HPS: Hybrid Profiling Support, made again".to_string(),
         command: command(args),
@@ -57,11 +48,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
 fn notes(core: CoreKind, outcome: &hps_experiments::Outcome) -> Vec<String> {
     let mut notes = vec![intervals(outcome)];
     if core == CoreKind::Instruction {
-        notes.push(
-            "The machine was simulated an instruction at a time: caches are asked in program order instead of in \
-             order of time, so that cycles differ a little from those of the reference, a cycle at a time."
-                .to_string(),
-        );
+        notes.push(INSTRUCTION_CORE_NOTE.to_string());
     }
     notes
 }
@@ -116,19 +103,4 @@ fn command(args: &ReproduceArgs) -> String {
         words.push(format!("-- {}", args.arguments.join(" ")));
     }
     words.join(" ")
-}
-
-struct Progress {
-    bar: ProgressBar,
-}
-
-impl Observer for Progress {
-    fn planned(&self, units: u64) {
-        // The sweep and the other units plan apart from each other.
-        self.bar.inc_length(units);
-    }
-    fn done(&self, what: &str) {
-        self.bar.set_message(what.to_string());
-        self.bar.inc(1);
-    }
 }

@@ -52,6 +52,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .guest(&program::guest_options(&args.guest)?)
         .warnings_to(|text| say!("hps: warning: {text}"))
         .limit(args.max_instructions.unwrap_or(u64::MAX));
+    // What cannot begin leaves the files of an earlier run alone.
+    lab.subject().start()?;
     // Made before the run: hours of work must not end in a file that cannot be written.
     let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
     let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;

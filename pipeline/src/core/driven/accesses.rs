@@ -132,10 +132,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     return false;
                 }
                 if P::WANTS_CYCLES {
-                    events = loaded.events;
-                    if !self.parked.is_empty() {
-                        events = events.with(EventSet::STORE_WAIT);
-                    }
+                    let waited = EventSet::STORE_WAIT.when(!self.parked.is_empty());
+                    events = loaded.events.with(waited);
                 }
                 (loaded.when, loaded.level)
             }

@@ -75,11 +75,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let missed = (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc);
         // Where a signal led is no target of the instruction.
         let seen = Seen {
-            events: if missed {
-                EventSet::MISPREDICTED
-            } else {
-                EventSet::NONE
-            },
+            events: EventSet::MISPREDICTED.when(missed),
             ..Seen::straight(i.inst)
         };
         self.commit(i.inst, done, seen);

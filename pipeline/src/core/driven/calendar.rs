@@ -4,6 +4,10 @@
 //! younger one never comes before an older one, that is what selection of the oldest ready instruction
 //! gives, cycle by cycle, for everything that is taken for one cycle.
 
+mod demand;
+
+pub use demand::{Demand, Issues};
+
 use std::ops::Range;
 
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
@@ -41,43 +45,6 @@ const LOOKED_AT: usize = 4;
 
 /// Cycles after which it forgets at the latest. Far less than it holds.
 const LONG_AGO: u64 = 512;
-
-/// Issue class and latency of an instruction. Looked up on first use, since most instructions find room at once.
-pub trait Issues {
-    /// See [`Calendar::full`].
-    fn full(&self) -> Lanes;
-    /// Its class.
-    fn class(&self) -> OpClass;
-    /// From issue to result.
-    fn latency_cycles(&self) -> u64;
-}
-
-/// Issue class and latency of an instruction that issues as another class than its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Demand {
-    /// See [`Calendar::full`].
-    pub full: Lanes,
-    pub class: OpClass,
-    /// From issue to result.
-    pub latency_cycles: u64,
-}
-
-impl Issues for Demand {
-    #[inline(always)]
-    fn full(&self) -> Lanes {
-        self.full
-    }
-
-    #[inline(always)]
-    fn class(&self) -> OpClass {
-        self.class
-    }
-
-    #[inline(always)]
-    fn latency_cycles(&self) -> u64 {
-        self.latency_cycles
-    }
-}
 
 /// One in each lane of those that are full there.
 #[inline(always)]

@@ -305,11 +305,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 addr: 0,
                 next_pc: if taken { next_pc } else { i.inst.next() },
                 taken,
-                events: if missed {
-                    EventSet::MISPREDICTED
-                } else {
-                    EventSet::NONE
-                },
+                events: EventSet::MISPREDICTED.when(missed),
             };
             self.commit(i.inst, done, seen);
         }

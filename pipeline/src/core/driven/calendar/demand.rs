@@ -1,0 +1,42 @@
+//! What an instruction asks of the calendar when it issues.
+
+use hps_sim_core::inst::OpClass;
+
+use super::Lanes;
+
+/// Issue class and latency of an instruction. Looked up on first use, since most instructions find room at once.
+pub trait Issues {
+    /// See [`Calendar::full`].
+    fn full(&self) -> Lanes;
+    /// Its class.
+    fn class(&self) -> OpClass;
+    /// From issue to result.
+    fn latency_cycles(&self) -> u64;
+}
+
+/// Issue class and latency of an instruction that issues as another class than its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// See [`Calendar::full`].
+    pub full: Lanes,
+    pub class: OpClass,
+    /// From issue to result.
+    pub latency_cycles: u64,
+}
+
+impl Issues for Demand {
+    #[inline(always)]
+    fn full(&self) -> Lanes {
+        self.full
+    }
+
+    #[inline(always)]
+    fn class(&self) -> OpClass {
+        self.class
+    }
+
+    #[inline(always)]
+    fn latency_cycles(&self) -> u64 {
+        self.latency_cycles
+    }
+}
