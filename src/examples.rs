@@ -58,7 +58,7 @@ front-end delivers nothing). CPI is cycles by instruction committed. Nothing is 
 Examples:
   hps profile interp small
       Where the time goes: functions, lines, instructions, and what they wait for.
-  hps profile --annotate quicksort --with tip,ibs,software bwt small
+  hps profile --annotate string_quicksort --with tip,ibs,software bwt small
       The code of one function, and what three profilers would say of it.
   hps profile --export flame.svg --export run.pb.gz --export callgrind.out.bwt bwt small
       A flame graph, and files for pprof and KCachegrind.
