@@ -63,6 +63,13 @@ pub const HOT_DATA_STREAM_HANDLER: ProductionFile = production_file!(
     [],
     "the handler of hot data streams, for every scheme of sampling"
 );
+/// Handlers of sampling interrupts.
+pub const SAMPLE_HANDLER: ProductionFile = production_file!(
+    "sample_handler",
+    "handlers/sample",
+    [],
+    "handlers of sampling interrupts: records, their buffer and its reader's file"
+);
 /// The hot method profile.
 pub const HOT_METHOD: ProductionFile = production_file!(
     "hot_method",
@@ -163,7 +170,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 18] = [
+pub const ALL: [ProductionFile; 19] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -179,6 +186,7 @@ pub const ALL: [ProductionFile; 18] = [
     HOT_METHOD_HANDLER,
     HOT_CALL_PAIR_HANDLER,
     HOT_DATA_STREAM_HANDLER,
+    SAMPLE_HANDLER,
     FIGURE4_PREAMBLE,
     FIGURE4_PRINTED,
     FIGURE5_PRINTED,

@@ -7,6 +7,7 @@ pub mod files;
 pub mod grid;
 pub mod point;
 pub mod random;
+pub mod sampling;
 pub mod scheme;
 pub mod software;
 pub mod statistics;
@@ -18,6 +19,7 @@ pub use counts::{AddressCounts, MethodMap};
 pub use files::ProductionFile;
 pub use grid::{GridError, GridProbe, GridResult, PointProfiles};
 pub use point::{SamplePoint, SamplePointError};
+pub use sampling::{SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords};
 pub use scheme::Scheme;
 pub use software::{
     Checks, LayoutStatistics, SoftwareCollector, SoftwareEditor, SoftwareError, SoftwareOptions,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use hps_dise::DiseError;
 use hps_pipeline::config::ConfigError;
 use hps_pipeline::core::NotDriven;
+use hps_pipeline::interrupts::InterruptError;
+use hps_pipeline::pmu::PmuError;
 use hps_pipeline::sampled::SamplingError;
 use hps_productions::{CollectorError, SoftwareError};
 use hps_sim_core::image::{Isa, LoadError};
@@ -79,6 +81,15 @@ pub enum LabError {
     /// A program's code cannot be laid out anew.
     #[error(transparent)]
     Software(#[from] SoftwareError),
+    /// Counters that raise no interrupts.
+    #[error(transparent)]
+    Pmu(#[from] PmuError),
+    /// Interrupts that the core cannot take.
+    #[error(transparent)]
+    Interrupts(#[from] InterruptError),
+    /// A period of events, for samples that are collected at their cost.
+    #[error("samples that are collected at their cost have periods of cycles or of instructions")]
+    CollectedEvents,
     /// The program did not end as it must.
     #[error(transparent)]
     End(#[from] EndError),

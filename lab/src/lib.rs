@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod collecting;
 mod end;
 mod error;
 mod guest;
@@ -16,6 +17,7 @@ mod provenance;
 mod ran;
 mod truth;
 
+pub use collecting::{Collected, Collecting};
 pub use end::{EndError, Faulted, place};
 pub use error::{LabError, MapError, ProductionsError};
 pub use guest::{Files, GuestLimits, GuestOptions};

@@ -25,8 +25,8 @@ pub struct Functional;
 /// A run of which every cycle is simulated.
 #[derive(Clone, Debug)]
 pub struct Timed<'a> {
-    machine: Cow<'a, MachineConfig>,
-    core: CoreKind,
+    pub(crate) machine: Cow<'a, MachineConfig>,
+    pub(crate) core: CoreKind,
 }
 
 /// A run of which short units are timed, and the rest runs functionally.
@@ -39,7 +39,7 @@ pub struct Sampled<'a> {
 
 impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
     /// The process at the beginning of the program, with what the editor needs in its memory.
-    fn prepare(self) -> Result<(Process, I::Editor, P, M), LabError> {
+    pub(crate) fn prepare(self) -> Result<(Process, I::Editor, P, M), LabError> {
         let mut process = self.program.start()?;
         if let Some(warn) = self.warn {
             process.os.set_warning_sink(Box::new(warn));
@@ -124,6 +124,11 @@ impl<'a, I, P> Lab<'a, Timed<'a>, I, P> {
     #[must_use]
     pub fn machine(&self) -> &MachineConfig {
         &self.mode.machine
+    }
+
+    /// The kind of its core.
+    pub(crate) fn core_kind(&self) -> CoreKind {
+        self.mode.core
     }
 
     /// By a core of a kind.

@@ -40,6 +40,20 @@ pub struct Truth<E> {
     pub sampled: Vec<Sampled>,
 }
 
+impl<E> Truth<E> {
+    /// What the probe of a run has learned.
+    pub(crate) fn of(ran: Ran<E, Watching, Timing>) -> Self {
+        let (ran, probe) = ran.without_probe();
+        let (oracle, (samplers, timeline)) = probe.finish();
+        Truth {
+            ran,
+            exact: oracle.finish(),
+            timeline,
+            sampled: samplers.finish(),
+        }
+    }
+}
+
 /// A run, and what profilers on it found, in the order in which they were given.
 pub type Polled<E> = (Ran<E, (), Timing>, Vec<Sampled>);
 
@@ -52,12 +66,11 @@ fn samplers(width: u64, all: Vec<(Box<dyn Policy>, Period)>) -> Samplers {
     samplers
 }
 
+/// What watches a run.
+pub(crate) type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
+
 /// The probe of a watched run.
-fn probe(
-    machine: &MachineConfig,
-    image: &ProgramImage,
-    watch: Watch,
-) -> Beats<(Oracle, (Samplers, Option<Timeline>))> {
+pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
     let width = u64::from(machine.window.commit_width);
     let functions = watch.contexts.then(|| {
         let functions = image.symbols.functions().iter();
@@ -79,14 +92,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     /// As [`run`](Self::run).
     pub fn watched(self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
         let probe = probe(self.machine(), &self.program.image, watch);
-        let (ran, probe) = self.watched_by(probe).run()?.without_probe();
-        let (oracle, (samplers, timeline)) = probe.finish();
-        Ok(Truth {
-            ran,
-            exact: oracle.finish(),
-            timeline,
-            sampled: samplers.finish(),
-        })
+        Ok(Truth::of(self.watched_by(probe).run()?))
     }
 
     /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.

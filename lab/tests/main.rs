@@ -1,4 +1,5 @@
 //! Runs that the lab puts together, and what it refuses.
 
+mod collecting;
 mod refusals;
 mod runs;

@@ -6,7 +6,7 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Cause, Commit, EventSet, FlushReason, PipelineProbe, Squash, State, Stretch, TrapTaken,
+    Cause, Commit, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch, TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
@@ -37,6 +37,8 @@ impl Key {
 pub struct Past {
     /// Which.
     pub key: Key,
+    /// Its origin.
+    pub origin: Origin,
     /// What happened to it.
     pub events: EventSet,
 }
@@ -76,17 +78,31 @@ impl Beat<'_> {
     pub fn owner(&self, state: State) -> Past {
         let told = self.told_by(state);
         let owner = match state {
+            State::Flushed(FlushReason::Serialization) if self.enters_interrupt() => None,
             State::Flushed(FlushReason::Misprediction | FlushReason::Serialization) => self.last,
             State::Flushed(FlushReason::Replay) | State::Stalled(_) | State::Drained(_) => None,
         };
         let owner = owner.unwrap_or_else(|| Past {
             key: self.next,
+            origin: self.next_origin(),
             events: self.next_events(),
         });
         Past {
-            key: owner.key,
             events: owner.events.with(told),
+            ..owner
         }
+    }
+
+    /// Whether an interrupt is taken in front of the group: the handler of an interrupt is the only one that
+    /// comes behind an instruction of the program itself. The handler owns the cycles of its entry.
+    #[must_use]
+    pub fn enters_interrupt(&self) -> bool {
+        self.next_origin() == Origin::Handler
+            && self.last.is_some_and(|last| last.origin == Origin::Program)
+    }
+
+    fn next_origin(&self) -> Origin {
+        self.group.first().map_or(Origin::Program, |c| c.origin)
     }
 
     /// What happens to the next instruction: what its commit says, and what the front-end says of the stretches in
@@ -218,6 +234,7 @@ impl<O: Observer> Beats<O> {
         };
         let past = Past {
             key: key_of(last),
+            origin: last.origin,
             events: last.events,
         };
         let end_cycle = first.cycle;
@@ -306,6 +323,7 @@ impl<O: Observer> PipelineProbe for Beats<O> {
         self.end_idle(key, EventSet::TRAPPED);
         self.last = Some(Past {
             key,
+            origin: Origin::Program,
             events: EventSet::TRAPPED,
         });
         self.observer.trap(trap);

@@ -47,6 +47,8 @@ pub enum Flush {
     Serialization,
     /// It trapped.
     Trap,
+    /// It is the first instruction of an interrupt's handler.
+    Interrupt,
 }
 
 impl Spent {
@@ -101,6 +103,7 @@ impl Flush {
             Flush::Replay => "replay",
             Flush::Serialization => "serialization",
             Flush::Trap => "trap",
+            Flush::Interrupt => "interrupt",
         }
     }
 }
@@ -335,6 +338,9 @@ impl Oracle {
                 }
                 State::Flushed(FlushReason::Serialization) if self.last_trapped => {
                     (Spent::Flushed(Flush::Trap), true)
+                }
+                State::Flushed(FlushReason::Serialization) if beat.enters_interrupt() => {
+                    (Spent::Flushed(Flush::Interrupt), false)
                 }
                 State::Flushed(FlushReason::Serialization) => {
                     (Spent::Flushed(Flush::Serialization), true)

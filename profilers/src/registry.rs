@@ -17,6 +17,8 @@ pub struct Profiler {
     pub hardware: &'static str,
     /// What its period counts by default.
     pub counts: Counts,
+    /// How its records come into memory.
+    pub records: Records,
     /// Makes its policy.
     pub policy: fn() -> Box<dyn Policy>,
 }
@@ -28,6 +30,59 @@ pub enum Counts {
     Cycles,
     /// Instructions, with a random jitter.
     Instructions,
+}
+
+/// How the records of a profiler come into memory, which decides what it costs the program. Words have 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Records {
+    /// Somebody outside the processor reads them: the program pays nothing.
+    Outside,
+    /// Each sample interrupts the program; the handler stores the record.
+    Interrupt {
+        /// Words of a record.
+        words: u32,
+        /// From the sample to the interrupt, in cycles: the hardware completes the record.
+        delay_cycles: u32,
+    },
+    /// The hardware stops the program, stores the record into a buffer, and interrupts when the buffer is full.
+    Assist {
+        /// Words of a record.
+        words: u32,
+    },
+    /// The hardware stores the record into a buffer while the program runs, and interrupts when the buffer is full.
+    Beside {
+        /// Words of a record.
+        words: u32,
+    },
+}
+
+impl Records {
+    /// A record of an address, its source, a count and a cycle, or of as much.
+    const SHORT: Records = Records::Interrupt {
+        words: 4,
+        delay_cycles: 0,
+    };
+    /// A record of several addresses with flags.
+    const GROUP: Records = Records::Interrupt {
+        words: 8,
+        delay_cycles: 0,
+    };
+    /// AMD's IBS: eight registers describe an operation (AMD64 Architecture Programmer's Manual volume 2, "IBS
+    /// Execution Data"), and the interrupt comes when the operation is over. Assumed: after as many cycles as nearly
+    /// no operation is in flight.
+    const TAGGED: Records = Records::Interrupt {
+        words: 8,
+        delay_cycles: 211,
+    };
+    /// A ring of branch records: three words for each, and where the interrupt was taken.
+    const RING: Records = Records::Interrupt {
+        words: 4 + 3 * LBR_ENTRIES as u32,
+        delay_cycles: 0,
+    };
+    /// Intel's PEBS with general registers: 192 bytes.
+    const PEBS: Records = Records::Assist { words: 24 };
+    /// Arm's SPE: records of up to 64 bytes.
+    const SPE: Records = Records::Beside { words: 8 };
 }
 
 /// Cycles from the overflow of a counter to the recognition of its interrupt, for software sampling: DCPI's
@@ -44,13 +99,15 @@ pub const PROFILERS: &[Profiler] = &[
         about: "interrupt on a processor that drains: the first instruction that was not dispatched",
         hardware: "a counter and its interrupt",
         counts: Counts::Cycles,
+        records: Records::SHORT,
         policy: || Box::new(Software::new(SKID_CYCLES)),
     },
     Profiler {
         name: "interrupt",
-        about: "interrupt on a processor that squashes: the oldest instruction that has not committed",
+        about: "interrupt on a processor that squashes: the instruction with which the program goes on",
         hardware: "a counter and its interrupt",
         counts: Counts::Cycles,
+        records: Records::SHORT,
         policy: || Box::new(Interrupt::new(SKID_CYCLES)),
     },
     Profiler {
@@ -58,6 +115,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "dispatch tagging in cycles (AMD IBS): the next instruction to be dispatched",
         hardware: "a tag in each operation, a record",
         counts: Counts::Cycles,
+        records: Records::TAGGED,
         policy: || Box::<DispatchTag>::default(),
     },
     Profiler {
@@ -65,6 +123,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "dispatch tagging in operations (Arm SPE), a record counts once",
         hardware: "a tag in each operation, a record, a buffer",
         counts: Counts::Instructions,
+        records: Records::SPE,
         policy: || Box::new(OperationTag::new(false)),
     },
     Profiler {
@@ -72,6 +131,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "dispatch tagging in operations (Arm SPE), a record counts by its latency",
         hardware: "a tag in each operation, a record, a buffer",
         counts: Counts::Instructions,
+        records: Records::SPE,
         policy: || Box::new(OperationTag::new(true)),
     },
     Profiler {
@@ -79,6 +139,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "external monitor: the last committed instruction",
         hardware: "a port that shows the last committed address",
         counts: Counts::Cycles,
+        records: Records::Outside,
         policy: || Box::new(LastCommitted),
     },
     Profiler {
@@ -86,6 +147,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "the next committing instruction",
         hardware: "the address of the oldest instruction",
         counts: Counts::Cycles,
+        records: Records::SHORT,
         policy: || Box::new(NextCommitting),
     },
     Profiler {
@@ -93,6 +155,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "the next committing group, equally",
         hardware: "the addresses of the oldest instructions",
         counts: Counts::Cycles,
+        records: Records::GROUP,
         policy: || Box::new(NextGroup),
     },
     Profiler {
@@ -100,6 +163,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "precise events (Intel PEBS) on cycles: the next instruction to retire, with its shadow",
         hardware: "a record at retirement, a buffer",
         counts: Counts::Cycles,
+        records: Records::PEBS,
         policy: || Box::new(Pebs::new("pebs")),
     },
     Profiler {
@@ -107,6 +171,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "precise distribution (Intel PDIR) on instructions with random periods",
         hardware: "a record at retirement, a buffer",
         counts: Counts::Instructions,
+        records: Records::PEBS,
         policy: || Box::new(Pebs::new("pebs-pdir")),
     },
     Profiler {
@@ -114,6 +179,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "time-proportional (TIP): what the oracle blames in that cycle",
         hardware: "the oldest instructions, the last committed one and its flush flags",
         counts: Counts::Cycles,
+        records: Records::GROUP,
         policy: || Box::new(Tip),
     },
     Profiler {
@@ -121,6 +187,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "time-proportional with event stacks (TEA)",
         hardware: "as tip, and event bits in each entry of the window",
         counts: Counts::Cycles,
+        records: Records::GROUP,
         policy: || Box::new(Tea),
     },
     Profiler {
@@ -128,6 +195,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "last branch records: cycles of straight-line code, spread over its instructions",
         hardware: "a ring of 32 taken branches with cycles",
         counts: Counts::Cycles,
+        records: Records::RING,
         policy: || Box::new(Lbr::new(LBR_ENTRIES)),
     },
 ];

@@ -66,6 +66,19 @@ impl Period {
         (at_least.max(2)..).find(|&n| is_prime(n)).unwrap_or(2)
     }
 
+    /// How much longer or shorter than the mean a period may be.
+    #[must_use]
+    pub fn half_width(&self) -> u64 {
+        let mean = self.mean.max(1);
+        match self.spread {
+            Spread::Fixed => 0,
+            Spread::Random { percent, .. } => {
+                let half = (u128::from(mean) * u128::from(percent.min(100)) / 100) as u64;
+                half.min(mean - 1)
+            }
+        }
+    }
+
     /// The same period with its first sample elsewhere: phase `index` of `of`, spread evenly over the period.
     #[must_use]
     pub fn at_phase(self, index: u64, of: u64) -> Period {
@@ -120,9 +133,9 @@ impl Schedule {
         let mean = self.period.mean.max(1);
         match self.period.spread {
             Spread::Fixed => mean,
-            Spread::Random { percent, .. } => {
-                let half = (u128::from(mean) * u128::from(percent.min(100)) / 100) as u64;
-                (mean - half.min(mean - 1)) + self.random.below(2 * half.min(mean - 1) + 1)
+            Spread::Random { .. } => {
+                let half = self.period.half_width();
+                (mean - half) + self.random.below(2 * half + 1)
             }
         }
     }

@@ -529,4 +529,5 @@ fn check_interrupts(machine: &MachineConfig, c: &mut Checks) {
     );
     c.range("interrupts.entry_cycles", costs.entry_cycles, 0, most);
     c.range("interrupts.return_cycles", costs.return_cycles, 0, most);
+    c.range("interrupts.assist_cycles", costs.assist_cycles, 0, most);
 }

@@ -14,6 +14,9 @@ config_section! {
         /// From the decode of the handler's `d_ret` to the fetch of the program's next instruction: the
         /// other half.
         return_cycles: u32 = 107, "cycles";
+        /// What stops the program when the hardware itself stores a record of a sample, as Intel's PEBS
+        /// does: 200 to 300 ns a record (Akiyama and Hirofuchi, ROSS 2017), at this machine's 1 GHz.
+        assist_cycles: u32 = 250, "cycles";
     }
 }
 

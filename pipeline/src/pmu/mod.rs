@@ -33,6 +33,9 @@ pub struct CounterConfig {
     /// Seed of the random periods. Equal seeds give equal periods.
     #[serde(default)]
     pub seed: u64,
+    /// The first period ends so many events earlier: less than `period`.
+    #[serde(default)]
+    pub phase: u64,
     /// From the overflow to the cycle in which the counter raises its line, in cycles.
     #[serde(default)]
     pub skid_cycles: u64,
@@ -47,6 +50,7 @@ impl CounterConfig {
             period,
             spread: 0,
             seed: 0,
+            phase: 0,
             skid_cycles: 0,
         }
     }
@@ -69,6 +73,18 @@ pub enum PmuError {
     NoPeriod {
         /// The number of the counter.
         counter: usize,
+    },
+    /// A phase that is no part of the period.
+    #[error(
+        "counter {counter} has a phase of {phase} in periods of {period}; allowed: less than the period"
+    )]
+    LatePhase {
+        /// The number of the counter.
+        counter: usize,
+        /// Its phase.
+        phase: u64,
+        /// Its period.
+        period: u64,
     },
     /// A period that no run comes to the end of.
     #[error(
@@ -131,9 +147,21 @@ impl Pmu {
             return Err(PmuError::NoCounter);
         }
         for (counter, config) in counters.iter().enumerate() {
-            let CounterConfig { period, spread, .. } = *config;
+            let CounterConfig {
+                period,
+                spread,
+                phase,
+                ..
+            } = *config;
             if period == 0 {
                 return Err(PmuError::NoPeriod { counter });
+            }
+            if phase >= period {
+                return Err(PmuError::LatePhase {
+                    counter,
+                    phase,
+                    period,
+                });
             }
             if period.max(spread).max(config.skid_cycles) > LONGEST {
                 return Err(PmuError::TooLong {
@@ -165,7 +193,7 @@ impl Pmu {
         for c in &mut self.counters {
             c.start = c.config.event.read(stats);
             c.seen = c.start;
-            c.next = c.start + c.period();
+            c.next = c.start + c.period() - c.config.phase;
         }
     }
 
@@ -354,6 +382,12 @@ mod tests {
         assert_eq!(Pmu::new(&[]).err(), Some(PmuError::NoCounter));
         let none = Pmu::new(&[CounterConfig::timer(5), CounterConfig::timer(0)]).err();
         assert_eq!(none, Some(PmuError::NoPeriod { counter: 1 }));
+        let phase = CounterConfig {
+            phase: 5,
+            ..CounterConfig::timer(5)
+        };
+        let late = Pmu::new(&[phase]).err();
+        assert!(matches!(late, Some(PmuError::LatePhase { phase: 5, .. })));
         let long = Pmu::new(&[CounterConfig::timer(u64::MAX)]).err();
         assert!(matches!(long, Some(PmuError::TooLong { counter: 0, .. })));
     }

@@ -1,20 +1,32 @@
 //! Software sampling on a processor that squashes: the interrupt's return address.
 //!
-//! A precise interrupt that is taken between two commits discards what has not committed, and the handler finds
-//! the address of the oldest instruction that has not. That is what our own machine's interrupts do.
+//! The interrupt is taken behind the first instruction that commits when it has been recognized. What is younger is
+//! squashed, and the handler finds the address of the oldest instruction that has not committed. So do the interrupts
+//! of our own machine (see [`hps_pipeline::interrupts`]).
 //!
-//! Assumed: the interrupt is recognized `skid` cycles behind the sample's cycle, and taken behind the group that
-//! commits in that cycle.
+//! Assumed: the interrupt is recognized `skid` cycles behind the sample's cycle.
+
+use hps_pipeline::core::{Commit, Origin};
+use hps_sim_core::ids::DisePc;
 
 use super::{Moment, Policy};
 use crate::beat::{Beat, key_of};
 use crate::sampler::Credits;
 
-/// Blames the oldest instruction that has not committed when the interrupt is recognized.
+/// Blames the instruction with which the program goes on behind the interrupt.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     skid_cycles: u64,
-    recognized: Vec<u64>,
+    pending: Vec<Pending>,
+}
+
+/// A sample whose instruction has not committed.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// The interrupt is recognized from this cycle on.
+    From(u64),
+    /// The interrupt has been taken: the next instruction of the program is the one to blame.
+    Taken,
 }
 
 impl Interrupt {
@@ -23,9 +35,18 @@ impl Interrupt {
     pub fn new(skid_cycles: u64) -> Self {
         Interrupt {
             skid_cycles,
-            recognized: Vec::new(),
+            pending: Vec::new(),
         }
     }
+}
+
+fn is_of_program(commit: &Commit) -> bool {
+    commit.origin != Origin::Handler
+}
+
+/// Whether an instruction of the program begins with this one: no interrupt lies inside an expansion or a handler.
+fn begins_instruction(commit: &Commit) -> bool {
+    commit.origin == Origin::Program && commit.disepc == DisePc::NONE
 }
 
 impl Policy for Interrupt {
@@ -34,25 +55,38 @@ impl Policy for Interrupt {
     }
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
-        self.recognized.push(moment.cycle + self.skid_cycles);
+        self.pending
+            .push(Pending::From(moment.cycle + self.skid_cycles));
         true
     }
 
     fn resume(&mut self, beat: &Beat<'_>, credits: &mut Credits) -> bool {
-        let Some(first) = beat.group.first() else {
-            return true;
-        };
-        self.recognized.retain(|&at| {
-            let resumes = first.cycle > at;
-            if resumes {
-                credits.credit(key_of(first), beat.next_events());
-            }
-            !resumes
+        self.pending.retain_mut(|pending| {
+            let behind = match *pending {
+                Pending::Taken => 0,
+                Pending::From(cycle) if beat.end_cycle < cycle => return true,
+                // While a handler runs, no interrupt is taken.
+                Pending::From(_) => match beat.group.iter().position(is_of_program) {
+                    Some(at) => at + 1,
+                    None => return true,
+                },
+            };
+            *pending = Pending::Taken;
+            let mut rest = beat.group.iter().enumerate().skip(behind);
+            let Some((at, blamed)) = rest.find(|(_, c)| begins_instruction(c)) else {
+                return true;
+            };
+            let events = match at {
+                0 => beat.next_events(),
+                _ => blamed.events,
+            };
+            credits.credit(key_of(blamed), events);
+            false
         });
-        !self.recognized.is_empty()
+        !self.pending.is_empty()
     }
 
     fn finish(&mut self, credits: &mut Credits) {
-        credits.lost += std::mem::take(&mut self.recognized).len() as u64;
+        credits.lost += std::mem::take(&mut self.pending).len() as u64;
     }
 }

@@ -1,0 +1,267 @@
+//! Sampling by interrupts: handlers that bring records into guest memory, and the records that they leave there.
+//! The handlers' text is `productions/handlers/sample.dise`.
+
+use std::collections::HashMap;
+
+use hps_dise::{DataArea, LoadOptions, ProductionSet};
+use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
+use hps_sim_core::memory::{Perm, page_align_up};
+use hps_sim_core::process::{Process, layout};
+
+use crate::collector::CollectorError;
+use crate::files;
+
+/// Where these handlers lie: behind everything that productions take.
+const BASE: u64 = layout::HANDLER_BASE + 0x3000_0000;
+/// The interrupt registers that hold the next place in the buffer, the next place in the file, and the number of
+/// buffers for which the file had no room.
+const BUFFER: usize = reg::INTERRUPT as usize + 6;
+const FILE: usize = reg::INTERRUPT as usize + 7;
+const LOST: usize = reg::INTERRUPT as usize + 8;
+/// Bytes of a word.
+const WORD: u64 = 8;
+
+/// Sizes of records and buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleOptions {
+    /// 64-bit words of a record: a multiple of 4.
+    pub record_words: u32,
+    /// Records in the buffer. When it is full, the reader is woken and the records are copied to its file.
+    pub buffer_records: u32,
+    /// Buffers that the file has room for. What comes behind is lost.
+    pub file_buffers: u32,
+    /// What it takes to wake the reader, in turns of a loop that takes a cycle each.
+    pub wake_cycles: u32,
+}
+
+impl SampleOptions {
+    /// Records of so many words, in buffers of 64, which is what fits into a page or a few.
+    #[must_use]
+    pub fn of_words(record_words: u32) -> Self {
+        SampleOptions {
+            record_words,
+            buffer_records: 64,
+            file_buffers: 1024,
+            wake_cycles: 0,
+        }
+    }
+}
+
+/// Which handler an interrupt calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleHandler {
+    /// The one that stores a record, for an interrupt at each sample.
+    Record,
+    /// The one that empties the buffer, for an interrupt when the hardware has filled it.
+    Drain,
+}
+
+impl SampleHandler {
+    const fn symbol(self) -> &'static str {
+        match self {
+            SampleHandler::Record => "Sample_handler",
+            SampleHandler::Drain => "Sample_drain",
+        }
+    }
+}
+
+/// A record of an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleRecord {
+    /// The interrupted address: that of the instruction with which the program goes on.
+    pub pc: u64,
+    /// The number of the source.
+    pub source: u64,
+    /// What its counter had counted.
+    pub count: u64,
+    /// The cycle in which the interrupt was taken.
+    pub cycle: u64,
+}
+
+/// What the handlers have left in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleRecords {
+    /// The records, in the order in which they were stored.
+    pub records: Vec<SampleRecord>,
+    /// Records for which the file had no room.
+    pub lost: u64,
+}
+
+/// The handlers of sampling interrupts with their buffers.
+#[derive(Clone, Debug)]
+pub struct SampleHandlers {
+    options: SampleOptions,
+    /// By [`Isa`].
+    sets: [ProductionSet; Isa::ALL.len()],
+}
+
+impl SampleHandlers {
+    /// Handlers for records and buffers of these sizes.
+    ///
+    /// # Errors
+    /// [`CollectorError::Size`] for a size that the handlers cannot use, [`CollectorError::Dise`] for buffers that do
+    /// not fit where handlers lie.
+    pub fn new(options: SampleOptions) -> Result<Self, CollectorError> {
+        let refuse = |option, value: u32, allowed| {
+            Err(CollectorError::Size {
+                option,
+                value: u64::from(value),
+                allowed,
+            })
+        };
+        if options.record_words == 0 || !options.record_words.is_multiple_of(4) {
+            return refuse("record_words", options.record_words, "a multiple of 4");
+        }
+        if options.buffer_records == 0 {
+            return refuse("buffer_records", 0, "at least 1");
+        }
+        if options.file_buffers == 0 {
+            return refuse("file_buffers", 0, "at least 1");
+        }
+        let file_records = i64::from(options.file_buffers) * i64::from(options.buffer_records);
+        let load = |isa| {
+            let params = [
+                ("record_words", i64::from(options.record_words)),
+                ("buffer_records", i64::from(options.buffer_records)),
+                ("file_records", file_records),
+                ("wake_loops", i64::from(options.wake_cycles)),
+            ];
+            let options = LoadOptions {
+                handler_base: BASE,
+                params: HashMap::from(params.map(|(name, value)| (name.to_string(), value))),
+                ..LoadOptions::default().for_isa(isa)
+            };
+            files::load(&[files::SAMPLE_HANDLER], &options)
+        };
+        let [first, second] = Isa::ALL;
+        Ok(SampleHandlers {
+            options,
+            sets: [load(first)?, load(second)?],
+        })
+    }
+
+    /// Maps handlers and buffers into a process, and gives the address of a handler.
+    ///
+    /// # Errors
+    /// [`CollectorError::Map`] if there is no memory for them.
+    pub fn install(
+        &self,
+        process: &mut Process,
+        handler: SampleHandler,
+    ) -> Result<u64, CollectorError> {
+        let set = self.set(process.image.isa);
+        let map_error = |source| CollectorError::Map { base: BASE, source };
+        for (base, code) in set.handler_image() {
+            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
+            process.mem.map(base, size, Perm::RX).map_err(map_error)?;
+            (process.mem.write_bytes_forced(base, &code))
+                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        }
+        let [buffer, file] = [self.area("Sample_buffer"), self.area("Sample_file")];
+        let end = page_align_up(file.address + file.size).unwrap_or(u64::MAX);
+        let size = end - buffer.address;
+        (process.mem.map(buffer.address, size, Perm::RW)).map_err(map_error)?;
+        process.hart.r[BUFFER] = buffer.address;
+        process.hart.r[FILE] = file.address;
+        process.hart.r[LOST] = 0;
+        Ok(set.symbols()[handler.symbol()])
+    }
+
+    /// The records that the handlers have stored so far. Changes nothing.
+    ///
+    /// # Errors
+    /// [`CollectorError::NotInstalled`].
+    pub fn read(&self, process: &Process) -> Result<SampleRecords, CollectorError> {
+        let record_bytes = u64::from(self.options.record_words) * WORD;
+        let mut records = Vec::new();
+        for (area, end) in [("Sample_file", FILE), ("Sample_buffer", BUFFER)] {
+            let start = self.area(area).address;
+            let filled = process.hart.r[end].saturating_sub(start);
+            let mut bytes = vec![0; filled as usize];
+            (process.mem.read_bytes(start, &mut bytes))
+                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+            for record in bytes.chunks_exact(record_bytes as usize) {
+                let mut words = record.chunks_exact(WORD as usize).map(|word| {
+                    let word = word.try_into().unwrap_or_default();
+                    u64::from_le_bytes(word)
+                });
+                let mut next = || words.next().unwrap_or_default();
+                records.push(SampleRecord {
+                    pc: next(),
+                    source: next(),
+                    count: next(),
+                    cycle: next(),
+                });
+            }
+        }
+        Ok(SampleRecords {
+            records,
+            lost: process.hart.r[LOST] * u64::from(self.options.buffer_records),
+        })
+    }
+
+    /// Memory of the program's address space that handlers and buffer take, in bytes; the file is the reader's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let buffer = self.area("Sample_buffer");
+        page_align_up(buffer.address + buffer.size).unwrap_or(u64::MAX) - BASE
+    }
+
+    fn set(&self, isa: Isa) -> &ProductionSet {
+        &self.sets[usize::from(isa != Isa::ALL[0])]
+    }
+
+    /// A data area, which lies at the same place for every instruction set: the handlers take one page.
+    fn area(&self, name: &str) -> DataArea {
+        let areas = self.sets[0].data_areas();
+        let found = areas.iter().find(|area| area.name == name);
+        found.cloned().unwrap_or_else(|| DataArea {
+            name: name.to_string(),
+            address: BASE,
+            size: 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_lie_at_the_same_place_for_every_instruction_set() {
+        for words in [4, 8, 24, 100] {
+            let handlers = SampleHandlers::new(SampleOptions::of_words(words)).expect("it loads");
+            let [first, second] = &handlers.sets;
+            assert_eq!(first.data_areas(), second.data_areas());
+            assert!(handlers.area("Sample_file").size > 0);
+            let buffer = 64 * u64::from(words) * WORD;
+            assert!(handlers.memory_bytes() >= 4096 + buffer);
+        }
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let options = SampleOptions::of_words(4);
+        for wrong in [
+            SampleOptions::of_words(0),
+            SampleOptions::of_words(6),
+            SampleOptions {
+                buffer_records: 0,
+                ..options
+            },
+            SampleOptions {
+                file_buffers: 0,
+                ..options
+            },
+        ] {
+            let refused = SampleHandlers::new(wrong).expect_err("it cannot be");
+            assert!(matches!(refused, CollectorError::Size { .. }), "{refused}");
+        }
+        let huge = SampleOptions {
+            file_buffers: 1 << 24,
+            ..options
+        };
+        assert!(SampleHandlers::new(huge).is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! A timed run under a sampling profiler that costs what it costs: interrupts or assists at its samples, handlers
+//! that store records, buffers and their reader.
+
+use std::time::Instant;
+
+use hps_pipeline::config::{InterruptConfig, MachineConfig};
+use hps_pipeline::core::{EitherCore, Finished};
+use hps_pipeline::interrupts::{InterruptStats, Interrupts};
+use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
+use hps_productions::{SampleHandler, SampleHandlers, SampleOptions, SampleRecords};
+use hps_profilers::registry::Records;
+use hps_profilers::{Period, Spread, Unit};
+use hps_sim_core::editor::Interruptible;
+use hps_sim_core::probe::NoProbe;
+
+use crate::error::LabError;
+use crate::install::Install;
+use crate::lab::Lab;
+use crate::machine::check_core;
+use crate::mode::Timed;
+use crate::ran::Ran;
+use crate::truth::{Truth, Watch, probe};
+
+/// How samples are collected.
+#[derive(Clone, Copy, Debug)]
+pub struct Collecting {
+    /// How records come into memory.
+    pub records: Records,
+    /// When samples are taken: in cycles, or in instructions of the program.
+    pub period: Period,
+    /// Records in the buffer.
+    pub buffer_records: u32,
+}
+
+impl Collecting {
+    /// Buffers of 64 records.
+    #[must_use]
+    pub fn new(records: Records, period: Period) -> Self {
+        Collecting {
+            records,
+            period,
+            buffer_records: 64,
+        }
+    }
+}
+
+/// A run under a profiler that costs.
+pub struct Collected<E> {
+    /// The run with its own truth. The rows of handlers hold what interrupts took, from their entry on.
+    pub truth: Truth<E>,
+    /// Interrupts and assists.
+    pub interrupts: InterruptStats,
+    /// Overflows that fell while the one before still waited.
+    pub overflows_lost: u64,
+    /// The records that handlers have stored; of records that the hardware stores, only places.
+    pub stored: SampleRecords,
+    /// Memory that handlers and buffer take, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// What a profiler needs of the machine: a counter, the costs of what it raises, and a handler.
+struct Hardware {
+    counter: CounterConfig,
+    costs: InterruptConfig,
+    handler: SampleHandler,
+    buffers: SampleOptions,
+}
+
+impl Hardware {
+    fn new(how: &Collecting, machine: &MachineConfig) -> Result<Option<Hardware>, LabError> {
+        let costs = &machine.interrupts;
+        let counter = counter(how.period)?;
+        // The reader enters and leaves the kernel as an interrupt does.
+        let there_and_back = costs.entry_cycles + costs.return_cycles;
+        let buffers = |words, wake_cycles| SampleOptions {
+            buffer_records: how.buffer_records,
+            wake_cycles,
+            ..SampleOptions::of_words(words)
+        };
+        Ok(match how.records {
+            Records::Outside => None,
+            Records::Interrupt {
+                words,
+                delay_cycles,
+            } => Some(Hardware {
+                counter: CounterConfig {
+                    skid_cycles: u64::from(delay_cycles),
+                    ..counter
+                },
+                costs: costs.clone(),
+                handler: SampleHandler::Record,
+                buffers: buffers(words, there_and_back),
+            }),
+            Records::Assist { words } => Some(Hardware {
+                counter,
+                costs: InterruptConfig {
+                    recognition_cycles: 0,
+                    entry_cycles: costs.assist_cycles,
+                    return_cycles: 0,
+                    ..costs.clone()
+                },
+                handler: SampleHandler::Record,
+                // The interrupt, and then the reader.
+                buffers: buffers(words, 2 * there_and_back),
+            }),
+            Records::Beside { words } => {
+                let buffer = u64::from(how.buffer_records);
+                Some(Hardware {
+                    counter: CounterConfig {
+                        period: counter.period.saturating_mul(buffer),
+                        spread: counter.spread.saturating_mul(buffer),
+                        ..counter
+                    },
+                    costs: costs.clone(),
+                    handler: SampleHandler::Drain,
+                    buffers: buffers(words, there_and_back),
+                })
+            }
+        })
+    }
+}
+
+/// The counter that overflows when samples of a period are due.
+fn counter(period: Period) -> Result<CounterConfig, LabError> {
+    let event = match period.unit {
+        Unit::Cycles => Event::CYCLES,
+        Unit::Instructions => Event::INSTRUCTIONS,
+        Unit::Events(_) => return Err(LabError::CollectedEvents),
+    };
+    let (least, spread, seed) = match period.spread {
+        Spread::Fixed => (period.mean.max(1), 0, 0),
+        Spread::Random { seed, .. } => {
+            let half = period.half_width();
+            (period.mean.max(1) - half, 2 * half, seed)
+        }
+    };
+    Ok(CounterConfig {
+        spread,
+        seed,
+        phase: period.phase % least,
+        ..CounterConfig::every(event, least)
+    })
+}
+
+impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+    /// Runs to the end of the program or to the limit under the oracle and the profilers of `watch`, while samples are
+    /// collected at their cost. To the profilers it is one run: each sees what hardware of its kind has latched.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`LabError::CollectedEvents`]; buffers that do not fit into memory.
+    pub fn collected(
+        self,
+        how: &Collecting,
+        watch: Watch,
+    ) -> Result<Collected<I::Editor>, LabError> {
+        check_core(self.machine(), self.core_kind())?;
+        let hardware = Hardware::new(how, self.machine())?;
+        let (provenance, limit) = (self.provenance(), self.limit);
+        let expected = self.program.expected.clone();
+        let watching = probe(self.machine(), &self.program.image, watch);
+        let (mut process, editor, _, Timed { machine, core }) = self.prepare()?;
+        let mut handlers = None;
+        let mut attached = None;
+        if let Some(hardware) = hardware {
+            let installed = SampleHandlers::new(hardware.buffers)?;
+            let address = installed.install(&mut process, hardware.handler)?;
+            let pmu = Pmu::new(&[hardware.counter])?;
+            attached = Some(Interrupts::new(&hardware.costs, pmu, address)?);
+            handlers = Some(installed);
+        }
+        let editor = Interruptible(editor);
+        let core = EitherCore::with(core, &machine, process, editor, watching);
+        let mut core = core.map_err(|reason| LabError::NotDriven {
+            machine: machine.name.clone(),
+            reason,
+        })?;
+        if let Some(interrupts) = attached {
+            core.attach_interrupts(interrupts);
+        }
+        let start = Instant::now();
+        let stop = core.run(limit);
+        let host_seconds = start.elapsed().as_secs_f64();
+        let interrupts = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
+        let (interrupts, overflows_lost) = interrupts.unwrap_or_default();
+        let Finished {
+            process,
+            editor: Interruptible(editor),
+            probe,
+            stats,
+            cpi,
+            memory,
+        } = core.finish();
+        let finished = Finished {
+            process,
+            editor,
+            probe,
+            stats,
+            cpi,
+            memory,
+        };
+        let ran = Ran::of_core(finished, stop, host_seconds, provenance, expected);
+        let stored = match &handlers {
+            Some(handlers) => handlers.read(&ran.process)?,
+            None => SampleRecords::default(),
+        };
+        Ok(Collected {
+            truth: Truth::of(ran),
+            interrupts,
+            overflows_lost,
+            stored,
+            memory_bytes: handlers.map_or(0, |h| h.memory_bytes()),
+        })
+    }
+}
