@@ -35,10 +35,14 @@
 //! it uses of the program's registers, and leaves load reservations alone: a reservation of the program
 //! survives an interrupt.
 
+mod lines;
+
+pub(crate) use lines::{Lines, set_registers};
+
 use hps_sim_core::process::layout;
 
 use crate::config::InterruptConfig;
-use crate::core::CoreStats;
+use crate::model::CoreStats;
 use crate::pmu::Pmu;
 
 /// An interrupt that was taken.

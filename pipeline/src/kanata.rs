@@ -26,7 +26,7 @@ use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::isa::Isa;
 use hps_sim_core::probe::Probe;
 
-use crate::core::{IssueStall, Pipe, PipelineProbe, StageRecord};
+use crate::model::{IssueStall, Pipe, PipelineProbe, StageRecord};
 
 /// Collects the instructions that were in the pipeline during a window of cycles.
 #[derive(Debug)]

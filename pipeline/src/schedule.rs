@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use hps_sim_core::isa::Isa;
 
-use crate::core::{IssueStall, Pipe, StageRecord};
+use crate::model::{IssueStall, Pipe, StageRecord};
 
 /// When one instruction issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::Probe;
 
-use crate::core::{Cause, CpiStack, PipelineProbe};
+use crate::model::{Cause, CpiStack, PipelineProbe};
 
 /// A probe that gives every commit slot to the function of the instruction at the head of the ROB
 /// (or next to reach it). The stacks of all functions sum to that of the whole.

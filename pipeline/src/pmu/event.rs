@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::core::CoreStats;
+use crate::model::CoreStats;
 
 /// What a counter counts: cycles, instructions of the program that commit, or any other event among
 /// [`CoreStats::COUNTERS`], by its name there. Files hold the name.

@@ -16,7 +16,7 @@ pub use event::{Event, UnknownEvent};
 use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};
 
-use crate::core::CoreStats;
+use crate::model::CoreStats;
 
 /// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

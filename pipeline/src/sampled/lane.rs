@@ -8,8 +8,9 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::SamplingPlan;
+use crate::by_cycle::{Core, Learned, Warm};
 use crate::config::MachineConfig;
-use crate::core::{Core, CoreStats, CpiStack, Learned, Warm};
+use crate::model::{CoreStats, CpiStack};
 
 /// What a unit gave.
 #[derive(Clone, Debug)]

@@ -17,8 +17,9 @@ use hps_sim_core::memory::MemoryError;
 use hps_sim_core::process::Process;
 use serde::{Deserialize, Serialize};
 
+use crate::by_cycle::{WARM_EVENTS, Warm, WarmEdited, WarmEvents};
 use crate::config::MachineConfig;
-use crate::core::{CpiStack, WARM_EVENTS, Warm, WarmEdited, WarmEvents};
+use crate::model::CpiStack;
 use crew::{Crew, Shift};
 use lane::{Lane, Start, Unit};
 

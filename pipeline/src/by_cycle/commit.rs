@@ -1,0 +1,430 @@
+//! Commit: in order, up to the commit width, and the account of every slot.
+
+use hps_sim_core::bus::Bus;
+use hps_sim_core::code::trap_at;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
+use hps_sim_core::machine::{Stop, report};
+use hps_sim_core::trap::TrapCause;
+
+use super::Core;
+use super::rob::Slot;
+use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
+use crate::model::{
+    Cause, Commit, ContextId, EventSet, IssueStall, Origin, PipelineProbe, State, Stretch,
+    TrapTaken, branch_kind, cause_of, moves_frames,
+};
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
+        let complete = self.now - self.params.complete_to_commit.min(self.now);
+        if E::INTERRUPTIBLE && seldom(self.lines.found.is_some()) {
+            self.take_interrupt();
+        }
+        while self.committed_in_cycle < self.params.commit_width {
+            let Some(head) = self.rob.head() else { break };
+            // Not complete yet: an unknown cycle, which is the last of all, is none either.
+            if head.complete_cycle > complete {
+                break;
+            }
+            let is_program = head.has(flag::PROGRAM);
+            self.progressed = true;
+            if seldom(head.has(flag::TRAP)) {
+                let u = *head;
+                if let Some(stop) = self.take_trap(&u) {
+                    self.account_rest_of_cycle();
+                    return Some(stop);
+                }
+                break;
+            }
+            self.retire();
+            if seldom(self.halted.is_some())
+                && let Some(code) = self.halted
+            {
+                self.account_rest_of_cycle();
+                return Some(Stop::Exit(code));
+            }
+            let is_interrupted = E::INTERRUPTIBLE
+                && seldom(self.now >= self.lines.look_from)
+                && self.finds_boundary();
+            if seldom(self.stats.commit_program_instructions >= end) && is_program {
+                self.paused = true;
+                return Some(Stop::Limit);
+            }
+            if is_interrupted {
+                self.take_interrupt();
+            }
+        }
+        if E::INTERRUPTIBLE && seldom(self.now >= self.lines.look_from) {
+            self.take_at_issue_head();
+        }
+        if E::ENABLED && self.committed_in_cycle > 0 {
+            self.editor.commit(self.rob.head - 1);
+        }
+        self.wake_head();
+        self.account_rest_of_cycle();
+        None
+    }
+
+    fn account_rest_of_cycle(&mut self) {
+        let lost = self.params.commit_width - self.committed_in_cycle;
+        if lost > 0 {
+            self.account_lost_slots(lost);
+        }
+    }
+
+    /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to
+    /// [`Cause::Serialize`], as if the instructions behind the limit waited for its end. The slots then
+    /// sum to the commit width times the cycles.
+    ///
+    /// [`run`](Self::run) leaves these slots open, since a run that goes on commits in the same cycle. One
+    /// that goes on from here commits in the next cycle.
+    pub fn settle(&mut self) {
+        if !self.paused {
+            return;
+        }
+        let open = self.params.commit_width - self.committed_in_cycle;
+        if open > 0 {
+            let (pc, _) = self.blame();
+            self.account_slots_of(pc, Cause::Serialize, open);
+            self.committed_in_cycle = self.params.commit_width;
+        }
+    }
+
+    #[inline(always)]
+    fn retire(&mut self) {
+        let slot = self.rob.slot_of(self.rob.head);
+        let u = self.rob.at(slot);
+        let (position, pc, flags, class, checkpoint) = (
+            self.rob.head,
+            u.front.pc,
+            u.flags,
+            u.inst_class(),
+            u.front.checkpoint,
+        );
+        let slot_owner = if often(flags & flag::PROGRAM != 0) {
+            self.stats.commit_program_instructions += 1;
+            Cause::Base
+        } else if flags & flag::HANDLER != 0 {
+            self.stats.commit_handler_instructions += 1;
+            Cause::DiseInserted
+        } else {
+            self.stats.commit_inserted_instructions += 1;
+            Cause::DiseInserted
+        };
+        self.cpi.add(slot_owner, 1);
+        if P::WANTS_SLOTS {
+            self.probe.slots(pc, slot_owner, 1);
+        }
+        self.committed_in_cycle += 1;
+        self.last_commit = self.now;
+        match class {
+            OpClass::Load => {
+                self.loads_used -= 1;
+                self.stats.load_committed_events += 1;
+            }
+            OpClass::Store => {
+                self.stats.store_committed_events += 1;
+                self.commit_store();
+            }
+            OpClass::Atomic => {
+                self.loads_used -= 1;
+                self.stats.atomic_committed_events += 1;
+                self.commit_store();
+            }
+            class if checkpoint != NO_CHECKPOINT => self.commit_branch(slot, class),
+            _ => {}
+        }
+        self.rob.head += 1;
+        if P::ENABLED {
+            let u = *self.rob.at(slot);
+            self.observe(&u, position);
+        }
+    }
+
+    #[inline]
+    fn observe(&mut self, u: &MicroOp, position: u64) {
+        let taken = u.has(flag::TAKEN);
+        let target = if taken {
+            u.next_pc
+        } else {
+            u.front.fallthrough()
+        };
+        let disepc = self.disepc_of(u, position);
+        report(
+            &mut self.probe,
+            u.front.pc,
+            disepc,
+            &u.front.inst,
+            u.has(flag::PROGRAM),
+            u.addr,
+            target,
+            taken,
+        );
+        if P::WANTS_STAGES {
+            let record = self.record(u, position, false);
+            self.probe.finished(&record);
+        }
+        if P::WANTS_CYCLES {
+            self.observe_commit(u, position, target);
+        }
+    }
+
+    fn observe_commit(&mut self, u: &MicroOp, position: u64, target: u64) {
+        let class = u.inst_class();
+        let of_load = match class {
+            OpClass::Load | OpClass::Atomic => {
+                *self.load_events.at(self.rob.slot_of(position).index())
+            }
+            _ => EventSet::NONE,
+        };
+        let origin = if u.has(flag::PROGRAM) {
+            Origin::Program
+        } else if u.has(flag::HANDLER) {
+            Origin::Handler
+        } else {
+            Origin::Inserted
+        };
+        let dispatch_cycle = u.front.since(self.now);
+        self.last_commit_dispatch = dispatch_cycle;
+        self.probe.committed(&Commit {
+            context: ContextId::FIRST,
+            cycle: self.now,
+            position,
+            pc: u.front.pc,
+            disepc: self.disepc_of(u, position),
+            origin,
+            class,
+            length: u.front.inst.len,
+            dispatch_cycle,
+            events: of_load.with(EventSet::MISPREDICTED.when(u.has(flag::MISPREDICTED))),
+            addr: u.addr,
+            target,
+            stack_pointer: if moves_frames(class) {
+                self.committed_register(self.process.image.isa.stack_pointer())
+            } else {
+                0
+            },
+            taken: u.has(flag::TAKEN),
+        });
+    }
+
+    /// A register as the committed instructions have left it: what the oldest instruction of the window that
+    /// writes it found there.
+    fn committed_register(&self, register: u8) -> u64 {
+        let mut window = self.rob.head..self.rob.tail;
+        let writer = window.find_map(|position| {
+            let u = self.rob.at(self.rob.slot_of(position));
+            (u.front.inst.rd == register).then_some(u.old_value)
+        });
+        writer.unwrap_or(self.process.hart.r[usize::from(register)])
+    }
+
+    /// The oldest store reaches guest memory; the cache takes it later.
+    #[inline]
+    fn commit_store(&mut self) {
+        let e = self.stores.get(self.stores.commit);
+        let (addr, data, size) = (e.addr, e.data, e.size);
+        self.stores.commit += 1;
+        let mem = &mut self.process.mem;
+        // Permissions were checked at dispatch, and only a serializing system call changes them.
+        let stored = match size {
+            1 => mem.store::<1>(addr, data),
+            2 => mem.store::<2>(addr, data),
+            4 => mem.store::<4>(addr, data),
+            8 => mem.store::<8>(addr, data),
+            _ => Ok(()),
+        };
+        debug_assert!(
+            stored.is_ok(),
+            "a store that was allowed at dispatch must be at commit"
+        );
+    }
+
+    #[inline]
+    fn commit_branch(&mut self, slot: Slot, class: OpClass) {
+        let Some(kind) = branch_kind(class) else {
+            return;
+        };
+        let u = self.rob.at(slot);
+        let s = &mut self.stats;
+        s.branch_committed_events += 1;
+        s.branch_conditional_events += u64::from(class == OpClass::Branch);
+        if u.has(flag::MISPREDICTED) {
+            s.branch_mispredicted_events += 1;
+            match class {
+                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
+                OpClass::Return => s.branch_return_mispredicted_events += 1,
+                _ => s.branch_indirect_mispredicted_events += 1,
+            }
+        }
+        let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
+        let taken = u.has(flag::TAKEN);
+        self.branches
+            .train(checkpoint, u.front.pc, kind, taken, u.next_pc);
+    }
+
+    /// The instruction at the head faults: precise state, then the guest's handler or the end.
+    #[cold]
+    fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
+        let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
+        let disepc = self.disepc_of(u, self.rob.head).again();
+        self.restart_from(self.rob.head, Cause::Serialize);
+        if P::WANTS_CYCLES {
+            self.probe.trapped(&TrapTaken {
+                context: ContextId::FIRST,
+                cycle: self.now,
+                pc: u.front.pc,
+                disepc,
+            });
+        }
+        let pc = if E::RELAYOUT {
+            self.editor.original(u.front.pc)
+        } else {
+            u.front.pc
+        };
+        let trap = trap_at(&self.process.mem, self.process.image.isa, pc, cause);
+        self.process.hart.pc = pc;
+        self.process.hart.disepc = self.resume;
+        // Stores that have committed are in memory; the fault is precise.
+        let in_handler = u.has(flag::HANDLER);
+        let p = &mut self.process;
+        let may_handle = !in_handler && cause != TrapCause::Stopped;
+        if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
+            self.resume = self.process.hart.disepc;
+            if E::RELAYOUT {
+                self.process.hart.pc = self.editor.place(u.front.pc, self.process.hart.pc);
+            }
+            self.fetch
+                .redirect(self.process.hart.pc, Cause::Serialize, self.now);
+            return None;
+        }
+        Some(Stop::Fault(trap))
+    }
+
+    /// Gives lost commit slots to their owner.
+    pub(super) fn account_lost_slots(&mut self, slots: u64) {
+        let (pc, cause) = self.blame();
+        if P::WANTS_CYCLES {
+            self.observe_lost_cycles(pc, cause, slots);
+        }
+        self.account_slots_of(pc, cause, slots);
+    }
+
+    /// Tells the probe of cycles from this one on in which nothing commits. A cycle that loses only some of its
+    /// slots is none of them.
+    fn observe_lost_cycles(&mut self, next_pc: u64, cause: Cause, slots: u64) {
+        if !slots.is_multiple_of(self.params.commit_width) {
+            return;
+        }
+        let waits_for_dispatch = |d: &Front| self.waits_for_dispatch(d);
+        let state = if !self.rob.is_empty() {
+            State::Stalled(cause)
+        } else if self.front.decoded().is_some_and(waits_for_dispatch) {
+            State::Drained(cause)
+        } else {
+            State::empty(cause)
+        };
+        self.probe.stretch(&Stretch {
+            context: ContextId::FIRST,
+            first_cycle: self.now,
+            cycles: slots / self.params.commit_width,
+            state,
+            next_pc,
+        });
+    }
+
+    /// Whether a decoded instruction has been ready for dispatch since the cycle before.
+    fn waits_for_dispatch(&self, d: &Front) -> bool {
+        d.since(self.now) + self.params.decode_to_dispatch < self.now
+    }
+
+    fn account_slots_of(&mut self, pc: u64, cause: Cause, slots: u64) {
+        self.cpi.add(cause, slots);
+        if P::WANTS_SLOTS {
+            self.probe.slots(pc, cause, slots);
+        }
+    }
+
+    /// Accounts for the slots of the next `cycles` cycles, in which nothing happens. The owner changes
+    /// where the instruction at the head has had the time that a bubble in front of it explains.
+    pub(super) fn account_skipped_slots(&mut self, cycles: u64) {
+        let now = self.now;
+        let since = if let Some(head) = self.rob.head() {
+            head.front.since(now) + self.fill_cycles()
+        } else if let Some(d) = self.front.decoded() {
+            d.since(now) + self.params.decode_to_dispatch + 1
+        } else {
+            0
+        };
+        let before = since.saturating_sub(now + 1).min(cycles);
+        for (first, cycles) in [(1, before), (1 + before, cycles - before)] {
+            if cycles > 0 {
+                self.now = now + first;
+                self.account_lost_slots(cycles * self.params.commit_width);
+            }
+        }
+        self.now = now;
+    }
+
+    /// From dispatch to commit, for an instruction that waits for nothing: the stages of the window.
+    #[inline]
+    fn fill_cycles(&self) -> u64 {
+        let p = &self.params;
+        p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit
+    }
+
+    /// What keeps the next instruction from committing, and its address.
+    fn blame(&self) -> (u64, Cause) {
+        if let Some(head) = self.rob.head() {
+            return (head.front.pc, self.blame_head(head));
+        }
+        if let Some(d) = self.front.decoded() {
+            return (
+                d.pc,
+                match d.inst.class {
+                    _ if !self.waits_for_dispatch(d) => d.gap,
+                    OpClass::Store | OpClass::Atomic if self.stores.is_full() => Cause::StoreWait,
+                    _ => Cause::Serialize,
+                },
+            );
+        }
+        if let Some(x) = &self.expansion {
+            return (x.trigger_pc(), Cause::DiseStall);
+        }
+        if self.now < self.decode_stall_until {
+            return (
+                self.front.fetched().map_or(self.fetch.pc, |f| f.pc),
+                Cause::DiseStall,
+            );
+        }
+        match self.front.fetched() {
+            Some(f) => (f.pc, self.decode_gap.unwrap_or(f.gap)),
+            None => (self.fetch.pc, self.fetch.gap),
+        }
+    }
+
+    /// A store at the head of an in-order core could issue, but the write buffer takes none.
+    #[inline]
+    fn waits_for_write_buffer(&self) -> bool {
+        let order = self.in_order.as_ref();
+        order.is_some_and(|order| order.stall == IssueStall::WriteBuffer)
+    }
+
+    fn blame_head(&self, head: &MicroOp) -> Cause {
+        // The first instruction behind a bubble still has to pass the stages of the window.
+        if self.now < head.front.since(self.now) + self.fill_cycles() {
+            return head.front.gap;
+        }
+        if head.has(flag::PARKED) {
+            return Cause::StoreWait;
+        }
+        match head.inst_class() {
+            OpClass::Store if self.waits_for_write_buffer() => Cause::StoreWait,
+            OpClass::Load if head.has(flag::ISSUED) => head.level,
+            OpClass::Load => Cause::LoadL1,
+            class => cause_of(class),
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! Dispatch: renames, executes functionally, and enters the window.
+
+use hps_sim_core::editor::{self, DecodeEditor};
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::GuestCounters;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::likely::seldom;
+use hps_sim_core::os::SyscallResult;
+use hps_sim_core::process::Process;
+use hps_sim_core::trap::TrapCause;
+
+use super::Core;
+use super::fetch::{CodePage, matched_flag};
+use super::rob::Slot;
+use super::store_queue::SpeculativeBus;
+use super::uop::{Front, Inserted, flag};
+use crate::model::{Cause, CoreStats, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, kind};
+
+/// A counter among the statistics.
+type Counter = fn(&mut CoreStats) -> &mut u64;
+
+/// Where an instruction says that execution goes on; [`flag::TAKEN`] and [`flag::TRAP`].
+///
+/// It never stands in memory: what is rare returns it by value.
+struct Executed {
+    next_pc: u64,
+    next_disepc: DisePc,
+    flags: u16,
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    pub(super) fn dispatch(&mut self) {
+        let now = self.now;
+        for _ in 0..self.params.dispatch_width {
+            let Some(d) = self.front.decoded() else {
+                return;
+            };
+            let waited = u64::from((now as u32).wrapping_sub(d.cycle));
+            if waited < self.params.decode_to_dispatch || seldom(self.halted.is_some()) {
+                return;
+            }
+            let kind = kind::of(d.inst.class);
+            if seldom(self.rob.len() >= self.params.rob_entries)
+                || seldom(self.reservations_used >= self.params.reservation_stations)
+                || kind & self.params.limited_kinds != 0
+                    && seldom(self.dispatch_stall(kind).is_some())
+            {
+                // `None` if the stations are full, but the instruction goes to another queue.
+                if let Some(counter) = self.dispatch_stall(kind) {
+                    *counter(&mut self.stats) += 1;
+                    return;
+                }
+            }
+            let d = *d;
+            self.progressed = true;
+            self.enter(&d, kind);
+            self.front.pop_decoded();
+        }
+    }
+
+    /// What keeps an instruction of this kind out of the window: the counter of such cycles.
+    #[inline]
+    fn dispatch_stall(&self, kind: u8) -> Option<Counter> {
+        let p = &self.params;
+        if self.rob.len() >= p.rob_entries {
+            return Some(|s| &mut s.rename_rob_full_cycles);
+        }
+        if kind & p.limited_kinds & kind::FLOAT != 0 {
+            let full = self.fp_queue_used >= p.fp_queue;
+            return full.then_some(|s| &mut s.rename_fp_queue_full_cycles);
+        }
+        // Both queues together hold at least as many as one of them.
+        if self.reservations_used >= p.reservation_stations
+            && self.reservations_used - self.fp_queue_used >= p.reservation_stations
+        {
+            return Some(|s| &mut s.rename_reservation_stations_full_cycles);
+        }
+        if kind & kind::LOADS != 0 && self.loads_used >= p.load_queue {
+            return Some(|s| &mut s.rename_load_queue_full_cycles);
+        }
+        if kind & kind::STORES != 0 && self.stores.is_full() {
+            return Some(|s| &mut s.rename_store_queue_full_cycles);
+        }
+        if kind & kind::SERIALIZES != 0 && !(self.rob.is_empty() && self.stores.is_empty()) {
+            return Some(|s| &mut s.serialize_cycles);
+        }
+        None
+    }
+
+    /// Counts skipped cycles for what keeps dispatch waiting in each of them.
+    pub(super) fn account_dispatch_stall(&mut self, cycles: u64) {
+        let Some(d) = self.front.decoded() else {
+            return;
+        };
+        if d.since(self.now) + self.params.decode_to_dispatch <= self.now
+            && let Some(counter) = self.dispatch_stall(kind::of(d.inst.class))
+        {
+            *counter(&mut self.stats) += cycles;
+        }
+    }
+
+    /// Renames, enters the window and the scheduler, and executes. What needs the registers before
+    /// the instruction comes first and goes to memory at once: execution is one large `match`, across
+    /// which nothing stays in a host register.
+    #[inline(always)]
+    fn enter(&mut self, d: &Front, kind: u8) {
+        let position = self.rob.tail;
+        let slot = self.rob.slot_of(position);
+        let inst = d.inst;
+        if kind & (kind::LOADS | kind::STORES | kind::FLOAT) != 0 {
+            if kind & kind::FLOAT != 0 {
+                self.fp_queue_used += self.params.fp_queue_place;
+            } else {
+                self.enter_memory(d, kind, slot);
+            }
+        }
+        let hart = &self.process.hart;
+        let ready_cycle = self.now + self.params.dispatch_to_issue;
+        // Field by field: all other fields are either written before they are read, or have no
+        // meaning for this class.
+        let place = self.rob.at_mut(slot);
+        place.front = *d;
+        place.front.cycle = self.now as u32;
+        place.complete_cycle = UNKNOWN;
+        place.old_value = hart.r[inst.rd as usize];
+        place.old_producer = self.producers[inst.rd as usize];
+        place.old_fcsr = hart.fcsr;
+        if kind & (kind::LOADS | kind::STORES) == kind::STORES {
+            self.link_store(&inst, slot, ready_cycle);
+        } else {
+            self.link_sources(&inst, slot, ready_cycle);
+        }
+        if inst.rd != reg::SINK {
+            self.producers[inst.rd as usize] = position;
+        }
+        self.reservations_used += 1;
+        self.stats.dispatch_instructions += 1;
+        if E::ENABLED && self.decode_waits_for == position {
+            self.decode_waits_for = 0;
+        }
+        self.execute_in(slot, position, d);
+        self.rob.tail += 1;
+    }
+
+    /// Executes an instruction, and finds out whether fetch went where it goes.
+    #[inline(always)]
+    fn execute_in(&mut self, slot: Slot, position: u64, d: &Front) {
+        let inserted = if E::ENABLED && d.has(flag::INSERTED) {
+            Some(*self.inserted.at(position as usize))
+        } else {
+            None
+        };
+        let x = self.execute(slot, d, inserted.as_ref());
+        // What fetch and decode believed.
+        let (predicted_next, predicted_disepc) = match inserted {
+            Some(i) => (i.predicted_next, i.predicted_disepc),
+            None => (self.fetched_next(d), DisePc::NONE),
+        };
+        let place = self.rob.at_mut(slot);
+        place.flags = u16::from(d.flags) | x.flags;
+        place.class = d.inst.class;
+        place.next_pc = x.next_pc;
+        place.next_disepc = x.next_disepc;
+        if seldom(x.flags & flag::TRAP != 0) {
+            place.class = OpClass::IntAlu;
+        } else if seldom(x.next_pc != predicted_next || x.next_disepc != predicted_disepc) {
+            place.flags |= flag::MISPREDICTED;
+        }
+    }
+
+    /// Takes places in the load and store queues.
+    #[inline(always)]
+    fn enter_memory(&mut self, d: &Front, kind: u8, slot: Slot) {
+        let base = self.process.hart.r[d.inst.rs1 as usize];
+        let place = self.rob.at_mut(slot);
+        place.addr = d.inst.data_address(base);
+        place.level = Cause::Execute;
+        place.store_pos = self.stores.tail;
+        if kind & kind::LOADS != 0 {
+            self.loads_used += 1;
+            if P::WANTS_CYCLES {
+                *self.load_events.at_mut(slot.index()) = EventSet::NONE;
+            }
+            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+                sets.tick(self.now);
+                place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
+            } else {
+                place.store_wait = self.memdep.wait_of_load(self.now, d.pc);
+            }
+        }
+        if kind & kind::STORES != 0 {
+            let position = self.stores.push();
+            if let Some(oracle) = &mut self.oracle {
+                // Whatever a new layout inserts has been fetched.
+                let fetched = if E::RELAYOUT { flag::PROGRAM } else { 0 };
+                oracle.store_dispatched(d.pc, u16::from(d.flags) | fetched);
+            }
+            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+                sets.store(d.pc, position);
+            }
+            if kind & kind::LOADS != 0 {
+                *self.reservations_before.at_mut(slot.index()) = self.process.hart.reservation;
+            }
+        }
+    }
+
+    /// Executes functionally.
+    #[inline(always)]
+    fn execute(&mut self, slot: Slot, d: &Front, inserted: Option<&Inserted>) -> Executed {
+        if seldom(d.has(flag::FETCH_FAULT)) {
+            let cause = self.fetch_fault(d.pc);
+            return self.trapped(slot, cause);
+        }
+        if seldom(d.inst.class == OpClass::Csr) {
+            self.process.hart.counters = self.guest_counters();
+        }
+        if E::ENABLED
+            && d.has(flag::PROGRAM)
+            && let Some(cause) = editor::refused(&d.inst, self.rob.at(slot).addr)
+        {
+            return self.trapped(slot, cause);
+        }
+        let mut bus = SpeculativeBus {
+            mem: &mut self.process.mem,
+            stores: &mut self.stores,
+        };
+        match exec::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc) {
+            Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
+                next_pc: d.fallthrough(),
+                next_disepc: DisePc::NONE,
+                flags: 0,
+            },
+            Outcome::Taken(target) if E::RELAYOUT && !d.has(flag::MATCHED) => Executed {
+                next_pc: editor::transfer(
+                    &self.editor,
+                    &mut self.process.hart,
+                    &d.inst,
+                    d.pc,
+                    target,
+                ),
+                next_disepc: DisePc::NONE,
+                flags: flag::TAKEN,
+            },
+            Outcome::Taken(target) => Executed {
+                next_pc: target,
+                next_disepc: DisePc::NONE,
+                flags: flag::TAKEN,
+            },
+            Outcome::Trap(cause) => self.trapped(slot, cause),
+            other => match inserted {
+                Some(i) if E::ENABLED => self.execute_inserted(slot, d, i, other),
+                _ => {
+                    let next_pc = self.fetched_next(d);
+                    self.execute_serial(slot, d, other, next_pc, DisePc::NONE)
+                }
+            },
+        }
+    }
+
+    /// It faults when it commits.
+    #[cold]
+    fn trapped(&mut self, slot: Slot, cause: TrapCause) -> Executed {
+        *self.traps.at_mut(slot.index()) = cause;
+        Executed {
+            next_pc: 0,
+            next_disepc: DisePc::NONE,
+            flags: flag::TRAP,
+        }
+    }
+
+    /// Why an instruction could not be fetched.
+    #[cold]
+    fn fetch_fault(&mut self, pc: u64) -> TrapCause {
+        let looked_up = self.code.lookup(pc, &self.process.mem, &self.editor);
+        looked_up.err().unwrap_or(TrapCause::FetchFault)
+    }
+
+    /// Goes on from an instruction of a sequence or a handler.
+    fn execute_inserted(
+        &mut self,
+        slot: Slot,
+        d: &Front,
+        i: &Inserted,
+        outcome: Outcome,
+    ) -> Executed {
+        let (next_pc, next_disepc) = match outcome {
+            // Not taken: the sequence goes on, or the program behind the branch.
+            Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i),
+            Outcome::Next => {
+                if matches!(d.inst.class, OpClass::DiseBranch | OpClass::DiseCall) {
+                    (d.pc, i.disepc.following())
+                } else {
+                    (i.predicted_next, i.predicted_disepc)
+                }
+            }
+            Outcome::DiseTaken(index) => {
+                let production = i.disepc.production().unwrap_or(0);
+                (d.pc, DisePc::new(production, index))
+            }
+            Outcome::DiseCall(handler) => (handler, DisePc::NONE),
+            Outcome::DiseReturn if d.has(flag::HANDLER) => (i.link.pc, i.link.disepc),
+            other => {
+                return self.execute_serial(slot, d, other, i.predicted_next, i.predicted_disepc);
+            }
+        };
+        Executed {
+            next_pc,
+            next_disepc,
+            flags: 0,
+        }
+    }
+
+    fn not_taken(&self, d: &Front, i: &Inserted) -> (u64, DisePc) {
+        let fallthrough = d.fallthrough();
+        if i.disepc == DisePc::NONE {
+            return (fallthrough, DisePc::NONE);
+        }
+        if i.predicted_disepc != DisePc::NONE || i.predicted_next == fallthrough {
+            return (i.predicted_next, i.predicted_disepc);
+        }
+        // Predicted taken out of the middle of a sequence, but it goes on.
+        let next = i.disepc.following();
+        let more = next
+            .production()
+            .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst));
+        match more {
+            Some(_) => (d.pc, next),
+            None => (fallthrough, DisePc::NONE),
+        }
+    }
+
+    /// What may only execute when nothing else is in flight.
+    #[cold]
+    fn execute_serial(
+        &mut self,
+        slot: Slot,
+        d: &Front,
+        outcome: Outcome,
+        mut next_pc: u64,
+        mut next_disepc: DisePc,
+    ) -> Executed {
+        let in_handler = d.has(flag::HANDLER);
+        let mut stale = false;
+        match outcome {
+            Outcome::Syscall if !in_handler => {
+                self.stats.syscall_events += 1;
+                self.process.hart.counters = self.guest_counters();
+                let next = if E::RELAYOUT {
+                    let original = self.editor.original(d.pc);
+                    original.wrapping_add(u64::from(d.inst.len))
+                } else {
+                    d.fallthrough()
+                };
+                let Process { hart, mem, os, .. } = &mut self.process;
+                hart.pc = next;
+                hart.disepc = DisePc::NONE;
+                match os.syscall(hart, mem) {
+                    SyscallResult::Continue => {
+                        if hart.pc != next || hart.disepc != DisePc::NONE {
+                            // A signal was delivered, or a handler of one returned.
+                            (next_pc, next_disepc) = (hart.pc, hart.disepc);
+                            if E::RELAYOUT {
+                                next_pc = self.editor.place(d.pc, next_pc);
+                            }
+                        }
+                    }
+                    SyscallResult::Exit(code) => self.halted = Some(code),
+                    SyscallResult::Trap => {
+                        self.refresh_code();
+                        return self.trapped(slot, TrapCause::Stopped);
+                    }
+                }
+                stale = self.refresh_code();
+            }
+            Outcome::FenceI => {
+                // Other machines that run this process later have to know, too.
+                self.process.mem.invalidate_code();
+                stale = self.refresh_code();
+            }
+            Outcome::DiseDrain if in_handler => {
+                let mem = &self.process.mem;
+                self.editor
+                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
+            }
+            _ => return self.trapped(slot, TrapCause::IllegalInstruction),
+        }
+        // Stale instructions are a wrong path: they are squashed when this instruction resolves.
+        Executed {
+            next_pc,
+            next_disepc,
+            flags: if stale { flag::MISPREDICTED } else { 0 },
+        }
+    }
+
+    /// Follows a change of code. Returns whether the front-end holds instructions that memory does not
+    /// hold any more: everything behind the serializing instruction has to be fetched again.
+    fn refresh_code(&mut self) -> bool {
+        if !self.code.sync(&self.process.mem, &self.editor) {
+            return false;
+        }
+        self.code_page = CodePage::NONE;
+        self.front_is_stale()
+    }
+
+    /// Whether any instruction behind the serializing one, which is the oldest decoded, differs from
+    /// what its address holds now.
+    fn front_is_stale(&mut self) -> bool {
+        let Core {
+            code,
+            process,
+            editor,
+            front,
+            inserted,
+            expansion,
+            rob,
+            ..
+        } = self;
+        let mut is_stale = |f: &Front, disepc: DisePc| {
+            let Ok(slot) = code.lookup(f.pc, &process.mem, editor) else {
+                return !f.has(flag::FETCH_FAULT);
+            };
+            if f.has(flag::FETCH_FAULT) {
+                return true;
+            }
+            let Some(production) = disepc.production() else {
+                let matched = if E::ENABLED || E::RELAYOUT {
+                    matched_flag::<E>(slot) & flag::MATCHED != 0
+                } else {
+                    false
+                };
+                return f.inst != slot.inst || f.has(flag::MATCHED) != matched;
+            };
+            let trigger = slot.inst;
+            let still = editor.replacement(production, disepc.index(), f.pc, &trigger);
+            slot.mask & (1 << production) == 0 || still.is_none_or(|r| r.inst != f.inst)
+        };
+        let first = rob.tail;
+        let decoded = front.all_decoded().enumerate().skip(1).any(|(at, d)| {
+            let disepc = if E::ENABLED && d.has(flag::INSERTED) {
+                inserted.at((first + at as u64) as usize).disepc
+            } else {
+                DisePc::NONE
+            };
+            is_stale(d, disepc)
+        });
+        decoded
+            || expansion
+                .as_ref()
+                .is_some_and(|x| is_stale(x.trigger(), DisePc::NONE))
+            || front.all_fetched().any(|f| is_stale(f, DisePc::NONE))
+    }
+
+    /// Guest time: cycles, and nanoseconds by the clock of the machine.
+    pub(crate) fn guest_counters(&self) -> GuestCounters {
+        let counters = GuestCounters {
+            cycle: self.now,
+            time_ns: self.now.saturating_mul(1000) / self.params.clock_mhz.max(1),
+            instret: self.stats.commit_program_instructions,
+        };
+        counters
+            .plus(self.process.counters_before)
+            .after_idle(self.process.os.idle_ns())
+    }
+
+    /// Waits for the producers that have not issued yet, or goes into the calendar.
+    #[inline(always)]
+    fn link_sources(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
+        let (mut pending, mut ready) = (0, ready_cycle);
+        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
+        self.link_source(inst.rs2, slot, &mut pending, &mut ready);
+        if inst.rs3 != reg::ZERO {
+            self.link_source(inst.rs3, slot, &mut pending, &mut ready);
+        }
+        self.enter_scheduler(slot, pending, ready);
+    }
+
+    /// A store waits for its address; its data are followed in the store queue.
+    #[inline(always)]
+    fn link_store(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
+        let (mut pending, mut ready) = (0, ready_cycle);
+        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
+        let producer = self.producers[inst.rs2 as usize];
+        let mut data_cycle = self.now + 1;
+        if producer >= self.rob.head {
+            let at = self.rob.slot_of(producer);
+            let p = self.rob.at_mut(at);
+            if p.complete_cycle == UNKNOWN {
+                p.flags |= flag::FEEDS_STORE;
+                self.scheduler.wait_for_data(slot, at);
+                data_cycle = UNKNOWN;
+            } else {
+                let result_cycle = p.complete_cycle - self.params.issue_to_execute;
+                data_cycle = data_cycle.max(result_cycle);
+            }
+        }
+        let store_pos = self.rob.at(slot).store_pos;
+        self.stores.get_mut(store_pos).data_cycle = data_cycle;
+        self.enter_scheduler(slot, pending, ready);
+    }
+
+    #[inline(always)]
+    fn link_source(&mut self, register: u8, slot: Slot, pending: &mut u8, ready: &mut u64) {
+        // The zero register never has a producer.
+        let producer = self.producers[register as usize];
+        if producer < self.rob.head {
+            return;
+        }
+        let at = self.rob.slot_of(producer);
+        let p = self.rob.at_mut(at);
+        let complete_cycle = p.complete_cycle;
+        if complete_cycle == UNKNOWN {
+            p.flags |= flag::WAITED_FOR;
+            *pending += u8::from(self.scheduler.wait(slot, at));
+        } else {
+            *ready = (*ready).max(complete_cycle - self.params.issue_to_execute);
+        }
+    }
+
+    #[inline(always)]
+    fn enter_scheduler(&mut self, slot: Slot, pending: u8, ready: u64) {
+        let u = self.rob.at_mut(slot);
+        u.pending = pending;
+        u.ready_cycle = ready;
+        if pending == 0 {
+            if ready == self.now + 1 {
+                // Issue has been in this cycle.
+                self.scheduler.ready_next(slot);
+            } else {
+                self.scheduler.schedule(self.now, ready, slot);
+            }
+        }
+    }
+}

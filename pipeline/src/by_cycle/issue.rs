@@ -1,0 +1,210 @@
+//! Issue: the oldest ready instructions go to the units, and wake their consumers.
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::seldom;
+
+use super::Core;
+use super::events::EventKind;
+use super::rob::Slot;
+use super::uop::flag;
+use crate::model::{PipelineProbe, UNKNOWN, kind};
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    /// What is due in this cycle.
+    #[inline(always)]
+    pub(super) fn run_events(&mut self) {
+        self.progressed |= self.scheduler.advance(self.now);
+        if self.events.next() <= self.now {
+            self.run_due_events();
+        }
+    }
+
+    fn run_due_events(&mut self) {
+        while let Some(event) = self.events.take_due(self.now) {
+            self.progressed = true;
+            let slot = self.rob.slot_of(event.position);
+            match event.kind {
+                EventKind::Resolve => self.resolve(slot),
+                EventKind::Violation => self.violation(slot),
+            }
+        }
+    }
+
+    /// Issues the oldest ready instructions for which units are free.
+    #[inline(always)]
+    pub(super) fn issue(&mut self) {
+        if seldom(self.in_order.is_some()) {
+            self.issue_in_order();
+        } else if self.scheduler.any_ready() {
+            self.issue_ready();
+            self.scheduler.look();
+        }
+    }
+
+    #[inline(always)]
+    fn issue_ready(&mut self) {
+        let head = self.rob.slot_of(self.rob.head);
+        let mut left = self.params.issue_width;
+        // Pools without a free unit in this cycle, as bits.
+        let mut busy = 0u64;
+        for step in 0..=self.scheduler.words() {
+            let (mut bits, word) = self.scheduler.walk(head, step);
+            while bits != 0 {
+                let slot = Slot::of_bit(word, bits.trailing_zeros());
+                bits &= bits - 1;
+                let class = self.rob.at(slot).class;
+                let unit = self.units.timing(class);
+                if seldom(busy >> unit.pool & 1 != 0) {
+                    continue;
+                }
+                if class.is_memory() && seldom(!self.may_access_memory(slot)) {
+                    // It waits for something other than a unit, and has left the ready ones.
+                    continue;
+                }
+                if seldom(!self.units.take(self.now, unit.pool, unit.interval_cycles)) {
+                    busy |= 1 << unit.pool;
+                    continue;
+                }
+                self.scheduler.remove_ready(slot);
+                self.progressed = true;
+                self.send(slot, class, u64::from(unit.latency_cycles));
+                left -= 1;
+                if left == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends an instruction to its unit.
+    #[inline(always)]
+    fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
+        // One call of `complete`, so that it stays in line.
+        let latency = match class {
+            OpClass::Load | OpClass::Atomic => return self.issue_load(slot, latency),
+            OpClass::Store => return self.issue_store(slot, latency),
+            OpClass::IntMul | OpClass::IntDiv => {
+                let op = self.rob.at(slot).front.inst.op;
+                self.units.begin(self.now, class, op)
+            }
+            OpClass::FpAdd
+            | OpClass::FpMul
+            | OpClass::FpFma
+            | OpClass::FpDiv
+            | OpClass::FpSqrt
+            | OpClass::FpCvt => {
+                self.fp_queue_used -= self.params.fp_queue_place;
+                let op = self.rob.at(slot).front.inst.op;
+                self.units.begin(self.now, class, op)
+            }
+            _ => {
+                if self.rob.at(slot).has(flag::TRAP) {
+                    self.abandon_store(slot);
+                }
+                latency
+            }
+        };
+        self.complete(slot, self.now + latency);
+    }
+
+    /// [`Core::send`] out of line, where speed does not matter, since its code is large.
+    #[inline(never)]
+    pub(super) fn send_in_order(&mut self, slot: Slot, class: OpClass, latency: u64) {
+        self.send(slot, class, latency);
+    }
+
+    /// The result of an issued instruction will be there in `result_cycle`: its consumers learn it.
+    #[inline(always)]
+    pub(super) fn complete(&mut self, slot: Slot, result_cycle: u64) {
+        self.leave_reservation_station(slot);
+        let complete = result_cycle + self.params.issue_to_execute;
+        let u = self.rob.at_mut(slot);
+        u.complete_cycle = complete;
+        let flags = u.flags;
+        if flags & flag::WAITED_FOR != 0 {
+            self.wake_waiters(slot, result_cycle);
+        }
+        if flags & (flag::FEEDS_STORE | flag::MISPREDICTED) != 0 {
+            self.complete_rarely(slot, flags, result_cycle);
+        }
+    }
+
+    #[inline(always)]
+    fn wake_waiters(&mut self, slot: Slot, result_cycle: u64) {
+        for word in 0..self.scheduler.words() {
+            let mut bits = self.scheduler.take_waiters(slot, word);
+            while bits != 0 {
+                self.wake(Slot::of_bit(word, bits.trailing_zeros()), result_cycle);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn complete_rarely(&mut self, slot: Slot, flags: u16, result_cycle: u64) {
+        if flags & flag::FEEDS_STORE != 0 {
+            for word in 0..self.scheduler.words() {
+                let mut bits = self.scheduler.take_data_waiters(slot, word);
+                while bits != 0 {
+                    let store = Slot::of_bit(word, bits.trailing_zeros());
+                    self.store_data_arrives(store, result_cycle);
+                    bits &= bits - 1;
+                }
+            }
+        }
+        if flags & flag::MISPREDICTED != 0 {
+            let complete = result_cycle + self.params.issue_to_execute;
+            let position = self.rob.position_of(slot);
+            let cycle = complete.max(self.now + 1);
+            self.events.push(EventKind::Resolve, position, cycle);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn leave_reservation_station(&mut self, slot: Slot) {
+        self.rob.at_mut(slot).flags |= flag::ISSUED;
+        self.reservations_used -= 1;
+        if P::WANTS_STAGES {
+            let position = self.rob.position_of(slot) as usize;
+            self.stage_cycles.at_mut(position).issue = self.now;
+        }
+    }
+
+    /// A source of a consumer becomes available.
+    #[inline(always)]
+    fn wake(&mut self, slot: Slot, cycle: u64) {
+        let now = self.now;
+        let u = self.rob.at_mut(slot);
+        u.ready_cycle = u.ready_cycle.max(cycle);
+        u.pending -= 1;
+        if u.pending == 0 {
+            u.ready_cycle = u.ready_cycle.max(now + 1);
+            self.scheduler.schedule(now, u.ready_cycle, slot);
+        }
+    }
+
+    /// It becomes ready in `cycle`, for the first time or again.
+    #[inline]
+    pub(super) fn ready_in(&mut self, slot: Slot, cycle: u64) {
+        self.rob.at_mut(slot).ready_cycle = cycle;
+        self.scheduler.schedule(self.now, cycle, slot);
+    }
+
+    /// A fault's loads and stores never reach memory; it leaves the queue of its own class.
+    #[cold]
+    fn abandon_store(&mut self, slot: Slot) {
+        let u = self.rob.at(slot);
+        let (class, position) = (u.inst_class(), u.store_pos);
+        if kind::of(class) & kind::FLOAT != 0 {
+            self.fp_queue_used -= self.params.fp_queue_place;
+        }
+        if matches!(class, OpClass::Store | OpClass::Atomic) {
+            self.address_known(position);
+            let e = self.stores.get_mut(position);
+            if e.data_cycle == UNKNOWN {
+                e.data_cycle = self.now + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Loads and stores in time: forwarding, memory dependences, violations, draining.
+//!
+//! Values are right from dispatch on; what is decided here is when a load may read, from where,
+//! and whether it read before a store that it should have waited for.
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::{OpClass, reg};
+
+use super::Core;
+use super::events::EventKind;
+use super::rob::Slot;
+use super::uop::flag;
+use crate::memsys::{AccessResult, Level};
+use crate::model::{Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN};
+
+/// Where a load gets its value from.
+enum Source {
+    Cache,
+    /// A store whose data may be forwarded from this cycle on.
+    Forward(u64),
+    /// A store that has to get on first.
+    Wait(u64),
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    /// Whether a ready memory instruction may issue now. If not, it is parked where it will be
+    /// found again.
+    pub(super) fn may_access_memory(&mut self, slot: Slot) -> bool {
+        let u = self.rob.at(slot);
+        match u.class {
+            OpClass::Atomic => {
+                // Atomics are not speculated: alone at the head, with all older stores in the cache.
+                let oldest = self.rob.slot_of(self.rob.head) == slot;
+                if oldest && self.stores.head == u.store_pos {
+                    return true;
+                }
+                self.rob.at_mut(slot).flags |= flag::WAITS_FOR_HEAD;
+                self.scheduler.remove_ready(slot);
+                false
+            }
+            OpClass::Load => match self.store_to_wait_for(slot) {
+                None => true,
+                Some(position) => {
+                    self.park(slot, position);
+                    false
+                }
+            },
+            _ => true,
+        }
+    }
+
+    /// The store that the dependence policy makes this load wait for.
+    fn store_to_wait_for(&self, slot: Slot) -> Option<u64> {
+        if self.stores.unknown_addresses == 0 {
+            return None;
+        }
+        let u = self.rob.at(slot);
+        match &self.memdep {
+            MemoryDependence::Aggressive => None,
+            MemoryDependence::StoreSets(_) => {
+                let p = u.store_wait;
+                let in_flight = p != UNKNOWN && p >= self.stores.head && p < u.store_pos;
+                (in_flight && !self.stores.get(p).addr_known).then_some(p)
+            }
+            MemoryDependence::StoreWait(_) if u.store_wait == UNKNOWN => None,
+            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => (self.stores.head
+                ..u.store_pos)
+                .rev()
+                .find(|&p| !self.stores.get(p).addr_known),
+        }
+    }
+
+    fn park(&mut self, slot: Slot, position: u64) {
+        self.stats.load_parked_events += 1;
+        if P::WANTS_CYCLES {
+            self.note_load(slot, EventSet::STORE_WAIT);
+        }
+        let e = self.stores.get_mut(position);
+        let u = self.rob.at_mut(slot);
+        self.scheduler.remove_ready(slot);
+        u.flags |= flag::PARKED;
+        u.next_parked = e.parked;
+        u.store_wait = position;
+        e.parked = slot;
+    }
+
+    /// The store at `position` got on: loads parked there look again in the next cycle.
+    fn wake_parked(&mut self, position: u64) {
+        let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, Slot::NONE);
+        while slot != Slot::NONE {
+            let u = self.rob.at_mut(slot);
+            u.flags &= !flag::PARKED;
+            let next = std::mem::replace(&mut u.next_parked, Slot::NONE);
+            self.ready_in(slot, self.now + 1);
+            slot = next;
+        }
+    }
+
+    /// A load that is squashed leaves the list in which it is parked.
+    pub(super) fn unpark(&mut self, slot: Slot) {
+        let position = self.rob.at(slot).store_wait;
+        let after = self.rob.at(slot).next_parked;
+        let e = self.stores.get_mut(position);
+        if e.parked == slot {
+            e.parked = after;
+            return;
+        }
+        let mut at = e.parked;
+        while at != Slot::NONE {
+            let next = self.rob.at(at).next_parked;
+            if next == slot {
+                self.rob.at_mut(at).next_parked = after;
+                return;
+            }
+            at = next;
+        }
+    }
+
+    /// A load, or an atomic, goes to the store queue and the cache.
+    pub(super) fn issue_load(&mut self, slot: Slot, address_latency: u64) {
+        let u = self.rob.at(slot);
+        let (addr, store_pos) = (u.addr, u.store_pos);
+        let size = u64::from(u.front.inst.op.access_bytes());
+        let is_atomic = u.class == OpClass::Atomic;
+        let source = if is_atomic {
+            Source::Cache
+        } else {
+            self.find_source(slot, store_pos, addr, size)
+        };
+        let result = match source {
+            Source::Wait(position) => {
+                self.park(slot, position);
+                return;
+            }
+            Source::Forward(data_cycle) => {
+                self.stats.store_forward_events += 1;
+                if P::WANTS_CYCLES {
+                    self.note_load(slot, EventSet::FORWARDED);
+                }
+                self.rob.at_mut(slot).level = Cause::LoadL1;
+                data_cycle.max(self.now + address_latency) + self.params.store_forward
+            }
+            Source::Cache => match self.memory.load(self.now, addr, size as u8) {
+                AccessResult::Retry { at_cycle } => {
+                    self.ready_in(slot, at_cycle.max(self.now + 1));
+                    return;
+                }
+                AccessResult::Done(access) => {
+                    if P::WANTS_CYCLES {
+                        self.note_load(slot, EventSet::of_load(access.level, access.tlb_miss));
+                    }
+                    self.rob.at_mut(slot).level = match access.level {
+                        _ if access.tlb_miss => Cause::DTlb,
+                        Level::L1 => Cause::LoadL1,
+                        Level::L2 => Cause::LoadL2,
+                        Level::L3 => Cause::LoadL3,
+                        Level::Memory => Cause::LoadMemory,
+                    };
+                    access.ready_cycle + address_latency
+                }
+            },
+        };
+        let result = result + self.fp_load_extra(slot);
+        if is_atomic {
+            self.address_known(store_pos);
+            let e = self.stores.get_mut(store_pos);
+            e.data_cycle = result;
+            if e.violator != UNKNOWN {
+                let found = result + self.params.issue_to_execute;
+                let position = self.rob.position_of(slot);
+                self.events.push(EventKind::Violation, position, found);
+            }
+            self.wake_parked(store_pos);
+        }
+        self.complete(slot, result);
+    }
+
+    /// Something happens to a load of the window.
+    fn note_load(&mut self, slot: Slot, events: EventSet) {
+        let noted = self.load_events.at_mut(slot.index());
+        *noted = noted.with(events);
+    }
+
+    /// How much longer a load takes since it goes to a floating-point register.
+    #[inline(always)]
+    fn fp_load_extra(&self, slot: Slot) -> u64 {
+        let extra = self.params.fp_load_extra;
+        if extra == 0 {
+            return 0;
+        }
+        let to_fp = (reg::FP..reg::DISE).contains(&self.rob.at(slot).front.inst.rd);
+        if to_fp { extra } else { 0 }
+    }
+
+    /// Looks through the older stores for one that writes what this load reads.
+    fn find_source(&mut self, slot: Slot, store_pos: u64, addr: u64, size: u64) -> Source {
+        if !self.stores.may_overlap(addr, size) {
+            return Source::Cache;
+        }
+        let Some(position) = self.stores.youngest_overlapping(store_pos, addr, size) else {
+            return Source::Cache;
+        };
+        let load_position = self.rob.position_of(slot);
+        let e = self.stores.get_mut(position);
+        if !e.addr_known {
+            // The machine does not know yet that they overlap: the load reads a stale value, and
+            // the store will find out.
+            e.violator = e.violator.min(load_position);
+            return Source::Cache;
+        }
+        if !e.covers(addr, size) || e.data_cycle == UNKNOWN {
+            // Bytes from several places (or data not there yet): wait for the store to get on.
+            return Source::Wait(position);
+        }
+        Source::Forward(e.data_cycle)
+    }
+
+    /// The address of a store is computed.
+    pub(super) fn issue_store(&mut self, slot: Slot, latency: u64) {
+        let now = self.now;
+        let position = self.rob.at(slot).store_pos;
+        self.leave_reservation_station(slot);
+        self.address_known(position);
+        let data_cycle = self.stores.get(position).data_cycle;
+        let violated = self.stores.get(position).violator != UNKNOWN;
+        let execute = self.params.issue_to_execute;
+        let u = self.rob.at_mut(slot);
+        u.ready_cycle = now + latency;
+        if data_cycle != UNKNOWN {
+            u.complete_cycle = data_cycle.max(now + latency) + execute;
+        }
+        if violated {
+            let store = self.rob.position_of(slot);
+            let found = now + latency + execute;
+            self.events.push(EventKind::Violation, store, found);
+        }
+        self.wake_parked(position);
+    }
+
+    pub(super) fn address_known(&mut self, position: u64) {
+        let e = self.stores.get_mut(position);
+        if !e.addr_known {
+            e.addr_known = true;
+            self.stores.unknown_addresses -= 1;
+        }
+    }
+
+    /// The producer of a store's data has issued.
+    pub(super) fn store_data_arrives(&mut self, slot: Slot, cycle: u64) {
+        let position = self.rob.at(slot).store_pos;
+        self.stores.get_mut(position).data_cycle = cycle;
+        let execute = self.params.issue_to_execute;
+        let u = self.rob.at_mut(slot);
+        if u.has(flag::ISSUED) && !u.has(flag::TRAP) {
+            u.complete_cycle = cycle.max(u.ready_cycle) + execute;
+        }
+        self.wake_parked(position);
+    }
+
+    /// A store has found that a younger load overlapping it has read already: everything from
+    /// that load on runs again.
+    pub(super) fn violation(&mut self, slot: Slot) {
+        let position = self.rob.at(slot).store_pos;
+        let violator = std::mem::replace(&mut self.stores.get_mut(position).violator, UNKNOWN);
+        if violator == UNKNOWN {
+            return;
+        }
+        self.stats.memory_violation_events += 1;
+        let load = self.rob.slot_of(violator);
+        let load_pc = self.rob.at(load).front.pc;
+        match &mut self.memdep {
+            MemoryDependence::StoreSets(sets) => {
+                sets.violation(load_pc, self.rob.at(slot).front.pc);
+            }
+            MemoryDependence::StoreWait(table) => table.violation(load_pc),
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
+        }
+        self.restart_from(violator, Cause::Replay);
+    }
+
+    /// The oldest committed store goes to the cache.
+    #[inline(always)]
+    pub(super) fn drain_store(&mut self) {
+        if self.stores.head != self.stores.commit && self.now >= self.drain_retry {
+            self.drain_oldest_store();
+        }
+    }
+
+    fn drain_oldest_store(&mut self) {
+        let e = *self.stores.get(self.stores.head);
+        if e.size != 0 {
+            match self.memory.store(self.now, e.addr, e.size) {
+                AccessResult::Done(_) => {}
+                AccessResult::Retry { at_cycle } => {
+                    self.drain_retry = at_cycle;
+                    return;
+                }
+            }
+        }
+        self.progressed = true;
+        self.wake_parked(self.stores.head);
+        self.stores.pop_oldest();
+    }
+
+    /// An atomic at the head of the ROB that has waited for being there.
+    #[inline(always)]
+    pub(super) fn wake_head(&mut self) {
+        let Some(head) = self.rob.head() else { return };
+        if head.has(flag::WAITS_FOR_HEAD) && self.stores.head == head.store_pos {
+            let slot = self.rob.slot_of(self.rob.head);
+            self.rob.at_mut(slot).flags &= !flag::WAITS_FOR_HEAD;
+            self.scheduler.insert_ready(slot);
+        }
+    }
+}

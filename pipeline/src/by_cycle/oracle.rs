@@ -1,0 +1,173 @@
+//! The outcome of branches at fetch, for the perfect predictor.
+//!
+//! Instructions execute at dispatch; a perfect predictor has to know earlier where they go. The
+//! oracle executes each instruction once more when it is fetched, on registers and stores of its
+//! own. Where it cannot know (behind a system call, behind a turn of fetch in the middle of an
+//! expansion) fetch waits until dispatch has caught up, and the oracle restarts from the
+//! registers there.
+
+use std::collections::VecDeque;
+
+use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::editor::{self, DecodeEditor};
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::{Inst, OpClass};
+
+use super::Core;
+use super::store_queue::SpeculativeBus;
+use super::uop::flag;
+use crate::model::PipelineProbe;
+
+/// A store that has been fetched and not dispatched yet. `size` is zero if it writes nothing.
+#[derive(Clone, Copy, Default)]
+struct FetchedStore {
+    pc: u64,
+    addr: u64,
+    data: u64,
+    size: u8,
+}
+
+/// What the perfect predictor knows.
+#[derive(Clone)]
+pub(super) struct Oracle {
+    hart: Hart,
+    stores: VecDeque<FetchedStore>,
+    /// The registers are not those in front of the next instruction to be fetched.
+    lost: bool,
+}
+
+/// Where an instruction goes.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub taken: bool,
+    pub next: u64,
+}
+
+impl Oracle {
+    pub fn new() -> Self {
+        Oracle {
+            hart: Hart::default(),
+            stores: VecDeque::new(),
+            lost: true,
+        }
+    }
+
+    /// Fetch has been turned.
+    pub fn lose(&mut self) {
+        self.lost = true;
+    }
+
+    /// A fetched store has been dispatched, and is in the store queue from now on.
+    pub fn store_dispatched(&mut self, pc: u64, flags: u16) {
+        if flags & (flag::PROGRAM | flag::HANDLER) == 0 {
+            return;
+        }
+        // An expansion without its trigger leaves a store behind.
+        if self.stores.pop_front().is_none_or(|s| s.pc != pc) {
+            self.lost = true;
+        }
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    /// Whether the oracle, if there is one, is with fetch; brings it there if dispatch has caught
+    /// up.
+    #[inline]
+    pub(super) fn oracle_is_ready(&mut self) -> bool {
+        let Some(oracle) = &mut self.oracle else {
+            return true;
+        };
+        if !oracle.lost {
+            return true;
+        }
+        if self.front.fetched().is_some()
+            || self.front.decoded().is_some()
+            || self.expansion.is_some()
+        {
+            return false;
+        }
+        oracle.hart.clone_from(&self.process.hart);
+        oracle.stores.clear();
+        oracle.lost = false;
+        true
+    }
+
+    /// Where the instruction at `pc` goes.
+    pub(super) fn ask_oracle(&mut self, pc: u64, inst: &Inst, matched: u16) -> Option<Known> {
+        let oracle = self.oracle.as_mut()?;
+        let mut stored = FetchedStore {
+            pc,
+            ..FetchedStore::default()
+        };
+        let mut bus = OracleBus {
+            behind: SpeculativeBus {
+                mem: &mut self.process.mem,
+                stores: &mut self.stores,
+            },
+            fetched: &oracle.stores,
+            stored: &mut stored,
+        };
+        let outcome = exec::execute(&mut oracle.hart, &mut bus, inst, pc);
+        if matches!(inst.class, OpClass::Store | OpClass::Atomic) {
+            oracle.stores.push_back(stored);
+        }
+        // The expansion of this instruction goes on in its middle: what of it has been executed
+        // is not known here.
+        oracle.lost = self.resume != DisePc::NONE;
+        let fallthrough = pc.wrapping_add(u64::from(inst.len));
+        Some(match outcome {
+            Outcome::Next => Known {
+                taken: false,
+                next: fallthrough,
+            },
+            Outcome::Taken(next) if E::RELAYOUT && matched == 0 => Known {
+                taken: true,
+                next: editor::transfer(&self.editor, &mut oracle.hart, inst, pc, next),
+            },
+            Outcome::Taken(next) => Known { taken: true, next },
+            _ => {
+                oracle.lost = true;
+                Known {
+                    taken: false,
+                    next: fallthrough,
+                }
+            }
+        })
+    }
+}
+
+/// Memory as a fetched instruction will see it.
+struct OracleBus<'a> {
+    behind: SpeculativeBus<'a>,
+    fetched: &'a VecDeque<FetchedStore>,
+    stored: &'a mut FetchedStore,
+}
+
+impl Bus for OracleBus<'_> {
+    fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
+        let mut value = self.behind.load::<N>(addr)?;
+        for s in self.fetched {
+            for i in 0..N as u64 {
+                let offset = addr.wrapping_add(i).wrapping_sub(s.addr);
+                if offset < u64::from(s.size) {
+                    let byte = (s.data >> (8 * offset)) & 0xff;
+                    value = value & !(0xff << (8 * i)) | byte << (8 * i);
+                }
+            }
+        }
+        Ok(value)
+    }
+
+    fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
+        self.behind.mem.check_store::<N>(addr)?;
+        *self.stored = FetchedStore {
+            addr,
+            data: value,
+            size: N as u8,
+            ..*self.stored
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! Dispatch into the window, and issue of what does not touch memory.
+
+use super::calendar::Issues;
+use super::insts::StaticInst;
+use super::{DecodeEditor, DrivenCore, NEVER, When};
+use crate::model::{DEADLOCK_CYCLES, PipelineProbe, kind};
+use hps_sim_core::inst::{Inst, OpClass, reg};
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// How many of the cycles from `from` to `to` come before the next squash.
+    #[inline(always)]
+    pub(super) fn until_limit<const ASTRAY: bool>(&self, from: u64, to: u64) -> u64 {
+        let to = if ASTRAY { to.min(self.limit) } else { to };
+        to.saturating_sub(from)
+    }
+
+    /// What issues up to this cycle has left its station.
+    #[inline(always)]
+    pub(super) fn pass<const ASTRAY: bool>(&mut self, cycle: u64) {
+        // A squash gives back what was taken from its cycle on.
+        let cycle = if ASTRAY {
+            cycle.min(self.limit - 1)
+        } else {
+            cycle
+        };
+        if let Some(left) = self.calendar.pass(cycle) {
+            self.waiting -= left.all - left.fp;
+            self.fp_waiting -= left.fp;
+        }
+    }
+
+    /// There is no station for an instruction of a limited kind, or of any other.
+    #[inline(always)]
+    fn is_full(&self, limited: u8) -> bool {
+        if limited & kind::FLOAT != 0 {
+            self.fp_waiting >= self.params.fp_queue
+        } else {
+            self.waiting >= self.params.reservation_stations
+        }
+    }
+
+    /// Whether `count` instructions find stations, those of the floating-point queue excepted.
+    #[inline(always)]
+    pub(super) fn has_stations(&self, count: u32) -> bool {
+        self.waiting + count <= self.params.reservation_stations
+    }
+
+    /// Whether an instruction of this kind finds room in its queues in this cycle at once.
+    #[inline(always)]
+    pub(super) fn is_open<const ASTRAY: bool>(&self, kind: u8, cycle: u64) -> bool {
+        if kind & kind::LIMITED == 0 {
+            return true;
+        }
+        let mut is_open = true;
+        if kind & kind::LOADS != 0 {
+            let queue = u64::from(self.params.load_queue);
+            let place = self.loads.wrapping_sub(queue) as usize;
+            is_open = *self.loads_committed.at(place) <= cycle
+                && !(ASTRAY && self.loads >= self.loads_end);
+        }
+        if kind & kind::STORES != 0 {
+            is_open &= !self.stores.is_full();
+        }
+        is_open && (kind & kind::FLOAT == 0 || self.fp_waiting < self.params.fp_queue)
+    }
+
+    /// Whether `count` instructions of these kinds all find room in their queues in this cycle.
+    #[inline(always)]
+    pub(super) fn is_open_to<const ASTRAY: bool>(&self, kinds: u8, count: u32, cycle: u64) -> bool {
+        let places = u64::from(count);
+        let mut is_open = true;
+        if kinds & kind::LOADS != 0 {
+            // Loads commit in order: if there is a place for the last, there is one for each.
+            let last = self.loads + places - 1;
+            let queue = u64::from(self.params.load_queue);
+            let place = last.wrapping_sub(queue) as usize;
+            is_open =
+                *self.loads_committed.at(place) <= cycle && !(ASTRAY && last >= self.loads_end);
+        }
+        if kinds & kind::STORES != 0 {
+            is_open &= self.stores.has_places(places);
+        }
+        is_open && (kinds & kind::FLOAT == 0 || self.fp_waiting + count <= self.params.fp_queue)
+    }
+
+    /// Waits for a station, for places in the load and store queues, or, if the instruction executes
+    /// alone, for an empty window.
+    #[inline(always)]
+    pub(super) fn wait_for_room<const ASTRAY: bool>(
+        &mut self,
+        mut cycle: u64,
+        limited: u8,
+        position: u64,
+    ) -> u64 {
+        if self.is_full(limited) {
+            self.pass::<ASTRAY>(cycle);
+            if self.is_full(limited) {
+                cycle = self.wait_for_station::<ASTRAY>(cycle, limited);
+            }
+        }
+        if limited & kind::LOADS != 0 {
+            let queue = u64::from(self.params.load_queue);
+            let free = if ASTRAY && self.loads >= self.loads_end {
+                self.limit
+            } else {
+                *self
+                    .loads_committed
+                    .at(self.loads.wrapping_sub(queue) as usize)
+            };
+            if free > cycle {
+                self.stats.rename_load_queue_full_cycles += self.until_limit::<ASTRAY>(cycle, free);
+                cycle = free;
+            }
+        }
+        if (limited & kind::STORES != 0) & self.stores.is_full() {
+            let free = self.drain_one();
+            if free > cycle {
+                self.full = (position, free);
+                self.stats.rename_store_queue_full_cycles +=
+                    self.until_limit::<ASTRAY>(cycle, free);
+                cycle = free;
+            }
+        }
+        if limited & kind::SERIALIZES != 0 {
+            let alone = if ASTRAY {
+                self.limit
+            } else {
+                self.drain_all().max(self.last_commit())
+            };
+            if alone > cycle {
+                self.stats.serialize_cycles += self.until_limit::<ASTRAY>(cycle, alone);
+                cycle = alone;
+            }
+        }
+        cycle
+    }
+
+    #[inline(never)]
+    fn wait_for_station<const ASTRAY: bool>(&mut self, mut cycle: u64, limited: u8) -> u64 {
+        let since = cycle;
+        while self.is_full(limited) && !(ASTRAY && cycle >= self.limit) {
+            cycle += 1;
+            self.pass::<ASTRAY>(cycle);
+            assert!(
+                cycle - since < DEADLOCK_CYCLES,
+                "no station becomes free from cycle {since} on: {} wait, {} for floating point",
+                self.waiting,
+                self.fp_waiting
+            );
+        }
+        let waited = self.until_limit::<ASTRAY>(since, cycle);
+        if limited & kind::FLOAT != 0 {
+            self.stats.rename_fp_queue_full_cycles += waited;
+        } else {
+            self.stats.rename_reservation_stations_full_cycles += waited;
+        }
+        cycle
+    }
+
+    /// When the sources of the instruction that was dispatched last allow it to issue.
+    #[inline(always)]
+    pub(super) fn ready(&self, inst: &Inst) -> u64 {
+        let ready = self
+            .ready_by_first(inst)
+            .max(self.results[usize::from(inst.rs2)]);
+        ready.max(self.results[usize::from(inst.rs3)])
+    }
+
+    /// The cycle in which the operands of an instruction without a third source are ready.
+    #[inline(always)]
+    pub(super) fn ready_by_two(&self, inst: &Inst) -> u64 {
+        debug_assert_eq!(inst.rs3, reg::ZERO);
+        let ready = self.ready_by_first(inst);
+        ready.max(self.results[usize::from(inst.rs2)])
+    }
+
+    /// The cycle in which the first source is ready, for which loads and addresses of stores wait.
+    #[inline(always)]
+    pub(super) fn ready_by_first(&self, inst: &Inst) -> u64 {
+        let ready = self.dispatched + self.params.dispatch_to_issue;
+        ready.max(self.results[usize::from(inst.rs1)])
+    }
+
+    /// A register gets its value.
+    #[inline(always)]
+    pub(super) fn set_when(&mut self, register: u8, when: When) {
+        self.results[usize::from(register)] = when.result;
+        self.issues[usize::from(register)] = when.issue;
+    }
+
+    /// Issues an instruction that does not touch memory: when, and when its result is there.
+    #[inline(always)]
+    pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
+        self.issue_as::<ASTRAY>(ready, inst)
+    }
+
+    /// Issues an instruction by its issue class and latency.
+    #[inline(always)]
+    pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, what: &impl Issues) -> When {
+        if ASTRAY && ready >= self.limit {
+            self.stays::<ASTRAY>(what.class());
+            return When {
+                result: NEVER,
+                issue: NEVER,
+            };
+        }
+        let issue = self.calendar.take::<ASTRAY>(ready, what, self.limit);
+        if ASTRAY && issue >= self.limit {
+            self.stays::<ASTRAY>(what.class());
+        }
+        When {
+            result: issue + what.latency_cycles(),
+            issue,
+        }
+    }
+
+    /// An instruction of a wrong path is dispatched so late that no sources allow it to issue before the squash.
+    #[inline(always)]
+    pub(super) fn waits_in_vain(&mut self, inst: &StaticInst) {
+        if inst.kind() & kind::FLOAT != 0 {
+            self.fp_waiting += 1;
+        } else {
+            self.waiting += 1;
+        }
+        self.stays::<true>(inst.class);
+        if inst.kind() & kind::LOADS != 0 {
+            self.dependence(inst.pc, self.dispatched);
+            self.loads += 1;
+        }
+        if inst.kind() & kind::STORES != 0 {
+            self.follows_store(inst.pc);
+            self.stores.push_unknown();
+        }
+    }
+
+    /// An instruction of a wrong path is still in its station when it is squashed.
+    #[inline(always)]
+    pub(super) fn stays<const ASTRAY: bool>(&mut self, class: OpClass) {
+        if ASTRAY {
+            if self.kinds[class as usize] & kind::FLOAT != 0 {
+                self.fp_stay += 1;
+            } else {
+                self.stay += 1;
+            }
+        }
+    }
+}

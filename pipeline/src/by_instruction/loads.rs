@@ -1,0 +1,403 @@
+//! Loads in time: which stores they wait for, from where they read, what they read too early.
+
+use super::insts::StaticInst;
+use super::stores::{Nearest, Stores};
+use super::{DecodeEditor, DrivenCore, NEVER, When};
+use crate::memsys::{AccessResult, Level, MemorySystem};
+use crate::model::{Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN};
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
+
+/// A load, timed.
+#[derive(Clone, Copy)]
+pub struct Loaded {
+    pub when: When,
+    pub level: Cause,
+    /// What happened to it, if a probe wants to know.
+    pub events: EventSet,
+    /// It has read before a store that it should have waited for: when that is found, and the address
+    /// of the store.
+    pub violation: Option<(u64, u64)>,
+}
+
+impl Loaded {
+    /// A load that a squash comes before.
+    const NEVER: Loaded = Loaded {
+        when: When {
+            result: NEVER,
+            issue: NEVER,
+        },
+        level: Cause::Execute,
+        events: EventSet::NONE,
+        violation: None,
+    };
+}
+
+/// What the cache said of a load: when the data are there, what its wait is charged to, and what it missed.
+pub(super) struct Served {
+    pub ready: u64,
+    pub level: Cause,
+    pub events: EventSet,
+}
+
+impl Served {
+    /// A hit in the first level.
+    #[inline(always)]
+    fn at_once(ready: u64) -> Served {
+        Served {
+            ready,
+            level: Cause::LoadL1,
+            events: EventSet::NONE,
+        }
+    }
+}
+
+/// Where a load gets its value from.
+enum Source {
+    Cache,
+    Forward(u64),
+    /// From nowhere yet: a store gets on in this cycle.
+    Wait(u64),
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// The store that a load has to wait for, asked when it is dispatched.
+    #[inline(always)]
+    pub(super) fn dependence(&mut self, pc: u64, dispatch: u64) -> u64 {
+        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
+            sets.tick(dispatch);
+            return sets.load(pc).unwrap_or(UNKNOWN);
+        }
+        self.memdep.wait_of_load(dispatch, pc)
+    }
+
+    /// Issues a load of these bytes, with all stores in the queue older than it; `ALIGNED`: by their number. Most wait
+    /// for no store, read from the cache, and hit at once: `Ok`, as for one that a squash comes before.
+    #[inline(always)]
+    pub(super) fn load<const ASTRAY: bool, const ALIGNED: bool>(
+        &mut self,
+        inst: &StaticInst,
+        ready: u64,
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Result<When, Loaded> {
+        self.parked.clear();
+        if ASTRAY && ready >= self.limit {
+            self.stays::<ASTRAY>(OpClass::Load);
+            return Ok(Loaded::NEVER.when);
+        }
+        if seldom(self.waits_for_stores(store)) {
+            return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
+        }
+        let bytes = if ALIGNED { 1 } else { size };
+        if seldom(self.stores.may_overlap(addr, bytes)) {
+            return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
+        }
+        let (cycle, has_port) = self
+            .calendar
+            .take_with_port::<ASTRAY>(ready, inst, self.limit);
+        if ASTRAY && cycle >= self.limit {
+            self.stays::<ASTRAY>(OpClass::Load);
+            return Ok(Loaded::NEVER.when);
+        }
+        let bytes = if ALIGNED { 1 } else { size as u8 };
+        let quickly = |m: &mut MemorySystem| m.hit_quickly(cycle, addr, bytes, false);
+        if often(has_port)
+            && let Some(ready) = quickly(&mut self.memory)
+        {
+            return Ok(When {
+                result: ready + inst.latency() + inst.load_extra(),
+                issue: cycle,
+            });
+        }
+        Err(self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store))
+    }
+
+    /// Reads for a load that has issued, with a port if there was one, and that does not hit at once.
+    #[inline(never)]
+    fn load_slowly<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        (cycle, has_port): (u64, bool),
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        match self.read_with(has_port, cycle, addr, size) {
+            Ok(served) => self.served(inst, cycle, &served),
+            Err(again) => {
+                self.calendar.in_vain(cycle);
+                self.load_again::<ASTRAY>(inst, again, (addr, size), store, None)
+            }
+        }
+    }
+
+    /// Times a load that waits for no store but may read bytes that a store writes. Most such loads get their value from
+    /// the youngest store near them.
+    #[inline(never)]
+    fn load_beside_stores<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        ready: u64,
+        (addr, size): (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        let limit = self.limit;
+        let taken = self
+            .calendar
+            .take_load::<ASTRAY>(ready, inst, limit, |_| None);
+        let cycle = match taken {
+            Ok(cycle) if !ASTRAY || cycle < limit => cycle,
+            _ => {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return Loaded::NEVER;
+            }
+        };
+        match self.stores.nearest(cycle, addr, size) {
+            Nearest::Gives(data) => return self.forwarded(inst, cycle, data),
+            Nearest::Gone => {
+                let has_port = self.calendar.take_port(cycle);
+                return self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store);
+            }
+            Nearest::Unclear => {}
+        }
+        let mut violation = None;
+        match self.try_load::<ASTRAY>(inst, cycle, (addr, size), &mut violation) {
+            Ok(loaded) => loaded,
+            Err(again) => self.load_again::<ASTRAY>(inst, again, (addr, size), store, violation),
+        }
+    }
+
+    /// Whether the dependence policy could make the next load wait for a store: this one, or any.
+    #[inline(always)]
+    fn waits_for_stores(&self, store: u64) -> bool {
+        let (oldest, tail) = (self.stores.oldest(), self.stores.tail);
+        if seldom(store != UNKNOWN) && (oldest..tail).contains(&store) {
+            return true;
+        }
+        seldom(self.waits_for_any) && oldest < tail
+    }
+
+    /// A load that the cache has served, and that issued in `cycle`.
+    #[inline(always)]
+    fn served(&self, inst: &StaticInst, cycle: u64, served: &Served) -> Loaded {
+        Loaded {
+            when: When {
+                result: served.ready + inst.latency() + inst.load_extra(),
+                issue: cycle,
+            },
+            level: served.level,
+            events: served.events,
+            violation: None,
+        }
+    }
+
+    /// A load whose value a store gives it.
+    #[inline(always)]
+    fn forwarded(&mut self, inst: &StaticInst, cycle: u64, data: u64) -> Loaded {
+        self.stats.store_forward_events += 1;
+        let result = data.max(cycle + inst.latency()) + self.params.store_forward;
+        Loaded {
+            when: When {
+                result: result + inst.load_extra(),
+                issue: cycle,
+            },
+            level: Cause::LoadL1,
+            events: EventSet::FORWARDED,
+            violation: None,
+        }
+    }
+
+    /// [`Self::load`] without fast paths.
+    #[inline(never)]
+    fn load_carefully<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        ready: u64,
+        bytes: (u64, u64),
+        store: u64,
+    ) -> Loaded {
+        self.load_again::<ASTRAY>(inst, ready, bytes, store, None)
+    }
+
+    /// Times a load try by try, if it may have read before an older store.
+    #[inline(always)]
+    fn load_again<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        mut ready: u64,
+        bytes: (u64, u64),
+        store: u64,
+        mut violation: Option<(u64, u64)>,
+    ) -> Loaded {
+        let before = self.stores.tail;
+        let never = |violation| Loaded {
+            violation,
+            ..Loaded::NEVER
+        };
+        loop {
+            if ASTRAY && ready >= self.limit {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return never(violation);
+            }
+            let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
+            let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
+            let taken = calendar.take_load::<ASTRAY>(ready, inst, self.limit, waits);
+            let cycle = match taken {
+                Ok(cycle) => cycle,
+                Err((cycle, known)) => {
+                    if !ASTRAY || cycle < self.limit {
+                        self.park::<ASTRAY>(cycle, known);
+                    }
+                    ready = known + 1;
+                    continue;
+                }
+            };
+            if ASTRAY && cycle >= self.limit {
+                self.stays::<ASTRAY>(OpClass::Load);
+                return never(violation);
+            }
+            match self.try_load::<ASTRAY>(inst, cycle, bytes, &mut violation) {
+                Ok(loaded) => return loaded,
+                Err(again) => ready = again,
+            }
+        }
+    }
+
+    /// A load that issues in `cycle`. `Err`: it goes back to its station, and may issue again from that cycle
+    /// on.
+    #[inline(always)]
+    fn try_load<const ASTRAY: bool>(
+        &mut self,
+        inst: &StaticInst,
+        cycle: u64,
+        (addr, size): (u64, u64),
+        violation: &mut Option<(u64, u64)>,
+    ) -> Result<Loaded, u64> {
+        let source = if self.stores.may_overlap(addr, size) {
+            self.source(cycle, (addr, size), violation)
+        } else {
+            Source::Cache
+        };
+        let loaded = match source {
+            Source::Cache => match self.read(cycle, addr, size) {
+                Ok(served) => self.served(inst, cycle, &served),
+                Err(again) => {
+                    self.calendar.in_vain(cycle);
+                    return Err(again);
+                }
+            },
+            Source::Forward(data) => self.forwarded(inst, cycle, data),
+            Source::Wait(until) => {
+                debug_assert!(until > cycle);
+                self.calendar.in_vain(cycle);
+                self.park::<ASTRAY>(cycle, until);
+                return Err(until + 1);
+            }
+        };
+        Ok(Loaded {
+            violation: *violation,
+            ..loaded
+        })
+    }
+
+    /// Reads the cache in this cycle: when the data are there and from where, or when to try again.
+    #[inline(always)]
+    pub(super) fn read(&mut self, cycle: u64, addr: u64, size: u64) -> Result<Served, u64> {
+        let has_port = self.calendar.take_port(cycle);
+        self.memory.pass(self.dispatched);
+        if has_port && let Some(ready) = self.memory.hit_quickly(cycle, addr, size as u8, false) {
+            return Ok(Served::at_once(ready));
+        }
+        self.read_with(has_port, cycle, addr, size)
+    }
+
+    /// Reads with a port that has been taken, if there was one.
+    #[inline(always)]
+    fn read_with(
+        &mut self,
+        has_port: bool,
+        cycle: u64,
+        addr: u64,
+        size: u64,
+    ) -> Result<Served, u64> {
+        if !has_port {
+            self.memory.count_busy_port();
+            return Err(cycle + 1);
+        }
+        self.memory.pass(self.dispatched);
+        match self.memory.access_on_port(cycle, addr, size as u8, false) {
+            AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
+            AccessResult::Done(access) => {
+                let level = match access.level {
+                    _ if access.tlb_miss => Cause::DTlb,
+                    Level::L1 => Cause::LoadL1,
+                    Level::L2 => Cause::LoadL2,
+                    Level::L3 => Cause::LoadL3,
+                    Level::Memory => Cause::LoadMemory,
+                };
+                Ok(Served {
+                    ready: access.ready_cycle,
+                    level,
+                    events: EventSet::of_load(access.level, access.tlb_miss),
+                })
+            }
+        }
+    }
+
+    /// A load waits from one cycle until a store gets on in another.
+    #[cold]
+    fn park<const ASTRAY: bool>(&mut self, from: u64, until: u64) {
+        self.stats.load_parked_events += 1;
+        if !ASTRAY {
+            self.parked.push((from, until));
+        }
+    }
+
+    /// Looks through the older stores for one that writes what this load reads.
+    #[inline(never)]
+    fn source(
+        &mut self,
+        cycle: u64,
+        (addr, size): (u64, u64),
+        violation: &mut Option<(u64, u64)>,
+    ) -> Source {
+        let before = self.stores.tail;
+        let found = self.stores.youngest_overlapping(cycle, before, addr, size);
+        let Some((store, drain)) = found else {
+            return Source::Cache;
+        };
+        if store.known > cycle {
+            // The overlap is not known yet: the load reads a stale value, and the store will
+            // find out.
+            let found = store.found + self.params.issue_to_execute;
+            *violation = violation.or(Some((found, store.pc)));
+            return Source::Cache;
+        }
+        if store.data_issue > cycle {
+            return Source::Wait(store.data_issue);
+        }
+        if !store.covers(addr, size) {
+            return Source::Wait(drain);
+        }
+        Source::Forward(store.data)
+    }
+}
+
+/// When the store that the dependence policy makes a load wait for in this cycle has its address.
+#[inline(always)]
+fn store_to_wait_for(
+    memdep: &MemoryDependence,
+    stores: &Stores,
+    cycle: u64,
+    store: u64,
+    before: u64,
+) -> Option<u64> {
+    match memdep {
+        MemoryDependence::Aggressive => None,
+        MemoryDependence::StoreSets(_) => stores.unknown(cycle, store, before),
+        MemoryDependence::StoreWait(_) if store == UNKNOWN => None,
+        MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => {
+            stores.youngest_unknown(cycle, before)
+        }
+    }
+}

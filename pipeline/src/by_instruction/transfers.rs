@@ -1,0 +1,173 @@
+//! Execution of control transfers, and the cycles behind their dispatch.
+
+use hps_sim_core::editor;
+use hps_sim_core::exec::Turn;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
+use hps_sim_core::process::Process;
+
+use super::commit::Seen;
+use super::execute::cause_of;
+use super::insts::StaticInst;
+use super::{DecodeEditor, DrivenCore, Passing};
+use crate::model::{Cause, EventSet, Origin, PipelineProbe};
+
+impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// Executes a control transfer that has been dispatched and predicted, and gives it its further cycles.
+    #[inline(never)]
+    pub(super) fn execute_transfer<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+        if passing.inst.class == OpClass::Branch {
+            return self.execute_conditional::<ASTRAY>(passing);
+        }
+        self.execute_jump::<ASTRAY>(passing)
+    }
+
+    /// Predicts and then executes a transfer of a group whose cycles are known.
+    #[inline(always)]
+    pub(super) fn predict_and_execute<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        if often(inst.class == OpClass::Branch) {
+            return self.predict_and_execute_conditional::<ASTRAY>(inst);
+        }
+        self.predict_and_execute_jump::<ASTRAY>(inst)
+    }
+
+    #[inline(never)]
+    fn predict_and_execute_conditional<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        self.learn(self.fetch.cycle);
+        let predicted_next = self.predict_conditional(inst);
+        self.execute_conditional::<ASTRAY>(Passing {
+            inst,
+            predicted_next,
+        })
+    }
+
+    #[inline(never)]
+    fn predict_and_execute_jump<const ASTRAY: bool>(&mut self, inst: &StaticInst) -> bool {
+        self.learn(self.fetch.cycle);
+        let predicted_next = self.predict_jump(inst);
+        self.execute_jump::<ASTRAY>(Passing {
+            inst,
+            predicted_next,
+        })
+    }
+
+    /// A conditional branch, which is all that may go straight on.
+    #[inline(always)]
+    fn execute_conditional<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+        let inst = i.inst;
+        let ready = self.ready_by_two(inst);
+        let taken = self.is_taken(inst);
+        let next = if !taken && E::ENABLED {
+            self.not_taken(i)
+        } else if !taken {
+            (inst.next(), DisePc::NONE)
+        } else {
+            let target = inst.direct_target(inst.pc);
+            (self.place_of_target(inst, target), DisePc::NONE)
+        };
+        self.finish_transfer::<ASTRAY>(i, ready, next, taken)
+    }
+
+    /// Whether a conditional branch is taken.
+    #[inline(always)]
+    fn is_taken(&mut self, inst: &StaticInst) -> bool {
+        let r = &self.process.hart.r;
+        let (a, b) = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
+        let condition = inst.condition();
+        if seldom(!condition.is_known()) {
+            let Process { hart, mem, .. } = &mut self.process;
+            // It continues with the next instruction, or elsewhere.
+            return !inst.op.straight()(hart, mem, inst, inst.pc);
+        }
+        condition.holds(a, b)
+    }
+
+    /// Any other control transfer.
+    #[inline(always)]
+    fn execute_jump<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+        let inst = i.inst;
+        let ready = self.ready_by_two(inst);
+        let Process { hart, mem, .. } = &mut self.process;
+        if inst.class.is_direct() {
+            hart.r[usize::from(inst.rd)] = inst.link(inst.pc);
+            let next_pc = self.place_of_target(inst, inst.direct_target(inst.pc));
+            return self.finish_transfer::<ASTRAY>(i, ready, (next_pc, DisePc::NONE), true);
+        }
+        let (Turn::Taken, target) = inst.op.transfer()(hart, mem, inst, inst.pc) else {
+            return self.transfer_faults::<ASTRAY>(i, ready);
+        };
+        let next_pc = self.place_of_target(inst, target);
+        self.finish_transfer::<ASTRAY>(i, ready, (next_pc, DisePc::NONE), true)
+    }
+
+    /// Where an editor has put the code at an address to which an instruction of the program goes.
+    #[inline(always)]
+    fn place_of_target(&mut self, inst: &StaticInst, target: u64) -> u64 {
+        if !E::RELAYOUT || self.edit.here.origin != Origin::Program {
+            return target;
+        }
+        let hart = &mut self.process.hart;
+        editor::transfer(&self.editor, hart, inst, inst.pc, target)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn transfer_faults<const ASTRAY: bool>(&mut self, i: Passing<'_>, ready: u64) -> bool {
+        let outcome = self.evaluate::<ASTRAY>(i.inst, i.inst.pc);
+        self.faults_at::<ASTRAY>(i, ready, cause_of(outcome))
+    }
+
+    /// Issues a control transfer, commits it on the right path, and follows a wrong path that begins behind it.
+    #[inline(always)]
+    fn finish_transfer<const ASTRAY: bool>(
+        &mut self,
+        i: Passing<'_>,
+        ready: u64,
+        (next_pc, next_disepc): (u64, DisePc),
+        taken: bool,
+    ) -> bool {
+        let when = self.issue::<ASTRAY>(ready, i.inst);
+        self.set_when(i.inst.rd, when);
+        let done = self.done(when, Cause::Execute);
+        let mut missed = next_pc != i.predicted_next;
+        if E::ENABLED {
+            missed |= next_disepc != self.edit.here.predicted_disepc;
+        }
+        if !ASTRAY {
+            let seen = Seen {
+                addr: 0,
+                next_pc: if taken { next_pc } else { i.inst.next() },
+                taken,
+                events: EventSet::MISPREDICTED.when(missed),
+            };
+            let commit = self.commit(i.inst, done, seen);
+            self.count_branch(i.inst.class, missed);
+            if seldom(missed) {
+                // Before the checkpoint goes with the lesson.
+                self.go_astray(i, done, (next_pc, next_disepc), taken);
+            }
+            self.teach(commit, i.inst, next_pc, taken);
+        } else if seldom(missed) {
+            self.go_astray(i, done, (next_pc, next_disepc), taken);
+        }
+        !missed
+    }
+
+    #[inline(always)]
+    fn count_branch(&mut self, class: OpClass, missed: bool) {
+        let s = &mut self.stats;
+        s.branch_committed_events += 1;
+        if often(class == OpClass::Branch) {
+            s.branch_conditional_events += 1;
+        }
+        if seldom(missed) {
+            s.branch_mispredicted_events += 1;
+            match class {
+                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
+                OpClass::Return => s.branch_return_mispredicted_events += 1,
+                _ => s.branch_indirect_mispredicted_events += 1,
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Either core, chosen when a run begins.
+
+use hps_sim_core::editor::{DecodeEditor, Interruptible};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::os::DuplicateError;
+use hps_sim_core::process::Process;
+use serde::{Deserialize, Serialize};
+
+use crate::by_cycle::Core;
+use crate::by_instruction::{DrivenCore, NotDriven};
+use crate::config::MachineConfig;
+use crate::interrupts::Interrupts;
+use crate::memsys::MemoryStats;
+use crate::model::{CoreStats, CpiStack, PipelineProbe};
+
+/// How a machine is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CoreKind {
+    /// A cycle at a time ([`Core`]): the reference, for every machine.
+    #[default]
+    Cycle,
+    /// An instruction at a time ([`DrivenCore`]): faster; caches are asked in program order.
+    Instruction,
+}
+
+impl CoreKind {
+    /// Its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CoreKind::Cycle => "cycle",
+            CoreKind::Instruction => "instruction",
+        }
+    }
+
+    /// Whether it can simulate a machine.
+    ///
+    /// # Errors
+    /// What the machine has that such a core does not.
+    pub fn check(self, config: &MachineConfig) -> Result<(), NotDriven> {
+        match self {
+            CoreKind::Cycle => Ok(()),
+            CoreKind::Instruction => DrivenCore::check(config),
+        }
+    }
+}
+
+/// A core of either kind.
+pub enum EitherCore<E: DecodeEditor, P: PipelineProbe> {
+    /// A cycle at a time.
+    Cycle(Box<Core<E, P>>),
+    /// An instruction at a time.
+    Instruction(Box<DrivenCore<E, P>>),
+}
+
+/// What a core leaves behind.
+pub struct Finished<E, P> {
+    /// The program.
+    pub process: Process,
+    /// The decode-stage editor.
+    pub editor: E,
+    /// The probe.
+    pub probe: P,
+    /// Counters of the core.
+    pub stats: CoreStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    /// Caches, TLBs, buses.
+    pub memory: MemoryStats,
+}
+
+/// Evaluates one expression on either core.
+macro_rules! both {
+    ($self:expr, $core:ident => $what:expr) => {
+        match $self {
+            EitherCore::Cycle($core) => $what,
+            EitherCore::Instruction($core) => $what,
+        }
+    };
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
+    /// A core with a decode-stage editor and a probe.
+    ///
+    /// # Errors
+    /// What the machine has that a core of this kind does not.
+    pub fn with(
+        kind: CoreKind,
+        config: &MachineConfig,
+        process: Process,
+        editor: E,
+        probe: P,
+    ) -> Result<Self, NotDriven> {
+        Ok(match kind {
+            CoreKind::Cycle => {
+                EitherCore::Cycle(Box::new(Core::with(config, process, editor, probe)))
+            }
+            CoreKind::Instruction => {
+                let core = DrivenCore::with(config, process, editor, probe)?;
+                EitherCore::Instruction(Box::new(core))
+            }
+        })
+    }
+
+    /// Runs until `limit` further instructions of the program have committed, or until it ends.
+    pub fn run(&mut self, limit: u64) -> Stop {
+        both!(self, core => core.run(limit))
+    }
+
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(u64::MAX)
+    }
+
+    /// Counters of the core.
+    #[must_use]
+    pub fn stats(&self) -> &CoreStats {
+        both!(self, core => &core.stats)
+    }
+
+    /// The program. Its registers are those behind what has been executed, which in a cycle-driven core is more
+    /// than has committed.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        both!(self, core => &core.process)
+    }
+
+    /// The decode-stage editor.
+    #[must_use]
+    pub fn editor(&self) -> &E {
+        both!(self, core => &core.editor)
+    }
+
+    /// The program and the editor, to be changed between two runs.
+    pub fn parts_mut(&mut self) -> (&mut Process, &mut E) {
+        both!(self, core => (&mut core.process, &mut core.editor))
+    }
+
+    /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt would: `process` has
+    /// the state there.
+    pub fn drain_to_boundary(&mut self) {
+        both!(self, core => core.drain_to_boundary());
+    }
+
+    /// Sets a DISE register from outside, between two instructions of the program.
+    pub fn set_dise_register(&mut self, register: u8, value: u64) {
+        both!(self, core => core.set_dise_register(register, value));
+    }
+
+    /// Slots by owner, but for those that a run at its limit has left open in its last cycle.
+    /// [`finish`](Self::finish) gives these away, too.
+    #[must_use]
+    pub fn cpi(&self) -> &CpiStack {
+        both!(self, core => &core.cpi)
+    }
+
+    /// Statistics of the memory hierarchy.
+    #[must_use]
+    pub fn memory_stats(&self) -> MemoryStats {
+        both!(self, core => core.memory_stats())
+    }
+
+    /// Ends its life, with every slot of its last cycle accounted for.
+    #[must_use]
+    pub fn finish(mut self) -> Finished<E, P> {
+        both!(&mut self, core => core.settle());
+        both!(self, core => {
+            let memory = core.memory_stats();
+            let core = *core;
+            Finished {
+                process: core.process,
+                editor: core.editor,
+                probe: core.probe,
+                stats: core.stats,
+                cpi: core.cpi,
+                memory,
+            }
+        })
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> EitherCore<Interruptible<E>, P> {
+    /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
+    pub fn attach_interrupts(&mut self, interrupts: Interrupts) {
+        both!(self, core => core.attach_interrupts(interrupts));
+    }
+
+    /// The interrupts that were attached.
+    #[must_use]
+    pub fn interrupts(&self) -> Option<&Interrupts> {
+        both!(self, core => core.interrupts())
+    }
+}
+
+impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> EitherCore<E, P> {
+    /// A second core in the same state to the cycle, with a program of its own.
+    ///
+    /// # Errors
+    /// [`DuplicateError`] if both programs would share something of the host that one of them can change.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        Ok(match self {
+            EitherCore::Cycle(core) => EitherCore::Cycle(Box::new(core.duplicate()?)),
+            EitherCore::Instruction(core) => EitherCore::Instruction(Box::new(core.duplicate()?)),
+        })
+    }
+}

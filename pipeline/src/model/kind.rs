@@ -1,0 +1,71 @@
+//! What dispatch asks about a class of instructions, as bits.
+
+use hps_sim_core::inst::{ALL_CLASSES, OpClass};
+
+/// Takes a place in the load queue.
+pub const LOADS: u8 = 1 << 0;
+/// Takes a place in the store queue.
+pub const STORES: u8 = 1 << 1;
+/// Executes alone: everything older has committed and left the store queue.
+pub const SERIALIZES: u8 = 1 << 2;
+/// Fetch may not go straight on behind it; also what is no instruction (yet).
+pub const TURNS_FETCH: u8 = 1 << 3;
+
+/// Floating-point arithmetic.
+pub const FLOAT: u8 = 1 << 4;
+
+/// A control transfer, which the branch unit predicts.
+pub const TRANSFERS: u8 = 1 << 5;
+
+/// A computation from three registers. No class has this kind.
+pub const BY_THREE: u8 = 1 << 6;
+
+/// A load or store whose value differs between memory and register. No class has this kind.
+pub const CONVERTS: u8 = BY_THREE;
+
+/// A sum (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)) that shifts and drops nothing. No class has this kind.
+pub const ADDS: u8 = 1 << 7;
+
+/// A sum that shifts or drops bits.
+pub const SUMS: u8 = ADDS | BY_THREE;
+
+/// A combination of bits (see [`Inst::logic`](hps_sim_core::inst::Inst::logic)). No class has this kind.
+pub const COMBINES: u8 = ADDS | TURNS_FETCH;
+
+/// The kinds for which dispatch asks more than whether there is room in the window.
+pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
+
+/// The limited kinds of a machine with or without a floating-point queue.
+pub const fn limited(fp_queue: bool) -> u8 {
+    if fp_queue { LIMITED } else { LIMITED & !FLOAT }
+}
+
+const TABLE: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < OpClass::COUNT {
+        table[i] = match ALL_CLASSES[i] {
+            OpClass::Load => LOADS,
+            OpClass::Store => STORES,
+            OpClass::Atomic => LOADS | STORES,
+            OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr => SERIALIZES,
+            OpClass::FpAdd
+            | OpClass::FpMul
+            | OpClass::FpFma
+            | OpClass::FpDiv
+            | OpClass::FpSqrt
+            | OpClass::FpCvt => FLOAT,
+            OpClass::Illegal | OpClass::DiseReturn => TURNS_FETCH,
+            class if class.is_control() => TURNS_FETCH | TRANSFERS,
+            _ => 0,
+        };
+        i += 1;
+    }
+    table
+};
+
+/// The bits of a class.
+#[inline(always)]
+pub const fn of(class: OpClass) -> u8 {
+    TABLE[class as u8 as usize]
+}

@@ -1,0 +1,34 @@
+//! What the cycle-driven core and the instruction-driven core agree on: the numbers of a machine, the owners of
+//! commit slots, memory dependence, statistics, and what probes are told.
+//!
+//! Policies lie here, loops do not: each core has its own.
+
+mod blame;
+mod cpi;
+mod in_order;
+pub(crate) mod kind;
+mod memdep;
+mod observe;
+mod params;
+mod probe;
+mod replacement;
+mod ring;
+mod stats;
+mod transfers;
+
+pub(crate) use blame::cause_of;
+pub use cpi::{Cause, CpiStack};
+pub use in_order::{IssueStall, Pipe};
+pub(crate) use memdep::MemoryDependence;
+pub use observe::{
+    Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stretch, TrapTaken,
+};
+pub(crate) use params::{DEADLOCK_CYCLES, Params, TIME_SLICE};
+pub use probe::{AtCommit, PipelineProbe, StageRecord};
+pub(crate) use replacement::{Ends, Sent, sent};
+pub(crate) use ring::Ring;
+pub use stats::CoreStats;
+pub(crate) use transfers::{UNKNOWN_TARGET, branch_kind, moves_frames};
+
+/// A cycle or a position that is not known yet.
+pub(crate) const UNKNOWN: u64 = u64::MAX;

@@ -1,0 +1,85 @@
+//! The numbers of a machine, in the form in which both cores use them.
+
+use crate::config::MachineConfig;
+
+use super::kind;
+
+/// A core that commits nothing for this many cycles is stuck, and says so.
+pub(crate) const DEADLOCK_CYCLES: u64 = 1_000_000;
+/// Instructions between two looks at the clock, in a run whose time has a limit.
+pub(crate) const TIME_SLICE: u64 = 1 << 18;
+
+/// The numbers of a [`MachineConfig`] that the stages use, in the form in which they use them.
+#[derive(Clone)]
+pub(crate) struct Params {
+    pub fetch_width: usize,
+    pub fetch_buffer: usize,
+    /// The bits of an address inside its fetch block.
+    pub fetch_block_mask: u64,
+    pub taken_branches_per_cycle: u32,
+    pub fetch_to_decode: u64,
+    pub decode_width: usize,
+    pub decode_buffer: usize,
+    pub decode_to_dispatch: u64,
+    pub dispatch_width: usize,
+    pub rob_entries: u64,
+    pub reservation_stations: u32,
+    /// Zero: floating-point instructions have no queue of their own.
+    pub fp_queue: u32,
+    /// What an instruction takes in the queue of floating-point instructions: 1, or 0 without one.
+    pub fp_queue_place: u32,
+    /// Kinds of instructions that something beside reorder buffer and stations may keep out.
+    pub limited_kinds: u8,
+    pub load_queue: u32,
+    pub commit_width: u64,
+    pub complete_to_commit: u64,
+    pub issue_width: usize,
+    pub dispatch_to_issue: u64,
+    pub issue_to_execute: u64,
+    pub store_forward: u64,
+    pub fp_load_extra: u64,
+    pub l1i_hit: u64,
+    /// log2 of the bytes in a line of the instruction cache.
+    pub line_shift: u32,
+    pub clock_mhz: u64,
+}
+
+impl Params {
+    /// Instructions from fetch to commit, at most, and but for those of a sequence under way.
+    pub fn in_flight(&self) -> usize {
+        self.rob_entries as usize + self.fetch_buffer + self.decode_buffer
+    }
+
+    pub fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
+        let decode_to_dispatch =
+            u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);
+        let decode_width = config.decode.decode_width as usize;
+        Params {
+            fetch_width: config.fetch.fetch_width_insts as usize,
+            fetch_buffer: config.fetch.fetch_buffer_insts as usize,
+            fetch_block_mask: u64::from(config.fetch.fetch_block_bytes) - 1,
+            taken_branches_per_cycle: config.fetch.taken_branches_per_cycle,
+            fetch_to_decode: u64::from(config.fetch.fetch_to_decode_cycles),
+            decode_width,
+            decode_buffer: decode_width * (decode_to_dispatch as usize + 1),
+            decode_to_dispatch,
+            dispatch_width: config.window.dispatch_width as usize,
+            rob_entries: u64::from(config.window.rob_entries),
+            reservation_stations: config.window.reservation_stations,
+            fp_queue: config.window.fp_queue_entries,
+            fp_queue_place: u32::from(config.window.fp_queue_entries > 0),
+            limited_kinds: kind::limited(config.window.fp_queue_entries > 0),
+            load_queue: config.window.load_queue_entries,
+            commit_width: u64::from(config.window.commit_width),
+            complete_to_commit: u64::from(config.window.complete_to_commit_cycles),
+            issue_width: config.issue.issue_width as usize,
+            dispatch_to_issue: u64::from(config.issue.dispatch_to_issue_cycles).max(1),
+            issue_to_execute: u64::from(config.issue.issue_to_execute_cycles),
+            store_forward: u64::from(config.speculation.store_forward_latency_cycles).max(1),
+            fp_load_extra: u64::from(config.units.fp_load_extra_cycles),
+            l1i_hit: u64::from(config.memory.l1i.hit_cycles),
+            line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
+            clock_mhz: u64::from(config.clock_mhz),
+        }
+    }
+}

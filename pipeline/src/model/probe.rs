@@ -1,0 +1,165 @@
+//! Probes of the pipeline: what a [`Probe`] sees, and beyond it stages, squashes and commit slots.
+
+use hps_sim_core::probe::{NoProbe, Probe};
+
+use super::{Cause, Commit, IssueStall, Pipe, Squash, Stretch, TrapTaken};
+
+/// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
+/// a stage that it never reached.
+#[derive(Clone, Copy, Debug)]
+pub struct StageRecord {
+    /// Its place in the order of the path it was on. A squash takes numbers back, and the right path
+    /// gets them again. Instructions squashed before decode have none (0).
+    pub seq: u64,
+    /// Address (of the trigger, for a replacement instruction).
+    pub pc: u64,
+    /// Position in an expansion.
+    pub disepc: hps_sim_core::ids::DisePc,
+    /// The instruction.
+    pub inst: hps_sim_core::inst::Inst,
+    /// It belongs to the program: neither inserted nor part of a handler.
+    pub is_program: bool,
+    /// It is part of a handler.
+    pub is_handler: bool,
+    /// Fetched.
+    pub fetch_cycle: u64,
+    /// Decoded (left decode).
+    pub decode_cycle: u64,
+    /// Dispatched.
+    pub dispatch_cycle: u64,
+    /// Issued.
+    pub issue_cycle: u64,
+    /// Completed.
+    pub complete_cycle: u64,
+    /// Committed, or squashed.
+    pub end_cycle: u64,
+    /// Squashed rather than committed.
+    pub squashed: bool,
+    /// It was mispredicted and turned fetch when it resolved.
+    pub mispredicted: bool,
+    /// What its completion waited for longest (loads: the level that served it).
+    pub cause: Cause,
+    /// The pipe in which it issued; only a core with issue slots has them.
+    pub pipe: Option<Pipe>,
+    /// Why, on a core that issues in order, it did not issue in the last cycle in which it was the
+    /// oldest that had not.
+    pub issue_stall: IssueStall,
+}
+
+/// A probe of the pipeline. Like [`Probe`], every hook is behind a constant and has no way to
+/// change the machine.
+pub trait PipelineProbe: Probe {
+    /// [`PipelineProbe::finished`] is wanted.
+    const WANTS_STAGES: bool = false;
+    /// [`PipelineProbe::slots`] is wanted.
+    const WANTS_SLOTS: bool = false;
+    /// [`PipelineProbe::stretch`], [`PipelineProbe::committed`], [`PipelineProbe::squashed`] and
+    /// [`PipelineProbe::trapped`] are wanted.
+    const WANTS_CYCLES: bool = false;
+
+    /// An instruction has left the pipeline.
+    #[inline]
+    fn finished(&mut self, record: &StageRecord) {
+        let _ = record;
+    }
+
+    /// `count` commit slots belong to `cause`; `pc` is the instruction at the head of the ROB, or
+    /// the next one to reach it.
+    #[inline]
+    fn slots(&mut self, pc: u64, cause: Cause, count: u64) {
+        let _ = (pc, cause, count);
+    }
+
+    /// Cycles have passed in which nothing has committed.
+    #[inline]
+    fn stretch(&mut self, stretch: &Stretch) {
+        let _ = stretch;
+    }
+
+    /// An instruction has committed.
+    #[inline]
+    fn committed(&mut self, commit: &Commit) {
+        let _ = commit;
+    }
+
+    /// Instructions that had been dispatched have been taken back.
+    #[inline]
+    fn squashed(&mut self, squash: &Squash) {
+        let _ = squash;
+    }
+
+    /// The oldest instruction has faulted.
+    #[inline]
+    fn trapped(&mut self, trap: &TrapTaken) {
+        let _ = trap;
+    }
+}
+
+impl PipelineProbe for NoProbe {}
+
+/// A functional probe attached to the pipeline's commit stage.
+#[derive(Debug, Default)]
+pub struct AtCommit<P>(pub P);
+
+impl<P: Probe> Probe for AtCommit<P> {
+    hps_sim_core::forward_probe_hooks!(P; |this| this.0);
+}
+
+impl<P: Probe> PipelineProbe for AtCommit<P> {}
+
+/// Every hook of [`PipelineProbe`] with the constant that asks for it, for the forwarding below.
+macro_rules! for_each_hook {
+    ($forward:ident) => {
+        $forward! {
+            WANTS_STAGES => finished(record: &StageRecord);
+            WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
+            WANTS_CYCLES => stretch(stretch: &Stretch);
+            WANTS_CYCLES => committed(commit: &Commit);
+            WANTS_CYCLES => squashed(squash: &Squash);
+            WANTS_CYCLES => trapped(trap: &TrapTaken);
+        }
+    };
+}
+
+/// The hooks of two probes: each is told what it asks for, the first one first.
+macro_rules! forward_to_both {
+    ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $hook(&mut self, $($arg: $type),*) {
+                if A::$wants {
+                    self.0.$hook($($arg),*);
+                }
+                if B::$wants {
+                    self.1.$hook($($arg),*);
+                }
+            }
+        )*
+    };
+}
+
+/// The hooks of a borrowed probe.
+macro_rules! forward_to_borrowed {
+    ($($wants:ident => $hook:ident($($arg:ident: $type:ty),*);)*) => {
+        $(
+            #[inline]
+            fn $hook(&mut self, $($arg: $type),*) {
+                (**self).$hook($($arg),*);
+            }
+        )*
+    };
+}
+
+impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
+    const WANTS_STAGES: bool = A::WANTS_STAGES || B::WANTS_STAGES;
+    const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
+    const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
+    for_each_hook!(forward_to_both);
+}
+
+impl<P: PipelineProbe> PipelineProbe for &mut P {
+    const WANTS_STAGES: bool = P::WANTS_STAGES;
+    const WANTS_SLOTS: bool = P::WANTS_SLOTS;
+    const WANTS_CYCLES: bool = P::WANTS_CYCLES;
+    for_each_hook!(forward_to_borrowed);
+}

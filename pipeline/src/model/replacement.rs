@@ -1,0 +1,61 @@
+//! What follows a replacement instruction.
+
+use hps_sim_core::editor::Replacement;
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::Op;
+
+/// How the sequence continues behind a replacement instruction that is sent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// With its next position.
+    Not,
+    /// This one is its last, or fetch has left it.
+    Leaves,
+    /// A handler comes first.
+    Calls,
+}
+
+/// What decode knows of a replacement instruction that it sends on.
+pub(crate) struct Sent {
+    /// What follows if nothing is mispredicted: an address, and a position in the expansion there.
+    pub next: (u64, DisePc),
+    pub ends: Ends,
+}
+
+/// What follows the replacement instruction at position `here` of the trigger at `pc`, behind which lies
+/// `fallthrough`, and fetch went to `fetched_next`.
+pub(crate) fn sent(
+    r: &Replacement,
+    here: DisePc,
+    pc: u64,
+    (fallthrough, fetched_next): (u64, u64),
+) -> Sent {
+    let production = here.production().unwrap_or(0);
+    if r.inst.op == Op::DiseCall {
+        return Sent {
+            next: (r.inst.imm as u64, DisePc::NONE),
+            ends: Ends::Calls,
+        };
+    }
+    if r.inst.op == Op::DiseBr {
+        return Sent {
+            next: (pc, DisePc::new(production, r.inst.imm as u8)),
+            ends: Ends::Not,
+        };
+    }
+    let goes_to = if r.is_trigger {
+        fetched_next
+    } else {
+        fallthrough
+    };
+    if r.is_last || goes_to != fallthrough {
+        return Sent {
+            next: (goes_to, DisePc::NONE),
+            ends: Ends::Leaves,
+        };
+    }
+    Sent {
+        next: (pc, here.following()),
+        ends: Ends::Not,
+    }
+}

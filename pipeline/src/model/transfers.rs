@@ -1,0 +1,30 @@
+//! Control transfers, as fetch and commit tell them apart.
+
+use hps_sim_core::inst::OpClass;
+
+use crate::predict::BranchKind;
+
+/// Where fetch went if it could not know: no instruction lies at an odd address.
+pub(crate) const UNKNOWN_TARGET: u64 = 1;
+
+/// What kind of transfer the branch unit is asked about; none for anything else.
+#[inline]
+pub(crate) fn branch_kind(class: OpClass) -> Option<BranchKind> {
+    Some(match class {
+        OpClass::Branch => BranchKind::Conditional,
+        OpClass::Jump => BranchKind::Jump,
+        OpClass::Call => BranchKind::Call,
+        OpClass::JumpIndirect => BranchKind::IndirectJump,
+        OpClass::CallIndirect => BranchKind::IndirectCall,
+        OpClass::Return => BranchKind::Return,
+        _ => return None,
+    })
+}
+
+/// Whether an instruction may begin or end a frame of the call stack.
+pub(crate) fn moves_frames(class: OpClass) -> bool {
+    matches!(
+        class,
+        OpClass::Call | OpClass::CallIndirect | OpClass::Return | OpClass::JumpIndirect
+    )
+}
