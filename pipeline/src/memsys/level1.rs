@@ -1,11 +1,15 @@
 //! A level 1 cache: its tags, MSHRs and ports.
 
-use super::lower::{self, Lower};
+use super::link::Link;
 use super::mshr::{InFlight, Mshrs};
+use super::shared::{self, SharedMemory};
 use super::tags::Tags;
 use super::{CacheStats, Level};
 use crate::config::CacheConfig;
 use hps_sim_core::likely::seldom;
+
+/// What lies below a level 1 cache: the core's link, and what the link leads to.
+pub(super) type Below<'a> = (&'a mut Link, &'a mut SharedMemory);
 
 /// A level 1 cache.
 #[derive(Clone, Debug)]
@@ -30,7 +34,7 @@ impl Level1 {
     pub(super) fn new(config: &CacheConfig) -> Self {
         Level1 {
             tags: Tags::new(
-                lower::sets(config),
+                shared::sets(config),
                 config.ways as usize,
                 config.replacement.clone(),
             ),
@@ -98,7 +102,7 @@ impl Level1 {
     #[inline(never)]
     pub(super) fn access(
         &mut self,
-        lower: &mut Lower,
+        (link, shared): Below<'_>,
         now: u64,
         delay: u64,
         addr: u64,
@@ -115,7 +119,7 @@ impl Level1 {
                 }
             }
         } else {
-            self.miss(lower, now, known, addr, write)?
+            self.miss((link, shared), now, known, addr, write)?
         };
         if write {
             self.stats.write_access_events += 1;
@@ -136,7 +140,7 @@ impl Level1 {
     #[cold]
     fn miss(
         &mut self,
-        lower: &mut Lower,
+        (link, shared): Below<'_>,
         now: u64,
         known: u64,
         addr: u64,
@@ -151,7 +155,7 @@ impl Level1 {
                 return Err(at_cycle);
             }
         };
-        let fill = lower.read(now, known, line << self.line_shift, bytes)?;
+        let fill = link.read(shared, now, known, line << self.line_shift, bytes)?;
         let in_flight = InFlight {
             line,
             start: InFlight::started(now),
@@ -169,7 +173,7 @@ impl Level1 {
             && victim.dirty
         {
             self.stats.write_back_events += 1;
-            lower.write_back(now, fill.end, victim.line << self.line_shift, bytes);
+            shared.write_back(link, now, fill.end, victim.line << self.line_shift, bytes);
         }
         Ok((fill.ready, fill.level))
     }
@@ -186,23 +190,23 @@ impl Level1 {
 
     /// Warms the cache with an access that takes no time.
     #[inline]
-    pub(super) fn warm(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+    pub(super) fn warm(&mut self, (link, shared): Below<'_>, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
         if !self.tags.access(line, write) {
-            self.warm_miss(lower, addr, write);
+            self.warm_miss((link, shared), addr, write);
         }
     }
 
     #[inline(never)]
-    fn warm_miss(&mut self, lower: &mut Lower, addr: u64, write: bool) {
+    fn warm_miss(&mut self, (link, shared): Below<'_>, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
         self.warmed += 1;
-        lower.warm(addr, false);
+        link.warm(shared, addr, false);
         if let Some(way) = self.tags.choose(line, |_| false)
             && let Some(victim) = self.tags.fill(line, way, write)
             && victim.dirty
         {
-            lower.warm(victim.line << self.line_shift, true);
+            link.warm(shared, victim.line << self.line_shift, true);
         }
     }
 }

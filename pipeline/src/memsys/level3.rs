@@ -2,7 +2,7 @@
 //! asked only for lines that have one in the level 2 cache.
 
 use super::Level;
-use super::lower::Bus;
+use super::bus::Bus;
 use super::stats::CacheStats;
 use super::tags::Tags;
 use crate::config::{L3Config, Replacement};

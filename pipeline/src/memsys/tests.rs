@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::{
-    BusConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, Replacement, TlbConfig,
+    BusConfig, L2TlbConfig, MachineConfig, MemoryBusConfig, MemoryConfig, Replacement, TlbConfig,
 };
 
 mod below;
@@ -22,8 +22,14 @@ fn config() -> MemoryConfig {
 fn warm_tlbs(config: &MemoryConfig) -> MemorySystem {
     let mut memory = MemorySystem::new(config);
     for page in 0..32 {
-        memory.itlb.warm(page * 4096, &mut memory.l2_tlb);
-        memory.dtlb.warm(page * 4096, &mut memory.l2_tlb);
+        memory
+            .private
+            .itlb
+            .warm(page * 4096, &mut memory.private.l2_tlb);
+        memory
+            .private
+            .dtlb
+            .warm(page * 4096, &mut memory.private.l2_tlb);
     }
     memory
 }
@@ -200,7 +206,7 @@ fn a_changed_line_is_written_back_after_the_line_that_replaces_it() {
     // Replaces the changed line: bus 2013..2015 for the fill, 2015..2017 for the write-back.
     assert_eq!(done(memory.load(2000, 0x400, 8)), (2015, Level::L2));
     // A fetch whose line would be sent in 2015 waits for the write-back.
-    memory.l1i.tags.clear();
+    memory.private.l1i.tags.clear();
     assert_eq!(done(memory.fetch(2003, 0x040)), (2019, Level::L2));
     let stats = memory.stats();
     assert_eq!(stats.l1d.write_back_events, 1);
@@ -215,7 +221,10 @@ fn a_changed_line_is_written_back_after_the_line_that_replaces_it() {
 #[test]
 fn a_tlb_miss_moves_the_access() {
     let mut memory = MemorySystem::new(&config());
-    memory.l1d.warm(&mut memory.lower, 0x40, false);
+    memory
+        .private
+        .l1d
+        .warm((&mut memory.private.link, &mut memory.shared), 0x40, false);
     let first = memory.load(1000, 0x40, 8);
     let access = |ready_cycle, tlb_miss| {
         AccessResult::Done(Access {
@@ -252,8 +261,16 @@ fn a_second_level_tlb_serves_what_the_first_lost() {
         hit_cycles: 7,
     };
     let mut memory = MemorySystem::new(&config);
-    memory.l1d.warm(&mut memory.lower, 0x0040, false);
-    memory.l1d.warm(&mut memory.lower, 0x1080, false);
+    memory.private.l1d.warm(
+        (&mut memory.private.link, &mut memory.shared),
+        0x0040,
+        false,
+    );
+    memory.private.l1d.warm(
+        (&mut memory.private.link, &mut memory.shared),
+        0x1080,
+        false,
+    );
     assert_eq!(done(memory.load(1000, 0x0040, 8)).0, 1032);
     assert_eq!(done(memory.load(2000, 0x1080, 8)).0, 2032);
     assert_eq!(done(memory.load(3000, 0x0040, 8)).0, 3009);
@@ -304,7 +321,7 @@ fn a_flushed_instruction_cache_misses() {
     let mut memory = warm_tlbs(&config());
     memory.warm_fetch(0x40);
     assert_eq!(done(memory.fetch(1000, 0x40)).1, Level::L1);
-    memory.flush_l1i();
+    memory.private.flush_l1i();
     assert_eq!(done(memory.fetch(1001, 0x40)).1, Level::L2);
 }
 
@@ -393,7 +410,7 @@ fn a_quick_fetch_is_a_fetch() {
         let before = memory.stats();
         if memory.fetch_quickly(now, addr) {
             quick += 1;
-            assert_eq!(other.fetch(now, addr), super::hit(hit, false));
+            assert_eq!(other.fetch(now, addr), super::private::hit(hit, false));
         } else {
             assert_eq!(memory.stats(), before);
             assert_eq!(other.fetch(now, addr), memory.fetch(now, addr));

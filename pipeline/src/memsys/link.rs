@@ -1,0 +1,99 @@
+//! The way of a core to the levels that it shares with others: its write buffer, and its bus to the level 2 cache.
+
+use super::bus::Bus;
+use super::shared::SharedMemory;
+use super::write_buffer::WriteBuffer;
+use super::{CoreId, Level};
+use crate::config::{L1dWrite, MemoryConfig};
+
+/// When a line comes to a level 1 cache, and from where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fill {
+    /// The data that were asked for are there.
+    pub ready: u64,
+    /// The whole line is there.
+    pub end: u64,
+    pub level: Level,
+}
+
+/// What a core's requests to the shared levels pass, and which core it is.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub core: CoreId,
+    /// The write buffer of a write-through data cache.
+    pub write_buffer: Option<Box<WriteBuffer>>,
+    pub bus: Bus,
+}
+
+impl Link {
+    pub fn new(config: &MemoryConfig, core: CoreId) -> Self {
+        Link {
+            core,
+            write_buffer: match &config.l1d_write {
+                L1dWrite::WriteBack => None,
+                L1dWrite::WriteThrough(buffer) => Some(Box::new(WriteBuffer::new(buffer))),
+            },
+            bus: Bus::new(config.l1_l2_bus.bytes_per_cycle, 1),
+        }
+    }
+
+    /// Brings a line of `bytes` at `addr` to a level 1 cache that knows in cycle `known` that it
+    /// misses. `Err`: nothing happened; try again in that cycle.
+    pub fn read(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        known: u64,
+        addr: u64,
+        bytes: u64,
+    ) -> Result<Fill, u64> {
+        if self.write_buffer.is_some() {
+            self.send_overlapping(shared, now, addr, bytes)?;
+        }
+        shared.read(self, now, known, addr, bytes)
+    }
+
+    /// Takes a store from `addr` to `last` into the write buffer. `Err`: it is full until that cycle
+    /// at least.
+    pub fn put_store(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        addr: u64,
+        last: u64,
+    ) -> Result<(), u64> {
+        // Taken out meanwhile, since sending its entries needs the rest of the link.
+        let Some(mut buffer) = self.write_buffer.take() else {
+            return Ok(());
+        };
+        let put = buffer.put(now, addr, last, |from, addr, bytes| {
+            shared.write_through(self, now, from, addr, bytes)
+        });
+        self.write_buffer = Some(buffer);
+        put
+    }
+
+    /// A read has to find what was stored before it: sends the stores to these bytes that have not
+    /// been sent, and those in front of them.
+    fn send_overlapping(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        addr: u64,
+        bytes: u64,
+    ) -> Result<(), u64> {
+        let Some(mut buffer) = self.write_buffer.take() else {
+            return Ok(());
+        };
+        let sent = buffer.send_overlapping(now, addr, bytes, |from, addr, bytes| {
+            shared.write_through(self, now, from, addr, bytes)
+        });
+        self.write_buffer = Some(buffer);
+        sent
+    }
+
+    /// Touches a line of the shared levels without time or events.
+    pub fn warm(&self, shared: &mut SharedMemory, addr: u64, write: bool) {
+        shared.warm(addr, write, write && self.write_buffer.is_none());
+    }
+}
