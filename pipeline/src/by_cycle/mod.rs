@@ -198,7 +198,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             stats: CoreStats::default(),
             cpi: CpiStack::default(),
             memory,
-            oracle: branches.is_perfect().then(|| Box::new(Oracle::new())),
+            oracle: branches
+                .tables
+                .is_perfect()
+                .then(|| Box::new(Oracle::new())),
             branches,
             code,
             code_page: CodePage::NONE,

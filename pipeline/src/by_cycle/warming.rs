@@ -133,13 +133,13 @@ impl Warm {
     pub fn settle(&mut self, pc: u64) {
         self.fetch_to(pc);
         self.from = pc;
-        self.branches.settle();
+        self.branches.tables.settle();
     }
 
     /// Takes over what a core has learned that began with this state, or an earlier one.
     pub fn learn(&mut self, learned: &Learned) {
         if let Some(lateness) = &learned.lateness {
-            self.branches.learn(lateness);
+            self.branches.tables.learn(lateness);
         }
         self.memdep.learn(&learned.memdep, learned.cycles);
     }
@@ -382,7 +382,7 @@ impl<E: DecodeEditor> Core<E, NoProbe> {
             branches: warm.branches.clone(),
             memdep: warm.memdep.clone(),
         };
-        past.branches.watch();
+        past.branches.tables.watch();
         Core::with_past(config, process, editor, NoProbe, code, past)
     }
 
@@ -395,7 +395,7 @@ impl<E: DecodeEditor> Core<E, NoProbe> {
     #[must_use]
     pub fn learned(&self) -> Learned {
         Learned {
-            lateness: self.branches.lateness(),
+            lateness: self.branches.tables.lateness(),
             memdep: self.memdep.clone(),
             cycles: self.now,
         }

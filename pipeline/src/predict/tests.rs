@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::config::{
-    BimodalConfig, BtbConfig, GshareConfig, IndirectConfig, RasRepair, TageConfig, TournamentConfig,
+    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
+    TageConfig, TournamentConfig,
 };
 use std::collections::HashMap;
 
@@ -404,7 +405,7 @@ fn the_target_buffer_knows_taken_branches_only() {
 #[test]
 fn a_perfect_unit_takes_the_outcome() {
     let mut unit = BranchUnit::new(&config(Predictor::Perfect));
-    assert!(unit.is_perfect());
+    assert!(unit.tables.is_perfect());
     let mut cp = Checkpoint::default();
     let predicted = unit.predict_known(BranchKind::Conditional, true, 0x80, 0x44, &mut cp);
     assert_eq!((predicted.taken, predicted.target), (true, 0x80));

@@ -1,22 +1,23 @@
 //! Functional warming: branches that take no time, and how late branches teach in a core.
 
 use super::delay::Delay;
-use super::{BranchKind, BranchUnit, Checkpoint, Direction, Lateness};
+use super::tables::{BranchTables, Direction};
+use super::{BranchKind, BranchUnit, Checkpoint, Lateness};
 
 impl BranchUnit {
     /// Warms the predictor with a conditional branch: tables and histories as after its prediction and its
     /// commit. Whether it would have been predicted right.
     #[inline(always)]
     pub fn warm_conditional(&mut self, pc: u64, taken: bool, target: u64) -> bool {
-        let right = if let Direction::Tournament(p) = &mut self.direction {
-            let right = p.warm(pc, self.history.state.global, taken);
-            self.history.push_short(taken);
+        let right = if let Direction::Tournament(p) = &mut self.tables.direction {
+            let right = p.warm(pc, self.path.history.state.global, taken);
+            self.path.history.push_short(taken);
             right
         } else {
             self.warm_direction(pc, taken)
         };
         if taken {
-            self.btb.train(self.btb.place(pc), target);
+            self.tables.btb.train(self.tables.btb.place(pc), target);
         }
         right
     }
@@ -25,11 +26,14 @@ impl BranchUnit {
     #[inline(never)]
     fn warm_direction(&mut self, pc: u64, taken: bool) -> bool {
         let mut cp = Checkpoint::default();
-        self.checkpoint(&mut cp);
+        self.path.checkpoint(&mut cp);
         let site = self.site(pc);
-        let predicted = self.predict_direction((pc, &site), &mut cp);
-        self.train_direction((&cp.basis, &cp.folded), (pc, &site), taken);
-        self.history.push_direction(taken);
+        let predicted = self
+            .tables
+            .predict_direction(&self.path, (pc, &site), &mut cp);
+        self.tables
+            .train_direction(&self.path, (&cp.basis, &cp.folded), (pc, &site), taken);
+        self.path.history.push_direction(taken);
         predicted == taken
     }
 
@@ -44,18 +48,18 @@ impl BranchUnit {
     ) -> bool {
         match kind {
             BranchKind::Conditional | BranchKind::Jump => {
-                self.btb.train(self.btb.place(pc), target);
+                self.tables.btb.train(self.tables.btb.place(pc), target);
                 true
             }
             BranchKind::Call => {
-                self.btb.train(self.btb.place(pc), target);
-                self.ras.push(fallthrough);
+                self.tables.btb.train(self.tables.btb.place(pc), target);
+                self.path.ras.push(fallthrough);
                 true
             }
-            BranchKind::Return if self.ras.exists() => {
-                let right = self.ras.peek() == target;
-                self.btb.train(self.btb.place(pc), target);
-                self.ras.pop();
+            BranchKind::Return if self.path.ras.exists() => {
+                let right = self.path.ras.peek() == target;
+                self.tables.btb.train(self.tables.btb.place(pc), target);
+                self.path.ras.pop();
                 right
             }
             BranchKind::IndirectJump | BranchKind::IndirectCall | BranchKind::Return => {
@@ -67,19 +71,21 @@ impl BranchUnit {
     /// Warms the predictor with an indirect branch that the return address stack does not predict.
     #[inline(never)]
     fn warm_indirect(&mut self, pc: u64, kind: BranchKind, target: u64, fallthrough: u64) -> bool {
-        let path = self.history.state.path;
-        let cached = match &mut self.indirect {
+        let path = self.path.history.state.path;
+        let cached = match &mut self.tables.indirect {
             Some(cache) => cache.replace(pc, path, target),
             None => None,
         };
         let predicted = cached
-            .or_else(|| self.btb.lookup(self.btb.place(pc)))
+            .or_else(|| self.tables.btb.lookup(self.tables.btb.place(pc)))
             .unwrap_or(0);
-        self.btb.train(self.btb.place(pc), target);
-        self.advance(kind, true, target, fallthrough);
+        self.tables.btb.train(self.tables.btb.place(pc), target);
+        self.path.advance(kind, true, target, fallthrough);
         predicted == target
     }
+}
 
+impl BranchTables {
     /// Counts every warmed branch that is still in flight as committed.
     pub fn settle(&mut self) {
         if let Some(delay) = self.delay() {
