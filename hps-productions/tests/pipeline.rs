@@ -3,7 +3,7 @@
 use crate::common::*;
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::Core;
+use hps_pipeline::core::Chip;
 use hps_productions::files::HOT_CALL_PAIR_HANDLER;
 use hps_productions::random::{RandomSchedule, ScheduleProbe};
 use hps_productions::{
@@ -29,9 +29,9 @@ fn options() -> CollectorOptions {
 }
 
 /// A core that runs with a collector.
-fn core(of: &Collector, mut process: Process) -> Core<DiseEngine> {
+fn core(of: &Collector, mut process: Process) -> Chip<DiseEngine> {
     let engine = of.install(&mut process).unwrap();
-    Core::with(&machine(), process, engine, NoProbe)
+    Chip::with(&machine(), process, engine, NoProbe)
 }
 
 /// Cycles of a whole run of [`mixed`].
@@ -39,7 +39,7 @@ fn cycles(scheme: Scheme, kinds: &[ProfileKind], point: SamplePoint, isa: Isa) -
     let of = Collector::of(scheme, kinds, point, &options()).unwrap();
     let mut core = core(&of, assembly(isa, mixed(isa)));
     assert_eq!(core.run(u64::MAX), Stop::Exit(7));
-    core.stats.cycles
+    core.stats().cycles
 }
 
 fn reference(scheme: Scheme, point: SamplePoint, isa: Isa) -> PointProfiles {
@@ -57,7 +57,7 @@ fn reference(scheme: Scheme, point: SamplePoint, isa: Isa) -> PointProfiles {
 #[test]
 fn every_scheme_collects_exactly_on_the_pipeline() {
     for isa in Isa::ALL {
-        let mut alone = Core::new(&machine(), assembly(isa, mixed(isa)));
+        let mut alone = Chip::new(&machine(), assembly(isa, mixed(isa)));
         assert_eq!(alone.run(u64::MAX), Stop::Exit(7));
         for (scheme, point) in Scheme::ALL.into_iter().flat_map(|scheme| {
             points(&[(1, 0), (2, 3), (7, 60)])
@@ -69,19 +69,19 @@ fn every_scheme_collects_exactly_on_the_pipeline() {
                 let of = Collector::of(scheme, kinds, point, &options()).unwrap();
                 let mut core = core(&of, assembly(isa, mixed(isa)));
                 assert_eq!(core.run(u64::MAX), Stop::Exit(7));
-                for profile in of.read_all(&core.process).unwrap() {
+                for profile in of.read_all(core.process()).unwrap() {
                     assert!(assert_equal(profile, &expected) > 0);
                 }
                 assert_eq!(
-                    core.stats.commit_program_instructions,
-                    alone.stats.commit_program_instructions
+                    core.stats().commit_program_instructions,
+                    alone.stats().commit_program_instructions
                 );
                 assert_eq!(
-                    program_registers(&core.process),
-                    program_registers(&alone.process),
+                    program_registers(core.process()),
+                    program_registers(alone.process()),
                     "{scheme} {kinds:?}"
                 );
-                assert_same_memory(&core.process.mem, &alone.process.mem);
+                assert_same_memory(&core.process().mem, &alone.process().mem);
             }
         }
     }
@@ -90,9 +90,9 @@ fn every_scheme_collects_exactly_on_the_pipeline() {
 #[test]
 fn only_hps_has_no_basic_overhead() {
     for isa in Isa::ALL {
-        let mut alone = Core::new(&machine(), assembly(isa, mixed(isa)));
+        let mut alone = Chip::new(&machine(), assembly(isa, mixed(isa)));
         assert_eq!(alone.run(u64::MAX), Stop::Exit(7));
-        let without = alone.stats.cycles;
+        let without = alone.stats().cycles;
         for point in points(&[(1, 0), (1, 99), (10, 90)]) {
             assert_eq!(cycles(Scheme::Hps, &[], point, isa), without, "{point}");
             let plain = cycles(Scheme::PlainDise, &[], point, isa);
@@ -128,15 +128,15 @@ fn wrong_paths_see_no_memory_of_handlers() {
             }
         };
         let process = || assembly(isa, &format!("{text}{}", exit(isa, 7)));
-        let mut alone = Core::new(&machine(), process());
+        let mut alone = Chip::new(&machine(), process());
         assert_eq!(alone.run(u64::MAX), Stop::Exit(7));
         // Something was fetched behind the branch.
-        assert!(alone.stats.squash_instructions > 0);
+        assert!(alone.stats().squash_instructions > 0);
         let never = SamplePoint::new(1, 1 << 30).unwrap();
         let of = Collector::of(Scheme::Hps, &KINDS, never, &options()).unwrap();
         let mut beside = core(&of, process());
         assert_eq!(beside.run(u64::MAX), Stop::Exit(7));
-        assert_eq!(beside.stats.cycles, alone.stats.cycles);
+        assert_eq!(beside.stats().cycles, alone.stats().cycles);
         assert_eq!(beside.memory_stats(), alone.memory_stats());
         // Nor has the functional machine anything there for the program.
         let mut process = assembly(
@@ -172,12 +172,12 @@ fn exhaustive_hps_costs_what_unconditional_productions_cost() {
         }
         set.init_registers(&mut process.hart.r);
         let engine = set.engine(&DiseConfig::default()).unwrap();
-        let mut unconditional = Core::with(&machine(), process, engine, NoProbe);
+        let mut unconditional = Chip::with(&machine(), process, engine, NoProbe);
         assert_eq!(unconditional.run(u64::MAX), Stop::Exit(7));
         let kinds = [ProfileKind::CallPair];
         let exhaustive = |scheme| cycles(scheme, &kinds, SamplePoint::EXHAUSTIVE, isa);
-        assert_eq!(exhaustive(Scheme::Hps), unconditional.stats.cycles);
-        assert!(exhaustive(Scheme::PlainDise) > unconditional.stats.cycles);
+        assert_eq!(exhaustive(Scheme::Hps), unconditional.stats().cycles);
+        assert!(exhaustive(Scheme::PlainDise) > unconditional.stats().cycles);
     }
 }
 
@@ -202,9 +202,9 @@ fn a_change_has_the_same_effect_on_both_machines() {
             let mut core = core(&of, assembly(isa, mixed(isa)));
             assert_eq!(core.run(4321), Stop::Limit);
             core.drain_to_boundary();
-            of.set_point(&mut core.process.hart.r, to).unwrap();
+            of.set_point(&mut core.process_mut().hart.r, to).unwrap();
             assert_eq!(core.run(u64::MAX), Stop::Exit(7));
-            let found = of.read_all(&core.process).unwrap();
+            let found = of.read_all(core.process()).unwrap();
             assert_eq!(numbers(&found), numbers(&expected), "{scheme} on {isa}");
             totals.push(numbers(&found));
         }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use hps_pipeline::config::{MachineConfig, Predictor};
-use hps_pipeline::core::Core;
+use hps_pipeline::core::Chip;
 use hps_productions::{
     Checks, CollectedProfile, Collector, SamplePoint, SoftwareCollector, SoftwareEditor,
     SoftwareOptions,
@@ -26,9 +26,9 @@ fn core(
     config: &MachineConfig,
     collector: &SoftwareCollector,
     mut process: Process,
-) -> Core<SoftwareEditor> {
+) -> Chip<SoftwareEditor> {
     let editor = collector.install(&mut process).unwrap();
-    Core::with(config, process, editor, NoProbe)
+    Chip::with(config, process, editor, NoProbe)
 }
 
 fn assert_same_profile(a: CollectedProfile, b: CollectedProfile) {
@@ -65,23 +65,23 @@ fn assert_both_machines_agree(
     let mut core = core(config, collector, fresh());
     assert_eq!(core.run(limit), stop);
     let retired = RetiredCounts {
-        program: core.stats.commit_program_instructions,
-        inserted: core.stats.commit_inserted_instructions,
-        handler: core.stats.commit_handler_instructions,
+        program: core.stats().commit_program_instructions,
+        inserted: core.stats().commit_inserted_instructions,
+        handler: core.stats().commit_handler_instructions,
     };
     assert_eq!(retired, functional.retired);
     assert_eq!(
-        core.process.os.captured_stdout(),
+        core.process().os.captured_stdout(),
         functional.process.os.captured_stdout()
     );
-    assert_same_profile(collector.read(&core.process).unwrap(), expected);
+    assert_same_profile(collector.read(core.process()).unwrap(), expected);
     core.drain_to_boundary();
-    assert_same_memory(&core.process.mem, &functional.process.mem);
+    assert_same_memory(&core.process().mem, &functional.process.mem);
     if limit == u64::MAX {
         return;
     }
     assert_eq!(
-        program_registers(&core.process),
+        program_registers(core.process()),
         program_registers(&functional.process)
     );
 }
@@ -136,40 +136,40 @@ fn checks_cost_cycles_and_counting_in_decode_does_not() {
     let point = SamplePoint::new(1, 1_000_000).unwrap();
     for isa in Isa::ALL {
         let fresh = || workload(isa, "chess");
-        let mut plain = Core::new(&machine(), fresh());
+        let mut plain = Chip::new(&machine(), fresh());
         plain.run(LONGER);
 
         let hps = Collector::framework_only(point, &Default::default()).unwrap();
         let mut process = fresh();
         let engine = hps.install(&mut process).unwrap();
-        let mut with_hps = Core::with(&machine(), process, engine, NoProbe);
+        let mut with_hps = Chip::with(&machine(), process, engine, NoProbe);
         with_hps.run(LONGER);
-        assert_eq!(with_hps.stats.cycles, plain.stats.cycles);
+        assert_eq!(with_hps.stats().cycles, plain.stats().cycles);
 
         let cycles = |options: &SoftwareOptions| {
             let collector = SoftwareCollector::new(None, point, options).unwrap();
             let mut core = core(&machine(), &collector, fresh());
             core.run(LONGER);
             assert_eq!(
-                core.stats.commit_program_instructions,
-                plain.stats.commit_program_instructions
+                core.stats().commit_program_instructions,
+                plain.stats().commit_program_instructions
             );
-            core.stats.cycles
+            core.stats().cycles
         };
         // A copy into which nothing is inserted lies in cache lines as the original does; what is left
         // is that predictors see other addresses.
         let copied = cycles(&SoftwareOptions::layout_only());
-        let difference = copied.abs_diff(plain.stats.cycles);
-        assert!(difference * 100 <= plain.stats.cycles, "{isa}: {copied}");
+        let difference = copied.abs_diff(plain.stats().cycles);
+        assert!(difference * 100 <= plain.stats().cycles, "{isa}: {copied}");
         let reduced = SoftwareOptions {
             reduced_checks: true,
             ..SoftwareOptions::default()
         };
         let (all, reduced) = (cycles(&SoftwareOptions::default()), cycles(&reduced));
         assert!(
-            plain.stats.cycles < reduced && reduced < all,
+            plain.stats().cycles < reduced && reduced < all,
             "{isa}: {} cycles, {reduced} with few checks, {all} with all",
-            plain.stats.cycles
+            plain.stats().cycles
         );
     }
 }

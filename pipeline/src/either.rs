@@ -6,17 +6,17 @@ use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
 use serde::{Deserialize, Serialize};
 
-use crate::by_cycle::Core;
+use crate::by_cycle::Chip;
 use crate::by_instruction::{DrivenCore, NotDriven};
 use crate::config::MachineConfig;
 use crate::interrupts::Interrupts;
 use crate::memsys::MemoryStats;
-use crate::model::{CoreStats, CpiStack, PipelineProbe};
+use crate::model::{CoreStats, CpiStack, Finished, PipelineProbe};
 
 /// How a machine is simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CoreKind {
-    /// A cycle at a time ([`Core`]): the reference, for every machine.
+    /// A cycle at a time ([`Chip`]): the reference, for every machine.
     #[default]
     Cycle,
     /// An instruction at a time ([`DrivenCore`]): faster; caches are asked in program order.
@@ -48,25 +48,9 @@ impl CoreKind {
 /// A core of either kind.
 pub enum EitherCore<E: DecodeEditor, P: PipelineProbe> {
     /// A cycle at a time.
-    Cycle(Box<Core<E, P>>),
+    Cycle(Box<Chip<E, P>>),
     /// An instruction at a time.
     Instruction(Box<DrivenCore<E, P>>),
-}
-
-/// What a core leaves behind.
-pub struct Finished<E, P> {
-    /// The program.
-    pub process: Process,
-    /// The decode-stage editor.
-    pub editor: E,
-    /// The probe.
-    pub probe: P,
-    /// Counters of the core.
-    pub stats: CoreStats,
-    /// Commit slots by owner.
-    pub cpi: CpiStack,
-    /// Caches, TLBs, buses.
-    pub memory: MemoryStats,
 }
 
 /// Evaluates one expression on either core.
@@ -93,7 +77,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     ) -> Result<Self, NotDriven> {
         Ok(match kind {
             CoreKind::Cycle => {
-                EitherCore::Cycle(Box::new(Core::with(config, process, editor, probe)))
+                EitherCore::Cycle(Box::new(Chip::with(config, process, editor, probe)))
             }
             CoreKind::Instruction => {
                 let core = DrivenCore::with(config, process, editor, probe)?;
@@ -115,25 +99,25 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     /// Counters of the core.
     #[must_use]
     pub fn stats(&self) -> &CoreStats {
-        both!(self, core => &core.stats)
+        both!(self, core => core.stats())
     }
 
     /// The program. Its registers are those behind what has been executed, which in a cycle-driven core is more
     /// than has committed.
     #[must_use]
     pub fn process(&self) -> &Process {
-        both!(self, core => &core.process)
+        both!(self, core => core.process())
     }
 
     /// The decode-stage editor.
     #[must_use]
     pub fn editor(&self) -> &E {
-        both!(self, core => &core.editor)
+        both!(self, core => core.editor())
     }
 
     /// The program and the editor, to be changed between two runs.
     pub fn parts_mut(&mut self) -> (&mut Process, &mut E) {
-        both!(self, core => (&mut core.process, &mut core.editor))
+        both!(self, core => core.parts_mut())
     }
 
     /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt would: `process` has
@@ -151,7 +135,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     /// [`finish`](Self::finish) gives these away, too.
     #[must_use]
     pub fn cpi(&self) -> &CpiStack {
-        both!(self, core => &core.cpi)
+        both!(self, core => core.cpi())
     }
 
     /// Statistics of the memory hierarchy.
@@ -162,20 +146,8 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
 
     /// Ends its life, with every slot of its last cycle accounted for.
     #[must_use]
-    pub fn finish(mut self) -> Finished<E, P> {
-        both!(&mut self, core => core.settle());
-        both!(self, core => {
-            let memory = core.memory_stats();
-            let core = *core;
-            Finished {
-                process: core.process,
-                editor: core.editor,
-                probe: core.probe,
-                stats: core.stats,
-                cpi: core.cpi,
-                memory,
-            }
-        })
+    pub fn finish(self) -> Finished<E, P> {
+        both!(self, core => core.finish())
     }
 }
 

@@ -4,7 +4,7 @@
 mod kernels;
 
 use hps_pipeline::config::{CacheConfig, MachineConfig};
-use hps_pipeline::core::{Core, DrivenCore};
+use hps_pipeline::core::{Chip, DrivenCore};
 use hps_sim_core::machine::Stop;
 
 use crate::common::{Program, machine, preset};
@@ -70,13 +70,13 @@ impl Compared {
 }
 
 fn compare(config: &MachineConfig, program: &Program) -> Compared {
-    let mut oracle = Core::new(config, program.process());
+    let mut oracle = Chip::new(config, program.process());
     assert_eq!(oracle.run_to_end(), Stop::Exit(0));
     let mut core = DrivenCore::new(config, program.process()).expect("the machine can be driven");
     assert_eq!(core.run_to_end(), Stop::Exit(0));
     let memory = [oracle.memory_stats().l1d, core.memory_stats().l1d];
     Compared {
-        cycles: [oracle.stats.cycles, core.stats.cycles],
+        cycles: [oracle.stats().cycles, core.stats().cycles],
         misses: memory.map(|m| m.read_miss_events + m.write_miss_events),
         merges: memory.map(|m| m.read_merge_events + m.write_merge_events),
     }

@@ -7,7 +7,7 @@ use crate::common::preset;
 use crate::common::random::{self, Mix};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    AtCommit, Cause, Core, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord,
+    AtCommit, Cause, Chip, CoreKind, CoreStats, CpiStack, EitherCore, PipelineProbe, StageRecord,
 };
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
@@ -36,11 +36,11 @@ impl Subject {
         Process::new(self.image.clone(), &config).expect("the program fits into memory")
     }
 
-    fn core<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Core<NoEditor, P> {
-        Core::with(config, self.process(), NoEditor, probe)
+    fn core<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Chip<NoEditor, P> {
+        Chip::with(config, self.process(), NoEditor, probe)
     }
 
-    fn run<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Core<NoEditor, P> {
+    fn run<P: PipelineProbe>(&self, config: &MachineConfig, probe: P) -> Chip<NoEditor, P> {
         let mut core = self.core(config, probe);
         core.run(self.limit);
         core
@@ -154,29 +154,34 @@ fn slots_and_instructions_are_conserved() {
         let mut core = subject.core(&config, Count::default());
         core.run(subject.limit);
         core.settle();
-        let slots = u64::from(config.window.commit_width) * core.stats.cycles;
-        assert_eq!(core.cpi.total(), slots, "{name}");
+        let slots = u64::from(config.window.commit_width) * core.stats().cycles;
+        assert_eq!(core.cpi().total(), slots, "{name}");
         core.drain_to_boundary();
-        let s = core.stats;
+        let s = core.stats();
         assert_eq!(
-            core.cpi.get(Cause::Base),
+            core.cpi().get(Cause::Base),
             s.commit_program_instructions,
             "{name}"
         );
-        assert_eq!(core.cpi, core.probe.slots, "{name}: what the probe saw");
+        assert_eq!(
+            *core.cpi(),
+            core.probe().slots,
+            "{name}: what the probe saw"
+        );
         // What was fetched, decoded, dispatched has committed or was squashed.
         assert_eq!(
-            core.probe.committed, s.commit_program_instructions,
+            core.probe().committed,
+            s.commit_program_instructions,
             "{name}"
         );
-        assert_eq!(core.probe.squashed, s.squash_instructions, "{name}");
+        assert_eq!(core.probe().squashed, s.squash_instructions, "{name}");
         assert_eq!(
             s.dispatch_instructions,
-            core.probe.committed + core.probe.squashed_dispatched,
+            core.probe().committed + core.probe().squashed_dispatched,
             "{name}: what was dispatched"
         );
         // Where nothing can be fetched, an instruction that is none stands for the fault.
-        let fetched = core.probe.committed + core.probe.squashed;
+        let fetched = core.probe().committed + core.probe().squashed;
         assert!(
             s.fetch_instructions <= fetched && fetched <= s.fetch_instructions + fetched / 50 + 50,
             "{name}"
@@ -275,18 +280,18 @@ fn stacks_of_functions_sum_to_the_whole() {
             &preset("hps-4wide"),
             FunctionStacks::new(subject.image.clone()),
         );
-        let ranking = core.probe.ranking();
+        let ranking = core.probe().ranking();
         assert!(ranking.len() > 3, "{name}");
         let mut sum = CpiStack::default();
         ranking.iter().for_each(|f| sum.merge(&f.stack));
-        assert_eq!(sum, core.cpi, "{name}");
+        assert_eq!(sum, *core.cpi(), "{name}");
     }
 }
 
 type Numbers = (CoreStats, CpiStack, MemoryStats);
 
-fn numbers<P: PipelineProbe>(core: &Core<NoEditor, P>) -> Numbers {
-    (core.stats, core.cpi, core.memory_stats())
+fn numbers<P: PipelineProbe>(core: &Chip<NoEditor, P>) -> Numbers {
+    (*core.stats(), *core.cpi(), core.memory_stats())
 }
 
 fn assert_same(a: &Numbers, b: &Numbers, what: &str) {
@@ -304,8 +309,8 @@ fn a_run_is_the_same_however_it_is_cut() {
                 continue;
             }
             let mut core = subject.core(&config, NoProbe);
-            while core.stats.commit_program_instructions < subject.limit {
-                let left = subject.limit - core.stats.commit_program_instructions;
+            while core.stats().commit_program_instructions < subject.limit {
+                let left = subject.limit - core.stats().commit_program_instructions;
                 if core.run(piece.min(left)) != Stop::Limit {
                     break;
                 }
@@ -327,13 +332,13 @@ fn runs_repeat_and_probes_change_no_cycle() {
             &format!("{name} again"),
         );
         let log = subject.run(&config, KanataLog::new(Isa::Riscv64, 0..u64::MAX, 100_000));
-        assert!(!log.probe.is_empty());
+        assert!(!log.probe().is_empty());
         assert_same(&numbers(&log), &plain, &format!("{name} with a log"));
         let stacks = subject.run(&config, FunctionStacks::new(subject.image.clone()));
         assert_same(&numbers(&stacks), &plain, &format!("{name} with stacks"));
         let stream = subject.run(&config, (AtCommit(Stream::default()), Count::default()));
         assert_eq!(
-            stream.probe.0.0.steps.len() as u64,
+            stream.probe().0.0.steps.len() as u64,
             plain.0.commit_program_instructions,
             "{name}: the probe saw every instruction"
         );

@@ -6,7 +6,7 @@ use crate::common::random::{self, Mix};
 use crate::common::{Program, machine, repeat};
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions, ProductionSet};
 use hps_pipeline::config::{self, MachineConfig, MemDep, Predictor, Scheduling, StoreSetsConfig};
-use hps_pipeline::core::{Core, CoreStats};
+use hps_pipeline::core::{Chip, CoreStats};
 use hps_pipeline::kanata::KanataLog;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Perm, page_align_up};
@@ -193,10 +193,10 @@ fn check_program(
 
     let mut process = program.process();
     let engine = install(&set, dise, &mut process);
-    let mut core = Core::with(m, process, engine, Stream::default());
+    let mut core = Chip::with(m, process, engine, Stream::default());
     let stop = core.run(LIMIT);
-    let stats = core.stats;
-    let retired = counts(&core.stats);
+    let stats = *core.stats();
+    let retired = counts(&stats);
     let timed = Outcome::of_core(&mut core, stop);
     let what = format!(
         "{what}, {}, {:?}, {:?}",
@@ -355,7 +355,7 @@ fn the_pipeline_log_is_well_formed_and_shows_what_dise_did() {
     );
     let mut process = program.process();
     let engine = install(&set, &DiseConfig::default(), &mut process);
-    let mut core = Core::with(
+    let mut core = Chip::with(
         &machine_for(0),
         process,
         engine,
@@ -364,13 +364,13 @@ fn the_pipeline_log_is_well_formed_and_shows_what_dise_did() {
     core.run(LIMIT);
     core.drain_to_boundary();
     let mut log = Vec::new();
-    core.probe
+    core.probe()
         .write(&mut log, &|p| format!("P{p}"), &|_| None)
         .expect("a vector can be written to");
     let log = String::from_utf8(log).expect("the log is text");
     let rows = parse(&log);
-    assert_eq!(rows.len(), core.probe.len());
-    let s = core.stats;
+    assert_eq!(rows.len(), core.probe().len());
+    let s = core.stats();
     let committed = s.commit_program_instructions
         + s.commit_inserted_instructions
         + s.commit_handler_instructions;
@@ -495,15 +495,15 @@ fn counting_costs_no_cycle_on_any_machine() {
         let m = crate::common::preset(name);
         for seed in 6000..6004 {
             let program = random::program(seed, Mix::default());
-            let mut plain = Core::new(&m, program.process());
+            let mut plain = Chip::new(&m, program.process());
             let stop = plain.run(LIMIT);
             let mut process = program.process();
             let engine = install(&set, &DiseConfig::default(), &mut process);
-            let mut counted = Core::with(&m, process, engine, hps_sim_core::probe::NoProbe);
+            let mut counted = Chip::with(&m, process, engine, hps_sim_core::probe::NoProbe);
             let what = format!("{name}, seed {seed}");
             assert_eq!(counted.run(LIMIT), stop, "{what}");
-            assert_eq!(counted.stats, plain.stats, "{what}");
-            assert_eq!(counted.cpi, plain.cpi, "{what}");
+            assert_eq!(counted.stats(), plain.stats(), "{what}");
+            assert_eq!(counted.cpi(), plain.cpi(), "{what}");
             assert_eq!(counted.memory_stats(), plain.memory_stats(), "{what}");
         }
     }

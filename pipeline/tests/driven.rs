@@ -8,7 +8,7 @@ mod wrong_path;
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, Core, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
+use hps_pipeline::core::{Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::isa::Isa;
@@ -108,14 +108,14 @@ fn comparable(stats: &CoreStats, ends: Ends) -> CoreStats {
 
 /// Runs a program on both cores; cycles and counters are the same, and who owns the slots if asked.
 fn assert_same(config: &MachineConfig, program: &Program, ends: Ends, slots: bool, what: &str) {
-    let oracle = Core::with(config, program.process(), NoEditor, Slots::default());
+    let oracle = Chip::with(config, program.process(), NoEditor, Slots::default());
     let core = driven(config, program.process(), Slots::default());
     assert_same_run(oracle, core, config, ends, slots, what);
 }
 
 /// Runs both cores from their beginnings.
 pub fn assert_same_run<E: DecodeEditor>(
-    mut oracle: Core<E, Slots>,
+    mut oracle: Chip<E, Slots>,
     mut core: DrivenCore<E, Slots>,
     config: &MachineConfig,
     ends: Ends,
@@ -127,20 +127,24 @@ pub fn assert_same_run<E: DecodeEditor>(
     assert_eq!(matches!(stop, Stop::Exit(_)), ends == Ends::Exit, "{what}");
     assert_eq!(core.run_to_end(), stop, "{what}");
     assert_eq!(
-        comparable(&oracle.stats, ends),
-        comparable(&core.stats, ends),
+        comparable(oracle.stats(), ends),
+        comparable(core.stats(), ends),
         "{what}: counters"
     );
-    assert_eq!(oracle.cpi.total(), core.cpi.total(), "{what}: slots");
+    assert_eq!(oracle.cpi().total(), core.cpi().total(), "{what}: slots");
     if slots {
         let width = config.window.commit_width as usize;
         // A sequence behind the end may own what is left of the last cycle.
-        let behind = ends == Ends::Exit && core.stats.dise_expansion_events > 0;
-        let kept = oracle.probe.0.len() - if behind { width } else { 0 };
-        assert_eq!(oracle.probe.0.len(), core.probe.0.len(), "{what}: slots");
-        assert_same_owners(&oracle.probe.0[..kept], &core.probe.0[..kept], &what);
+        let behind = ends == Ends::Exit && core.stats().dise_expansion_events > 0;
+        let kept = oracle.probe().0.len() - if behind { width } else { 0 };
+        assert_eq!(
+            oracle.probe().0.len(),
+            core.probe().0.len(),
+            "{what}: slots"
+        );
+        assert_same_owners(&oracle.probe().0[..kept], &core.probe().0[..kept], &what);
     }
-    core.stats
+    *core.stats()
 }
 
 /// Every slot is for the same instruction and has the same owner.
@@ -181,17 +185,17 @@ fn random_programs_with_memory_take_nearly_all_the_same_cycles() {
         let mut same = 0;
         for seed in 5000..5020 {
             let program = exiting(seed, mix);
-            let mut oracle = Core::new(&config, program.process());
+            let mut oracle = Chip::new(&config, program.process());
             let stop = oracle.run_to_end();
             let mut core = driven(&config, program.process(), NoProbe);
             assert_eq!(core.run_to_end(), stop, "seed {seed} on {name}");
             assert_close(
-                &core.stats,
-                &oracle.stats,
+                core.stats(),
+                oracle.stats(),
                 0.01,
                 &format!("seed {seed} on {name}"),
             );
-            same += u32::from(core.stats.cycles == oracle.stats.cycles);
+            same += u32::from(core.stats().cycles == oracle.stats().cycles);
         }
         assert!(same >= 17, "{name}: {same} of 20");
     }
@@ -208,11 +212,11 @@ fn random_programs_that_miss_take_nearly_the_same_cycles() {
         for seed in 5100..5106 {
             let program = random::program(seed, mix);
             let what = format!("seed {seed} on {name}");
-            let mut oracle = Core::new(&preset(name), program.process());
+            let mut oracle = Chip::new(&preset(name), program.process());
             assert_eq!(oracle.run(60_000), Stop::Limit, "{what}");
             let mut core = driven(&preset(name), program.process(), NoProbe);
             assert_eq!(core.run(60_000), Stop::Limit, "{what}");
-            assert_close(&core.stats, &oracle.stats, 0.03, &what);
+            assert_close(core.stats(), oracle.stats(), 0.03, &what);
         }
     }
 }
@@ -330,7 +334,7 @@ fn programs_of_the_project_run_as_on_the_other_machines() {
         let config = preset(name);
         let mut functional = Machine::new(workload(w, isa));
         let stop = functional.run(&mut NoProbe, INSTRUCTIONS);
-        let mut oracle = Core::new(&config, workload(w, isa));
+        let mut oracle = Chip::new(&config, workload(w, isa));
         assert_eq!(oracle.run(INSTRUCTIONS), stop, "{what}");
         let mut core = driven(&config, workload(w, isa), NoProbe);
         assert_eq!(core.run(INSTRUCTIONS), stop, "{what}");
@@ -340,10 +344,14 @@ fn programs_of_the_project_run_as_on_the_other_machines() {
             let r: Vec<u64> = PROGRAM_REGISTERS.map(|i| p.hart.r[i as usize]).collect();
             (r, p.hart.pc, p.hart.fcsr, p.hart.reservation)
         };
-        assert_eq!(state(&core.process), state(&functional.process), "{what}");
+        assert_eq!(state(core.process()), state(&functional.process), "{what}");
         let output = |process: &Process| process.os.captured_stdout().to_vec();
-        assert_eq!(output(&core.process), output(&functional.process), "{what}");
-        assert_close(&core.stats, &oracle.stats, 0.03, &what);
+        assert_eq!(
+            output(core.process()),
+            output(&functional.process),
+            "{what}"
+        );
+        assert_close(core.stats(), oracle.stats(), 0.03, &what);
     }
 }
 
@@ -358,8 +366,8 @@ fn every_slot_has_one_owner() {
                 let config = preset(name);
                 let mut core = driven(&config, program.process(), NoProbe);
                 core.run_to_end();
-                let slots = u64::from(config.window.commit_width) * core.stats.cycles;
-                assert_eq!(core.cpi.total(), slots, "seed {seed} on {name}");
+                let slots = u64::from(config.window.commit_width) * core.stats().cycles;
+                assert_eq!(core.cpi().total(), slots, "seed {seed} on {name}");
             }
         }
     }
@@ -372,12 +380,15 @@ fn stacks_of_functions_sum_to_the_whole() {
         let stacks = FunctionStacks::new(Arc::clone(&process.image));
         let mut core = driven(&preset(name), process, stacks);
         core.run(50_000);
-        let ranking = core.probe.ranking();
+        let ranking = core.probe().ranking();
         assert!(ranking.len() > 1, "{} ({isa})", w.name);
         let mut sum = CpiStack::default();
         ranking.iter().for_each(|f| sum.merge(&f.stack));
-        assert_eq!(sum, core.cpi, "{} ({isa})", w.name);
-        assert_eq!(sum.get(Cause::Base), core.stats.commit_program_instructions);
+        assert_eq!(sum, *core.cpi(), "{} ({isa})", w.name);
+        assert_eq!(
+            sum.get(Cause::Base),
+            core.stats().commit_program_instructions
+        );
     }
 }
 

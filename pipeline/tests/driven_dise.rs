@@ -3,7 +3,7 @@
 
 use hps_dise::{DiseConfig, DiseEngine, ProductionSet};
 use hps_pipeline::config::{MachineConfig, Predictor};
-use hps_pipeline::core::{Core, CoreKind, CoreStats, DrivenCore, EitherCore, PipelineProbe};
+use hps_pipeline::core::{Chip, CoreKind, CoreStats, DrivenCore, EitherCore, PipelineProbe};
 use hps_sim_core::inst::reg;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::NoProbe;
@@ -79,8 +79,8 @@ fn oracle<P: PipelineProbe>(
     config: &MachineConfig,
     (process, engine): (Process, DiseEngine),
     probe: P,
-) -> Core<DiseEngine, P> {
-    Core::with(config, process, engine, probe)
+) -> Chip<DiseEngine, P> {
+    Chip::with(config, process, engine, probe)
 }
 
 fn driven<P: PipelineProbe>(
@@ -141,9 +141,9 @@ fn sequences_with_memory_take_nearly_the_same_cycles() {
             let stop = oracle.run_to_end();
             let mut core = driven(&config, begin(), NoProbe);
             assert_eq!(core.run_to_end(), stop, "{what}");
-            assert_close(&core.stats, &oracle.stats, 0.02, &what);
-            let expansions = oracle.stats.dise_expansion_events;
-            let others = expansions.abs_diff(core.stats.dise_expansion_events);
+            assert_close(core.stats(), oracle.stats(), 0.02, &what);
+            let expansions = oracle.stats().dise_expansion_events;
+            let others = expansions.abs_diff(core.stats().dise_expansion_events);
             assert!(others * 50 < expansions, "{what}: {others} of {expansions}");
         }
     }
@@ -162,8 +162,8 @@ fn counting_costs_no_cycle() {
             let mut counted = driven(&config, begin, NoProbe);
             let what = format!("{name}, seed {seed}");
             assert_eq!(counted.run_to_end(), stop, "{what}");
-            assert_eq!(counted.stats, plain.stats, "{what}");
-            assert_eq!(counted.cpi, plain.cpi, "{what}");
+            assert_eq!(counted.stats(), plain.stats(), "{what}");
+            assert_eq!(counted.cpi(), plain.cpi(), "{what}");
             assert_eq!(counted.memory_stats(), plain.memory_stats(), "{what}");
         }
     }
@@ -188,9 +188,9 @@ fn a_run_is_the_same_however_it_is_cut() {
             };
             let what = format!("seed {seed} on {name} in pieces of {piece}");
             assert_eq!(ended, stop, "{what}");
-            assert_eq!(parts.stats, whole.stats, "{what}");
-            assert_eq!(parts.cpi, whole.cpi, "{what}");
-            assert_eq!(parts.process.hart, whole.process.hart, "{what}");
+            assert_eq!(parts.stats(), whole.stats(), "{what}");
+            assert_eq!(parts.cpi(), whole.cpi(), "{what}");
+            assert_eq!(parts.process().hart, whole.process().hart, "{what}");
         }
     }
 }

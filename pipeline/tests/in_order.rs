@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::common::random::{self, Mix};
 use crate::common::{Program, Run, issues, machine, preset, repeat, steps};
 use hps_pipeline::config::{InOrderConfig, MachineConfig, Predictor, Scheduling, Slotting};
-use hps_pipeline::core::{Cause, Core, IssueStall, Pipe, StageRecord};
+use hps_pipeline::core::{Cause, Chip, IssueStall, Pipe, StageRecord};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::schedule::{issue_rows, listing};
 use hps_sim_core::editor::NoEditor;
@@ -506,21 +506,21 @@ fn the_21164_has_seven_stages_and_loses_five_cycles_the_21264_seven() {
 fn a_duplicate_goes_on_as_the_original() {
     let program = random::program(7100, Mix::default());
     for limit in [1, 500, 3333] {
-        let mut core = Core::new(&preset("ev5"), program.process());
+        let mut core = Chip::new(&preset("ev5"), program.process());
         assert_eq!(core.run(limit), Stop::Limit);
         let mut other = core.duplicate().expect("nothing is shared");
         let ends = (core.run_to_end(), other.run_to_end());
         assert_eq!(ends.0, ends.1);
-        assert_eq!(core.stats, other.stats);
+        assert_eq!(core.stats(), other.stats());
         assert_eq!(core.memory_stats(), other.memory_stats());
-        assert_eq!(core.process.hart.r, other.process.hart.r);
+        assert_eq!(core.process().hart.r, other.process().hart.r);
     }
 }
 
 #[test]
 fn the_head_of_the_issue_queue_is_what_issues_next() {
     let program = Program::new(COPY, 4096);
-    let mut core = Core::new(&preset("ev5"), program.process());
+    let mut core = Chip::new(&preset("ev5"), program.process());
     let code = program.address("main")..program.address("main") + 13 * 4;
     let mut seen = 0;
     for _ in 0..900 {
@@ -528,7 +528,7 @@ fn the_head_of_the_issue_queue_is_what_issues_next() {
         seen += u64::from(core.issue_head().is_some_and(|pc| code.contains(&pc)));
     }
     assert!(seen > 700, "{seen}");
-    let mut out_of_order = Core::new(&preset("hps-4wide"), program.process());
+    let mut out_of_order = Chip::new(&preset("hps-4wide"), program.process());
     out_of_order.run(100);
     assert_eq!(out_of_order.issue_head(), None);
 }
@@ -536,7 +536,7 @@ fn the_head_of_the_issue_queue_is_what_issues_next() {
 #[test]
 fn the_pipeline_log_shows_pipes_pairs_and_stalls() {
     let program = Program::new(COPY, 4096);
-    let mut core = Core::with(
+    let mut core = Chip::with(
         &preset("ev5"),
         program.process(),
         NoEditor,
@@ -544,7 +544,7 @@ fn the_pipeline_log_shows_pipes_pairs_and_stalls() {
     );
     core.run_to_end();
     let mut log = Vec::new();
-    core.probe
+    core.probe()
         .write(&mut log, &|p| format!("P{p}"), &|_| None)
         .expect("a vector can be written to");
     let log = String::from_utf8(log).expect("the log is text");

@@ -8,7 +8,7 @@ mod transparency;
 
 use hps_dise::{DiseConfig, DiseEngine, LoadOptions, ProductionSet};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, DrivenCore, PipelineProbe};
+use hps_pipeline::core::{Chip, DrivenCore, PipelineProbe};
 use hps_pipeline::interrupts::Interrupts;
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
@@ -129,7 +129,7 @@ impl Code {
         process: Process,
         counters: &[CounterConfig],
         probe: P,
-    ) -> Core<Interruptible<NoEditor>, P> {
+    ) -> Chip<Interruptible<NoEditor>, P> {
         self.core(config, (process, |_| NoEditor), counters, probe)
     }
 
@@ -140,7 +140,7 @@ impl Code {
         process: Process,
         counters: &[CounterConfig],
         probe: P,
-    ) -> Core<Interruptible<DiseEngine>, P> {
+    ) -> Chip<Interruptible<DiseEngine>, P> {
         self.core(config, (process, |engine| engine), counters, probe)
     }
 
@@ -150,9 +150,9 @@ impl Code {
         (process, editor): (Process, fn(DiseEngine) -> E),
         counters: &[CounterConfig],
         probe: P,
-    ) -> Core<Interruptible<E>, P> {
+    ) -> Chip<Interruptible<E>, P> {
         let (process, engine) = self.install(process);
-        let mut core = Core::with(config, process, Interruptible(editor(engine)), probe);
+        let mut core = Chip::with(config, process, Interruptible(editor(engine)), probe);
         core.attach_interrupts(self.interrupts(config, counters));
         core
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{
-    Cause, Commit, Core, CoreKind, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
+    Cause, Chip, Commit, CoreKind, EitherCore, EventSet, FlushReason, PipelineProbe, Squash,
     StageRecord, State, Stretch, TrapTaken,
 };
 use hps_sim_core::editor::NoEditor;
@@ -120,12 +120,12 @@ fn by_definition(records: &[StageRecord], cycles: u64) -> Vec<Option<Idle>> {
 
 fn check_against_records(config: &MachineConfig, process: Process, limit: u64, what: &str) -> Seen {
     let probe = (Seen::default(), Recorded::default());
-    let mut core = Core::with(config, process, NoEditor, probe);
+    let mut core = Chip::with(config, process, NoEditor, probe);
     core.run(limit);
     core.settle();
-    let cycles = core.stats.cycles;
+    let cycles = core.stats().cycles;
     core.drain_to_boundary();
-    let (seen, Recorded(records)) = core.probe;
+    let (seen, Recorded(records)) = core.finish().probe;
     let expected = by_definition(&records, cycles);
     let mut told: Vec<Option<Idle>> = vec![None; cycles as usize + 1];
     told[0] = Some(Idle::Empty);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreKind, StageRecord};
+use hps_pipeline::core::{Chip, CoreKind, StageRecord};
 use hps_profilers::oracle::units_per_cycle;
 use hps_profilers::{ExactProfile, Key};
 use hps_sim_core::editor::NoEditor;
@@ -92,12 +92,12 @@ fn told(exact: &ExactProfile) -> Units {
 
 fn compare(config: &MachineConfig, process: impl Fn() -> Process, limit: u64, what: &str) {
     let width = u64::from(config.window.commit_width);
-    let mut core = Core::with(config, process(), NoEditor, Trace::default());
+    let mut core = Chip::with(config, process(), NoEditor, Trace::default());
     core.run(limit);
     core.settle();
-    let cycles = core.stats.cycles;
+    let cycles = core.stats().cycles;
     core.drain_to_boundary();
-    let expected = by_definition(&core.probe.records, cycles, width);
+    let expected = by_definition(&core.probe().records, cycles, width);
     let watched = watch_process(CoreKind::Cycle, config, process(), limit, None, |_| {});
     let found = told(&watched.exact);
     let differ: Vec<_> = expected

@@ -8,69 +8,69 @@ use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{Stop, report};
 use hps_sim_core::trap::TrapCause;
 
-use super::Core;
 use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
+use super::{Context, Resources};
 use crate::model::{
-    Cause, Commit, ContextId, EventSet, IssueStall, Origin, PipelineProbe, State, Stretch,
-    TrapTaken, branch_kind, cause_of, moves_frames,
+    Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, State, Stretch, TrapTaken,
+    branch_kind, cause_of, moves_frames,
 };
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    pub(super) fn commit(&mut self, end: u64) -> Option<Stop> {
-        let complete = self.now - self.params.complete_to_commit.min(self.now);
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    pub(super) fn commit(&mut self, core: &mut Resources, end: u64) -> Option<Stop> {
+        let complete = core.now - core.params.complete_to_commit.min(core.now);
         if E::INTERRUPTIBLE && seldom(self.lines.found.is_some()) {
-            self.take_interrupt();
+            self.take_interrupt(core);
         }
-        while self.committed_in_cycle < self.params.commit_width {
+        while core.committed_in_cycle < core.params.commit_width {
             let Some(head) = self.rob.head() else { break };
             // Not complete yet: an unknown cycle, which is the last of all, is none either.
             if head.complete_cycle > complete {
                 break;
             }
             let is_program = head.has(flag::PROGRAM);
-            self.progressed = true;
+            core.progressed = true;
             if seldom(head.has(flag::TRAP)) {
                 let u = *head;
-                if let Some(stop) = self.take_trap(&u) {
-                    self.account_rest_of_cycle();
+                if let Some(stop) = self.take_trap(core, &u) {
+                    self.account_rest_of_cycle(core);
                     return Some(stop);
                 }
                 break;
             }
-            self.retire();
+            self.retire(core);
             if seldom(self.halted.is_some())
                 && let Some(code) = self.halted
             {
-                self.account_rest_of_cycle();
+                self.account_rest_of_cycle(core);
                 return Some(Stop::Exit(code));
             }
             let is_interrupted = E::INTERRUPTIBLE
-                && seldom(self.now >= self.lines.look_from)
-                && self.finds_boundary();
-            if seldom(self.stats.commit_program_instructions >= end) && is_program {
-                self.paused = true;
+                && seldom(core.now >= self.lines.look_from)
+                && self.finds_boundary(core);
+            if seldom(core.stats.commit_program_instructions >= end) && is_program {
+                core.paused = true;
                 return Some(Stop::Limit);
             }
             if is_interrupted {
-                self.take_interrupt();
+                self.take_interrupt(core);
             }
         }
-        if E::INTERRUPTIBLE && seldom(self.now >= self.lines.look_from) {
-            self.take_at_issue_head();
+        if E::INTERRUPTIBLE && seldom(core.now >= self.lines.look_from) {
+            self.take_at_issue_head(core);
         }
-        if E::ENABLED && self.committed_in_cycle > 0 {
+        if E::ENABLED && core.committed_in_cycle > 0 {
             self.editor.commit(self.rob.head - 1);
         }
         self.wake_head();
-        self.account_rest_of_cycle();
+        self.account_rest_of_cycle(core);
         None
     }
 
-    fn account_rest_of_cycle(&mut self) {
-        let lost = self.params.commit_width - self.committed_in_cycle;
+    fn account_rest_of_cycle(&mut self, core: &mut Resources) {
+        let lost = core.params.commit_width - core.committed_in_cycle;
         if lost > 0 {
-            self.account_lost_slots(lost);
+            self.account_lost_slots(core, lost);
         }
     }
 
@@ -80,20 +80,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     ///
     /// [`run`](Self::run) leaves these slots open, since a run that goes on commits in the same cycle. One
     /// that goes on from here commits in the next cycle.
-    pub fn settle(&mut self) {
-        if !self.paused {
+    pub fn settle(&mut self, core: &mut Resources) {
+        if !core.paused {
             return;
         }
-        let open = self.params.commit_width - self.committed_in_cycle;
+        let open = core.params.commit_width - core.committed_in_cycle;
         if open > 0 {
-            let (pc, _) = self.blame();
-            self.account_slots_of(pc, Cause::Serialize, open);
-            self.committed_in_cycle = self.params.commit_width;
+            let (pc, _) = self.blame(core);
+            self.account_slots_of(core, pc, Cause::Serialize, open);
+            core.committed_in_cycle = core.params.commit_width;
         }
     }
 
     #[inline(always)]
-    fn retire(&mut self) {
+    fn retire(&mut self, core: &mut Resources) {
         let slot = self.rob.slot_of(self.rob.head);
         let u = self.rob.at(slot);
         let (position, pc, flags, class, checkpoint) = (
@@ -104,47 +104,47 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             u.front.checkpoint,
         );
         let slot_owner = if often(flags & flag::PROGRAM != 0) {
-            self.stats.commit_program_instructions += 1;
+            core.stats.commit_program_instructions += 1;
             Cause::Base
         } else if flags & flag::HANDLER != 0 {
-            self.stats.commit_handler_instructions += 1;
+            core.stats.commit_handler_instructions += 1;
             Cause::DiseInserted
         } else {
-            self.stats.commit_inserted_instructions += 1;
+            core.stats.commit_inserted_instructions += 1;
             Cause::DiseInserted
         };
-        self.cpi.add(slot_owner, 1);
+        core.cpi.add(slot_owner, 1);
         if P::WANTS_SLOTS {
             self.probe.slots(pc, slot_owner, 1);
         }
-        self.committed_in_cycle += 1;
-        self.last_commit = self.now;
+        core.committed_in_cycle += 1;
+        self.last_commit = core.now;
         match class {
             OpClass::Load => {
                 self.loads_used -= 1;
-                self.stats.load_committed_events += 1;
+                core.stats.load_committed_events += 1;
             }
             OpClass::Store => {
-                self.stats.store_committed_events += 1;
+                core.stats.store_committed_events += 1;
                 self.commit_store();
             }
             OpClass::Atomic => {
                 self.loads_used -= 1;
-                self.stats.atomic_committed_events += 1;
+                core.stats.atomic_committed_events += 1;
                 self.commit_store();
             }
-            class if checkpoint != NO_CHECKPOINT => self.commit_branch(slot, class),
+            class if checkpoint != NO_CHECKPOINT => self.commit_branch(core, slot, class),
             _ => {}
         }
         self.rob.head += 1;
         if P::ENABLED {
             let u = *self.rob.at(slot);
-            self.observe(&u, position);
+            self.observe(core, &u, position);
         }
     }
 
     #[inline]
-    fn observe(&mut self, u: &MicroOp, position: u64) {
+    fn observe(&mut self, core: &mut Resources, u: &MicroOp, position: u64) {
         let taken = u.has(flag::TAKEN);
         let target = if taken {
             u.next_pc
@@ -163,15 +163,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             taken,
         );
         if P::WANTS_STAGES {
-            let record = self.record(u, position, false);
+            let record = self.record(core, u, position, false);
             self.probe.finished(&record);
         }
         if P::WANTS_CYCLES {
-            self.observe_commit(u, position, target);
+            self.observe_commit(core, u, position, target);
         }
     }
 
-    fn observe_commit(&mut self, u: &MicroOp, position: u64, target: u64) {
+    fn observe_commit(&mut self, core: &mut Resources, u: &MicroOp, position: u64, target: u64) {
         let class = u.inst_class();
         let of_load = match class {
             OpClass::Load | OpClass::Atomic => {
@@ -186,11 +186,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         } else {
             Origin::Inserted
         };
-        let dispatch_cycle = u.front.since(self.now);
+        let dispatch_cycle = u.front.since(core.now);
         self.last_commit_dispatch = dispatch_cycle;
         self.probe.committed(&Commit {
-            context: ContextId::FIRST,
-            cycle: self.now,
+            context: self.id,
+            cycle: core.now,
             position,
             pc: u.front.pc,
             disepc: self.disepc_of(u, position),
@@ -243,12 +243,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline]
-    fn commit_branch(&mut self, slot: Slot, class: OpClass) {
+    fn commit_branch(&mut self, core: &mut Resources, slot: Slot, class: OpClass) {
         let Some(kind) = branch_kind(class) else {
             return;
         };
         let u = self.rob.at(slot);
-        let s = &mut self.stats;
+        let s = &mut core.stats;
         s.branch_committed_events += 1;
         s.branch_conditional_events += u64::from(class == OpClass::Branch);
         if u.has(flag::MISPREDICTED) {
@@ -261,20 +261,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
         let taken = u.has(flag::TAKEN);
-        self.branches
-            .train(checkpoint, u.front.pc, kind, taken, u.next_pc);
+        core.branches
+            .train(&self.path, checkpoint, u.front.pc, kind, taken, u.next_pc);
     }
 
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
     #[cold]
-    fn take_trap(&mut self, u: &MicroOp) -> Option<Stop> {
+    fn take_trap(&mut self, core: &mut Resources, u: &MicroOp) -> Option<Stop> {
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
         let disepc = self.disepc_of(u, self.rob.head).again();
-        self.restart_from(self.rob.head, Cause::Serialize);
+        self.restart_from(core, self.rob.head, Cause::Serialize);
         if P::WANTS_CYCLES {
             self.probe.trapped(&TrapTaken {
-                context: ContextId::FIRST,
-                cycle: self.now,
+                context: self.id,
+                cycle: core.now,
                 pc: u.front.pc,
                 disepc,
             });
@@ -297,28 +297,34 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.process.hart.pc = self.editor.place(u.front.pc, self.process.hart.pc);
             }
             self.fetch
-                .redirect(self.process.hart.pc, Cause::Serialize, self.now);
+                .redirect(self.process.hart.pc, Cause::Serialize, core.now);
             return None;
         }
         Some(Stop::Fault(trap))
     }
 
     /// Gives lost commit slots to their owner.
-    pub(super) fn account_lost_slots(&mut self, slots: u64) {
-        let (pc, cause) = self.blame();
+    pub(super) fn account_lost_slots(&mut self, core: &mut Resources, slots: u64) {
+        let (pc, cause) = self.blame(core);
         if P::WANTS_CYCLES {
-            self.observe_lost_cycles(pc, cause, slots);
+            self.observe_lost_cycles(core, pc, cause, slots);
         }
-        self.account_slots_of(pc, cause, slots);
+        self.account_slots_of(core, pc, cause, slots);
     }
 
     /// Tells the probe of cycles from this one on in which nothing commits. A cycle that loses only some of its
     /// slots is none of them.
-    fn observe_lost_cycles(&mut self, next_pc: u64, cause: Cause, slots: u64) {
-        if !slots.is_multiple_of(self.params.commit_width) {
+    fn observe_lost_cycles(
+        &mut self,
+        core: &mut Resources,
+        next_pc: u64,
+        cause: Cause,
+        slots: u64,
+    ) {
+        if !slots.is_multiple_of(core.params.commit_width) {
             return;
         }
-        let waits_for_dispatch = |d: &Front| self.waits_for_dispatch(d);
+        let waits_for_dispatch = |d: &Front| self.waits_for_dispatch(core, d);
         let state = if !self.rob.is_empty() {
             State::Stalled(cause)
         } else if self.front.decoded().is_some_and(waits_for_dispatch) {
@@ -327,21 +333,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             State::empty(cause)
         };
         self.probe.stretch(&Stretch {
-            context: ContextId::FIRST,
-            first_cycle: self.now,
-            cycles: slots / self.params.commit_width,
+            context: self.id,
+            first_cycle: core.now,
+            cycles: slots / core.params.commit_width,
             state,
             next_pc,
         });
     }
 
     /// Whether a decoded instruction has been ready for dispatch since the cycle before.
-    fn waits_for_dispatch(&self, d: &Front) -> bool {
-        d.since(self.now) + self.params.decode_to_dispatch < self.now
+    fn waits_for_dispatch(&self, core: &Resources, d: &Front) -> bool {
+        d.since(core.now) + core.params.decode_to_dispatch < core.now
     }
 
-    fn account_slots_of(&mut self, pc: u64, cause: Cause, slots: u64) {
-        self.cpi.add(cause, slots);
+    fn account_slots_of(&mut self, core: &mut Resources, pc: u64, cause: Cause, slots: u64) {
+        core.cpi.add(cause, slots);
         if P::WANTS_SLOTS {
             self.probe.slots(pc, cause, slots);
         }
@@ -349,42 +355,35 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Accounts for the slots of the next `cycles` cycles, in which nothing happens. The owner changes
     /// where the instruction at the head has had the time that a bubble in front of it explains.
-    pub(super) fn account_skipped_slots(&mut self, cycles: u64) {
-        let now = self.now;
+    pub(super) fn account_skipped_slots(&mut self, core: &mut Resources, cycles: u64) {
+        let now = core.now;
         let since = if let Some(head) = self.rob.head() {
-            head.front.since(now) + self.fill_cycles()
+            head.front.since(now) + core.params.fill_cycles()
         } else if let Some(d) = self.front.decoded() {
-            d.since(now) + self.params.decode_to_dispatch + 1
+            d.since(now) + core.params.decode_to_dispatch + 1
         } else {
             0
         };
         let before = since.saturating_sub(now + 1).min(cycles);
         for (first, cycles) in [(1, before), (1 + before, cycles - before)] {
             if cycles > 0 {
-                self.now = now + first;
-                self.account_lost_slots(cycles * self.params.commit_width);
+                core.now = now + first;
+                self.account_lost_slots(core, cycles * core.params.commit_width);
             }
         }
-        self.now = now;
-    }
-
-    /// From dispatch to commit, for an instruction that waits for nothing: the stages of the window.
-    #[inline]
-    fn fill_cycles(&self) -> u64 {
-        let p = &self.params;
-        p.dispatch_to_issue + p.issue_to_execute + 1 + p.complete_to_commit
+        core.now = now;
     }
 
     /// What keeps the next instruction from committing, and its address.
-    fn blame(&self) -> (u64, Cause) {
+    fn blame(&self, core: &Resources) -> (u64, Cause) {
         if let Some(head) = self.rob.head() {
-            return (head.front.pc, self.blame_head(head));
+            return (head.front.pc, self.blame_head(core, head));
         }
         if let Some(d) = self.front.decoded() {
             return (
                 d.pc,
                 match d.inst.class {
-                    _ if !self.waits_for_dispatch(d) => d.gap,
+                    _ if !self.waits_for_dispatch(core, d) => d.gap,
                     OpClass::Store | OpClass::Atomic if self.stores.is_full() => Cause::StoreWait,
                     _ => Cause::Serialize,
                 },
@@ -393,7 +392,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if let Some(x) = &self.expansion {
             return (x.trigger_pc(), Cause::DiseStall);
         }
-        if self.now < self.decode_stall_until {
+        if core.now < self.decode_stall_until {
             return (
                 self.front.fetched().map_or(self.fetch.pc, |f| f.pc),
                 Cause::DiseStall,
@@ -412,9 +411,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         order.is_some_and(|order| order.stall == IssueStall::WriteBuffer)
     }
 
-    fn blame_head(&self, head: &MicroOp) -> Cause {
+    fn blame_head(&self, core: &Resources, head: &MicroOp) -> Cause {
         // The first instruction behind a bubble still has to pass the stages of the window.
-        if self.now < head.front.since(self.now) + self.fill_cycles() {
+        if core.now < head.front.since(core.now) + core.params.fill_cycles() {
             return head.front.gap;
         }
         if head.has(flag::PARKED) {

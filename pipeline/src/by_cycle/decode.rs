@@ -9,9 +9,9 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 
-use super::Core;
 use super::front_queue::oldest_checkpoint;
 use super::uop::{Front, Inserted, NO_CHECKPOINT, StageCycles, flag};
+use super::{Context, Resources};
 use crate::model::{Cause, Ends, IssueStall, PipelineProbe, Sent, StageRecord, UNKNOWN, sent};
 
 /// A replacement sequence under way.
@@ -25,29 +25,29 @@ pub(super) struct Expansion {
     gap: Cause,
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    pub(super) fn decode(&mut self) {
-        let now = self.now;
-        let room = self.params.decode_buffer - self.front.decoded_len();
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    pub(super) fn decode(&mut self, core: &mut Resources) {
+        let now = core.now;
+        let room = core.params.decode_buffer - self.front.decoded_len();
         if !E::ENABLED && !E::RELAYOUT && !P::WANTS_STAGES {
             // Nothing stalls decode, and it changes nothing: a run of instructions passes at once.
-            let most = self.params.decode_width.min(room);
-            let wait = self.params.fetch_to_decode as u32;
+            let most = core.params.decode_width.min(room);
+            let wait = core.params.fetch_to_decode as u32;
             let count = self.front.decode_ripe(now as u32, wait, most);
-            self.progressed |= count > 0;
-            self.stats.decode_instructions += count as u64;
+            core.progressed |= count > 0;
+            core.stats.decode_instructions += count as u64;
             return;
         }
         if now < self.decode_stall_until {
             return;
         }
-        for _ in 0..self.params.decode_width.min(room) {
+        for _ in 0..core.params.decode_width.min(room) {
             if E::ENABLED {
                 if self.decode_waits_for != 0 {
                     return;
                 }
                 if self.expansion.is_some() {
-                    if self.decode_replacement() {
+                    if self.decode_replacement(core) {
                         continue;
                     }
                     return;
@@ -56,22 +56,22 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let Some(f) = self.front.fetched() else {
                 return;
             };
-            if u64::from((now as u32).wrapping_sub(f.cycle)) < self.params.fetch_to_decode {
+            if u64::from((now as u32).wrapping_sub(f.cycle)) < core.params.fetch_to_decode {
                 return;
             }
-            self.progressed = true;
-            self.stats.decode_instructions += 1;
+            core.progressed = true;
+            core.stats.decode_instructions += 1;
             if E::ENABLED && (f.has(flag::MATCHED) || self.resume != DisePc::NONE) {
                 let f = *f;
-                if self.begins_expansion(&f) {
+                if self.begins_expansion(core, &f) {
                     self.front.take_fetched();
-                    if now < self.decode_stall_until || !self.decode_replacement() {
+                    if now < self.decode_stall_until || !self.decode_replacement(core) {
                         return;
                     }
                     continue;
                 }
             }
-            if self.decode_plain() {
+            if self.decode_plain(core) {
                 return;
             }
         }
@@ -79,8 +79,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// An instruction that is not replaced. True: decode has turned fetch.
     #[inline(always)]
-    fn decode_plain(&mut self) -> bool {
-        let now = self.now;
+    fn decode_plain(&mut self, core: &mut Resources) -> bool {
+        let now = core.now;
         let position = self.decode_position();
         let f = self.front.decode();
         if P::WANTS_STAGES {
@@ -97,7 +97,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             if let Some(link) = self.link {
                 f.flags |= (flag::HANDLER | flag::INSERTED) as u8;
                 let f = *f;
-                self.insert_handler_instruction(&f, position, link);
+                self.insert_handler_instruction(core, &f, position, link);
                 return f.inst.class == OpClass::DiseReturn;
             }
         }
@@ -108,7 +108,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Leaves what is particular to an instruction of a handler.
-    fn insert_handler_instruction(&mut self, f: &Front, position: u64, link: HandlerLink) {
+    fn insert_handler_instruction(
+        &mut self,
+        core: &mut Resources,
+        f: &Front,
+        position: u64,
+        link: HandlerLink,
+    ) {
         let returns = f.inst.class == OpClass::DiseReturn;
         // The return of a handler goes where its link says; decode knows that for certain.
         let (predicted_next, predicted_disepc) = if returns {
@@ -123,7 +129,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             link,
         };
         if returns {
-            self.return_from_handler();
+            self.return_from_handler(core);
         }
     }
 
@@ -135,7 +141,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Asks the editor about an instruction that it may be interested in, and starts or resumes its
     /// expansion.
-    fn begins_expansion(&mut self, f: &Front) -> bool {
+    fn begins_expansion(&mut self, core: &mut Resources, f: &Front) -> bool {
         let gap = self.decode_gap.unwrap_or(f.gap);
         if self.resume != DisePc::NONE {
             let at = std::mem::replace(&mut self.resume, DisePc::NONE);
@@ -160,14 +166,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             .editor
             .decide(seq, slot.mask, f.pc, &f.inst, &self.process.hart.r);
         if decision.stall_cycles > 0 {
-            self.decode_stall_until = self.now + u64::from(decision.stall_cycles);
-            self.stats.dise_stall_cycles += u64::from(decision.stall_cycles);
+            self.decode_stall_until = core.now + u64::from(decision.stall_cycles);
+            core.stats.dise_stall_cycles += u64::from(decision.stall_cycles);
             self.decode_gap = Some(Cause::DiseStall);
         }
         let Some(production) = decision.production else {
             return false;
         };
-        self.stats.dise_expansion_events += 1;
+        core.stats.dise_expansion_events += 1;
         let gap = self.decode_gap.take().unwrap_or(gap);
         self.expansion = Some(Expansion {
             trigger: *f,
@@ -180,7 +186,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Sends the next replacement instruction on. `false` if decode is done for this cycle.
-    fn decode_replacement(&mut self) -> bool {
+    fn decode_replacement(&mut self, core: &mut Resources) -> bool {
         let Some(mut x) = self.expansion.take() else {
             return true;
         };
@@ -189,9 +195,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             .editor
             .replacement(x.production, x.index, f.pc, &f.inst)
         else {
-            return self.end_expansion(&x);
+            return self.end_expansion(core, &x);
         };
-        self.progressed = true;
+        core.progressed = true;
         let mut checkpoint = NO_CHECKPOINT;
         if r.is_trigger {
             checkpoint = f.checkpoint;
@@ -210,7 +216,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let d = Front {
             inst: r.inst,
             pc: f.pc,
-            cycle: self.now as u32,
+            cycle: core.now as u32,
             checkpoint,
             gap: std::mem::replace(&mut x.gap, Cause::Frontend),
             flags: (flag::INSERTED | program) as u8,
@@ -222,7 +228,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if P::WANTS_STAGES {
             *self.stage_cycles.at_mut(position as usize) =
-                StageCycles::decoded(f.since(self.now), self.now);
+                StageCycles::decoded(f.since(core.now), core.now);
         }
         self.front.insert_decoded(d);
         if ends == Ends::Calls {
@@ -230,11 +236,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 pc: f.pc,
                 disepc: here.following(),
             };
-            self.call_handler(&x, link, r.inst.imm as u64);
+            self.call_handler(core, &x, link, r.inst.imm as u64);
             return false;
         }
         if ends == Ends::Leaves {
-            return self.end_expansion(&x);
+            return self.end_expansion(core, &x);
         }
         x.index = next.1.index();
         self.expansion = Some(x);
@@ -243,54 +249,60 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// The end of a sequence. If the trigger was a transfer and is not part of what was sent on,
     /// fetch has followed a prediction that no longer holds.
-    fn end_expansion(&mut self, x: &Expansion) -> bool {
+    fn end_expansion(&mut self, core: &mut Resources, x: &Expansion) -> bool {
         let f = &x.trigger;
         let fallthrough = f.fallthrough();
         if x.emitted || self.fetched_next(f) == fallthrough {
             return true;
         }
-        self.turn_fetch(Some(f), fallthrough);
+        self.turn_fetch(core, Some(f), fallthrough);
         false
     }
 
-    fn call_handler(&mut self, x: &Expansion, link: HandlerLink, handler: u64) {
+    fn call_handler(
+        &mut self,
+        core: &mut Resources,
+        x: &Expansion,
+        link: HandlerLink,
+        handler: u64,
+    ) {
         self.link = Some(link);
         // The trigger is fetched, and its branch predicted, once more behind the handler.
         let again = if x.emitted { None } else { Some(&x.trigger) };
-        self.turn_fetch(again, handler);
+        self.turn_fetch(core, again, handler);
     }
 
-    fn return_from_handler(&mut self) {
+    fn return_from_handler(&mut self, core: &mut Resources) {
         if let Some(link) = self.link.take() {
             self.resume = link.disepc;
             if E::INTERRUPTIBLE && link.is_interrupt() {
-                return self.return_from_interrupt(link.pc);
+                return self.return_from_interrupt(core, link.pc);
             }
-            self.turn_fetch(None, link.pc);
+            self.turn_fetch(core, None, link.pc);
         }
     }
 
     /// Decode turns fetch: what has been fetched behind is dropped, together with the predictions
     /// made for it (and for `trigger`, if it has to be predicted again).
-    fn turn_fetch(&mut self, trigger: Option<&Front>, pc: u64) {
-        self.stats.dise_redirect_events += 1;
+    fn turn_fetch(&mut self, core: &mut Resources, trigger: Option<&Front>, pc: u64) {
+        core.stats.dise_redirect_events += 1;
         if let Some(oracle) = &mut self.oracle {
             oracle.lose();
         }
-        let mut oldest = self.drop_fetched().unwrap_or(NO_CHECKPOINT);
+        let mut oldest = self.drop_fetched(core).unwrap_or(NO_CHECKPOINT);
         if let Some(t) = trigger
             && t.checkpoint != NO_CHECKPOINT
         {
             oldest = t.checkpoint;
         }
         self.rewind_predictions(oldest);
-        self.fetch.redirect(pc, Cause::DiseStall, self.now);
+        self.fetch.redirect(pc, Cause::DiseStall, core.now);
     }
 
     /// Drops everything between fetch and decode. Returns the oldest checkpoint among it.
-    pub(super) fn drop_fetched(&mut self) -> Option<u16> {
+    pub(super) fn drop_fetched(&mut self, core: &mut Resources) -> Option<u16> {
         let oldest = oldest_checkpoint(self.front.all_fetched());
-        self.stats.squash_instructions += self.front.fetched_len() as u64;
+        core.stats.squash_instructions += self.front.fetched_len() as u64;
         if P::WANTS_STAGES {
             for f in self.front.all_fetched().rev() {
                 self.probe.finished(&StageRecord {
@@ -300,12 +312,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     inst: f.inst,
                     is_program: self.link.is_none(),
                     is_handler: self.link.is_some(),
-                    fetch_cycle: f.since(self.now),
+                    fetch_cycle: f.since(core.now),
                     decode_cycle: UNKNOWN,
                     dispatch_cycle: UNKNOWN,
                     issue_cycle: UNKNOWN,
                     complete_cycle: UNKNOWN,
-                    end_cycle: self.now,
+                    end_cycle: core.now,
                     squashed: true,
                     mispredicted: false,
                     cause: f.gap,
@@ -322,7 +334,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     pub(super) fn rewind_predictions(&mut self, checkpoint: u16) {
         if checkpoint != NO_CHECKPOINT {
             let at = usize::from(checkpoint);
-            self.branches.rewind(self.checkpoints.at(at));
+            self.path.rewind(self.checkpoints.at(at));
             self.checkpoint_tail = checkpoint;
         }
     }

@@ -10,11 +10,11 @@ use hps_sim_core::os::SyscallResult;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
-use super::Core;
 use super::fetch::{CodePage, matched_flag};
 use super::rob::Slot;
 use super::store_queue::SpeculativeBus;
 use super::uop::{Front, Inserted, flag};
+use super::{Context, Resources};
 use crate::model::{Cause, CoreStats, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, kind};
 
 /// A counter among the statistics.
@@ -29,50 +29,50 @@ struct Executed {
     flags: u16,
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    pub(super) fn dispatch(&mut self) {
-        let now = self.now;
-        for _ in 0..self.params.dispatch_width {
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    pub(super) fn dispatch(&mut self, core: &mut Resources) {
+        let now = core.now;
+        for _ in 0..core.params.dispatch_width {
             let Some(d) = self.front.decoded() else {
                 return;
             };
             let waited = u64::from((now as u32).wrapping_sub(d.cycle));
-            if waited < self.params.decode_to_dispatch || seldom(self.halted.is_some()) {
+            if waited < core.params.decode_to_dispatch || seldom(self.halted.is_some()) {
                 return;
             }
             let kind = kind::of(d.inst.class);
-            if seldom(self.rob.len() >= self.params.rob_entries)
-                || seldom(self.reservations_used >= self.params.reservation_stations)
-                || kind & self.params.limited_kinds != 0
-                    && seldom(self.dispatch_stall(kind).is_some())
+            if seldom(self.rob.len() >= core.params.rob_entries)
+                || seldom(core.reservations_used >= core.params.reservation_stations)
+                || kind & core.params.limited_kinds != 0
+                    && seldom(self.dispatch_stall(core, kind).is_some())
             {
                 // `None` if the stations are full, but the instruction goes to another queue.
-                if let Some(counter) = self.dispatch_stall(kind) {
-                    *counter(&mut self.stats) += 1;
+                if let Some(counter) = self.dispatch_stall(core, kind) {
+                    *counter(&mut core.stats) += 1;
                     return;
                 }
             }
             let d = *d;
-            self.progressed = true;
-            self.enter(&d, kind);
+            core.progressed = true;
+            self.enter(core, &d, kind);
             self.front.pop_decoded();
         }
     }
 
     /// What keeps an instruction of this kind out of the window: the counter of such cycles.
     #[inline]
-    fn dispatch_stall(&self, kind: u8) -> Option<Counter> {
-        let p = &self.params;
+    fn dispatch_stall(&self, core: &Resources, kind: u8) -> Option<Counter> {
+        let p = &core.params;
         if self.rob.len() >= p.rob_entries {
             return Some(|s| &mut s.rename_rob_full_cycles);
         }
         if kind & p.limited_kinds & kind::FLOAT != 0 {
-            let full = self.fp_queue_used >= p.fp_queue;
+            let full = core.fp_queue_used >= p.fp_queue;
             return full.then_some(|s| &mut s.rename_fp_queue_full_cycles);
         }
         // Both queues together hold at least as many as one of them.
-        if self.reservations_used >= p.reservation_stations
-            && self.reservations_used - self.fp_queue_used >= p.reservation_stations
+        if core.reservations_used >= p.reservation_stations
+            && core.reservations_used - core.fp_queue_used >= p.reservation_stations
         {
             return Some(|s| &mut s.rename_reservation_stations_full_cycles);
         }
@@ -89,14 +89,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Counts skipped cycles for what keeps dispatch waiting in each of them.
-    pub(super) fn account_dispatch_stall(&mut self, cycles: u64) {
+    pub(super) fn account_dispatch_stall(&mut self, core: &mut Resources, cycles: u64) {
         let Some(d) = self.front.decoded() else {
             return;
         };
-        if d.since(self.now) + self.params.decode_to_dispatch <= self.now
-            && let Some(counter) = self.dispatch_stall(kind::of(d.inst.class))
+        if d.since(core.now) + core.params.decode_to_dispatch <= core.now
+            && let Some(counter) = self.dispatch_stall(core, kind::of(d.inst.class))
         {
-            *counter(&mut self.stats) += cycles;
+            *counter(&mut core.stats) += cycles;
         }
     }
 
@@ -104,54 +104,54 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// the instruction comes first and goes to memory at once: execution is one large `match`, across
     /// which nothing stays in a host register.
     #[inline(always)]
-    fn enter(&mut self, d: &Front, kind: u8) {
+    fn enter(&mut self, core: &mut Resources, d: &Front, kind: u8) {
         let position = self.rob.tail;
         let slot = self.rob.slot_of(position);
         let inst = d.inst;
         if kind & (kind::LOADS | kind::STORES | kind::FLOAT) != 0 {
             if kind & kind::FLOAT != 0 {
-                self.fp_queue_used += self.params.fp_queue_place;
+                core.fp_queue_used += core.params.fp_queue_place;
             } else {
-                self.enter_memory(d, kind, slot);
+                self.enter_memory(core, d, kind, slot);
             }
         }
         let hart = &self.process.hart;
-        let ready_cycle = self.now + self.params.dispatch_to_issue;
+        let ready_cycle = core.now + core.params.dispatch_to_issue;
         // Field by field: all other fields are either written before they are read, or have no
         // meaning for this class.
         let place = self.rob.at_mut(slot);
         place.front = *d;
-        place.front.cycle = self.now as u32;
+        place.front.cycle = core.now as u32;
         place.complete_cycle = UNKNOWN;
         place.old_value = hart.r[inst.rd as usize];
         place.old_producer = self.producers[inst.rd as usize];
         place.old_fcsr = hart.fcsr;
         if kind & (kind::LOADS | kind::STORES) == kind::STORES {
-            self.link_store(&inst, slot, ready_cycle);
+            self.link_store(core, &inst, slot, ready_cycle);
         } else {
-            self.link_sources(&inst, slot, ready_cycle);
+            self.link_sources(core, &inst, slot, ready_cycle);
         }
         if inst.rd != reg::SINK {
             self.producers[inst.rd as usize] = position;
         }
-        self.reservations_used += 1;
-        self.stats.dispatch_instructions += 1;
+        core.reservations_used += 1;
+        core.stats.dispatch_instructions += 1;
         if E::ENABLED && self.decode_waits_for == position {
             self.decode_waits_for = 0;
         }
-        self.execute_in(slot, position, d);
+        self.execute_in(core, slot, position, d);
         self.rob.tail += 1;
     }
 
     /// Executes an instruction, and finds out whether fetch went where it goes.
     #[inline(always)]
-    fn execute_in(&mut self, slot: Slot, position: u64, d: &Front) {
+    fn execute_in(&mut self, core: &mut Resources, slot: Slot, position: u64, d: &Front) {
         let inserted = if E::ENABLED && d.has(flag::INSERTED) {
             Some(*self.inserted.at(position as usize))
         } else {
             None
         };
-        let x = self.execute(slot, d, inserted.as_ref());
+        let x = self.execute(core, slot, d, inserted.as_ref());
         // What fetch and decode believed.
         let (predicted_next, predicted_disepc) = match inserted {
             Some(i) => (i.predicted_next, i.predicted_disepc),
@@ -171,7 +171,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Takes places in the load and store queues.
     #[inline(always)]
-    fn enter_memory(&mut self, d: &Front, kind: u8, slot: Slot) {
+    fn enter_memory(&mut self, core: &mut Resources, d: &Front, kind: u8, slot: Slot) {
         let base = self.process.hart.r[d.inst.rs1 as usize];
         let place = self.rob.at_mut(slot);
         place.addr = d.inst.data_address(base);
@@ -183,10 +183,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 *self.load_events.at_mut(slot.index()) = EventSet::NONE;
             }
             if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.tick(self.now);
+                sets.tick(core.now);
                 place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
             } else {
-                place.store_wait = self.memdep.wait_of_load(self.now, d.pc);
+                place.store_wait = self.memdep.wait_of_load(core.now, d.pc);
             }
         }
         if kind & kind::STORES != 0 {
@@ -207,13 +207,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Executes functionally.
     #[inline(always)]
-    fn execute(&mut self, slot: Slot, d: &Front, inserted: Option<&Inserted>) -> Executed {
+    fn execute(
+        &mut self,
+        core: &mut Resources,
+        slot: Slot,
+        d: &Front,
+        inserted: Option<&Inserted>,
+    ) -> Executed {
         if seldom(d.has(flag::FETCH_FAULT)) {
             let cause = self.fetch_fault(d.pc);
             return self.trapped(slot, cause);
         }
         if seldom(d.inst.class == OpClass::Csr) {
-            self.process.hart.counters = self.guest_counters();
+            self.process.hart.counters = self.guest_counters(core);
         }
         if E::ENABLED
             && d.has(flag::PROGRAM)
@@ -249,10 +255,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             },
             Outcome::Trap(cause) => self.trapped(slot, cause),
             other => match inserted {
-                Some(i) if E::ENABLED => self.execute_inserted(slot, d, i, other),
+                Some(i) if E::ENABLED => self.execute_inserted(core, slot, d, i, other),
                 _ => {
                     let next_pc = self.fetched_next(d);
-                    self.execute_serial(slot, d, other, next_pc, DisePc::NONE)
+                    self.execute_serial(core, slot, d, other, next_pc, DisePc::NONE)
                 }
             },
         }
@@ -279,6 +285,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Goes on from an instruction of a sequence or a handler.
     fn execute_inserted(
         &mut self,
+        core: &mut Resources,
         slot: Slot,
         d: &Front,
         i: &Inserted,
@@ -301,7 +308,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             Outcome::DiseCall(handler) => (handler, DisePc::NONE),
             Outcome::DiseReturn if d.has(flag::HANDLER) => (i.link.pc, i.link.disepc),
             other => {
-                return self.execute_serial(slot, d, other, i.predicted_next, i.predicted_disepc);
+                return self.execute_serial(
+                    core,
+                    slot,
+                    d,
+                    other,
+                    i.predicted_next,
+                    i.predicted_disepc,
+                );
             }
         };
         Executed {
@@ -334,6 +348,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[cold]
     fn execute_serial(
         &mut self,
+        core: &mut Resources,
         slot: Slot,
         d: &Front,
         outcome: Outcome,
@@ -344,8 +359,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let mut stale = false;
         match outcome {
             Outcome::Syscall if !in_handler => {
-                self.stats.syscall_events += 1;
-                self.process.hart.counters = self.guest_counters();
+                core.stats.syscall_events += 1;
+                self.process.hart.counters = self.guest_counters(core);
                 let next = if E::RELAYOUT {
                     let original = self.editor.original(d.pc);
                     original.wrapping_add(u64::from(d.inst.len))
@@ -406,7 +421,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Whether any instruction behind the serializing one, which is the oldest decoded, differs from
     /// what its address holds now.
     fn front_is_stale(&mut self) -> bool {
-        let Core {
+        let Context {
             code,
             process,
             editor,
@@ -452,11 +467,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Guest time: cycles, and nanoseconds by the clock of the machine.
-    pub(crate) fn guest_counters(&self) -> GuestCounters {
+    pub(crate) fn guest_counters(&self, core: &Resources) -> GuestCounters {
         let counters = GuestCounters {
-            cycle: self.now,
-            time_ns: self.now.saturating_mul(1000) / self.params.clock_mhz.max(1),
-            instret: self.stats.commit_program_instructions,
+            cycle: core.now,
+            time_ns: core.now.saturating_mul(1000) / core.params.clock_mhz.max(1),
+            instret: core.stats.commit_program_instructions,
         };
         counters
             .plus(self.process.counters_before)
@@ -465,23 +480,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Waits for the producers that have not issued yet, or goes into the calendar.
     #[inline(always)]
-    fn link_sources(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
+    fn link_sources(&mut self, core: &mut Resources, inst: &Inst, slot: Slot, ready_cycle: u64) {
         let (mut pending, mut ready) = (0, ready_cycle);
-        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
-        self.link_source(inst.rs2, slot, &mut pending, &mut ready);
+        self.link_source(core, inst.rs1, slot, &mut pending, &mut ready);
+        self.link_source(core, inst.rs2, slot, &mut pending, &mut ready);
         if inst.rs3 != reg::ZERO {
-            self.link_source(inst.rs3, slot, &mut pending, &mut ready);
+            self.link_source(core, inst.rs3, slot, &mut pending, &mut ready);
         }
-        self.enter_scheduler(slot, pending, ready);
+        self.enter_scheduler(core, slot, pending, ready);
     }
 
     /// A store waits for its address; its data are followed in the store queue.
     #[inline(always)]
-    fn link_store(&mut self, inst: &Inst, slot: Slot, ready_cycle: u64) {
+    fn link_store(&mut self, core: &mut Resources, inst: &Inst, slot: Slot, ready_cycle: u64) {
         let (mut pending, mut ready) = (0, ready_cycle);
-        self.link_source(inst.rs1, slot, &mut pending, &mut ready);
+        self.link_source(core, inst.rs1, slot, &mut pending, &mut ready);
         let producer = self.producers[inst.rs2 as usize];
-        let mut data_cycle = self.now + 1;
+        let mut data_cycle = core.now + 1;
         if producer >= self.rob.head {
             let at = self.rob.slot_of(producer);
             let p = self.rob.at_mut(at);
@@ -490,17 +505,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 self.scheduler.wait_for_data(slot, at);
                 data_cycle = UNKNOWN;
             } else {
-                let result_cycle = p.complete_cycle - self.params.issue_to_execute;
+                let result_cycle = p.complete_cycle - core.params.issue_to_execute;
                 data_cycle = data_cycle.max(result_cycle);
             }
         }
         let store_pos = self.rob.at(slot).store_pos;
         self.stores.get_mut(store_pos).data_cycle = data_cycle;
-        self.enter_scheduler(slot, pending, ready);
+        self.enter_scheduler(core, slot, pending, ready);
     }
 
     #[inline(always)]
-    fn link_source(&mut self, register: u8, slot: Slot, pending: &mut u8, ready: &mut u64) {
+    fn link_source(
+        &mut self,
+        core: &mut Resources,
+        register: u8,
+        slot: Slot,
+        pending: &mut u8,
+        ready: &mut u64,
+    ) {
         // The zero register never has a producer.
         let producer = self.producers[register as usize];
         if producer < self.rob.head {
@@ -513,21 +535,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             p.flags |= flag::WAITED_FOR;
             *pending += u8::from(self.scheduler.wait(slot, at));
         } else {
-            *ready = (*ready).max(complete_cycle - self.params.issue_to_execute);
+            *ready = (*ready).max(complete_cycle - core.params.issue_to_execute);
         }
     }
 
     #[inline(always)]
-    fn enter_scheduler(&mut self, slot: Slot, pending: u8, ready: u64) {
+    fn enter_scheduler(&mut self, core: &mut Resources, slot: Slot, pending: u8, ready: u64) {
         let u = self.rob.at_mut(slot);
         u.pending = pending;
         u.ready_cycle = ready;
         if pending == 0 {
-            if ready == self.now + 1 {
+            if ready == core.now + 1 {
                 // Issue has been in this cycle.
                 self.scheduler.ready_next(slot);
             } else {
-                self.scheduler.schedule(self.now, ready, slot);
+                self.scheduler.schedule(core.now, ready, slot);
             }
         }
     }

@@ -5,10 +5,10 @@ use hps_sim_core::editor::{DecodeEditor, laid};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::trap::TrapCause;
 
-use super::Core;
 use super::oracle::Known;
 use super::uop::{Front, NO_CHECKPOINT, flag};
-use crate::memsys::AccessResult;
+use super::{Context, Resources};
+use crate::memsys::{AccessResult, SharedMemory};
 use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, kind};
 use crate::predict::BranchKind;
 
@@ -96,27 +96,27 @@ pub(super) fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
     }
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    pub(super) fn fetch(&mut self) {
-        let now = self.now;
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    pub(super) fn fetch(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+        let now = core.now;
         if self.fetch.waiting
             || now < self.fetch.stall_until
-            || self.front.fetched_len() >= self.params.fetch_buffer
+            || self.front.fetched_len() >= core.params.fetch_buffer
         {
             return;
         }
-        if !self.oracle_is_ready() || !self.read_line(self.fetch.pc) {
+        if !self.oracle_is_ready() || !self.read_line(core, shared, self.fetch.pc) {
             return;
         }
-        self.progressed = true;
-        let mask = self.params.fetch_block_mask;
+        core.progressed = true;
+        let mask = core.params.fetch_block_mask;
         let mut block_end = (self.fetch.pc | mask) + 1;
         let mut taken = 0;
-        let mut room = self.params.fetch_buffer - self.front.fetched_len();
-        room = room.min(self.params.fetch_width);
+        let mut room = core.params.fetch_buffer - self.front.fetched_len();
+        room = room.min(core.params.fetch_width);
         while room > 0 {
             if self.oracle.is_none() {
-                room -= self.fetch_straight(room, block_end);
+                room -= self.fetch_straight(core, room, block_end);
                 if room == 0 {
                     return;
                 }
@@ -130,7 +130,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 Ok(slot) => *slot,
                 Err(_) => {
                     // Dispatch finds the cause once more, if the instruction comes so far.
-                    self.push_fetched(pc, &Inst::illegal(0), NO_CHECKPOINT, flag::FETCH_FAULT);
+                    self.push_fetched(
+                        core,
+                        pc,
+                        &Inst::illegal(0),
+                        NO_CHECKPOINT,
+                        flag::FETCH_FAULT,
+                    );
                     self.fetch.waiting = true;
                     return;
                 }
@@ -138,14 +144,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let inst = slot.inst;
             let matched = matched_flag::<E>(&slot);
             let fallthrough = pc.wrapping_add(u64::from(inst.len));
-            self.stats.fetch_instructions += 1;
+            core.stats.fetch_instructions += 1;
             let known = if self.oracle.is_some() {
                 self.ask_oracle(pc, &inst, matched)
             } else {
                 None
             };
             let Some(kind) = branch_kind(inst.class) else {
-                self.push_fetched(pc, &inst, NO_CHECKPOINT, matched);
+                self.push_fetched(core, pc, &inst, NO_CHECKPOINT, matched);
                 self.fetch.pc = fallthrough;
                 if inst.class == OpClass::DiseReturn {
                     self.fetch.waiting = true;
@@ -156,7 +162,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 }
                 continue;
             };
-            let next = self.predict_transfer(pc, &inst, kind, matched, known);
+            let next = self.predict_transfer(core, pc, &inst, kind, matched, known);
             if self.fetch.waiting || now < self.fetch.stall_until {
                 return;
             }
@@ -165,7 +171,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             if next != fallthrough {
                 taken += 1;
-                if taken >= self.params.taken_branches_per_cycle || !self.same_line(pc, next) {
+                if taken >= core.params.taken_branches_per_cycle
+                    || (pc ^ next) >> core.params.line_shift != 0
+                {
                     return;
                 }
                 block_end = (next | mask) + 1;
@@ -176,8 +184,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// Fetches up to `room` instructions before `block_end` that are decoded already and do not turn
     /// fetch. Returns how many.
     #[inline(always)]
-    fn fetch_straight(&mut self, room: usize, block_end: u64) -> usize {
-        let Core {
+    fn fetch_straight(&mut self, core: &mut Resources, room: usize, block_end: u64) -> usize {
+        let Context {
             code,
             code_page,
             front,
@@ -190,7 +198,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         let slots = code.slots(code_page.index);
         let block_end = block_end.min((code_page.number + 1) << PAGE_SHIFT);
-        let cycle = self.now as u32;
+        let cycle = core.now as u32;
         let mut count = 0;
         let mut gap = std::mem::replace(&mut fetch.gap, Cause::Frontend);
         while count < room && pc < block_end {
@@ -215,7 +223,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             fetch.gap = gap;
         }
         fetch.pc = pc;
-        self.stats.fetch_instructions += count as u64;
+        core.stats.fetch_instructions += count as u64;
         count
     }
 
@@ -244,18 +252,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         Ok(slot)
     }
 
-    fn same_line(&self, a: u64, b: u64) -> bool {
-        (a ^ b) >> self.params.line_shift == 0
-    }
-
     /// Reads the instruction cache if fetch has come to another line. `false` if fetch has to wait.
     #[inline]
-    fn read_line(&mut self, pc: u64) -> bool {
-        let line = pc >> self.params.line_shift;
+    fn read_line(&mut self, core: &mut Resources, shared: &mut SharedMemory, pc: u64) -> bool {
+        let line = pc >> core.params.line_shift;
         if line == self.fetch.line {
             return true;
         }
-        match self.memory.fetch(self.now, pc) {
+        match core.memory.fetch(shared, core.now, pc) {
             AccessResult::Retry { at_cycle } => {
                 self.fetch.stall_until = at_cycle;
                 self.fetch.late(Cause::ICache);
@@ -263,18 +267,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             }
             AccessResult::Done(access) => {
                 self.fetch.line = line;
-                let hit = self.now + self.params.l1i_hit;
+                let hit = core.now + core.params.l1i_hit;
                 if access.ready_cycle <= hit {
                     return true;
                 }
                 // The stages behind fetch cover a hit; what is beyond it stalls fetch.
-                self.fetch.stall_until = self.now + (access.ready_cycle - hit);
+                self.fetch.stall_until = core.now + (access.ready_cycle - hit);
                 self.fetch.late(if access.tlb_miss {
                     Cause::ITlb
                 } else {
                     Cause::ICache
                 });
-                self.progressed = true;
+                core.progressed = true;
                 false
             }
         }
@@ -284,6 +288,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     #[inline(always)]
     fn predict_transfer(
         &mut self,
+        core: &mut Resources,
         pc: u64,
         inst: &Inst,
         kind: BranchKind,
@@ -298,12 +303,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let checkpoint = self.checkpoints.at_mut(usize::from(index));
         let predicted = match known {
             Some(known) => {
-                self.branches
+                self.path
                     .predict_known(kind, known.taken, known.next, fallthrough, checkpoint)
             }
-            None => self
-                .branches
-                .predict(pc, kind, fallthrough, direct, checkpoint),
+            None => {
+                core.branches
+                    .predict(&mut self.path, pc, kind, fallthrough, direct, checkpoint)
+            }
         };
         let next = match (predicted.taken, is_direct) {
             (false, _) => fallthrough,
@@ -312,16 +318,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             (true, false) => UNKNOWN_TARGET,
         };
         *self.predicted_next.at_mut(usize::from(index)) = next;
-        self.push_fetched(pc, inst, index, matched);
+        self.push_fetched(core, pc, inst, index, matched);
         self.fetch.pc = next;
         if next == UNKNOWN_TARGET {
             self.fetch.waiting = true;
-            self.stats.btb_misfetch_events += 1;
+            core.stats.btb_misfetch_events += 1;
         } else if predicted.taken && is_direct && !predicted.btb_hit {
             // Decode computes the target of a direct transfer that the BTB does not know.
-            self.fetch.stall_until = self.now + self.params.fetch_to_decode;
+            self.fetch.stall_until = core.now + core.params.fetch_to_decode;
             self.fetch.late(Cause::BtbMiss);
-            self.stats.btb_misfetch_events += 1;
+            core.stats.btb_misfetch_events += 1;
         }
         next
     }
@@ -333,12 +339,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     #[inline(always)]
-    fn push_fetched(&mut self, pc: u64, inst: &Inst, checkpoint: u16, flags: u16) {
+    fn push_fetched(
+        &mut self,
+        core: &mut Resources,
+        pc: u64,
+        inst: &Inst,
+        checkpoint: u16,
+        flags: u16,
+    ) {
         let gap = std::mem::replace(&mut self.fetch.gap, Cause::Frontend);
         self.front.push_fetched(Front {
             inst: *inst,
             pc,
-            cycle: self.now as u32,
+            cycle: core.now as u32,
             checkpoint,
             gap,
             flags: flags as u8,

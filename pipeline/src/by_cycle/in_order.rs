@@ -8,10 +8,11 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Op, OpClass, reg};
 use hps_sim_core::likely::seldom;
 
-use super::Core;
 use super::slotting::{Group, Traits};
 use super::uop::{MicroOp, flag};
+use super::{Context, Resources};
 use crate::config::{MachineConfig, Scheduling, Slotting, UnitTable};
+use crate::memsys::SharedMemory;
 use crate::model::{IssueStall, Pipe, PipelineProbe, UNKNOWN};
 
 /// The state of issue in order.
@@ -97,52 +98,8 @@ impl InOrder {
     }
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
-    /// Issues from the oldest instruction on until one cannot.
-    #[inline(never)]
-    pub(super) fn issue_in_order(&mut self) {
-        let Some(mut order) = self.in_order.take() else {
-            return;
-        };
-        order.first_of_cycle = order.next;
-        order.retry = 0;
-        let width = self.params.issue_width as u64;
-        let mut stall = IssueStall::Width;
-        while order.next - order.first_of_cycle < width {
-            if E::INTERRUPTIBLE
-                && seldom(self.now >= self.lines.look_from)
-                && self.holds_issue(order.next)
-            {
-                // None that the issue of anything could end.
-                stall = IssueStall::None;
-                break;
-            }
-            match self.issue_oldest(&mut order) {
-                Ok(()) => {}
-                Err(why) => {
-                    stall = why;
-                    break;
-                }
-            }
-        }
-        order.stall = stall;
-        if P::WANTS_STAGES && order.next < self.rob.tail && stall != IssueStall::Frontend {
-            self.stage_cycles.at_mut(order.next as usize).stall = stall;
-        }
-        let issued = order.next - order.first_of_cycle;
-        self.in_order = Some(order);
-        self.scheduler.look();
-        self.count_issue(issued, stall, 1);
-    }
-
-    /// Accounts for cycles that are skipped since nothing can happen in them.
-    pub(super) fn account_issue_stall(&mut self, cycles: u64) {
-        if let Some(order) = &self.in_order {
-            let stall = order.stall;
-            self.count_issue(0, stall, cycles);
-        }
-    }
-
+impl Resources {
+    /// Counts cycles by how many instructions issued, and by what kept the next one.
     fn count_issue(&mut self, issued: u64, stall: IssueStall, cycles: u64) {
         let s = &mut self.stats;
         let by_count = match issued {
@@ -165,9 +122,61 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         };
         *by_cause += cycles;
     }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    /// Issues from the oldest instruction on until one cannot.
+    #[inline(never)]
+    pub(super) fn issue_in_order(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+        let Some(mut order) = self.in_order.take() else {
+            return;
+        };
+        order.first_of_cycle = order.next;
+        order.retry = 0;
+        let width = core.params.issue_width as u64;
+        let mut stall = IssueStall::Width;
+        while order.next - order.first_of_cycle < width {
+            if E::INTERRUPTIBLE
+                && seldom(core.now >= self.lines.look_from)
+                && self.holds_issue(order.next)
+            {
+                // None that the issue of anything could end.
+                stall = IssueStall::None;
+                break;
+            }
+            match self.issue_oldest(core, shared, &mut order) {
+                Ok(()) => {}
+                Err(why) => {
+                    stall = why;
+                    break;
+                }
+            }
+        }
+        order.stall = stall;
+        if P::WANTS_STAGES && order.next < self.rob.tail && stall != IssueStall::Frontend {
+            self.stage_cycles.at_mut(order.next as usize).stall = stall;
+        }
+        let issued = order.next - order.first_of_cycle;
+        self.in_order = Some(order);
+        self.scheduler.look();
+        core.count_issue(issued, stall, 1);
+    }
+
+    /// Accounts for cycles that are skipped since nothing can happen in them.
+    pub(super) fn account_issue_stall(&mut self, core: &mut Resources, cycles: u64) {
+        if let Some(order) = &self.in_order {
+            let stall = order.stall;
+            core.count_issue(0, stall, cycles);
+        }
+    }
 
     /// Issues the oldest instruction that has not issued, or says why not.
-    fn issue_oldest(&mut self, order: &mut InOrder) -> Result<(), IssueStall> {
+    fn issue_oldest(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        order: &mut InOrder,
+    ) -> Result<(), IssueStall> {
         let position = order.next;
         if position >= self.rob.tail {
             return Err(IssueStall::Frontend);
@@ -176,25 +185,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let u = *self.rob.at(slot);
         let (class, op, pc) = (u.class, u.front.inst.op, u.front.pc);
         let ready = self.scheduler.is_ready(slot);
-        if !ready && !self.branches_at_once(order, &u, position) {
-            return Err(self.why_not_ready(&u, position));
+        if !ready && !self.branches_at_once(core, order, &u, position) {
+            return Err(self.why_not_ready(core, &u, position));
         }
-        self.older_result_or_data(order, &u)?;
-        let (group, pipe) = self.slot_for(order, position, pc)?;
-        if class.is_memory() && !self.may_access_memory(slot) {
+        self.older_result_or_data(core, order, &u)?;
+        let (group, pipe) = self.slot_for(core, order, position, pc)?;
+        if class.is_memory() && !self.may_access_memory(core, slot) {
             return Err(IssueStall::Memory);
         }
-        let unit = self.units.timing(class);
-        if !self.units.take(self.now, unit.pool, unit.interval_cycles) {
+        let unit = core.units.timing(class);
+        if !core.units.take(core.now, unit.pool, unit.interval_cycles) {
             return Err(IssueStall::Unit);
         }
         if ready {
             self.scheduler.remove_ready(slot);
         } else {
-            self.scheduler.unschedule(self.now, u.ready_cycle, slot);
+            self.scheduler.unschedule(core.now, u.ready_cycle, slot);
         }
-        self.progressed = true;
-        self.send_in_order(slot, class, order.latency_cycles[op as usize]);
+        core.progressed = true;
+        self.send_in_order(core, shared, slot, class, order.latency_cycles[op as usize]);
         if !self.rob.at(slot).has(flag::ISSUED) {
             // It asks the memory system again later.
             return Err(IssueStall::Memory);
@@ -205,21 +214,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         order.group = group;
         order.block = pc >> BLOCK_SHIFT;
         (order.last_pc, order.next_pc) = (pc, u.front.fallthrough());
-        order.last_issue = self.now;
+        order.last_issue = core.now;
         order.next += 1;
         Ok(())
     }
 
-    fn why_not_ready(&self, u: &MicroOp, position: u64) -> IssueStall {
-        let now = self.now;
-        if u.front.since(now) + self.params.dispatch_to_issue > now {
+    fn why_not_ready(&self, core: &Resources, u: &MicroOp, position: u64) -> IssueStall {
+        let now = core.now;
+        if u.front.since(now) + core.params.dispatch_to_issue > now {
             return IssueStall::Frontend;
         }
         let has_address = || {
             self.producer_before(position, u.front.inst.rs1)
                 .is_none_or(|at| {
                     let producer = self.rob.at(self.rob.slot_of(at));
-                    producer.complete_cycle - self.params.issue_to_execute <= now
+                    producer.complete_cycle - core.params.issue_to_execute <= now
                 })
         };
         // A memory instruction that has its address has been refused.
@@ -233,8 +242,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// What renaming would hide, and what stores need beside their address.
-    fn older_result_or_data(&self, order: &mut InOrder, u: &MicroOp) -> Result<(), IssueStall> {
-        let now = self.now;
+    fn older_result_or_data(
+        &self,
+        core: &Resources,
+        order: &mut InOrder,
+        u: &MicroOp,
+    ) -> Result<(), IssueStall> {
+        let now = core.now;
         if u.class == OpClass::Store {
             // The producer of the data is older, and has issued.
             let data = self.stores.get(u.store_pos).data_cycle;
@@ -250,7 +264,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
         if u.old_producer >= self.rob.head {
             let older = self.rob.at(self.rob.slot_of(u.old_producer));
-            let result = older.complete_cycle - self.params.issue_to_execute;
+            let result = older.complete_cycle - core.params.issue_to_execute;
             let reads = matches!(u.class, OpClass::Load | OpClass::Atomic);
             let mine = now
                 + order.latency_cycles[u.front.inst.op as usize]
@@ -266,6 +280,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     /// The group and the pipe in which an instruction issues now.
     fn slot_for(
         &self,
+        core: &Resources,
         order: &InOrder,
         position: u64,
         pc: u64,
@@ -280,7 +295,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         if continues && let Some((group, pipe)) = order.group.join(next) {
             return Ok((group, Some(pipe)));
         }
-        if order.last_issue == self.now {
+        if order.last_issue == core.now {
             return Err(if continues {
                 IssueStall::Slot
             } else {
@@ -321,9 +336,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Whether a branch that is not ready tests only what issues in this cycle and forwards to it,
     /// and what is there anyway.
-    fn branches_at_once(&self, order: &InOrder, u: &MicroOp, position: u64) -> bool {
-        let now = self.now;
-        let arrives = u.front.since(now) + self.params.dispatch_to_issue;
+    fn branches_at_once(
+        &self,
+        core: &Resources,
+        order: &InOrder,
+        u: &MicroOp,
+        position: u64,
+    ) -> bool {
+        let now = core.now;
+        let arrives = u.front.since(now) + core.params.dispatch_to_issue;
         if !order.compare_and_branch_together
             || u.class != OpClass::Branch
             || u.pending != 0
@@ -338,7 +359,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 return true;
             };
             let producer = self.rob.at(self.rob.slot_of(at));
-            let result = producer.complete_cycle - self.params.issue_to_execute;
+            let result = producer.complete_cycle - core.params.issue_to_execute;
             if at < order.first_of_cycle {
                 return result <= now;
             }

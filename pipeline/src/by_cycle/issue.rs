@@ -4,48 +4,49 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::seldom;
 
-use super::Core;
 use super::events::EventKind;
 use super::rob::Slot;
 use super::uop::flag;
+use super::{Context, Resources};
+use crate::memsys::SharedMemory;
 use crate::model::{PipelineProbe, UNKNOWN, kind};
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// What is due in this cycle.
     #[inline(always)]
-    pub(super) fn run_events(&mut self) {
-        self.progressed |= self.scheduler.advance(self.now);
-        if self.events.next() <= self.now {
-            self.run_due_events();
+    pub(super) fn run_events(&mut self, core: &mut Resources) {
+        core.progressed |= self.scheduler.advance(core.now);
+        if self.events.next() <= core.now {
+            self.run_due_events(core);
         }
     }
 
-    fn run_due_events(&mut self) {
-        while let Some(event) = self.events.take_due(self.now) {
-            self.progressed = true;
+    fn run_due_events(&mut self, core: &mut Resources) {
+        while let Some(event) = self.events.take_due(core.now) {
+            core.progressed = true;
             let slot = self.rob.slot_of(event.position);
             match event.kind {
-                EventKind::Resolve => self.resolve(slot),
-                EventKind::Violation => self.violation(slot),
+                EventKind::Resolve => self.resolve(core, slot),
+                EventKind::Violation => self.violation(core, slot),
             }
         }
     }
 
     /// Issues the oldest ready instructions for which units are free.
     #[inline(always)]
-    pub(super) fn issue(&mut self) {
+    pub(super) fn issue(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         if seldom(self.in_order.is_some()) {
-            self.issue_in_order();
+            self.issue_in_order(core, shared);
         } else if self.scheduler.any_ready() {
-            self.issue_ready();
+            self.issue_ready(core, shared);
             self.scheduler.look();
         }
     }
 
     #[inline(always)]
-    fn issue_ready(&mut self) {
+    fn issue_ready(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let head = self.rob.slot_of(self.rob.head);
-        let mut left = self.params.issue_width;
+        let mut left = core.params.issue_width;
         // Pools without a free unit in this cycle, as bits.
         let mut busy = 0u64;
         for step in 0..=self.scheduler.words() {
@@ -54,21 +55,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 let slot = Slot::of_bit(word, bits.trailing_zeros());
                 bits &= bits - 1;
                 let class = self.rob.at(slot).class;
-                let unit = self.units.timing(class);
+                let unit = core.units.timing(class);
                 if seldom(busy >> unit.pool & 1 != 0) {
                     continue;
                 }
-                if class.is_memory() && seldom(!self.may_access_memory(slot)) {
+                if class.is_memory() && seldom(!self.may_access_memory(core, slot)) {
                     // It waits for something other than a unit, and has left the ready ones.
                     continue;
                 }
-                if seldom(!self.units.take(self.now, unit.pool, unit.interval_cycles)) {
+                if seldom(!core.units.take(core.now, unit.pool, unit.interval_cycles)) {
                     busy |= 1 << unit.pool;
                     continue;
                 }
                 self.scheduler.remove_ready(slot);
-                self.progressed = true;
-                self.send(slot, class, u64::from(unit.latency_cycles));
+                core.progressed = true;
+                self.send(core, shared, slot, class, u64::from(unit.latency_cycles));
                 left -= 1;
                 if left == 0 {
                     return;
@@ -79,14 +80,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Sends an instruction to its unit.
     #[inline(always)]
-    fn send(&mut self, slot: Slot, class: OpClass, latency: u64) {
+    fn send(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        slot: Slot,
+        class: OpClass,
+        latency: u64,
+    ) {
         // One call of `complete`, so that it stays in line.
         let latency = match class {
-            OpClass::Load | OpClass::Atomic => return self.issue_load(slot, latency),
-            OpClass::Store => return self.issue_store(slot, latency),
+            OpClass::Load | OpClass::Atomic => return self.issue_load(core, shared, slot, latency),
+            OpClass::Store => return self.issue_store(core, slot, latency),
             OpClass::IntMul | OpClass::IntDiv => {
                 let op = self.rob.at(slot).front.inst.op;
-                self.units.begin(self.now, class, op)
+                core.units.begin(core.now, class, op)
             }
             OpClass::FpAdd
             | OpClass::FpMul
@@ -94,87 +102,98 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             | OpClass::FpDiv
             | OpClass::FpSqrt
             | OpClass::FpCvt => {
-                self.fp_queue_used -= self.params.fp_queue_place;
+                core.fp_queue_used -= core.params.fp_queue_place;
                 let op = self.rob.at(slot).front.inst.op;
-                self.units.begin(self.now, class, op)
+                core.units.begin(core.now, class, op)
             }
             _ => {
                 if self.rob.at(slot).has(flag::TRAP) {
-                    self.abandon_store(slot);
+                    self.abandon_store(core, slot);
                 }
                 latency
             }
         };
-        self.complete(slot, self.now + latency);
+        self.complete(core, slot, core.now + latency);
     }
 
-    /// [`Core::send`] out of line, where speed does not matter, since its code is large.
+    /// [`Context::send`] out of line, where speed does not matter, since its code is large.
     #[inline(never)]
-    pub(super) fn send_in_order(&mut self, slot: Slot, class: OpClass, latency: u64) {
-        self.send(slot, class, latency);
+    pub(super) fn send_in_order(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        slot: Slot,
+        class: OpClass,
+        latency: u64,
+    ) {
+        self.send(core, shared, slot, class, latency);
     }
 
     /// The result of an issued instruction will be there in `result_cycle`: its consumers learn it.
     #[inline(always)]
-    pub(super) fn complete(&mut self, slot: Slot, result_cycle: u64) {
-        self.leave_reservation_station(slot);
-        let complete = result_cycle + self.params.issue_to_execute;
+    pub(super) fn complete(&mut self, core: &mut Resources, slot: Slot, result_cycle: u64) {
+        self.leave_reservation_station(core, slot);
+        let complete = result_cycle + core.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
         u.complete_cycle = complete;
         let flags = u.flags;
         if flags & flag::WAITED_FOR != 0 {
-            self.wake_waiters(slot, result_cycle);
+            self.wake_waiters(core, slot, result_cycle);
         }
         if flags & (flag::FEEDS_STORE | flag::MISPREDICTED) != 0 {
-            self.complete_rarely(slot, flags, result_cycle);
+            self.complete_rarely(core, slot, flags, result_cycle);
         }
     }
 
     #[inline(always)]
-    fn wake_waiters(&mut self, slot: Slot, result_cycle: u64) {
+    fn wake_waiters(&mut self, core: &mut Resources, slot: Slot, result_cycle: u64) {
         for word in 0..self.scheduler.words() {
             let mut bits = self.scheduler.take_waiters(slot, word);
             while bits != 0 {
-                self.wake(Slot::of_bit(word, bits.trailing_zeros()), result_cycle);
+                self.wake(
+                    core,
+                    Slot::of_bit(word, bits.trailing_zeros()),
+                    result_cycle,
+                );
                 bits &= bits - 1;
             }
         }
     }
 
     #[inline(never)]
-    fn complete_rarely(&mut self, slot: Slot, flags: u16, result_cycle: u64) {
+    fn complete_rarely(&mut self, core: &mut Resources, slot: Slot, flags: u16, result_cycle: u64) {
         if flags & flag::FEEDS_STORE != 0 {
             for word in 0..self.scheduler.words() {
                 let mut bits = self.scheduler.take_data_waiters(slot, word);
                 while bits != 0 {
                     let store = Slot::of_bit(word, bits.trailing_zeros());
-                    self.store_data_arrives(store, result_cycle);
+                    self.store_data_arrives(core, store, result_cycle);
                     bits &= bits - 1;
                 }
             }
         }
         if flags & flag::MISPREDICTED != 0 {
-            let complete = result_cycle + self.params.issue_to_execute;
+            let complete = result_cycle + core.params.issue_to_execute;
             let position = self.rob.position_of(slot);
-            let cycle = complete.max(self.now + 1);
+            let cycle = complete.max(core.now + 1);
             self.events.push(EventKind::Resolve, position, cycle);
         }
     }
 
     #[inline(always)]
-    pub(super) fn leave_reservation_station(&mut self, slot: Slot) {
+    pub(super) fn leave_reservation_station(&mut self, core: &mut Resources, slot: Slot) {
         self.rob.at_mut(slot).flags |= flag::ISSUED;
-        self.reservations_used -= 1;
+        core.reservations_used -= 1;
         if P::WANTS_STAGES {
             let position = self.rob.position_of(slot) as usize;
-            self.stage_cycles.at_mut(position).issue = self.now;
+            self.stage_cycles.at_mut(position).issue = core.now;
         }
     }
 
     /// A source of a consumer becomes available.
     #[inline(always)]
-    fn wake(&mut self, slot: Slot, cycle: u64) {
-        let now = self.now;
+    fn wake(&mut self, core: &mut Resources, slot: Slot, cycle: u64) {
+        let now = core.now;
         let u = self.rob.at_mut(slot);
         u.ready_cycle = u.ready_cycle.max(cycle);
         u.pending -= 1;
@@ -186,24 +205,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// It becomes ready in `cycle`, for the first time or again.
     #[inline]
-    pub(super) fn ready_in(&mut self, slot: Slot, cycle: u64) {
+    pub(super) fn ready_in(&mut self, core: &mut Resources, slot: Slot, cycle: u64) {
         self.rob.at_mut(slot).ready_cycle = cycle;
-        self.scheduler.schedule(self.now, cycle, slot);
+        self.scheduler.schedule(core.now, cycle, slot);
     }
 
     /// A fault's loads and stores never reach memory; it leaves the queue of its own class.
     #[cold]
-    fn abandon_store(&mut self, slot: Slot) {
+    fn abandon_store(&mut self, core: &mut Resources, slot: Slot) {
         let u = self.rob.at(slot);
         let (class, position) = (u.inst_class(), u.store_pos);
         if kind::of(class) & kind::FLOAT != 0 {
-            self.fp_queue_used -= self.params.fp_queue_place;
+            core.fp_queue_used -= core.params.fp_queue_place;
         }
         if matches!(class, OpClass::Store | OpClass::Atomic) {
             self.address_known(position);
             let e = self.stores.get_mut(position);
             if e.data_cycle == UNKNOWN {
-                e.data_cycle = self.now + 1;
+                e.data_cycle = core.now + 1;
             }
         }
     }

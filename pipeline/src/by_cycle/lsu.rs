@@ -6,11 +6,11 @@
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{OpClass, reg};
 
-use super::Core;
 use super::events::EventKind;
 use super::rob::Slot;
 use super::uop::flag;
-use crate::memsys::{AccessResult, Level};
+use super::{Context, Resources};
+use crate::memsys::{AccessResult, Level, SharedMemory};
 use crate::model::{Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN};
 
 /// Where a load gets its value from.
@@ -22,10 +22,10 @@ enum Source {
     Wait(u64),
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Whether a ready memory instruction may issue now. If not, it is parked where it will be
     /// found again.
-    pub(super) fn may_access_memory(&mut self, slot: Slot) -> bool {
+    pub(super) fn may_access_memory(&mut self, core: &mut Resources, slot: Slot) -> bool {
         let u = self.rob.at(slot);
         match u.class {
             OpClass::Atomic => {
@@ -41,7 +41,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             OpClass::Load => match self.store_to_wait_for(slot) {
                 None => true,
                 Some(position) => {
-                    self.park(slot, position);
+                    self.park(core, slot, position);
                     false
                 }
             },
@@ -70,8 +70,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    fn park(&mut self, slot: Slot, position: u64) {
-        self.stats.load_parked_events += 1;
+    fn park(&mut self, core: &mut Resources, slot: Slot, position: u64) {
+        core.stats.load_parked_events += 1;
         if P::WANTS_CYCLES {
             self.note_load(slot, EventSet::STORE_WAIT);
         }
@@ -85,13 +85,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The store at `position` got on: loads parked there look again in the next cycle.
-    fn wake_parked(&mut self, position: u64) {
+    fn wake_parked(&mut self, core: &mut Resources, position: u64) {
         let mut slot = std::mem::replace(&mut self.stores.get_mut(position).parked, Slot::NONE);
         while slot != Slot::NONE {
             let u = self.rob.at_mut(slot);
             u.flags &= !flag::PARKED;
             let next = std::mem::replace(&mut u.next_parked, Slot::NONE);
-            self.ready_in(slot, self.now + 1);
+            self.ready_in(core, slot, core.now + 1);
             slot = next;
         }
     }
@@ -117,7 +117,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// A load, or an atomic, goes to the store queue and the cache.
-    pub(super) fn issue_load(&mut self, slot: Slot, address_latency: u64) {
+    pub(super) fn issue_load(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        slot: Slot,
+        address_latency: u64,
+    ) {
         let u = self.rob.at(slot);
         let (addr, store_pos) = (u.addr, u.store_pos);
         let size = u64::from(u.front.inst.op.access_bytes());
@@ -129,20 +135,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         };
         let result = match source {
             Source::Wait(position) => {
-                self.park(slot, position);
+                self.park(core, slot, position);
                 return;
             }
             Source::Forward(data_cycle) => {
-                self.stats.store_forward_events += 1;
+                core.stats.store_forward_events += 1;
                 if P::WANTS_CYCLES {
                     self.note_load(slot, EventSet::FORWARDED);
                 }
                 self.rob.at_mut(slot).level = Cause::LoadL1;
-                data_cycle.max(self.now + address_latency) + self.params.store_forward
+                data_cycle.max(core.now + address_latency) + core.params.store_forward
             }
-            Source::Cache => match self.memory.load(self.now, addr, size as u8) {
+            Source::Cache => match core.memory.load(shared, core.now, addr, size as u8) {
                 AccessResult::Retry { at_cycle } => {
-                    self.ready_in(slot, at_cycle.max(self.now + 1));
+                    self.ready_in(core, slot, at_cycle.max(core.now + 1));
                     return;
                 }
                 AccessResult::Done(access) => {
@@ -160,19 +166,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 }
             },
         };
-        let result = result + self.fp_load_extra(slot);
+        let result = result + self.fp_load_extra(core, slot);
         if is_atomic {
             self.address_known(store_pos);
             let e = self.stores.get_mut(store_pos);
             e.data_cycle = result;
             if e.violator != UNKNOWN {
-                let found = result + self.params.issue_to_execute;
+                let found = result + core.params.issue_to_execute;
                 let position = self.rob.position_of(slot);
                 self.events.push(EventKind::Violation, position, found);
             }
-            self.wake_parked(store_pos);
+            self.wake_parked(core, store_pos);
         }
-        self.complete(slot, result);
+        self.complete(core, slot, result);
     }
 
     /// Something happens to a load of the window.
@@ -183,8 +189,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// How much longer a load takes since it goes to a floating-point register.
     #[inline(always)]
-    fn fp_load_extra(&self, slot: Slot) -> u64 {
-        let extra = self.params.fp_load_extra;
+    fn fp_load_extra(&self, core: &Resources, slot: Slot) -> u64 {
+        let extra = core.params.fp_load_extra;
         if extra == 0 {
             return 0;
         }
@@ -216,14 +222,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The address of a store is computed.
-    pub(super) fn issue_store(&mut self, slot: Slot, latency: u64) {
-        let now = self.now;
+    pub(super) fn issue_store(&mut self, core: &mut Resources, slot: Slot, latency: u64) {
+        let now = core.now;
         let position = self.rob.at(slot).store_pos;
-        self.leave_reservation_station(slot);
+        self.leave_reservation_station(core, slot);
         self.address_known(position);
         let data_cycle = self.stores.get(position).data_cycle;
         let violated = self.stores.get(position).violator != UNKNOWN;
-        let execute = self.params.issue_to_execute;
+        let execute = core.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
         u.ready_cycle = now + latency;
         if data_cycle != UNKNOWN {
@@ -234,7 +240,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             let found = now + latency + execute;
             self.events.push(EventKind::Violation, store, found);
         }
-        self.wake_parked(position);
+        self.wake_parked(core, position);
     }
 
     pub(super) fn address_known(&mut self, position: u64) {
@@ -246,26 +252,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The producer of a store's data has issued.
-    pub(super) fn store_data_arrives(&mut self, slot: Slot, cycle: u64) {
+    pub(super) fn store_data_arrives(&mut self, core: &mut Resources, slot: Slot, cycle: u64) {
         let position = self.rob.at(slot).store_pos;
         self.stores.get_mut(position).data_cycle = cycle;
-        let execute = self.params.issue_to_execute;
+        let execute = core.params.issue_to_execute;
         let u = self.rob.at_mut(slot);
         if u.has(flag::ISSUED) && !u.has(flag::TRAP) {
             u.complete_cycle = cycle.max(u.ready_cycle) + execute;
         }
-        self.wake_parked(position);
+        self.wake_parked(core, position);
     }
 
     /// A store has found that a younger load overlapping it has read already: everything from
     /// that load on runs again.
-    pub(super) fn violation(&mut self, slot: Slot) {
+    pub(super) fn violation(&mut self, core: &mut Resources, slot: Slot) {
         let position = self.rob.at(slot).store_pos;
         let violator = std::mem::replace(&mut self.stores.get_mut(position).violator, UNKNOWN);
         if violator == UNKNOWN {
             return;
         }
-        self.stats.memory_violation_events += 1;
+        core.stats.memory_violation_events += 1;
         let load = self.rob.slot_of(violator);
         let load_pc = self.rob.at(load).front.pc;
         match &mut self.memdep {
@@ -275,21 +281,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             MemoryDependence::StoreWait(table) => table.violation(load_pc),
             MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
         }
-        self.restart_from(violator, Cause::Replay);
+        self.restart_from(core, violator, Cause::Replay);
     }
 
     /// The oldest committed store goes to the cache.
     #[inline(always)]
-    pub(super) fn drain_store(&mut self) {
-        if self.stores.head != self.stores.commit && self.now >= self.drain_retry {
-            self.drain_oldest_store();
+    pub(super) fn drain_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+        if self.stores.head != self.stores.commit && core.now >= self.drain_retry {
+            self.drain_oldest_store(core, shared);
         }
     }
 
-    fn drain_oldest_store(&mut self) {
+    fn drain_oldest_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let e = *self.stores.get(self.stores.head);
         if e.size != 0 {
-            match self.memory.store(self.now, e.addr, e.size) {
+            match core.memory.store(shared, core.now, e.addr, e.size) {
                 AccessResult::Done(_) => {}
                 AccessResult::Retry { at_cycle } => {
                     self.drain_retry = at_cycle;
@@ -297,8 +303,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                 }
             }
         }
-        self.progressed = true;
-        self.wake_parked(self.stores.head);
+        core.progressed = true;
+        self.wake_parked(core, self.stores.head);
         self.stores.pop_oldest();
     }
 

@@ -15,9 +15,10 @@ use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 
-use super::Core;
+use super::Context;
 use super::store_queue::SpeculativeBus;
 use super::uop::flag;
+use crate::config::{MachineConfig, Predictor};
 use crate::model::PipelineProbe;
 
 /// A store that has been fetched and not dispatched yet. `size` is zero if it writes nothing.
@@ -46,12 +47,16 @@ pub(super) struct Known {
 }
 
 impl Oracle {
-    pub fn new() -> Self {
-        Oracle {
-            hart: Hart::default(),
-            stores: VecDeque::new(),
-            lost: true,
-        }
+    /// The oracle of a machine whose predictor is perfect; `None` for other machines.
+    pub fn new(config: &MachineConfig) -> Option<Box<Oracle>> {
+        let is_perfect = config.branch.predictor == Predictor::Perfect;
+        is_perfect.then(|| {
+            Box::new(Oracle {
+                hart: Hart::default(),
+                stores: VecDeque::new(),
+                lost: true,
+            })
+        })
     }
 
     /// Fetch has been turned.
@@ -71,7 +76,7 @@ impl Oracle {
     }
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Whether the oracle, if there is one, is with fetch; brings it there if dispatch has caught
     /// up.
     #[inline]

@@ -5,12 +5,12 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Op, OpClass, reg};
 
-use super::Core;
 use super::front_queue::oldest_checkpoint;
 use super::rob::Slot;
 use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, flag};
+use super::{Context, Resources};
 use crate::model::{
-    Cause, ContextId, IssueStall, PipelineProbe, Squash, StageRecord, UNKNOWN, branch_kind, kind,
+    Cause, IssueStall, PipelineProbe, Squash, StageRecord, UNKNOWN, branch_kind, kind,
 };
 
 /// Where execution goes on: an address, a position in the expansion there, and the handler that
@@ -22,9 +22,9 @@ pub(super) struct Restart {
     pub link: Option<HandlerLink>,
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// A mispredicted instruction has executed: what follows it is the wrong path.
-    pub(super) fn resolve(&mut self, slot: Slot) {
+    pub(super) fn resolve(&mut self, core: &mut Resources, slot: Slot) {
         let u = *self.rob.at(slot);
         let position = self.rob.position_of(slot);
         let inserted = self.inserted_of(&u, position);
@@ -53,12 +53,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             OpClass::FenceI => Cause::Serialize,
             _ => Cause::Mispredict,
         };
-        let oldest = self.squash_from(position + 1, restart, cause);
+        let oldest = self.squash_from(core, position + 1, restart, cause);
         match branch_kind(u.inst_class()) {
             Some(kind) if u.front.checkpoint != NO_CHECKPOINT => {
                 let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
                 let taken = u.has(flag::TAKEN);
-                self.branches
+                self.path
                     .restore(checkpoint, kind, taken, u.next_pc, u.front.fallthrough());
                 self.checkpoint_tail = self.checkpoint_after(u.front.checkpoint);
             }
@@ -67,7 +67,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Everything from this ROB position on runs again.
-    pub(super) fn restart_from(&mut self, position: u64, cause: Cause) {
+    pub(super) fn restart_from(&mut self, core: &mut Resources, position: u64, cause: Cause) {
         let u = *self.rob.at(self.rob.slot_of(position));
         let inserted = self.inserted_of(&u, position);
         let restart = Restart {
@@ -75,25 +75,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             disepc: inserted.disepc.again(),
             link: (E::ENABLED && u.has(flag::HANDLER)).then_some(inserted.link),
         };
-        let oldest = self.squash_from(position, restart, cause);
+        let oldest = self.squash_from(core, position, restart, cause);
         self.rewind_predictions(oldest);
     }
 
     /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt
     /// would: afterwards `process` holds the precise state, and execution goes on from there.
-    pub fn drain_to_boundary(&mut self) {
-        self.empty_pipeline();
+    pub fn drain_to_boundary(&mut self, core: &mut Resources) {
+        self.empty_pipeline(core);
         self.process.hart.pc = self.fetch.pc;
         self.process.hart.disepc = self.resume;
     }
 
-    pub(super) fn empty_pipeline(&mut self) {
+    pub(super) fn empty_pipeline(&mut self, core: &mut Resources) {
         if !self.rob.is_empty() {
-            self.restart_from(self.rob.head, Cause::Serialize);
+            self.restart_from(core, self.rob.head, Cause::Serialize);
             return;
         }
         let restart = self.restart_of_front_end();
-        let oldest = self.squash_from(self.rob.tail, restart, Cause::Serialize);
+        let oldest = self.squash_from(core, self.rob.tail, restart, Cause::Serialize);
         self.rewind_predictions(oldest);
     }
 
@@ -122,29 +122,29 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         }
     }
 
-    /// Sets a DISE register from outside, between two instructions of the program.
-    pub fn set_dise_register(&mut self, register: u8, value: u64) {
-        self.drain_to_boundary();
-        self.process.hart.r[register as usize] = value;
-    }
-
     /// Takes back every instruction at `first` and younger, in the window and before it, and turns
     /// fetch. Returns the oldest branch checkpoint among them; predictors are the caller's.
-    fn squash_from(&mut self, first: u64, restart: Restart, cause: Cause) -> u16 {
+    fn squash_from(
+        &mut self,
+        core: &mut Resources,
+        first: u64,
+        restart: Restart,
+        cause: Cause,
+    ) -> u16 {
         if let Some(oracle) = &mut self.oracle {
             oracle.lose();
         }
         if P::WANTS_CYCLES && self.rob.tail > first {
-            self.observe_squash(first);
+            self.observe_squash(core, first);
         }
-        let mut oldest = self.drop_fetched().unwrap_or(NO_CHECKPOINT);
+        let mut oldest = self.drop_fetched(core).unwrap_or(NO_CHECKPOINT);
         if let Some(x) = self.expansion.take() {
             oldest = x.checkpoint().unwrap_or(oldest);
         }
-        oldest = self.drop_decoded().unwrap_or(oldest);
+        oldest = self.drop_decoded(core).unwrap_or(oldest);
         while self.rob.tail > first {
             self.rob.tail -= 1;
-            let checkpoint = self.undo(self.rob.tail);
+            let checkpoint = self.undo(core, self.rob.tail);
             if checkpoint != NO_CHECKPOINT {
                 oldest = checkpoint;
             }
@@ -167,13 +167,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         self.decode_waits_for = 0;
         self.link = restart.link;
         self.resume = restart.disepc;
-        self.fetch.redirect(restart.pc, cause, self.now);
+        self.fetch.redirect(restart.pc, cause, core.now);
         oldest
     }
 
     /// Tells the probe that everything in the window at `first` and younger is taken back.
-    fn observe_squash(&mut self, first: u64) {
-        let now = self.now;
+    fn observe_squash(&mut self, core: &mut Resources, first: u64) {
+        let now = core.now;
         let dispatch = |position| self.rob.at(self.rob.slot_of(position)).front.since(now);
         let kept_dispatch_cycle = if first > self.rob.head {
             dispatch(first - 1)
@@ -183,7 +183,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         let last_dispatch_cycle = dispatch(self.rob.tail - 1);
         if last_dispatch_cycle > kept_dispatch_cycle {
             self.probe.squashed(&Squash {
-                context: ContextId::FIRST,
+                context: self.id,
                 cycle: now,
                 kept_dispatch_cycle,
                 last_dispatch_cycle,
@@ -192,9 +192,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// Drops everything between decode and dispatch. Returns the oldest checkpoint among it.
-    fn drop_decoded(&mut self) -> Option<u16> {
+    fn drop_decoded(&mut self, core: &mut Resources) -> Option<u16> {
         let oldest = oldest_checkpoint(self.front.all_decoded());
-        self.stats.squash_instructions += self.front.decoded_len() as u64;
+        core.stats.squash_instructions += self.front.decoded_len() as u64;
         if P::WANTS_STAGES {
             for (at, d) in self.front.all_decoded().enumerate().rev() {
                 let position = self.rob.tail + at as u64;
@@ -211,7 +211,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     dispatch_cycle: UNKNOWN,
                     issue_cycle: UNKNOWN,
                     complete_cycle: UNKNOWN,
-                    end_cycle: self.now,
+                    end_cycle: core.now,
                     squashed: true,
                     mispredicted: false,
                     cause: d.gap,
@@ -226,21 +226,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 
     /// Takes back the youngest instruction of the window. Returns its checkpoint.
     #[inline(always)]
-    fn undo(&mut self, position: u64) -> u16 {
+    fn undo(&mut self, core: &mut Resources, position: u64) -> u16 {
         let slot = self.rob.slot_of(position);
         let u = *self.rob.at(slot);
         let inst = u.front.inst;
         let (rd, class) = (inst.rd as usize, inst.class);
-        self.stats.squash_instructions += 1;
+        core.stats.squash_instructions += 1;
         // Now the producers are again those that it found.
         self.producers[rd] = u.old_producer;
         let hart = &mut self.process.hart;
         hart.r[rd] = u.old_value;
         hart.fcsr = u.old_fcsr;
         if !u.has(flag::ISSUED) {
-            self.reservations_used -= 1;
+            core.reservations_used -= 1;
             if kind::of(class) & kind::FLOAT != 0 {
-                self.fp_queue_used -= self.params.fp_queue_place;
+                core.fp_queue_used -= core.params.fp_queue_place;
             }
             if u.has(flag::PARKED) {
                 self.unpark(slot);
@@ -249,14 +249,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
                     self.forget_source(slot, register);
                 }
             } else if !u.has(flag::WAITS_FOR_HEAD) {
-                self.scheduler.unschedule(self.now, u.ready_cycle, slot);
+                self.scheduler.unschedule(core.now, u.ready_cycle, slot);
             }
         }
         if class.is_memory() {
             self.undo_memory(slot, &u);
         }
         if P::WANTS_STAGES {
-            let record = self.record(&u, position, true);
+            let record = self.record(core, &u, position, true);
             self.probe.finished(&record);
         }
         u.front.checkpoint
@@ -310,7 +310,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     }
 
     /// The record of an instruction of the window at the end of its life.
-    pub(super) fn record(&self, u: &MicroOp, position: u64, squashed: bool) -> StageRecord {
+    pub(super) fn record(
+        &self,
+        core: &Resources,
+        u: &MicroOp,
+        position: u64,
+        squashed: bool,
+    ) -> StageRecord {
         let cycles = self.stage_cycles.at(position as usize);
         let is_memory = u.inst_class().is_memory();
         StageRecord {
@@ -322,10 +328,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
             is_handler: u.has(flag::HANDLER),
             fetch_cycle: cycles.fetch,
             decode_cycle: cycles.decode,
-            dispatch_cycle: u.front.since(self.now),
+            dispatch_cycle: u.front.since(core.now),
             issue_cycle: cycles.issue,
             complete_cycle: u.complete_cycle,
-            end_cycle: self.now,
+            end_cycle: core.now,
             squashed,
             mispredicted: u.has(flag::MISPREDICTED),
             cause: if is_memory { u.level } else { Cause::Execute },

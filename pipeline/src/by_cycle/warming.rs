@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use hps_sim_core::bus::Bus;
-use hps_sim_core::code::CodeCache;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
@@ -11,10 +10,8 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::image::Isa;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::ReadOnly;
-use hps_sim_core::probe::{NoProbe, Probe, Retired};
-use hps_sim_core::process::Process;
+use hps_sim_core::probe::{Probe, Retired};
 
-use super::{Core, Past};
 use crate::config::MachineConfig;
 use crate::memsys::MemorySystem;
 use crate::model::{MemoryDependence, branch_kind};
@@ -93,12 +90,19 @@ pub struct Warm {
     line: u64,
 }
 
+/// What instructions leave in a core and its memory when nothing of them is in flight any more.
+pub(super) struct Past {
+    pub memory: MemorySystem,
+    pub branches: BranchUnit,
+    pub memdep: MemoryDependence,
+}
+
 /// What a program does to a core that functional warming cannot know, since it comes of time.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    lateness: Option<Lateness>,
-    memdep: MemoryDependence,
-    cycles: u64,
+    pub(super) lateness: Option<Lateness>,
+    pub(super) memdep: MemoryDependence,
+    pub(super) cycles: u64,
 }
 
 impl Warm {
@@ -120,6 +124,17 @@ impl Warm {
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
             memory,
         }
+    }
+
+    /// The past of a core that begins with this state.
+    pub(super) fn past(&self) -> Past {
+        let mut past = Past {
+            memory: self.memory.clone(),
+            branches: self.branches.clone(),
+            memdep: self.memdep.clone(),
+        };
+        past.branches.tables.watch();
+        past
     }
 
     /// Events since the program began.
@@ -357,48 +372,6 @@ impl<E: DecodeEditor> Probe for WarmEdited<'_, E> {
             self.warm.handler(pc, inst, target, taken);
         }
         // The rest of a sequence comes from the engine, which predicts nothing.
-    }
-}
-
-impl<E: DecodeEditor> Core<E, NoProbe> {
-    /// A core without a past that runs this one's program under `editor`, with caches and predictors
-    /// as `warm` has them. `keep_code`: what this one has decoded still holds; its editor had the same
-    /// tables.
-    #[must_use]
-    pub fn begin_again(
-        self,
-        config: &MachineConfig,
-        editor: E,
-        warm: &Warm,
-        keep_code: bool,
-    ) -> Self {
-        // The cache of decoded code is kept in any case: it is too large to be made for each unit.
-        let (process, mut code) = self.into_program();
-        if !keep_code {
-            code.clear();
-        }
-        let mut past = Past {
-            memory: warm.memory.clone(),
-            branches: warm.branches.clone(),
-            memdep: warm.memdep.clone(),
-        };
-        past.branches.tables.watch();
-        Core::with_past(config, process, editor, NoProbe, code, past)
-    }
-
-    /// The program and its decoded code. Everything else is thrown away, before the next core takes as much.
-    fn into_program(self) -> (Process, CodeCache) {
-        (self.process, self.code)
-    }
-
-    /// What it has learned since it began.
-    #[must_use]
-    pub fn learned(&self) -> Learned {
-        Learned {
-            lateness: self.branches.tables.lateness(),
-            memdep: self.memdep.clone(),
-            cycles: self.now,
-        }
     }
 }
 

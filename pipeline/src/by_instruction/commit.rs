@@ -324,7 +324,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// Ends the account of a run, as [`Core::settle`](crate::core::Core::settle) does: the slots that are
+    /// Ends the account of a run, as [`Chip::settle`](crate::core::Chip::settle) does: the slots that are
     /// left in its last cycle go to [`Cause::Serialize`]. A run that goes on from here commits in the next
     /// cycle.
     pub fn settle(&mut self) {

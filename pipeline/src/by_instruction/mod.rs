@@ -1,4 +1,4 @@
-//! The instruction-driven core: the machine of [`Core`](crate::core::Core), an instruction at a time instead of
+//! The instruction-driven core: the machine of [`Chip`](crate::core::Chip), an instruction at a time instead of
 //! a cycle at a time.
 //!
 //! Instructions come in program order of the predicted path, wrong paths included, and each one is
@@ -8,7 +8,7 @@
 //! A mispredicted branch says at once when it resolves, so the wrong path behind it is followed until
 //! fetch gets to that cycle, and taken back.
 //!
-//! The rules are those of `Core`, which is the oracle for this one (`tests/driven.rs`): where all
+//! The rules are those of the cycle-driven core, which is the oracle for this one (`tests/driven.rs`): where all
 //! accesses hit, the cycles are the same, each of them. What differs:
 //!
 //! - **Accesses to caches, TLBs and buses come in program order** instead of in order of time, each with
@@ -17,8 +17,11 @@
 //!   if the younger one could have had them first.
 //! - A store of which the cache wants another try may find that its port is another's.
 //!
-//! There is no order of issue here but out of order, no perfect predictor, and no pipeline log.
+//! There is no order of issue here but out of order, no perfect predictor, and no pipeline log. There is one context
+//! on one core: the core writes memory when it executes a store, before a store of another context could come
+//! first.
 
+mod access;
 mod accesses;
 mod alone;
 mod blocks;
@@ -51,7 +54,7 @@ use hps_sim_core::trap::Trap;
 
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::interrupts::Lines;
-use crate::memsys::{MemoryStats, MemorySystem};
+use crate::memsys::MemorySystem;
 use crate::model::{
     Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, TIME_SLICE, kind,
 };
@@ -190,16 +193,11 @@ struct Passing<'a> {
 
 /// The core.
 pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
-    /// The program. Between two runs its state is that behind the last committed instruction.
-    pub process: Process,
-    /// The decode-stage editor.
-    pub editor: E,
-    /// The probe.
-    pub probe: P,
-    /// Counters of the core.
-    pub stats: CoreStats,
-    /// Commit slots by owner.
-    pub cpi: CpiStack,
+    process: Process,
+    editor: E,
+    probe: P,
+    stats: CoreStats,
+    cpi: CpiStack,
     params: Params,
     memory: MemorySystem,
     branches: BranchUnit,
@@ -354,10 +352,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 kind if params.fp_queue > 0 => kind,
                 kind => kind & !kind::FLOAT,
             }),
-            fill: params.dispatch_to_issue
-                + params.issue_to_execute
-                + 1
-                + params.complete_to_commit,
+            fill: params.fill_cycles(),
             each_alone: false,
             groups_fit: params.groups_fit(),
             groups_flow: !E::ENABLED && params.groups_fit() && params.groups_flow(),
@@ -507,12 +502,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.decode_instructions += 1;
         }
         self.stats.dispatch_instructions += 1;
-    }
-
-    /// Statistics of the memory hierarchy.
-    #[must_use]
-    pub fn memory_stats(&self) -> MemoryStats {
-        self.memory.stats()
     }
 
     /// Follows the right path until a wrong one begins or the run ends.

@@ -5,7 +5,7 @@
 //! program's). A slot that is lost belongs to what kept the instruction at the head from
 //! retiring, or, if the ROB is empty, to what delayed the next instruction on its way there. The
 //! parts therefore sum to `commit_width * cycles` exactly, once the run has been settled
-//! ([`Core::settle`](crate::core::Core::settle)): one that stops at a limit leaves the slots behind its last
+//! ([`Chip::settle`](crate::core::Chip::settle)): one that stops at a limit leaves the slots behind its last
 //! commit open, for those that commit in the same cycle when it goes on.
 
 use serde::Serialize;

@@ -5,6 +5,7 @@
 
 mod blame;
 mod cpi;
+mod finished;
 mod in_order;
 pub(crate) mod kind;
 mod memdep;
@@ -18,6 +19,7 @@ mod transfers;
 
 pub(crate) use blame::cause_of;
 pub use cpi::{Cause, CpiStack};
+pub use finished::Finished;
 pub use in_order::{IssueStall, Pipe};
 pub(crate) use memdep::MemoryDependence;
 pub use observe::{

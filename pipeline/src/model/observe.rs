@@ -5,6 +5,7 @@
 //! instructions. From them an observer knows, for each cycle, what the processor waited for.
 
 use super::Cause;
+use crate::memsys::CoreId;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 
@@ -12,7 +13,7 @@ use hps_sim_core::inst::OpClass;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextId {
     /// The core, from 0.
-    pub core: u16,
+    pub core: CoreId,
     /// The context on that core, from 0.
     pub context: u16,
 }
@@ -20,7 +21,7 @@ pub struct ContextId {
 impl ContextId {
     /// The only context of a chip with one core of one context.
     pub const FIRST: ContextId = ContextId {
-        core: 0,
+        core: CoreId::FIRST,
         context: 0,
     };
 }

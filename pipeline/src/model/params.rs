@@ -45,6 +45,12 @@ pub(crate) struct Params {
 }
 
 impl Params {
+    /// Cycles from dispatch to commit of an instruction that waits for nothing: the stages of the window.
+    #[inline]
+    pub fn fill_cycles(&self) -> u64 {
+        self.dispatch_to_issue + self.issue_to_execute + 1 + self.complete_to_commit
+    }
+
     /// Instructions from fetch to commit, at most, and but for those of a sequence under way.
     pub fn in_flight(&self) -> usize {
         self.rob_entries as usize + self.fetch_buffer + self.decode_buffer

@@ -1,4 +1,4 @@
-//! Where units are timed: a core with a shadow of the program.
+//! Where units are timed: a chip with a shadow of the program.
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::hart::GuestCounters;
@@ -8,7 +8,7 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use super::SamplingPlan;
-use crate::by_cycle::{Core, Learned, Warm};
+use crate::by_cycle::{Chip, Learned, Warm};
 use crate::config::MachineConfig;
 use crate::model::{CoreStats, CpiStack};
 
@@ -17,9 +17,9 @@ use crate::model::{CoreStats, CpiStack};
 pub(super) struct Unit {
     /// What was measured, if the whole unit was timed.
     pub measured: Option<Measured>,
-    /// Instructions that ran on the core, warm-up included.
+    /// Instructions that ran on the chip, warm-up included.
     pub instructions: u64,
-    /// What only a core can know.
+    /// What only a chip can know.
     pub learned: Learned,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct Measured {
     pub cpi: CpiStack,
 }
 
-/// A core, and a process that follows the program: equal to it where a unit begins. What happens here
+/// A chip, and a process that follows the program: equal to it where a unit begins. What happens here
 /// happens nowhere else.
 pub(super) struct Lane<E: DecodeEditor> {
     /// Lanes are counted from 0.
     pub number: usize,
     /// The unit that it times.
     pub unit: u64,
-    core: Option<Box<Core<E>>>,
+    chip: Option<Box<Chip<E>>>,
     /// The shadow's epochs when it was equal to the program.
     layout_epoch: u64,
     code_epoch: u64,
@@ -72,7 +72,7 @@ impl<E: DecodeEditor + Clone> Lane<E> {
             unit: 0,
             layout_epoch: shadow.mem.layout_epoch(),
             code_epoch: shadow.mem.code_epoch(),
-            core: Some(Box::new(Core::with(
+            chip: Some(Box::new(Chip::with(
                 config,
                 shadow,
                 editor.clone(),
@@ -90,57 +90,57 @@ impl<E: DecodeEditor + Clone> Lane<E> {
         mut stale: Vec<u64>,
     ) -> Result<(), MemoryError> {
         self.unit = start.unit;
-        let Some(mut core) = self.core.take() else {
+        let Some(mut chip) = self.chip.take() else {
             return Ok(());
         };
-        let mem = &core.process.mem;
+        let mem = &chip.process().mem;
         // A shadow follows what the program maps, not what it has mapped itself.
         let same_layout = mem.layout_epoch() == self.layout_epoch;
         let same_code = mem.code_epoch() == self.code_epoch;
         stale.extend(mem.dirty_pages());
         stale.sort_unstable();
         stale.dedup();
-        core.process
+        chip.process_mut()
             .follow(start.source, same_layout.then_some(&stale[..]))?;
-        core.process.counters_before = start.clock;
+        chip.process_mut().counters_before = start.clock;
         self.layout_epoch = start.source.mem.layout_epoch();
         self.code_epoch = start.source.mem.code_epoch();
         let editor = start.editor.clone();
-        self.core = Some(Box::new(
-            core.begin_again(config, editor, start.warm, same_code),
+        self.chip = Some(Box::new(
+            chip.begin_again(config, editor, start.warm, same_code),
         ));
         Ok(())
     }
 
     /// Times the unit. It is measured whole or not at all.
     pub fn time(&mut self, plan: &SamplingPlan) -> Unit {
-        let Some(core) = &mut self.core else {
-            unreachable!("a lane has its core outside of `begin`")
+        let Some(chip) = &mut self.chip else {
+            unreachable!("a lane has its chip outside of `begin`")
         };
         let mut stop = if plan.warm_up == 0 {
             Stop::Limit
         } else {
-            core.run(plan.warm_up)
+            chip.run(plan.warm_up)
         };
         let mut measured = None;
         if stop == Stop::Limit {
-            let (before, cpi) = (core.stats, core.cpi);
-            stop = core.run(plan.unit);
+            let (before, cpi) = (*chip.stats(), *chip.cpi());
+            stop = chip.run(plan.unit);
             if stop == Stop::Limit {
                 let inserted = |stats: &CoreStats| {
                     stats.commit_inserted_instructions + stats.commit_handler_instructions
                 };
                 measured = Some(Measured {
-                    cycles: core.stats.cycles - before.cycles,
-                    inserted: inserted(&core.stats) - inserted(&before),
-                    cpi: core.cpi.since(&cpi),
+                    cycles: chip.stats().cycles - before.cycles,
+                    inserted: inserted(chip.stats()) - inserted(&before),
+                    cpi: chip.cpi().since(&cpi),
                 });
             }
         }
         Unit {
             measured,
-            instructions: core.stats.commit_program_instructions,
-            learned: core.learned(),
+            instructions: chip.stats().commit_program_instructions,
+            learned: chip.learned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreStats, DrivenCore, PipelineProbe};
+use hps_pipeline::core::{Chip, CoreStats, DrivenCore, PipelineProbe};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{OpClass, reg};
@@ -100,16 +100,16 @@ impl Outcome {
 
     /// What the pipeline left behind. A run that stopped at its limit is brought to the boundary
     /// of the last committed instruction first.
-    pub fn of_core<E: DecodeEditor>(core: &mut Core<E, Stream>, stop: Stop) -> Outcome {
+    pub fn of_core<E: DecodeEditor>(core: &mut Chip<E, Stream>, stop: Stop) -> Outcome {
         if stop == Stop::Limit {
             core.drain_to_boundary();
         }
         Outcome {
             stop,
-            hart: core.process.hart.clone(),
-            retired: counts(&core.stats),
-            stream: std::mem::take(&mut core.probe),
-            pages: written_pages(&core.process.mem),
+            hart: core.process().hart.clone(),
+            retired: counts(core.stats()),
+            stream: std::mem::take(core.probe_mut()),
+            pages: written_pages(&core.process().mem),
         }
     }
 
@@ -120,7 +120,7 @@ impl Outcome {
         editor: E,
         limit: u64,
     ) -> Outcome {
-        let mut core = Core::with(config, process, editor, Stream::default());
+        let mut core = Chip::with(config, process, editor, Stream::default());
         let stop = core.run(limit);
         Outcome::of_core(&mut core, stop)
     }
@@ -137,10 +137,10 @@ impl Outcome {
         let stop = core.run(limit);
         Some(Outcome {
             stop,
-            hart: core.process.hart.clone(),
-            retired: counts(&core.stats),
-            stream: core.probe,
-            pages: written_pages(&core.process.mem),
+            hart: core.process().hart.clone(),
+            retired: counts(core.stats()),
+            stream: std::mem::take(core.probe_mut()),
+            pages: written_pages(&core.process().mem),
         })
     }
 

@@ -9,7 +9,7 @@ pub mod random;
 use std::sync::Arc;
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Core, CoreStats, CpiStack, PipelineProbe, StageRecord};
+use hps_pipeline::core::{Chip, CoreStats, CpiStack, PipelineProbe, StageRecord};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::image::ProgramImage;
@@ -97,10 +97,10 @@ impl Run {
         process: Process,
         editor: E,
     ) -> Run {
-        let mut core = Core::with(config, process, editor, Trace::default());
+        let mut core = Chip::with(config, process, editor, Trace::default());
         let stop = core.run_to_end();
         let (committed, squashed) = core
-            .probe
+            .probe()
             .records
             .iter()
             .copied()
@@ -108,8 +108,8 @@ impl Run {
         Run {
             committed,
             squashed,
-            stats: core.stats,
-            cpi: core.cpi,
+            stats: *core.stats(),
+            cpi: *core.cpi(),
             memory: core.memory_stats(),
             stop,
             program: program.clone(),

@@ -5,7 +5,12 @@ use super::*;
 /// Everything that a run has counted, and the registers behind it.
 fn numbers(core: &DrivenCore) -> impl PartialEq + std::fmt::Debug + use<> {
     let memory = format!("{:?}", core.memory_stats());
-    (core.stats, core.cpi, memory, core.process.hart.clone())
+    (
+        *core.stats(),
+        *core.cpi(),
+        memory,
+        core.process().hart.clone(),
+    )
 }
 
 /// Runs a program block by block, and each instruction by itself.
@@ -62,11 +67,15 @@ fn any_front_end_takes_blocks_as_their_instructions() {
             let what = format!("seed {seed} on {}", config.name);
             agree_with_each_alone(&config, || program.process(), u64::MAX, &what);
             let straight = exiting(seed, STRAIGHT);
-            let mut oracle = Core::new(&config, straight.process());
+            let mut oracle = Chip::new(&config, straight.process());
             oracle.run_to_end();
             let mut core = driven(&config, straight.process(), NoProbe);
             core.run_to_end();
-            assert_eq!(core.stats.cycles, oracle.stats.cycles, "{what}, straight");
+            assert_eq!(
+                core.stats().cycles,
+                oracle.stats().cycles,
+                "{what}, straight"
+            );
         }
     }
 }
@@ -98,8 +107,8 @@ fn a_run_is_the_same_however_it_is_cut() {
         assert_eq!(whole.run(60_000), Stop::Limit);
         for piece in [1, 1000, 7001] {
             let mut parts = driven(&config, workload(w, isa), NoProbe);
-            while parts.stats.commit_program_instructions < 60_000 {
-                let left = 60_000 - parts.stats.commit_program_instructions;
+            while parts.stats().commit_program_instructions < 60_000 {
+                let left = 60_000 - parts.stats().commit_program_instructions;
                 assert_eq!(parts.run(piece.min(left)), Stop::Limit);
             }
             let what = format!("{} ({isa}) on {name} in pieces of {piece}", w.name);

@@ -23,8 +23,11 @@ fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
         (process.hart.r[first], process.hart.r[second]) = (1.5f64.to_bits(), 2.5f64.to_bits());
         let mut core = driven(&preset(name), process, NoProbe);
         assert_eq!(core.run_to_end(), Stop::Exit(0), "{name}");
-        assert!(core.stats.squash_instructions > 2, "{name}: no wrong path");
-        let values = [first, second].map(|at| f64::from_bits(core.process.hart.r[at]));
+        assert!(
+            core.stats().squash_instructions > 2,
+            "{name}: no wrong path"
+        );
+        let values = [first, second].map(|at| f64::from_bits(core.process().hart.r[at]));
         assert_eq!(values, [1.5, 2.5], "{name}");
     }
 }
@@ -33,13 +36,13 @@ fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
 fn forwarded_and_read(text: &str) -> [(u64, u64); 2] {
     let program = Program::new(text, random::DATA_BYTES);
     let config = preset("hps-4wide");
-    let mut oracle = Core::new(&config, program.process());
+    let mut oracle = Chip::new(&config, program.process());
     oracle.run_to_end();
     let mut core = driven(&config, program.process(), NoProbe);
     core.run_to_end();
     [
-        (oracle.stats, oracle.memory_stats()),
-        (core.stats, core.memory_stats()),
+        (oracle.stats(), oracle.memory_stats()),
+        (core.stats(), core.memory_stats()),
     ]
     .map(|(core, memory)| (core.store_forward_events, memory.l1d.read_access_events))
 }
@@ -110,13 +113,16 @@ fn what_loads_lose_to_stores_is_said() {
     let program = Program::new(text, random::DATA_BYTES);
     for name in ["hps-4wide", "wide-8", "simplescalar-4wide"] {
         let config = preset(name);
-        let mut oracle = Core::new(&config, program.process());
+        let mut oracle = Chip::new(&config, program.process());
         oracle.run_to_end();
         let mut core = driven(&config, program.process(), NoProbe);
         core.run_to_end();
         let waits = |stack: &CpiStack| stack.get(Cause::StoreWait);
-        assert!(waits(&oracle.cpi) > 200 && waits(&core.cpi) > 200, "{name}");
+        assert!(
+            waits(oracle.cpi()) > 200 && waits(core.cpi()) > 200,
+            "{name}"
+        );
         let all = |stack: &CpiStack| waits(stack) + stack.get(Cause::LoadL1);
-        assert_eq!(all(&core.cpi), all(&oracle.cpi), "{name}");
+        assert_eq!(all(core.cpi()), all(oracle.cpi()), "{name}");
     }
 }

@@ -2,7 +2,7 @@
 //! oracle.
 
 use hps_pipeline::config::Predictor;
-use hps_pipeline::core::{Core, DrivenCore};
+use hps_pipeline::core::{Chip, DrivenCore};
 use hps_pipeline::pmu::{CounterConfig, Event};
 use hps_sim_core::editor::{Interruptible, NoEditor};
 use hps_sim_core::isa::Isa;
@@ -22,12 +22,12 @@ fn an_editor_without_productions_changes_nothing() {
         for seed in 5200..5210 {
             let program = exiting(seed, Mix::default());
             let what = format!("seed {seed} on {name}");
-            let mut bare = Core::new(&config, program.process());
+            let mut bare = Chip::new(&config, program.process());
             let stop = bare.run_to_end();
-            let mut core = Core::with(&config, program.process(), Interruptible(NoEditor), NoProbe);
+            let mut core = Chip::with(&config, program.process(), Interruptible(NoEditor), NoProbe);
             assert_eq!(core.run_to_end(), stop, "{what}");
-            assert_eq!(core.stats, bare.stats, "{what}");
-            assert_eq!(core.cpi, bare.cpi, "{what}");
+            assert_eq!(core.stats(), bare.stats(), "{what}");
+            assert_eq!(core.cpi(), bare.cpi(), "{what}");
             assert_eq!(core.memory_stats(), bare.memory_stats(), "{what}");
             let mut bare = DrivenCore::new(&config, program.process()).expect("a preset has it");
             bare.run_to_end();
@@ -35,8 +35,8 @@ fn an_editor_without_productions_changes_nothing() {
                 DrivenCore::with(&config, program.process(), Interruptible(NoEditor), NoProbe);
             let mut core = edited.expect("a preset has it");
             assert_eq!(core.run_to_end(), stop, "{what}");
-            assert_eq!(core.stats, bare.stats, "{what}");
-            assert_eq!(core.cpi, bare.cpi, "{what}");
+            assert_eq!(core.stats(), bare.stats(), "{what}");
+            assert_eq!(core.cpi(), bare.cpi(), "{what}");
             assert_eq!(core.memory_stats(), bare.memory_stats(), "{what}");
         }
     }

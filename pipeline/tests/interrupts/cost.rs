@@ -31,7 +31,7 @@ fn traced(
     let stop = core.run_to_end();
     assert!(matches!(stop, Stop::Exit(_)), "{stop:?}");
     let log = core.interrupts().expect("attached").log().to_vec();
-    let records = core.probe.records.iter().filter(|r| !r.squashed);
+    let records = core.probe().records.iter().filter(|r| !r.squashed);
     (records.copied().collect(), log)
 }
 
@@ -226,13 +226,18 @@ fn chain(
     if !is_in_order(config) {
         let mut driven = code.plain_driven(config, program.process(), &counters, NoProbe);
         driven.run_to_end();
-        assert_eq!(driven.stats.cycles, core.stats.cycles, "{}", config.name);
-        let slots = u64::from(config.window.commit_width) * driven.stats.cycles;
-        assert_eq!(driven.cpi.total(), slots, "{}", config.name);
+        assert_eq!(
+            driven.stats().cycles,
+            core.stats().cycles,
+            "{}",
+            config.name
+        );
+        let slots = u64::from(config.window.commit_width) * driven.stats().cycles;
+        assert_eq!(driven.cpi().total(), slots, "{}", config.name);
     }
-    let slots = u64::from(config.window.commit_width) * core.stats.cycles;
-    assert_eq!(core.cpi.total(), slots, "{}", config.name);
-    (core.stats.cycles, taken)
+    let slots = u64::from(config.window.commit_width) * core.stats().cycles;
+    assert_eq!(core.cpi().total(), slots, "{}", config.name);
+    (core.stats().cycles, taken)
 }
 
 /// The formula. In a chain of additions, each cycle commits one and issues one. An empty handler is entered,

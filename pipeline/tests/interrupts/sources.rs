@@ -61,7 +61,7 @@ fn a_counter_overflows_with_its_event() {
             };
             let mut traced = code.plain(&config, program.process(), &counters, Trace::default());
             traced.run_to_end();
-            let records = traced.probe.records.iter().filter(|r| !r.squashed);
+            let records = traced.probe().records.iter().filter(|r| !r.squashed);
             let events: Vec<u64> = records
                 .filter(|r| r.is_program && (!counts_loads || r.inst.class == OpClass::Load))
                 .map(|r| r.end_cycle)
@@ -118,7 +118,7 @@ fn an_interrupt_waits_while_another_is_handled() {
             let mut core = core(kind, &config, &code, &program, &counters);
             assert!(matches!(core.run_to_end(), Stop::Exit(_)), "{name}");
             let program = core.stats().commit_program_instructions;
-            assert_eq!(program, alone.stats.commit_program_instructions, "{name}");
+            assert_eq!(program, alone.stats().commit_program_instructions, "{name}");
             let interrupts = core.interrupts().expect("attached");
             let (taken, lost) = (interrupts.stats().taken_events, interrupts.pmu().lost());
             // One instruction of the program for each at least, and a pending one for each that is lost.

@@ -50,15 +50,15 @@ fn random_programs_compute_the_same() {
             taken += core.interrupts().expect("attached").log().len();
             for r in PROGRAM_REGISTERS {
                 let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
-                assert_eq!(of(&core.process.hart), of(&expected.hart), "{what}: {r}");
+                assert_eq!(of(&core.process().hart), of(&expected.hart), "{what}: {r}");
             }
             assert_eq!(stop, expected.stop, "{what}");
             assert_eq!(
-                counts(&core.stats).program,
+                counts(core.stats()).program,
                 expected.retired.program,
                 "{what}"
             );
-            assert_eq!(core.probe.steps, expected.stream.steps, "{what}");
+            assert_eq!(core.probe().steps, expected.stream.steps, "{what}");
         }
     }
     assert!(taken > 3000, "{taken}");
@@ -92,11 +92,11 @@ fn programs_of_the_project_compute_the_same() {
                 let mut core = code.plain(&config, workload(w, isa), &counters, NoProbe);
                 assert_eq!(core.run(INSTRUCTIONS), stop, "{what}");
                 core.drain_to_boundary();
-                assert_eq!(state(&core.process), state(&functional.process), "{what}");
+                assert_eq!(state(core.process()), state(&functional.process), "{what}");
                 if name != "ev5" {
                     let mut core = code.plain_driven(&config, workload(w, isa), &counters, NoProbe);
                     assert_eq!(core.run(INSTRUCTIONS), stop, "{what}");
-                    assert_eq!(state(&core.process), state(&functional.process), "{what}");
+                    assert_eq!(state(core.process()), state(&functional.process), "{what}");
                 }
             }
         }
@@ -139,12 +139,12 @@ fn productions_count_the_same() {
             assert_eq!(stop, expected.stop, "{what}");
             for r in ALL_REGISTERS {
                 let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
-                assert_eq!(of(&core.process.hart), of(&expected.hart), "{what}: {r}");
+                assert_eq!(of(&core.process().hart), of(&expected.hart), "{what}: {r}");
             }
-            let got = counts(&core.stats);
+            let got = counts(core.stats());
             assert_eq!(got.program, expected.retired.program, "{what}");
             assert_eq!(got.inserted, expected.retired.inserted, "{what}");
-            assert_eq!(core.probe.steps, expected.stream.steps, "{what}");
+            assert_eq!(core.probe().steps, expected.stream.steps, "{what}");
             taken += core.interrupts().expect("attached").log().len();
         }
     }

@@ -1,0 +1,329 @@
+//! A chip: cores, what they share, and the clock.
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+
+use hps_sim_core::code::CodeCache;
+use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_sim_core::machine::Stop;
+use hps_sim_core::os::DuplicateError;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+use hps_sim_core::trap::Trap;
+
+use super::context::Context;
+use super::resources::Resources;
+use super::warming::Past;
+use super::{Core, Learned, Warm};
+use crate::config::MachineConfig;
+use crate::interrupts::Interrupts;
+use crate::memsys::{MemoryStats, MemorySystem, SharedMemory};
+use crate::model::{
+    CoreStats, CpiStack, Finished, MemoryDependence, Params, PipelineProbe, TIME_SLICE,
+};
+use crate::predict::BranchUnit;
+
+/// A chip that is simulated a cycle at a time: cores, and the levels of the memory system that they share. One core
+/// with one context is the only number that runs.
+pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
+    cores: Vec<Core<E, P>>,
+    shared: SharedMemory,
+}
+
+/// A cycle that no core comes to: the clock has no limit.
+const NO_LIMIT: u64 = u64::MAX;
+
+impl Chip<NoEditor, NoProbe> {
+    /// A chip without editor and probe.
+    #[must_use]
+    pub fn new(config: &MachineConfig, process: Process) -> Self {
+        Chip::with(config, process, NoEditor, NoProbe)
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
+    /// A chip whose context runs a process, with a decode-stage editor and a probe.
+    #[must_use]
+    pub fn with(config: &MachineConfig, process: Process, editor: E, probe: P) -> Self {
+        let code = CodeCache::new(process.image.isa);
+        let past = Past {
+            memory: MemorySystem::new(&config.memory),
+            branches: BranchUnit::new(&config.branch),
+            memdep: MemoryDependence::new(&config.speculation.memory_dependence),
+        };
+        Chip::with_past(config, (process, editor, probe), code, past)
+    }
+
+    /// A chip with code decoded before, if it is still valid, and with the caches and predictors that earlier
+    /// instructions left.
+    pub(super) fn with_past(
+        config: &MachineConfig,
+        program: (Process, E, P),
+        code: CodeCache,
+        past: Past,
+    ) -> Self {
+        let Past {
+            memory,
+            branches,
+            memdep,
+        } = past;
+        let params = Params::new(config, program.1.extra_decode_stages());
+        let context = Context::new(config, &params, program, code, branches.path, memdep);
+        let resources = Resources::new(config, params, memory.private, branches.tables);
+        Chip {
+            cores: vec![Core {
+                context,
+                resources,
+                next_cycle: 1,
+            }],
+            shared: memory.shared,
+        }
+    }
+
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(u64::MAX)
+    }
+
+    /// Runs until `limit` further instructions of the program have committed, or until it ends.
+    ///
+    /// # Panics
+    /// If no instruction commits for a million cycles: a defect of the model, reported with the
+    /// state of the machine.
+    pub fn run(&mut self, limit: u64) -> Stop {
+        let end = self.stats().commit_program_instructions;
+        let end = end.saturating_add(limit);
+        if limit == 0 {
+            return Stop::Limit;
+        }
+        loop {
+            let process = self.process_mut();
+            if process.os.is_out_of_time() {
+                return Stop::Fault(Trap::stopped(process.hart.pc));
+            }
+            let slice = process.os.instructions_in_time(TIME_SLICE);
+            let done = self.stats().commit_program_instructions;
+            let until = done.saturating_add(slice).min(end);
+            match self.run_cores(until) {
+                Stop::Limit if until < end => {}
+                stop => return stop,
+            }
+        }
+    }
+
+    /// Lets the core go on in which something happens next, as far as nothing happens in another one, until a core
+    /// stops.
+    fn run_cores(&mut self, end: u64) -> Stop {
+        loop {
+            let (core, until) = earliest(self.cores.iter().map(|core| core.next_cycle));
+            let advanced = self.cores[core].advance(&mut self.shared, until, end);
+            if let ControlFlow::Break(stop) = advanced {
+                return stop;
+            }
+        }
+    }
+}
+
+/// The core that comes next, and the last cycle before that of any other one. In one cycle cores come in their order.
+fn earliest(next_cycles: impl Iterator<Item = u64> + Clone) -> (usize, u64) {
+    let cores = next_cycles.enumerate();
+    let first = cores.clone().min_by_key(|(core, cycle)| (*cycle, *core));
+    let first = first.map_or(0, |(core, _)| core);
+    let others = cores.filter(|(core, _)| *core != first);
+    let limit = others.map(|(core, cycle)| cycle - u64::from(core < first));
+    (first, limit.min().unwrap_or(NO_LIMIT))
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
+    fn core(&self) -> &Core<E, P> {
+        &self.cores[0]
+    }
+
+    fn core_mut(&mut self) -> &mut Core<E, P> {
+        &mut self.cores[0]
+    }
+
+    /// The program: registers as of dispatch, memory as of commit, system calls.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        &self.core().context.process
+    }
+
+    /// The program, to be changed between two runs.
+    pub fn process_mut(&mut self) -> &mut Process {
+        &mut self.core_mut().context.process
+    }
+
+    /// The decode-stage editor.
+    #[must_use]
+    pub fn editor(&self) -> &E {
+        &self.core().context.editor
+    }
+
+    /// The program and the editor, to be changed between two runs.
+    pub fn parts_mut(&mut self) -> (&mut Process, &mut E) {
+        let context = &mut self.core_mut().context;
+        (&mut context.process, &mut context.editor)
+    }
+
+    /// The probe.
+    #[must_use]
+    pub fn probe(&self) -> &P {
+        &self.core().context.probe
+    }
+
+    /// The probe, to be changed between two runs.
+    pub fn probe_mut(&mut self) -> &mut P {
+        &mut self.core_mut().context.probe
+    }
+
+    /// Counters of the core.
+    #[must_use]
+    pub fn stats(&self) -> &CoreStats {
+        &self.core().resources.stats
+    }
+
+    /// Commit slots by owner, but for those that a run at its limit has left open in its last cycle
+    /// ([`settle`](Self::settle)).
+    #[must_use]
+    pub fn cpi(&self) -> &CpiStack {
+        &self.core().resources.cpi
+    }
+
+    /// Statistics of the memory hierarchy.
+    #[must_use]
+    pub fn memory_stats(&self) -> MemoryStats {
+        self.core().resources.memory.stats(&self.shared)
+    }
+
+    /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to
+    /// [`Cause::Serialize`](crate::model::Cause::Serialize), as if the instructions behind the limit waited for its end.
+    /// The slots then sum to the commit width times the cycles.
+    ///
+    /// [`run`](Self::run) leaves these slots open, since a run that goes on commits in the same cycle. One
+    /// that goes on from here commits in the next cycle.
+    pub fn settle(&mut self) {
+        let Core {
+            context, resources, ..
+        } = self.core_mut();
+        context.settle(resources);
+    }
+
+    /// Ends its life, with every slot of its last cycle accounted for.
+    #[must_use]
+    pub fn finish(mut self) -> Finished<E, P> {
+        self.settle();
+        let memory = self.memory_stats();
+        let Core {
+            context, resources, ..
+        } = self.cores.swap_remove(0);
+        Finished {
+            process: context.process,
+            editor: context.editor,
+            probe: context.probe,
+            stats: resources.stats,
+            cpi: resources.cpi,
+            memory,
+        }
+    }
+
+    /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt
+    /// would: afterwards the process holds the precise state, and execution goes on from there.
+    pub fn drain_to_boundary(&mut self) {
+        let Core {
+            context, resources, ..
+        } = self.core_mut();
+        context.drain_to_boundary(resources);
+    }
+
+    /// Sets a DISE register from outside, between two instructions of the program.
+    pub fn set_dise_register(&mut self, register: u8, value: u64) {
+        self.drain_to_boundary();
+        self.process_mut().hart.r[usize::from(register)] = value;
+    }
+
+    /// Address of the instruction at the head of the issue queue: the oldest that has not issued
+    /// (in-order cores). None if no instruction waits to issue.
+    #[must_use]
+    pub fn issue_head(&self) -> Option<u64> {
+        self.core().context.issue_head()
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Chip<Interruptible<E>, P> {
+    /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
+    pub fn attach_interrupts(&mut self, mut interrupts: Interrupts) {
+        interrupts.start(self.stats());
+        self.core_mut().context.lines.attach(interrupts);
+    }
+
+    /// The interrupts that were attached.
+    #[must_use]
+    pub fn interrupts(&self) -> Option<&Interrupts> {
+        self.core().context.lines.interrupts.as_deref()
+    }
+}
+
+impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
+    /// A second chip in the same state to the cycle, with everything in flight and a program of its
+    /// own. Both go on as this one would have alone.
+    ///
+    /// # Errors
+    /// [`DuplicateError`] if both programs would share something of the host that one of them can
+    /// change.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        let cores = self.cores.iter().map(|core| {
+            Ok(Core {
+                context: core.context.duplicate()?,
+                resources: core.resources.clone(),
+                next_cycle: core.next_cycle,
+            })
+        });
+        Ok(Chip {
+            cores: cores.collect::<Result<_, DuplicateError>>()?,
+            shared: self.shared.clone(),
+        })
+    }
+}
+
+impl<E: DecodeEditor> Chip<E, NoProbe> {
+    /// A chip without a past that runs this one's program under `editor`, with caches and predictors
+    /// as `warm` has them. `keep_code`: what this one has decoded still holds; its editor had the same
+    /// tables.
+    #[must_use]
+    pub fn begin_again(
+        self,
+        config: &MachineConfig,
+        editor: E,
+        warm: &Warm,
+        keep_code: bool,
+    ) -> Self {
+        // The cache of decoded code is kept in any case: it is too large to be made for each unit.
+        let (process, mut code) = self.into_program();
+        if !keep_code {
+            code.clear();
+        }
+        Chip::with_past(config, (process, editor, NoProbe), code, warm.past())
+    }
+
+    /// The program and its decoded code. Everything else is thrown away, before the next chip takes as much.
+    fn into_program(mut self) -> (Process, CodeCache) {
+        let context = self.cores.swap_remove(0).context;
+        (context.process, context.code)
+    }
+
+    /// What it has learned since it began.
+    #[must_use]
+    pub fn learned(&self) -> Learned {
+        let Core {
+            context, resources, ..
+        } = self.core();
+        Learned {
+            lateness: resources.branches.lateness(),
+            memdep: context.memdep.clone(),
+            cycles: resources.now,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What is left when a run has ended.
+
+use hps_sim_core::process::Process;
+
+use super::{CoreStats, CpiStack};
+use crate::memsys::MemoryStats;
+
+/// What a core leaves behind.
+pub struct Finished<E, P> {
+    /// The program.
+    pub process: Process,
+    /// The decode-stage editor.
+    pub editor: E,
+    /// The probe.
+    pub probe: P,
+    /// Counters of the core.
+    pub stats: CoreStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    /// Caches, TLBs, buses.
+    pub memory: MemoryStats,
+}
