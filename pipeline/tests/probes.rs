@@ -28,7 +28,7 @@ struct Count<const STAGES: bool> {
     commits: u64,
     squashes: u64,
     traps: u64,
-    astray: bool,
+    asks: bool,
 }
 
 impl<const STAGES: bool> Probe for Count<STAGES> {
@@ -50,15 +50,15 @@ impl<const STAGES: bool> Probe for Count<STAGES> {
     }
     fn control(&mut self, _: u64, inst: &Inst, _: u64, _: bool) {
         self.control += 1;
-        self.astray = inst.class == OpClass::Branch && self.control.is_multiple_of(16);
+        self.asks = inst.class == OpClass::Branch && self.control.is_multiple_of(16);
     }
     fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
         self.branches += 1;
         self.control(pc, inst, target, taken);
-        self.astray
+        self.asks
     }
-    fn is_astray(&self) -> bool {
-        self.astray
+    fn wants_wrong_path(&self) -> bool {
+        self.asks
     }
     fn wrong_path(&mut self, _: &Hart, _: &mut ReadOnly<'_>) {
         self.wrong_paths += 1;

@@ -117,7 +117,7 @@ fn units_that_print_and_map_change_nothing_outside() {
 #[test]
 fn loads_of_wrong_paths_warm_the_data_cache() {
     // An untaught predictor says not taken. What would follow loads a pointer, and from where it points.
-    let astray = "
+    let wrong_path = "
         lui s0, 4096
         addi t1, zero, 1
         bne t1, zero, over
@@ -140,15 +140,15 @@ fn loads_of_wrong_paths_warm_the_data_cache() {
         let stop = functional.run(&mut warm, limit);
         (warm.events(), stop, functional.process.hart.r[7])
     };
-    let (events, stop, t2) = warmed(astray, u64::MAX);
+    let (events, stop, t2) = warmed(wrong_path, u64::MAX);
     // Both lines, and not what lies behind a load that faults.
     let [mispredicted, l1i, l1d, l2, dtlb] = events;
     assert_eq!((mispredicted, l1i, l1d, l2, dtlb), (1, 1, 2, 3, 1));
     // It has not happened.
     assert_eq!((stop, t2), (Stop::Exit(7), 0));
     // A short run takes the plain loop.
-    assert_eq!(warmed(astray, 5).0[2], 2);
-    let right = astray
+    assert_eq!(warmed(wrong_path, 5).0[2], 2);
+    let right = wrong_path
         .replace("bne", "beq")
         .replace("ld t3, 1(zero)", "ld t3, 0(t2)");
     assert_eq!(warmed(&right, u64::MAX).0[0], 0);

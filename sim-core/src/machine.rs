@@ -276,7 +276,7 @@ impl<E: DecodeEditor> Machine<E> {
                     target,
                     taken,
                 );
-                if P::WANTS_WRONG_PATHS && probe.is_astray() {
+                if P::WANTS_WRONG_PATHS && probe.wants_wrong_path() {
                     let View { bytes, pages } = mem.view();
                     probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
                 }
@@ -358,7 +358,7 @@ impl<E: DecodeEditor> Machine<E> {
             }
             if P::ENABLED {
                 report(probe, pc, here, &r.inst, r.is_trigger, addr, target, taken);
-                if P::WANTS_WRONG_PATHS && probe.is_astray() {
+                if P::WANTS_WRONG_PATHS && probe.wants_wrong_path() {
                     let View { bytes, pages } = self.process.mem.view();
                     probe.wrong_path(&self.process.hart, &mut ReadOnly { bytes, pages });
                 }

@@ -74,13 +74,13 @@ pub trait Probe {
     #[inline(always)]
     fn branch(&mut self, pc: u64, inst: &Inst, target: u64, taken: bool) -> bool {
         self.control(pc, inst, target, taken);
-        self.is_astray()
+        self.wants_wrong_path()
     }
 
     /// Whether [`Probe::wrong_path`] is to be called behind the conditional branch that
     /// [`Probe::control`] was told of last.
     #[inline]
-    fn is_astray(&self) -> bool {
+    fn wants_wrong_path(&self) -> bool {
         false
     }
 
@@ -139,9 +139,9 @@ macro_rules! forward_probe_hooks {
             $inner.branch(pc, inst, target, taken)
         }
         #[inline]
-        fn is_astray(&self) -> bool {
+        fn wants_wrong_path(&self) -> bool {
             let $this = self;
-            $inner.is_astray()
+            $inner.wants_wrong_path()
         }
         fn wrong_path(
             &mut self,
@@ -205,14 +205,15 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
         first || second
     }
     #[inline]
-    fn is_astray(&self) -> bool {
-        A::WANTS_WRONG_PATHS && self.0.is_astray() || B::WANTS_WRONG_PATHS && self.1.is_astray()
+    fn wants_wrong_path(&self) -> bool {
+        A::WANTS_WRONG_PATHS && self.0.wants_wrong_path()
+            || B::WANTS_WRONG_PATHS && self.1.wants_wrong_path()
     }
     fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
-        if A::WANTS_WRONG_PATHS && self.0.is_astray() {
+        if A::WANTS_WRONG_PATHS && self.0.wants_wrong_path() {
             self.0.wrong_path(hart, memory);
         }
-        if B::WANTS_WRONG_PATHS && self.1.is_astray() {
+        if B::WANTS_WRONG_PATHS && self.1.wants_wrong_path() {
             self.1.wrong_path(hart, memory);
         }
     }

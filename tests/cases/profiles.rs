@@ -156,7 +156,7 @@ fn what_a_program_does_not_name_is_named_for_it() {
 }
 
 #[test]
-fn what_is_asked_for_in_vain_is_named_with_what_there_is() {
+fn what_is_asked_for_and_missing_is_named_with_what_there_is() {
     let hps = Hps::new();
     let fails = |options: &[&str], says: &str| {
         let limit = ["profile", "--max-instructions", "20000"];

@@ -73,7 +73,7 @@ pub struct Warm {
     branches: BranchUnit,
     mispredicts: u64,
     /// Where the last branch would have been predicted to go, if it was a conditional one and went elsewhere.
-    astray: u64,
+    wrong_path_pc: u64,
     isa: Isa,
     /// Instructions of wrong paths with their addresses, and registers there.
     decoded: Box<[(u64, Inst); DECODED]>,
@@ -116,7 +116,7 @@ impl Warm {
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             branches: BranchUnit::new(&config.branch),
             mispredicts: 0,
-            astray: NOWHERE,
+            wrong_path_pc: NOWHERE,
             isa,
             decoded: Box::new([(NOWHERE, Inst::illegal(0)); DECODED]),
             patience: Box::new([Patience::default(); DECODED]),
@@ -205,7 +205,7 @@ impl Warm {
         let right = self.branches.warm_conditional(pc, taken, target);
         if !right {
             self.mispredicts += 1;
-            self.astray = if taken {
+            self.wrong_path_pc = if taken {
                 pc.wrapping_add(u64::from(inst.len))
             } else {
                 inst.direct_target(pc)
@@ -275,14 +275,14 @@ impl Probe for Warm {
     const WANTS_WRONG_PATHS: bool = true;
 
     #[inline(always)]
-    fn is_astray(&self) -> bool {
-        self.astray != NOWHERE
+    fn wants_wrong_path(&self) -> bool {
+        self.wrong_path_pc != NOWHERE
     }
 
     /// What loads of the wrong path bring into the data cache, and with it into those below and the TLB.
     #[inline(never)]
     fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {
-        let from = std::mem::replace(&mut self.astray, NOWHERE);
+        let from = std::mem::replace(&mut self.wrong_path_pc, NOWHERE);
         let begin = (from >> 1) as usize % DECODED;
         if self.patience[begin].is_over() {
             return;
@@ -343,8 +343,8 @@ impl<E: DecodeEditor> Probe for WarmEdited<'_, E> {
     const WANTS_WRONG_PATHS: bool = true;
 
     #[inline]
-    fn is_astray(&self) -> bool {
-        self.warm.is_astray()
+    fn wants_wrong_path(&self) -> bool {
+        self.warm.wants_wrong_path()
     }
 
     fn wrong_path(&mut self, hart: &Hart, memory: &mut ReadOnly<'_>) {

@@ -11,6 +11,7 @@ use super::calendar::{Demand, Issues};
 use super::commit::Seen;
 use super::execute::{Ready, cause_of};
 use super::insts::StaticInst;
+use super::path::{Path, RightPath, WrongPath};
 use super::stores::Store;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, When};
 use crate::model::{Cause, EventSet, MemoryDependence, Origin, PipelineProbe, kind};
@@ -27,86 +28,86 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Executes a load, and gives it its further cycles, and then its register the value.
     #[inline(never)]
-    pub(super) fn execute_load<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        self.execute_load_here::<ASTRAY>(i)
+    pub(super) fn execute_load<K: Path>(&mut self, i: Passing<'_>) -> bool {
+        self.execute_load_here::<K>(i)
     }
 
     #[inline(always)]
-    pub(super) fn execute_load_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+    pub(super) fn execute_load_here<K: Path>(&mut self, i: Passing<'_>) -> bool {
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
         let addr = i.inst.address(&self.process.hart.r);
         let ready = (self.ready_by_first(i.inst), addr);
         if let Some(cause) = self.refused(i, addr) {
-            return self.faults::<ASTRAY>(i, ready, cause);
+            return self.faults::<K>(i, ready, cause);
         }
         // A wrong path sees its own stores.
         if i.inst.kind() == kind::LOADS
-            && (!ASTRAY || often(self.is_untouched(addr, i.inst.bytes())))
+            && (!K::IS_WRONG || often(self.is_untouched(addr, i.inst.bytes())))
             && let Some(value) = i.inst.plain().load(&self.process.mem, addr)
         {
-            return self.finish_load::<ASTRAY, true>(i, ready, value);
+            return self.finish_load::<K, true>(i, ready, value);
         }
-        self.execute_load_slowly::<ASTRAY>(i, ready)
+        self.execute_load_slowly::<K>(i, ready)
     }
 
     #[inline(never)]
-    fn execute_load_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, ready: Ready) -> bool {
-        if ASTRAY && self.process.mem.is_unreadable(ready.1) {
+    fn execute_load_slowly<K: Path>(&mut self, i: Passing<'_>, ready: Ready) -> bool {
+        if K::IS_WRONG && self.process.mem.is_unreadable(ready.1) {
             // Wrong paths take pointers from anywhere.
-            return self.faults_in_vain(i.inst, ready.0);
+            return self.wrong_path_load_faults(i.inst, ready.0);
         }
         let rd = usize::from(i.inst.rd);
         let old_value = self.process.hart.r[rd];
-        match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
+        match self.evaluate::<K>(i.inst, i.inst.pc) {
             Outcome::Next => {
                 let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
-                self.finish_load::<ASTRAY, false>(i, ready, value)
+                self.finish_load::<K, false>(i, ready, value)
             }
-            outcome => self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
+            outcome => self.faults::<K>(i, ready, cause_of(outcome)),
         }
     }
 
     /// Executes a store and gives it its cycles.
     #[inline(never)]
-    pub(super) fn execute_store<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
-        self.execute_store_here::<ASTRAY>(i)
+    pub(super) fn execute_store<K: Path>(&mut self, i: Passing<'_>) -> bool {
+        self.execute_store_here::<K>(i)
     }
 
     #[inline(always)]
-    pub(super) fn execute_store_here<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+    pub(super) fn execute_store_here<K: Path>(&mut self, i: Passing<'_>) -> bool {
         // It issues by its address alone, see `time_store`.
         let addr = i.inst.address(&self.process.hart.r);
         if let Some(cause) = self.refused(i, addr) {
-            return self.faults::<ASTRAY>(i, (0, addr), cause);
+            return self.faults::<K>(i, (0, addr), cause);
         }
-        if ASTRAY && self.process.mem.is_unwritable(addr) {
-            return self.store_faults_in_vain(i, addr);
+        if K::IS_WRONG && self.process.mem.is_unwritable(addr) {
+            return self.wrong_path_store_faults(i, addr);
         }
-        if !ASTRAY && i.inst.kind() == kind::STORES {
+        if !K::IS_WRONG && i.inst.kind() == kind::STORES {
             let Process { hart, mem, .. } = &mut self.process;
             let data = hart.r[usize::from(i.inst.rs2)];
             if often(i.inst.plain().store(mem, addr, data)) {
-                self.finish_store::<ASTRAY, true>(i, (addr, i.inst.bytes()));
+                self.finish_store::<K, true>(i, (addr, i.inst.bytes()));
                 return true;
             }
         }
-        self.execute_store_slowly::<ASTRAY>(i, addr)
+        self.execute_store_slowly::<K>(i, addr)
     }
 
     #[inline(never)]
-    fn execute_store_slowly<const ASTRAY: bool>(&mut self, i: Passing<'_>, addr: u64) -> bool {
-        match self.evaluate::<ASTRAY>(i.inst, i.inst.pc) {
+    fn execute_store_slowly<K: Path>(&mut self, i: Passing<'_>, addr: u64) -> bool {
+        match self.evaluate::<K>(i.inst, i.inst.pc) {
             Outcome::Next => {
                 let size = std::mem::take(&mut self.stored);
-                self.finish_store::<ASTRAY, false>(i, (addr, size));
+                self.finish_store::<K, false>(i, (addr, size));
                 true
             }
-            outcome => self.faults::<ASTRAY>(i, (0, addr), cause_of(outcome)),
+            outcome => self.faults::<K>(i, (0, addr), cause_of(outcome)),
         }
     }
 
     #[inline(always)]
-    fn finish_load<const ASTRAY: bool, const ALIGNED: bool>(
+    fn finish_load<K: Path, const ALIGNED: bool>(
         &mut self,
         i: Passing<'_>,
         (ready, addr): Ready,
@@ -117,11 +118,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.loads += 1;
         let size = u64::from(inst.bytes());
         let mut events = EventSet::NONE;
-        let (when, level) = match self.load::<ASTRAY, ALIGNED>(inst, ready, (addr, size), store) {
+        let (when, level) = match self.load::<K, ALIGNED>(inst, ready, (addr, size), store) {
             Ok(when) => (when, Cause::LoadL1),
             Err(loaded) => {
                 if let Some((found, store_pc)) = loaded.violation
-                    && (!ASTRAY || found < self.limit)
+                    && (!K::IS_WRONG || found < self.limit)
                 {
                     self.runs_again(i, found, store_pc);
                     self.process.hart.r[usize::from(inst.rd)] = value;
@@ -137,7 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         self.process.hart.r[usize::from(inst.rd)] = value;
         self.set_when(inst.rd, when);
-        if !ASTRAY {
+        if !K::IS_WRONG {
             let done = self.done(when, level);
             let seen = Seen {
                 addr,
@@ -152,16 +153,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(always)]
-    fn finish_store<const ASTRAY: bool, const ALIGNED: bool>(
+    fn finish_store<K: Path, const ALIGNED: bool>(
         &mut self,
         i: Passing<'_>,
         (addr, size): (u64, u8),
     ) {
         debug_assert!(size > 0);
         self.follows_store(i.inst.pc);
-        let (when, store) = self.time_store::<ASTRAY>(i, (addr, size), i.inst);
+        let (when, store) = self.time_store::<K>(i, (addr, size), i.inst);
         self.set_when(i.inst.rd, when);
-        if ASTRAY {
+        if K::IS_WRONG {
             self.stores.push::<false>(store);
             return;
         }
@@ -177,13 +178,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     /// A store that faults.
-    pub(super) fn finish_faulting_store<const ASTRAY: bool>(
-        &mut self,
-        i: Passing<'_>,
-        addr: u64,
-    ) -> When {
+    pub(super) fn finish_faulting_store<K: Path>(&mut self, i: Passing<'_>, addr: u64) -> When {
         let what = self.faulting(i.inst);
-        let (when, store) = self.time_store::<ASTRAY>(i, (addr, 0), &what);
+        let (when, store) = self.time_store::<K>(i, (addr, 0), &what);
         self.set_when(i.inst.rd, when);
         self.stores.push::<false>(store);
         when
@@ -191,7 +188,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A store waits for its address; its data come when they come. It issues as itself, or as what faults.
     #[inline(always)]
-    fn time_store<const ASTRAY: bool>(
+    fn time_store<K: Path>(
         &mut self,
         i: Passing<'_>,
         (addr, size): (u64, u8),
@@ -199,7 +196,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) -> (When, Store) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
-        let when = self.issue_as::<ASTRAY>(ready, what);
+        let when = self.issue_as::<K>(ready, what);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         let store = Store {
             addr,
@@ -224,11 +221,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.
     #[inline(never)]
-    pub(super) fn finish_atomic<const ASTRAY: bool>(
-        &mut self,
-        i: Passing<'_>,
-        (ready, addr): Ready,
-    ) -> bool {
+    pub(super) fn finish_atomic<K: Path>(&mut self, i: Passing<'_>, (ready, addr): Ready) -> bool {
         let inst = i.inst;
         self.dependence(i.inst.pc, self.dispatched);
         self.follows_store(i.inst.pc);
@@ -243,12 +236,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             data: NEVER,
             drain: NEVER,
         };
-        if ASTRAY {
+        if K::IS_WRONG {
             let never = When {
                 result: NEVER,
                 issue: NEVER,
             };
-            self.stays::<ASTRAY>(inst.class);
+            self.stays::<K>(inst.class);
             self.set_when(inst.rd, never);
             self.stores.push::<false>(store);
             return true;
@@ -262,11 +255,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             latency_cycles: 1,
         };
         let (cycle, served) = loop {
-            let cycle = self.calendar.take::<false>(ready, &of_a_cycle, NEVER);
+            let cycle = self.calendar.take::<RightPath>(ready, &of_a_cycle, NEVER);
             match self.read(cycle, addr, size) {
                 Ok(served) => break (cycle, served),
                 Err(again) => {
-                    self.calendar.in_vain(cycle);
+                    self.calendar.return_to_station(cycle);
                     ready = again;
                 }
             }
@@ -296,19 +289,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A wrong-path load that faults: it issues as a faulting instruction, and the cause is not looked up.
     #[inline(never)]
-    fn faults_in_vain(&mut self, inst: &StaticInst, ready: u64) -> bool {
+    fn wrong_path_load_faults(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
         self.loads += 1;
-        let when = self.issue_as::<true>(ready, &self.faulting(inst));
+        let when = self.issue_as::<WrongPath>(ready, &self.faulting(inst));
         self.set_when(inst.rd, when);
         true
     }
 
     /// A wrong-path store that faults: it issues as a faulting instruction, and the cause is not looked up.
     #[inline(never)]
-    fn store_faults_in_vain(&mut self, i: Passing<'_>, addr: u64) -> bool {
+    fn wrong_path_store_faults(&mut self, i: Passing<'_>, addr: u64) -> bool {
         self.follows_store(i.inst.pc);
-        self.finish_faulting_store::<true>(i, addr);
+        self.finish_faulting_store::<WrongPath>(i, addr);
         true
     }
 }

@@ -9,6 +9,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::commit::Seen;
 use super::execute::cause_of;
+use super::path::RightPath;
 use super::{DecodeEditor, DrivenCore, Passing};
 use crate::model::{Cause, EventSet, Origin, PipelineProbe};
 
@@ -21,7 +22,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.process.hart.counters = self.guest_counters(self.dispatched);
         let in_handler = self.edit.here.origin == Origin::Handler;
         let (mut next_pc, mut next_disepc) = (i.predicted_next, self.edit.here.predicted_disepc);
-        match self.evaluate::<false>(i.inst, i.inst.pc) {
+        match self.evaluate::<RightPath>(i.inst, i.inst.pc) {
             Outcome::Next => {}
             Outcome::Syscall if !in_handler => {
                 self.stats.syscall_events += 1;
@@ -47,7 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     }
                     SyscallResult::Exit(status) => self.halted = Some(status),
                     SyscallResult::Trap => {
-                        self.faults_at::<false>(i, ready, TrapCause::Stopped);
+                        self.faults_at::<RightPath>(i, ready, TrapCause::Stopped);
                         return;
                     }
                 }
@@ -63,11 +64,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
             }
             outcome => {
-                self.faults_at::<false>(i, ready, cause_of(outcome));
+                self.faults_at::<RightPath>(i, ready, cause_of(outcome));
                 return;
             }
         }
-        let when = self.issue::<false>(ready, i.inst);
+        let when = self.issue::<RightPath>(ready, i.inst);
         self.set_when(i.inst.rd, when);
         let done = self.done(when, Cause::Execute);
         let missed = (next_pc, next_disepc) != (i.predicted_next, self.edit.here.predicted_disepc);

@@ -10,51 +10,52 @@ use hps_sim_core::likely::{often, seldom};
 
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};
+use super::path::Path;
 use super::{DecodeEditor, DrivenCore, Passing};
 use crate::model::{PipelineProbe, kind};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Steps through the block at the next address, up to the end of the current fetch group.
     #[inline(always)]
-    pub(super) fn step_block<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+    pub(super) fn step_block<K: Path>(&mut self, code: &mut Code) -> bool {
         if E::ENABLED && (E::RELAYOUT || self.edit.is_elsewhere()) {
-            return self.step::<ASTRAY>(code);
+            return self.step::<K>(code);
         }
-        if !self.comes_to_group::<ASTRAY>() {
+        if !self.comes_to_group::<K>() {
             return false;
         }
-        if ASTRAY && self.fetch.pace == Pace::InVain {
-            return self.follow_in_vain(code);
+        if K::IS_WRONG && self.fetch.pace == Pace::Undispatched {
+            return self.follow_undispatched(code);
         }
         if seldom(self.fetch.pace == Pace::Uneven) {
-            return self.step_unevenly::<ASTRAY>(code);
+            return self.step_unevenly::<K>(code);
         }
         let at = self.find_next(code);
         let left = self.fetch.left;
         let count = left.min(code.insts.rest(at));
         if seldom(count == 0) {
-            return self.step_alone::<ASTRAY>(code);
+            return self.step_alone::<K>(code);
         }
         let insts = code.insts.take(at, count);
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         if seldom(!self.has_stations(count as u32)) {
-            self.pass::<ASTRAY>(dispatch);
+            self.pass::<K>(dispatch);
             if !self.has_stations(count as u32) {
-                return self.step_alone::<ASTRAY>(code);
+                return self.step_alone::<K>(code);
             }
         }
         let kinds = insts[0].ahead;
         if seldom(kinds & kind::LIMITED != 0)
-            && seldom(!self.is_open_to::<ASTRAY>(kinds, count as u32, dispatch))
+            && seldom(!self.is_open_to::<K>(kinds, count as u32, dispatch))
         {
-            return self.step_through_queues::<ASTRAY>(code, (at, count));
+            return self.step_through_queues::<K>(code, (at, count));
         }
         if seldom(self.stores.next_drain <= dispatch) {
             self.drain_until_here(dispatch);
         }
         self.dispatched = dispatch;
-        if ASTRAY && self.is_squashed_before_issue(dispatch) {
-            return self.dispatch_block_in_vain(code, at, insts);
+        if K::IS_WRONG && self.is_squashed_before_issue(dispatch) {
+            return self.dispatch_unissued_block(code, at, insts);
         }
         if P::WANTS_CYCLES {
             self.told_dispatch = dispatch;
@@ -71,59 +72,55 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             if self.computes(inst) {
                 let ready = self.ready_by_two(inst);
-                self.finish_computed::<ASTRAY>(inst, ready);
+                self.finish_computed::<K>(inst, ready);
                 continue;
             }
             if inst.kind() & kind::TRANSFERS != 0 {
                 // The last one of its block.
                 self.fetch.left = left;
-                self.count_block::<ASTRAY>(count, 0);
-                return self.predict_and_execute::<ASTRAY>(inst);
+                self.count_block::<K>(count, 0);
+                return self.predict_and_execute::<K>(inst);
             }
             let passing = Passing {
                 inst,
                 predicted_next: inst.next(),
             };
             let goes_on = if inst.kind() == kind::LOADS {
-                self.execute_load_here::<ASTRAY>(passing)
-            } else if !ASTRAY && inst.kind() == kind::STORES {
-                self.execute_store_here::<ASTRAY>(passing)
+                self.execute_load_here::<K>(passing)
+            } else if !K::IS_WRONG && inst.kind() == kind::STORES {
+                self.execute_store_here::<K>(passing)
             } else {
-                self.complete_other::<ASTRAY>(passing)
+                self.complete_other::<K>(passing)
             };
             debug_assert!(self.fetch.pace == Pace::Even);
             if seldom(!goes_on) {
                 let done = self.leave_block_at(code, at, inst, left + count);
                 self.waiting -= (count - done) as u32;
-                self.count_block::<ASTRAY>(done, 0);
+                self.count_block::<K>(done, 0);
                 return false;
             }
         }
         self.fetch.left = left;
         self.fetch.go_on(insts[count - 1].next());
-        self.count_block::<ASTRAY>(count, 0);
+        self.count_block::<K>(count, 0);
         true
     }
 
     /// Steps through `count` instructions of a block whose queues may fill up on the way.
     #[inline(never)]
-    fn step_through_queues<const ASTRAY: bool>(
-        &mut self,
-        code: &mut Code,
-        (at, count): (At, usize),
-    ) -> bool {
+    fn step_through_queues<K: Path>(&mut self, code: &mut Code, (at, count): (At, usize)) -> bool {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-        if !self.is_open::<ASTRAY>(code.insts.at(at).kind(), dispatch) {
+        if !self.is_open::<K>(code.insts.at(at).kind(), dispatch) {
             // It may come so late that nothing is drained for it.
-            return self.step_alone::<ASTRAY>(code);
+            return self.step_alone::<K>(code);
         }
         let insts = code.insts.take(at, count);
         if self.stores.next_drain <= dispatch {
             self.drain_until(dispatch);
         }
         self.dispatched = dispatch;
-        if ASTRAY && self.is_squashed_before_issue(dispatch) {
-            return self.dispatch_block_in_vain(code, at, insts);
+        if K::IS_WRONG && self.is_squashed_before_issue(dispatch) {
+            return self.dispatch_unissued_block(code, at, insts);
         }
         if P::WANTS_CYCLES {
             self.told_dispatch = dispatch;
@@ -144,39 +141,39 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             if inst.kind() & kind::TRANSFERS != 0 {
                 self.fetch.left = left - done;
-                self.count_block::<ASTRAY>(done, late);
+                self.count_block::<K>(done, late);
                 self.waiting += 1;
-                return self.predict_and_execute::<ASTRAY>(inst);
+                return self.predict_and_execute::<K>(inst);
             }
             let passing = Passing {
                 inst,
                 predicted_next: inst.next(),
             };
-            if self.is_open::<ASTRAY>(inst.kind(), dispatch) {
+            if self.is_open::<K>(inst.kind(), dispatch) {
                 self.waiting += 1;
-                goes_on = self.complete::<ASTRAY>(passing);
+                goes_on = self.complete::<K>(passing);
             } else {
                 late += 1;
-                goes_on = self.dispatch_late::<ASTRAY>(passing, self.position - 1);
+                goes_on = self.dispatch_late::<K>(passing, self.position - 1);
             }
             if !goes_on || self.fetch.pace != Pace::Even {
                 break;
             }
         }
         let done = self.leave_block_at(code, at, last, left);
-        self.count_block::<ASTRAY>(done, late);
+        self.count_block::<K>(done, late);
         goes_on
     }
 
     /// Steps through the block at the next address if its instructions are decoded or dispatched in different cycles.
     #[inline(never)]
-    fn step_unevenly<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+    fn step_unevenly<K: Path>(&mut self, code: &mut Code) -> bool {
         let at = self.find_next(code);
         let left = self.fetch.left;
         let count = left.min(code.insts.rest(at));
         // An editor is asked about each.
         if E::ENABLED || seldom(count == 0) || seldom(self.each_alone) {
-            return self.step_alone::<ASTRAY>(code);
+            return self.step_alone::<K>(code);
         }
         let insts = code.insts.take(at, count);
         let mut goes_on = true;
@@ -196,22 +193,22 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
             }
-            if ASTRAY {
+            if K::IS_WRONG {
                 self.stats.fetch_instructions += 1;
             }
-            let decode = self.decode_alone::<ASTRAY>(position);
-            if ASTRAY && decode >= self.limit {
+            let decode = self.decode_alone::<K>(position);
+            if K::IS_WRONG && decode >= self.limit {
                 continue;
             }
-            if ASTRAY {
+            if K::IS_WRONG {
                 self.stats.decode_instructions += 1;
             }
-            let dispatch = self.window_alone::<ASTRAY>(position, decode);
+            let dispatch = self.window_alone::<K>(position, decode);
             let passing = Passing {
                 inst,
                 predicted_next,
             };
-            goes_on = self.dispatch::<ASTRAY>(passing, position, dispatch);
+            goes_on = self.dispatch::<K>(passing, position, dispatch);
             if seldom(!goes_on) {
                 break;
             }
@@ -244,12 +241,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Counts what has been taken of a block, and what of it came too late to be dispatched here.
     #[inline(always)]
-    fn count_block<const ASTRAY: bool>(&mut self, done: usize, late: usize) {
-        if ASTRAY || E::ENABLED {
+    fn count_block<K: Path>(&mut self, done: usize, late: usize) {
+        if K::IS_WRONG || E::ENABLED {
             self.stats.fetch_instructions += done as u64;
             self.stats.decode_instructions += done as u64;
         }
-        if ASTRAY {
+        if K::IS_WRONG {
             self.stats.dispatch_instructions += (done - late) as u64;
         }
     }
@@ -266,18 +263,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// What belongs to no block, or to a group whose instructions have cycles of their own.
     #[inline(never)]
-    pub(super) fn step_alone<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
-        self.step::<ASTRAY>(code)
+    pub(super) fn step_alone<K: Path>(&mut self, code: &mut Code) -> bool {
+        self.step::<K>(code)
     }
 
     /// [`Self::dispatch`] out of line.
     #[inline(never)]
-    pub(super) fn dispatch_late<const ASTRAY: bool>(
-        &mut self,
-        passing: Passing<'_>,
-        position: u64,
-    ) -> bool {
-        self.dispatch::<ASTRAY>(passing, position, self.fetch.dispatch)
+    pub(super) fn dispatch_late<K: Path>(&mut self, passing: Passing<'_>, position: u64) -> bool {
+        self.dispatch::<K>(passing, position, self.fetch.dispatch)
     }
 
     /// Where the next instruction lies; zero: there is nothing that could be executed.

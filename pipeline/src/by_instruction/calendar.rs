@@ -13,6 +13,7 @@ use std::ops::Range;
 use hps_sim_core::inst::{ALL_CLASSES, OpClass};
 use hps_sim_core::likely::seldom;
 
+use super::path::Path;
 use crate::config::UnitTable;
 use crate::model::kind;
 
@@ -104,7 +105,7 @@ pub struct Calendar {
     /// Cycles beyond the ring: what is taken there is not limited, but leaves its station.
     far: Vec<(u64, Left)>,
     /// Cycles of slots used by loads that went back to their stations.
-    in_vain: Vec<u64>,
+    returned_loads: Vec<u64>,
 }
 
 impl Calendar {
@@ -173,7 +174,7 @@ impl Calendar {
                 .map(|units| vec![Held::new(); *units as usize])
                 .collect(),
             far: Vec::new(),
-            in_vain: Vec::new(),
+            returned_loads: Vec::new(),
         })
     }
 
@@ -197,27 +198,23 @@ impl Calendar {
     }
 
     /// Takes what an instruction needs, in the first cycle from `from` on in which it is
-    /// free. `ASTRAY`: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
+    /// free. On a wrong path: only if that comes before a squash in `limit`, as `from` does; else nothing is taken, and the
     /// cycle is not before `limit`. So a squash has nothing to give back.
     #[inline(always)]
-    pub fn take<const ASTRAY: bool>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
-        debug_assert!(!ASTRAY || from < limit);
+    pub fn take<K: Path>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
+        debug_assert!(!K::IS_WRONG || from < limit);
         let full = what.full();
         if seldom(self.is_far(from)) {
-            return self.take_seldom::<ASTRAY>(from, (what.class(), what.latency_cycles()), limit);
+            return self.take_seldom::<K>(from, (what.class(), what.latency_cycles()), limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             // Full, or of a class to which every cycle seems so.
             if full == NEVER_FREE {
-                return self.take_seldom::<ASTRAY>(
-                    from,
-                    (what.class(), what.latency_cycles()),
-                    limit,
-                );
+                return self.take_seldom::<K>(from, (what.class(), what.latency_cycles()), limit);
             }
-            cycle = self.search::<ASTRAY>(from, what, limit);
-            if ASTRAY && cycle >= limit {
+            cycle = self.search::<K>(from, what, limit);
+            if K::IS_WRONG && cycle >= limit {
                 return cycle;
             }
         }
@@ -228,24 +225,24 @@ impl Calendar {
     /// Takes a slot, a unit and a port of the data cache for a load that waits for no store. The second value is
     /// `false` if all ports of that cycle are taken.
     #[inline(always)]
-    pub fn take_with_port<const ASTRAY: bool>(
+    pub fn take_with_port<K: Path>(
         &mut self,
         from: u64,
         what: &impl Issues,
         limit: u64,
     ) -> (u64, bool) {
-        debug_assert!(!ASTRAY || from < limit);
+        debug_assert!(!K::IS_WRONG || from < limit);
         let full = what.full();
         if seldom(self.is_far(from)) {
-            return self.take_seldom_with_port::<ASTRAY>(from, what.class(), limit);
+            return self.take_seldom_with_port::<K>(from, what.class(), limit);
         }
         let mut cycle = from;
         if seldom(*self.at(cycle) & full != 0) {
             if full == NEVER_FREE {
-                return self.take_seldom_with_port::<ASTRAY>(from, what.class(), limit);
+                return self.take_seldom_with_port::<K>(from, what.class(), limit);
             }
-            cycle = self.search::<ASTRAY>(from, what, limit);
-            if ASTRAY && cycle >= limit {
+            cycle = self.search::<K>(from, what, limit);
+            if K::IS_WRONG && cycle >= limit {
                 return (cycle, false);
             }
         }
@@ -256,14 +253,14 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom_with_port<const ASTRAY: bool>(
+    fn take_seldom_with_port<K: Path>(
         &mut self,
         from: u64,
         class: OpClass,
         limit: u64,
     ) -> (u64, bool) {
-        let cycle = self.take_seldom::<ASTRAY>(from, (class, 1), limit);
-        let comes = !ASTRAY || cycle < limit;
+        let cycle = self.take_seldom::<K>(from, (class, 1), limit);
+        let comes = !K::IS_WRONG || cycle < limit;
         (cycle, comes && self.take_port(cycle))
     }
 
@@ -276,18 +273,18 @@ impl Calendar {
     /// The first cycle behind `from`, which is full, in which there is room for what lanes say all of, or `limit` if
     /// that is before. Notes in each cycle in which it finds its pool full that it was refused.
     #[inline(never)]
-    fn search<const ASTRAY: bool>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
+    fn search<K: Path>(&mut self, from: u64, what: &impl Issues, limit: u64) -> u64 {
         let full = what.full();
         let refusal = self.refusal(full);
         let mut cycle = from;
         for _ in 0..LOOKED_AT {
             self.refuse(cycle, refusal);
             cycle += 1;
-            if ASTRAY && cycle >= limit || *self.at(cycle) & full == 0 {
+            if K::IS_WRONG && cycle >= limit || *self.at(cycle) & full == 0 {
                 return cycle;
             }
         }
-        self.search_far::<ASTRAY>(cycle, what.class(), limit)
+        self.search_far::<K>(cycle, what.class(), limit)
     }
 
     /// Something has been refused in this cycle, if there was a slot for it and that is noted at all.
@@ -304,14 +301,14 @@ impl Calendar {
     /// Searches from a cycle that is full. Cycles that were searched before are skipped, since no cycle becomes free
     /// again.
     #[inline(never)]
-    fn search_far<const ASTRAY: bool>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
+    fn search_far<K: Path>(&mut self, from: u64, class: OpClass, limit: u64) -> u64 {
         let u = &self.uses[class as usize];
         let full = u.full;
         let refusal = self.refusal(full);
         let (since, until) = u.searched;
         let is_known = (since..until).contains(&from);
         let mut cycle = if is_known { until } else { from };
-        while (!ASTRAY || cycle < limit) && *self.at(cycle) & full != 0 {
+        while (!K::IS_WRONG || cycle < limit) && *self.at(cycle) & full != 0 {
             self.refuse(cycle, refusal);
             cycle += 1;
         }
@@ -325,7 +322,7 @@ impl Calendar {
     /// as long as nothing older has found all units of the pool taken. `Err`: in this cycle it begins to
     /// wait, until that one.
     #[inline(always)]
-    pub fn take_load<const ASTRAY: bool>(
+    pub fn take_load<K: Path>(
         &mut self,
         from: u64,
         what: &impl Issues,
@@ -337,11 +334,11 @@ impl Calendar {
         if self.is_far(from) || full == NEVER_FREE {
             return match waits(from) {
                 Some(until) => Err((from, until)),
-                None => Ok(self.take_seldom::<ASTRAY>(from, (what.class(), 1), limit)),
+                None => Ok(self.take_seldom::<K>(from, (what.class(), 1), limit)),
             };
         }
         let mut cycle = from;
-        while !ASTRAY || cycle < limit {
+        while !K::IS_WRONG || cycle < limit {
             let lanes = *self.at(cycle);
             let refused = lanes & (lanes >> 7) & refusal != 0;
             if lanes & (FULL << (8 * ISSUE)) == 0 && !refused {
@@ -360,14 +357,14 @@ impl Calendar {
     }
 
     #[inline(never)]
-    fn take_seldom<const ASTRAY: bool>(
+    fn take_seldom<K: Path>(
         &mut self,
         from: u64,
         (class, latency_cycles): (OpClass, u64),
         limit: u64,
     ) -> u64 {
         let u = self.uses[class as usize];
-        let limit = if ASTRAY { limit } else { u64::MAX };
+        let limit = if K::IS_WRONG { limit } else { u64::MAX };
         // What is faster than its class holds its unit no longer than that.
         let cycles = u64::from(u.interval_cycles).min(latency_cycles).max(1);
         let cycle = if u.is_held {
@@ -448,8 +445,8 @@ impl Calendar {
 
     /// A load goes back to its station, from which it has not left after all.
     #[cold]
-    pub fn in_vain(&mut self, cycle: u64) {
-        self.in_vain.push(cycle);
+    pub fn return_to_station(&mut self, cycle: u64) {
+        self.returned_loads.push(cycle);
     }
 
     /// Takes a port of the data cache. False if all are taken in this cycle.
@@ -503,10 +500,10 @@ impl Calendar {
         if !self.far.is_empty() {
             self.pass_far(&mut left);
         }
-        if !self.in_vain.is_empty() {
-            let before = self.in_vain.len();
-            self.in_vain.retain(|at| *at > cycle);
-            left.all -= (before - self.in_vain.len()) as u32;
+        if !self.returned_loads.is_empty() {
+            let before = self.returned_loads.len();
+            self.returned_loads.retain(|at| *at > cycle);
+            left.all -= (before - self.returned_loads.len()) as u32;
         }
         left
     }

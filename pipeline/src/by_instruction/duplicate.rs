@@ -63,7 +63,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> DrivenCore<E, P> {
             limit: self.limit,
             window_end: self.window_end,
             loads_end: self.loads_end,
-            astray_stores: self.astray_stores.clone(),
+            wrong_path_stores: self.wrong_path_stores.clone(),
             stored: self.stored,
             halted: self.halted,
             code_changes: self.code_changes,

@@ -12,7 +12,8 @@ use hps_sim_core::trap::TrapCause;
 use super::calendar::Demand;
 use super::commit::{Commits, Done, Seen};
 use super::insts::StaticInst;
-use super::wrong_path::AstrayBus;
+use super::path::Path;
+use super::wrong_path::WrongPathBus;
 use super::{DecodeEditor, DrivenCore, Passing, When};
 use crate::model::{Cause, PipelineProbe, kind};
 
@@ -86,10 +87,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Gives an instruction that has only computed its further cycles.
     #[inline(always)]
-    pub(super) fn finish_computed<const ASTRAY: bool>(&mut self, inst: &StaticInst, ready: u64) {
-        let when = self.issue::<ASTRAY>(ready, inst);
+    pub(super) fn finish_computed<K: Path>(&mut self, inst: &StaticInst, ready: u64) {
+        let when = self.issue::<K>(ready, inst);
         self.set_when(inst.rd, when);
-        if !ASTRAY {
+        if !K::IS_WRONG {
             let done = self.done(when, Cause::Execute);
             self.commit(inst, done, Seen::straight(inst));
         }
@@ -97,7 +98,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Executes any other instruction that has been dispatched, and gives it its further cycles.
     #[inline(never)]
-    pub(super) fn execute<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+    pub(super) fn execute<K: Path>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let kind = inst.kind();
         if kind & kind::FLOAT != 0 {
@@ -110,16 +111,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ready.1 = inst.address(&self.process.hart.r);
         }
         if is_memory && let Some(cause) = self.refused(i, ready.1) {
-            return self.faults::<ASTRAY>(i, ready, cause);
+            return self.faults::<K>(i, ready, cause);
         }
-        match self.evaluate::<ASTRAY>(inst, i.inst.pc) {
-            Outcome::Next if is_memory => return self.finish_atomic::<ASTRAY>(i, ready),
+        match self.evaluate::<K>(inst, i.inst.pc) {
+            Outcome::Next if is_memory => return self.finish_atomic::<K>(i, ready),
             Outcome::Next => {}
-            outcome => return self.faults::<ASTRAY>(i, ready, cause_of(outcome)),
+            outcome => return self.faults::<K>(i, ready, cause_of(outcome)),
         }
-        let when = self.issue::<ASTRAY>(ready.0, inst);
+        let when = self.issue::<K>(ready.0, inst);
         self.set_when(inst.rd, when);
-        if !ASTRAY {
+        if !K::IS_WRONG {
             let done = self.done(when, Cause::Execute);
             self.commit(i.inst, done, Seen::straight(i.inst));
         }
@@ -137,12 +138,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// What the instruction does; `stored` says how many bytes it wrote.
     #[inline(always)]
-    pub(super) fn evaluate<const ASTRAY: bool>(&mut self, inst: &Inst, pc: u64) -> Outcome {
+    pub(super) fn evaluate<K: Path>(&mut self, inst: &Inst, pc: u64) -> Outcome {
         let Process { hart, mem, .. } = &mut self.process;
-        if ASTRAY {
-            let mut bus = AstrayBus {
+        if K::IS_WRONG {
+            let mut bus = WrongPathBus {
                 mem,
-                stores: &mut self.astray_stores,
+                stores: &mut self.wrong_path_stores,
                 stored: &mut self.stored,
             };
             exec::execute(hart, &mut bus, inst, pc)
@@ -157,13 +158,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An instruction that does not touch memory faults.
     #[cold]
-    pub(super) fn faults_at<const ASTRAY: bool>(
+    pub(super) fn faults_at<K: Path>(
         &mut self,
         i: Passing<'_>,
         ready: u64,
         cause: TrapCause,
     ) -> bool {
-        self.faults::<ASTRAY>(i, (ready, 0), cause)
+        self.faults::<K>(i, (ready, 0), cause)
     }
 
     /// What an instruction takes if it faults. Slots that wait for it are lost to what it is.
@@ -179,7 +180,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// It faults when it commits: until then fetch goes on.
     #[cold]
     #[inline(never)]
-    pub(super) fn faults<const ASTRAY: bool>(
+    pub(super) fn faults<K: Path>(
         &mut self,
         i: Passing<'_>,
         (ready, addr): Ready,
@@ -199,13 +200,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let when = if kind & kind::STORES != 0 {
             self.follows_store(i.inst.pc);
-            self.finish_faulting_store::<ASTRAY>(i, addr)
+            self.finish_faulting_store::<K>(i, addr)
         } else {
-            let when = self.issue_as::<ASTRAY>(ready, &demand);
+            let when = self.issue_as::<K>(ready, &demand);
             self.set_when(i.inst.rd, when);
             when
         };
-        if ASTRAY {
+        if K::IS_WRONG {
             return true;
         }
         let done = self.done(when, Cause::Execute);

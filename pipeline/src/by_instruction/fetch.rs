@@ -5,6 +5,7 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 
 use super::insts::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
+use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER};
 use crate::memsys::AccessResult;
 use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind};
@@ -25,7 +26,7 @@ pub enum Pace {
     /// not keep out all.
     Even,
     /// Even, and squashed before dispatch; with an editor, squashed before decode too.
-    InVain,
+    Undispatched,
 }
 
 /// Where fetch stands.
@@ -202,61 +203,61 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Begins the next group of instructions that are fetched together. `false` if a squash comes first.
     #[inline(always)]
-    pub(super) fn begin_group<const ASTRAY: bool>(&mut self) -> bool {
+    pub(super) fn begin_group<K: Path>(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
         if seldom(!self.flows(cycle)) {
-            return self.begin_group_slowly::<ASTRAY>(cycle);
+            return self.begin_group_slowly::<K>(cycle);
         }
-        let begins = self.turn_to_group_from::<ASTRAY>(cycle, true);
+        let begins = self.turn_to_group_from::<K>(cycle, true);
         if begins {
             // What flows in a cycle flows in each later one.
-            self.plan_flowing_group::<ASTRAY>();
+            self.plan_flowing_group::<K>();
         }
         begins
     }
 
     /// Begins the next group behind a group that is squashed before dispatch, as the next group then is too.
     #[inline(always)]
-    pub(super) fn begin_group_in_vain(&mut self) -> bool {
+    pub(super) fn begin_undispatched_group(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
         if seldom(!self.flows(cycle)) {
-            return self.begin_group_slowly::<true>(cycle);
+            return self.begin_group_slowly::<WrongPath>(cycle);
         }
-        let begins = self.turn_to_group_from::<true>(cycle, true);
+        let begins = self.turn_to_group_from::<WrongPath>(cycle, true);
         if begins {
-            self.plan_group_in_vain();
+            self.plan_undispatched_group();
         }
         begins
     }
 
     /// Begins the next group if the group in front of it may delay it.
     #[inline(never)]
-    fn begin_group_slowly<const ASTRAY: bool>(&mut self, cycle: u64) -> bool {
-        let begins = self.turn_to_group_from::<ASTRAY>(cycle, false);
+    fn begin_group_slowly<K: Path>(&mut self, cycle: u64) -> bool {
+        let begins = self.turn_to_group_from::<K>(cycle, false);
         if begins {
-            self.plan_group::<ASTRAY>(self.flows(self.fetch.cycle));
+            self.plan_group::<K>(self.flows(self.fetch.cycle));
         }
         begins
     }
 
     /// Goes to the next cycle in which fetch can take an instruction. `false` if a squash comes first.
     #[inline(always)]
-    pub(super) fn turn_to_group<const ASTRAY: bool>(&mut self) -> bool {
+    pub(super) fn turn_to_group<K: Path>(&mut self) -> bool {
         let cycle = (self.fetch.cycle + 1).max(self.fetch.stall_until);
-        self.turn_to_group_from::<ASTRAY>(cycle, false)
+        self.turn_to_group_from::<K>(cycle, false)
     }
 
     /// Goes to the first cycle from `cycle` on in which fetch can take an instruction; `flows` says whether a group that
     /// is fetched in it [flows](Self::flows).
     #[inline(always)]
-    fn turn_to_group_from<const ASTRAY: bool>(&mut self, mut cycle: u64, flows: bool) -> bool {
+    fn turn_to_group_from<K: Path>(&mut self, mut cycle: u64, flows: bool) -> bool {
         debug_assert!(!flows || self.taken(self.position, 0) <= cycle);
         if !flows {
             cycle = cycle.max(self.taken(self.position, 0));
         }
         let f = &mut self.fetch;
         let line = f.pc >> self.params.line_shift;
-        if ASTRAY && cycle >= self.limit {
+        if K::IS_WRONG && cycle >= self.limit {
             return false;
         }
         let cycle = if often(line == f.line) {
@@ -265,7 +266,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             f.line = line;
             self.memory.pass(self.dispatched.min(cycle));
             cycle
-        } else if let Some(cycle) = self.read_line::<ASTRAY>(line, cycle) {
+        } else if let Some(cycle) = self.read_line::<K>(line, cycle) {
             cycle
         } else {
             return false;
@@ -289,7 +290,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Reads a line of the instruction cache from a cycle on and returns the cycle in which it is there; `None` if a
     /// squash comes first.
     #[inline(never)]
-    fn read_line<const ASTRAY: bool>(&mut self, line: u64, mut cycle: u64) -> Option<u64> {
+    fn read_line<K: Path>(&mut self, line: u64, mut cycle: u64) -> Option<u64> {
         let pc = self.fetch.pc;
         while line != self.fetch.line {
             self.memory.pass(self.dispatched.min(cycle));
@@ -313,7 +314,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     }
                 }
             }
-            if ASTRAY && cycle >= self.limit {
+            if K::IS_WRONG && cycle >= self.limit {
                 return None;
             }
         }
@@ -362,7 +363,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Predicts a transfer that is squashed before it executes, without a checkpoint.
     #[inline(always)]
-    pub(super) fn predict_in_vain(&mut self, inst: &StaticInst) {
+    pub(super) fn predict_undispatched(&mut self, inst: &StaticInst) {
         if seldom(inst.class != OpClass::Branch) {
             self.predict(inst);
             return;
@@ -370,7 +371,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.learn(self.fetch.cycle);
         let (pc, direct) = (inst.pc, inst.direct_target(inst.pc));
         let site = (pc, &inst.site());
-        let (taken, btb_hit) = self.branches.predict_conditional_in_vain(site, direct);
+        let (taken, btb_hit) = self.branches.predict_undispatched_conditional(site, direct);
         self.turn_to_predicted(inst, direct, taken, btb_hit);
     }
 

@@ -10,6 +10,7 @@ use hps_sim_core::ids::DisePc;
 
 use super::fetch::Pace;
 use super::insts::Code;
+use super::path::RightPath;
 use super::wrong_path::Turn;
 use super::{DecodeEditor, DrivenCore};
 use crate::interrupts::{Interrupts, set_registers};
@@ -40,7 +41,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return;
         }
         let before = self.committed().total();
-        self.step_alone::<false>(code);
+        self.step_alone::<RightPath>(code);
         let committed = self.committed().total();
         if committed == before {
             return;

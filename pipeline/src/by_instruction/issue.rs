@@ -2,6 +2,7 @@
 
 use super::calendar::Issues;
 use super::insts::StaticInst;
+use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER, When};
 use crate::model::{DEADLOCK_CYCLES, PipelineProbe, kind};
 use hps_sim_core::inst::{Inst, OpClass, reg};
@@ -9,16 +10,16 @@ use hps_sim_core::inst::{Inst, OpClass, reg};
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// How many of the cycles from `from` to `to` come before the next squash.
     #[inline(always)]
-    pub(super) fn until_limit<const ASTRAY: bool>(&self, from: u64, to: u64) -> u64 {
-        let to = if ASTRAY { to.min(self.limit) } else { to };
+    pub(super) fn until_limit<K: Path>(&self, from: u64, to: u64) -> u64 {
+        let to = if K::IS_WRONG { to.min(self.limit) } else { to };
         to.saturating_sub(from)
     }
 
     /// What issues up to this cycle has left its station.
     #[inline(always)]
-    pub(super) fn pass<const ASTRAY: bool>(&mut self, cycle: u64) {
+    pub(super) fn pass<K: Path>(&mut self, cycle: u64) {
         // A squash gives back what was taken from its cycle on.
-        let cycle = if ASTRAY {
+        let cycle = if K::IS_WRONG {
             cycle.min(self.limit - 1)
         } else {
             cycle
@@ -47,7 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Whether an instruction of this kind finds room in its queues in this cycle at once.
     #[inline(always)]
-    pub(super) fn is_open<const ASTRAY: bool>(&self, kind: u8, cycle: u64) -> bool {
+    pub(super) fn is_open<K: Path>(&self, kind: u8, cycle: u64) -> bool {
         if kind & kind::LIMITED == 0 {
             return true;
         }
@@ -56,7 +57,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let queue = u64::from(self.params.load_queue);
             let place = self.loads.wrapping_sub(queue) as usize;
             is_open = *self.loads_committed.at(place) <= cycle
-                && !(ASTRAY && self.loads >= self.loads_end);
+                && !(K::IS_WRONG && self.loads >= self.loads_end);
         }
         if kind & kind::STORES != 0 {
             is_open &= !self.stores.is_full();
@@ -66,7 +67,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Whether `count` instructions of these kinds all find room in their queues in this cycle.
     #[inline(always)]
-    pub(super) fn is_open_to<const ASTRAY: bool>(&self, kinds: u8, count: u32, cycle: u64) -> bool {
+    pub(super) fn is_open_to<K: Path>(&self, kinds: u8, count: u32, cycle: u64) -> bool {
         let places = u64::from(count);
         let mut is_open = true;
         if kinds & kind::LOADS != 0 {
@@ -74,8 +75,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let last = self.loads + places - 1;
             let queue = u64::from(self.params.load_queue);
             let place = last.wrapping_sub(queue) as usize;
-            is_open =
-                *self.loads_committed.at(place) <= cycle && !(ASTRAY && last >= self.loads_end);
+            is_open = *self.loads_committed.at(place) <= cycle
+                && !(K::IS_WRONG && last >= self.loads_end);
         }
         if kinds & kind::STORES != 0 {
             is_open &= self.stores.has_places(places);
@@ -86,21 +87,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Waits for a station, for places in the load and store queues, or, if the instruction executes
     /// alone, for an empty window.
     #[inline(always)]
-    pub(super) fn wait_for_room<const ASTRAY: bool>(
+    pub(super) fn wait_for_room<K: Path>(
         &mut self,
         mut cycle: u64,
         limited: u8,
         position: u64,
     ) -> u64 {
         if self.is_full(limited) {
-            self.pass::<ASTRAY>(cycle);
+            self.pass::<K>(cycle);
             if self.is_full(limited) {
-                cycle = self.wait_for_station::<ASTRAY>(cycle, limited);
+                cycle = self.wait_for_station::<K>(cycle, limited);
             }
         }
         if limited & kind::LOADS != 0 {
             let queue = u64::from(self.params.load_queue);
-            let free = if ASTRAY && self.loads >= self.loads_end {
+            let free = if K::IS_WRONG && self.loads >= self.loads_end {
                 self.limit
             } else {
                 *self
@@ -108,7 +109,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     .at(self.loads.wrapping_sub(queue) as usize)
             };
             if free > cycle {
-                self.stats.rename_load_queue_full_cycles += self.until_limit::<ASTRAY>(cycle, free);
+                self.stats.rename_load_queue_full_cycles += self.until_limit::<K>(cycle, free);
                 cycle = free;
             }
         }
@@ -116,19 +117,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             let free = self.drain_one();
             if free > cycle {
                 self.full = (position, free);
-                self.stats.rename_store_queue_full_cycles +=
-                    self.until_limit::<ASTRAY>(cycle, free);
+                self.stats.rename_store_queue_full_cycles += self.until_limit::<K>(cycle, free);
                 cycle = free;
             }
         }
         if limited & kind::SERIALIZES != 0 {
-            let alone = if ASTRAY {
+            let alone = if K::IS_WRONG {
                 self.limit
             } else {
                 self.drain_all().max(self.last_commit())
             };
             if alone > cycle {
-                self.stats.serialize_cycles += self.until_limit::<ASTRAY>(cycle, alone);
+                self.stats.serialize_cycles += self.until_limit::<K>(cycle, alone);
                 cycle = alone;
             }
         }
@@ -136,11 +136,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(never)]
-    fn wait_for_station<const ASTRAY: bool>(&mut self, mut cycle: u64, limited: u8) -> u64 {
+    fn wait_for_station<K: Path>(&mut self, mut cycle: u64, limited: u8) -> u64 {
         let since = cycle;
-        while self.is_full(limited) && !(ASTRAY && cycle >= self.limit) {
+        while self.is_full(limited) && !(K::IS_WRONG && cycle >= self.limit) {
             cycle += 1;
-            self.pass::<ASTRAY>(cycle);
+            self.pass::<K>(cycle);
             assert!(
                 cycle - since < DEADLOCK_CYCLES,
                 "no station becomes free from cycle {since} on: {} wait, {} for floating point",
@@ -148,7 +148,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.fp_waiting
             );
         }
-        let waited = self.until_limit::<ASTRAY>(since, cycle);
+        let waited = self.until_limit::<K>(since, cycle);
         if limited & kind::FLOAT != 0 {
             self.stats.rename_fp_queue_full_cycles += waited;
         } else {
@@ -190,23 +190,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Issues an instruction that does not touch memory: when, and when its result is there.
     #[inline(always)]
-    pub(super) fn issue<const ASTRAY: bool>(&mut self, ready: u64, inst: &StaticInst) -> When {
-        self.issue_as::<ASTRAY>(ready, inst)
+    pub(super) fn issue<K: Path>(&mut self, ready: u64, inst: &StaticInst) -> When {
+        self.issue_as::<K>(ready, inst)
     }
 
     /// Issues an instruction by its issue class and latency.
     #[inline(always)]
-    pub(super) fn issue_as<const ASTRAY: bool>(&mut self, ready: u64, what: &impl Issues) -> When {
-        if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(what.class());
+    pub(super) fn issue_as<K: Path>(&mut self, ready: u64, what: &impl Issues) -> When {
+        if K::IS_WRONG && ready >= self.limit {
+            self.stays::<K>(what.class());
             return When {
                 result: NEVER,
                 issue: NEVER,
             };
         }
-        let issue = self.calendar.take::<ASTRAY>(ready, what, self.limit);
-        if ASTRAY && issue >= self.limit {
-            self.stays::<ASTRAY>(what.class());
+        let issue = self.calendar.take::<K>(ready, what, self.limit);
+        if K::IS_WRONG && issue >= self.limit {
+            self.stays::<K>(what.class());
         }
         When {
             result: issue + what.latency_cycles(),
@@ -216,13 +216,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An instruction of a wrong path is dispatched so late that no sources allow it to issue before the squash.
     #[inline(always)]
-    pub(super) fn waits_in_vain(&mut self, inst: &StaticInst) {
+    pub(super) fn waits_until_squash(&mut self, inst: &StaticInst) {
         if inst.kind() & kind::FLOAT != 0 {
             self.fp_waiting += 1;
         } else {
             self.waiting += 1;
         }
-        self.stays::<true>(inst.class);
+        self.stays::<WrongPath>(inst.class);
         if inst.kind() & kind::LOADS != 0 {
             self.dependence(inst.pc, self.dispatched);
             self.loads += 1;
@@ -235,8 +235,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// An instruction of a wrong path is still in its station when it is squashed.
     #[inline(always)]
-    pub(super) fn stays<const ASTRAY: bool>(&mut self, class: OpClass) {
-        if ASTRAY {
+    pub(super) fn stays<K: Path>(&mut self, class: OpClass) {
+        if K::IS_WRONG {
             if self.kinds[class as usize] & kind::FLOAT != 0 {
                 self.fp_stay += 1;
             } else {

@@ -1,6 +1,7 @@
 //! Loads in time: which stores they wait for, from where they read, what they read too early.
 
 use super::insts::StaticInst;
+use super::path::Path;
 use super::stores::{Nearest, Stores};
 use super::{DecodeEditor, DrivenCore, NEVER, When};
 use crate::memsys::{AccessResult, Level, MemorySystem};
@@ -74,7 +75,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Issues a load of these bytes, with all stores in the queue older than it; `ALIGNED`: by their number. Most wait
     /// for no store, read from the cache, and hit at once: `Ok`, as for one that a squash comes before.
     #[inline(always)]
-    pub(super) fn load<const ASTRAY: bool, const ALIGNED: bool>(
+    pub(super) fn load<K: Path, const ALIGNED: bool>(
         &mut self,
         inst: &StaticInst,
         ready: u64,
@@ -82,22 +83,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Result<When, Loaded> {
         self.parked.clear();
-        if ASTRAY && ready >= self.limit {
-            self.stays::<ASTRAY>(OpClass::Load);
+        if K::IS_WRONG && ready >= self.limit {
+            self.stays::<K>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
         }
         if seldom(self.waits_for_stores(store)) {
-            return Err(self.load_carefully::<ASTRAY>(inst, ready, (addr, size), store));
+            return Err(self.load_carefully::<K>(inst, ready, (addr, size), store));
         }
         let bytes = if ALIGNED { 1 } else { size };
         if seldom(self.stores.may_overlap(addr, bytes)) {
-            return Err(self.load_beside_stores::<ASTRAY>(inst, ready, (addr, size), store));
+            return Err(self.load_beside_stores::<K>(inst, ready, (addr, size), store));
         }
-        let (cycle, has_port) = self
-            .calendar
-            .take_with_port::<ASTRAY>(ready, inst, self.limit);
-        if ASTRAY && cycle >= self.limit {
-            self.stays::<ASTRAY>(OpClass::Load);
+        let (cycle, has_port) = self.calendar.take_with_port::<K>(ready, inst, self.limit);
+        if K::IS_WRONG && cycle >= self.limit {
+            self.stays::<K>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
         }
         let bytes = if ALIGNED { 1 } else { size as u8 };
@@ -110,12 +109,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 issue: cycle,
             });
         }
-        Err(self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store))
+        Err(self.load_slowly::<K>(inst, (cycle, has_port), (addr, size), store))
     }
 
     /// Reads for a load that has issued, with a port if there was one, and that does not hit at once.
     #[inline(never)]
-    fn load_slowly<const ASTRAY: bool>(
+    fn load_slowly<K: Path>(
         &mut self,
         inst: &StaticInst,
         (cycle, has_port): (u64, bool),
@@ -125,8 +124,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.read_with(has_port, cycle, addr, size) {
             Ok(served) => self.served(inst, cycle, &served),
             Err(again) => {
-                self.calendar.in_vain(cycle);
-                self.load_again::<ASTRAY>(inst, again, (addr, size), store, None)
+                self.calendar.return_to_station(cycle);
+                self.load_again::<K>(inst, again, (addr, size), store, None)
             }
         }
     }
@@ -134,7 +133,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Times a load that waits for no store but may read bytes that a store writes. Most such loads get their value from
     /// the youngest store near them.
     #[inline(never)]
-    fn load_beside_stores<const ASTRAY: bool>(
+    fn load_beside_stores<K: Path>(
         &mut self,
         inst: &StaticInst,
         ready: u64,
@@ -142,13 +141,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Loaded {
         let limit = self.limit;
-        let taken = self
-            .calendar
-            .take_load::<ASTRAY>(ready, inst, limit, |_| None);
+        let taken = self.calendar.take_load::<K>(ready, inst, limit, |_| None);
         let cycle = match taken {
-            Ok(cycle) if !ASTRAY || cycle < limit => cycle,
+            Ok(cycle) if !K::IS_WRONG || cycle < limit => cycle,
             _ => {
-                self.stays::<ASTRAY>(OpClass::Load);
+                self.stays::<K>(OpClass::Load);
                 return Loaded::NEVER;
             }
         };
@@ -156,14 +153,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Nearest::Gives(data) => return self.forwarded(inst, cycle, data),
             Nearest::Gone => {
                 let has_port = self.calendar.take_port(cycle);
-                return self.load_slowly::<ASTRAY>(inst, (cycle, has_port), (addr, size), store);
+                return self.load_slowly::<K>(inst, (cycle, has_port), (addr, size), store);
             }
             Nearest::Unclear => {}
         }
         let mut violation = None;
-        match self.try_load::<ASTRAY>(inst, cycle, (addr, size), &mut violation) {
+        match self.try_load::<K>(inst, cycle, (addr, size), &mut violation) {
             Ok(loaded) => loaded,
-            Err(again) => self.load_again::<ASTRAY>(inst, again, (addr, size), store, violation),
+            Err(again) => self.load_again::<K>(inst, again, (addr, size), store, violation),
         }
     }
 
@@ -209,19 +206,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// [`Self::load`] without fast paths.
     #[inline(never)]
-    fn load_carefully<const ASTRAY: bool>(
+    fn load_carefully<K: Path>(
         &mut self,
         inst: &StaticInst,
         ready: u64,
         bytes: (u64, u64),
         store: u64,
     ) -> Loaded {
-        self.load_again::<ASTRAY>(inst, ready, bytes, store, None)
+        self.load_again::<K>(inst, ready, bytes, store, None)
     }
 
     /// Times a load try by try, if it may have read before an older store.
     #[inline(always)]
-    fn load_again<const ASTRAY: bool>(
+    fn load_again<K: Path>(
         &mut self,
         inst: &StaticInst,
         mut ready: u64,
@@ -235,28 +232,28 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             ..Loaded::NEVER
         };
         loop {
-            if ASTRAY && ready >= self.limit {
-                self.stays::<ASTRAY>(OpClass::Load);
+            if K::IS_WRONG && ready >= self.limit {
+                self.stays::<K>(OpClass::Load);
                 return never(violation);
             }
             let (calendar, memdep, stores) = (&mut self.calendar, &self.memdep, &self.stores);
             let waits = |cycle| store_to_wait_for(memdep, stores, cycle, store, before);
-            let taken = calendar.take_load::<ASTRAY>(ready, inst, self.limit, waits);
+            let taken = calendar.take_load::<K>(ready, inst, self.limit, waits);
             let cycle = match taken {
                 Ok(cycle) => cycle,
                 Err((cycle, known)) => {
-                    if !ASTRAY || cycle < self.limit {
-                        self.park::<ASTRAY>(cycle, known);
+                    if !K::IS_WRONG || cycle < self.limit {
+                        self.park::<K>(cycle, known);
                     }
                     ready = known + 1;
                     continue;
                 }
             };
-            if ASTRAY && cycle >= self.limit {
-                self.stays::<ASTRAY>(OpClass::Load);
+            if K::IS_WRONG && cycle >= self.limit {
+                self.stays::<K>(OpClass::Load);
                 return never(violation);
             }
-            match self.try_load::<ASTRAY>(inst, cycle, bytes, &mut violation) {
+            match self.try_load::<K>(inst, cycle, bytes, &mut violation) {
                 Ok(loaded) => return loaded,
                 Err(again) => ready = again,
             }
@@ -266,7 +263,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// A load that issues in `cycle`. `Err`: it goes back to its station, and may issue again from that cycle
     /// on.
     #[inline(always)]
-    fn try_load<const ASTRAY: bool>(
+    fn try_load<K: Path>(
         &mut self,
         inst: &StaticInst,
         cycle: u64,
@@ -282,15 +279,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Source::Cache => match self.read(cycle, addr, size) {
                 Ok(served) => self.served(inst, cycle, &served),
                 Err(again) => {
-                    self.calendar.in_vain(cycle);
+                    self.calendar.return_to_station(cycle);
                     return Err(again);
                 }
             },
             Source::Forward(data) => self.forwarded(inst, cycle, data),
             Source::Wait(until) => {
                 debug_assert!(until > cycle);
-                self.calendar.in_vain(cycle);
-                self.park::<ASTRAY>(cycle, until);
+                self.calendar.return_to_station(cycle);
+                self.park::<K>(cycle, until);
                 return Err(until + 1);
             }
         };
@@ -346,9 +343,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// A load waits from one cycle until a store gets on in another.
     #[cold]
-    fn park<const ASTRAY: bool>(&mut self, from: u64, until: u64) {
+    fn park<K: Path>(&mut self, from: u64, until: u64) {
         self.stats.load_parked_events += 1;
-        if !ASTRAY {
+        if !K::IS_WRONG {
             self.parked.push((from, until));
         }
     }

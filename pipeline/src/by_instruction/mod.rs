@@ -31,16 +31,17 @@ mod duplicate;
 mod edit;
 mod execute;
 mod fetch;
-mod in_vain;
 mod insts;
 mod interrupts;
 mod issue;
 mod loads;
+mod path;
 mod sequence;
 mod stages;
 mod stamps;
 mod stores;
 mod transfers;
+mod undispatched;
 mod wrong_path;
 
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -59,6 +60,7 @@ use crate::model::{
     Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, TIME_SLICE, kind,
 };
 use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
+use path::{RightPath, WrongPath};
 
 use calendar::{Calendar, Widths};
 use commit::Commits;
@@ -67,7 +69,7 @@ use fetch::{Fetch, Lesson};
 use insts::{Code, StaticInst};
 use stamps::{AT_ONCE, STAMPS, Stamps};
 use stores::Stores;
-use wrong_path::{AstrayStore, Episode};
+use wrong_path::{Episode, WrongPathStore};
 
 /// Registers that have a name: those up to [`reg::SINK`].
 const REGISTERS: usize = reg::SINK as usize + 1;
@@ -277,7 +279,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     window_end: u64,
     /// The first load there that finds no place in its queue before the squash.
     loads_end: u64,
-    astray_stores: Vec<AstrayStore>,
+    wrong_path_stores: Vec<WrongPathStore>,
     /// Bytes that the last instruction stored.
     stored: u8,
     halted: Option<i32>,
@@ -393,7 +395,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             limit: u64::MAX,
             window_end: u64::MAX,
             loads_end: u64::MAX,
-            astray_stores: Vec::new(),
+            wrong_path_stores: Vec::new(),
             stored: 0,
             halted: None,
             code_changes: false,
@@ -523,10 +525,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             // No block has more instructions than a group.
             let blocks_end = end.saturating_sub(self.params.fetch_width as u64 - 1);
             if seldom(self.committed_of_program() >= blocks_end) {
-                self.step_alone::<false>(code);
+                self.step_alone::<RightPath>(code);
             }
             while often(self.committed_of_program() < blocks_end) {
-                if seldom(!self.step_block::<false>(code)) {
+                if seldom(!self.step_block::<RightPath>(code)) {
                     break;
                 }
             }
@@ -548,7 +550,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn run_wrong_path(&mut self, code: &mut Code) {
         let begin = code.insts.last();
         while self.depth > 0 {
-            self.step_block::<true>(code);
+            self.step_block::<WrongPath>(code);
         }
         // Fetch continues behind the mispredicted instruction.
         code.insts.go_back_to(begin);

@@ -11,6 +11,7 @@ use super::edit::{Edited, Expansion, Gone};
 use super::execute::cause_of;
 use super::fetch::Pace;
 use super::insts::StaticInst;
+use super::path::{Path, WrongPath};
 use super::wrong_path::Restart;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing};
 use crate::model::{
@@ -111,13 +112,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The next position of the sequence under way, through all stages. As [`Self::step`].
     #[inline(never)]
-    pub(super) fn step_in_sequence<const ASTRAY: bool>(&mut self, code: &mut CodeCache) -> bool {
+    pub(super) fn step_in_sequence<K: Path>(&mut self, code: &mut CodeCache) -> bool {
         let Some(mut x) = self.edit.expansion.take() else {
             return true;
         };
         let position = self.position;
         let decode = self.decode_cycle_from(x.from, position);
-        if ASTRAY && decode >= self.limit {
+        if K::IS_WRONG && decode >= self.limit {
             // Nothing more is decoded, but fetch goes on.
             self.edit.wait_until(NEVER);
             return true;
@@ -178,12 +179,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.edit.expansion = Some(x);
             }
         }
-        let dispatch = self.window_cycle::<ASTRAY>(position, decode);
+        let dispatch = self.window_cycle::<K>(position, decode);
         let passing = Passing {
             inst: &self.static_inst(&inst, pc, fallthrough),
             predicted_next: next.0,
         };
-        self.dispatch::<ASTRAY>(passing, position, dispatch)
+        self.dispatch::<K>(passing, position, dispatch)
     }
 
     /// The end of a sequence. If the trigger was a transfer and is not part of what was sent on, fetch has
@@ -222,21 +223,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if again.is_none_or(|trigger| branch_kind(trigger.class).is_none()) {
             self.branches.checkpoint(&mut before);
         }
-        self.fetch_in_vain(code, decode);
+        self.fetch_until_turned(code, decode);
         self.branches.rewind(&before);
         self.edit.empty_queue(self.params.fetch_buffer);
         self.fetch.redirect(pc, Cause::DiseStall, decode);
     }
 
     /// Fetches on until a cycle in which all that is dropped.
-    fn fetch_in_vain(&mut self, code: &mut CodeCache, until: u64) {
+    fn fetch_until_turned(&mut self, code: &mut CodeCache, until: u64) {
         let limit = std::mem::replace(&mut self.limit, until);
         // What is sent on in this cycle still asks for it.
         let first = self.fetch.first.clone();
         while self.fetch.cycle < until {
             let f = &self.fetch;
             let full = self.has_no_room(self.position);
-            if (f.left == 0 || full) && !self.turn_to_group::<true>() {
+            if (f.left == 0 || full) && !self.turn_to_group::<WrongPath>() {
                 break;
             }
             let pc = self.fetch.pc;
@@ -264,13 +265,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Executes operations that only DISE has, and control transfers without a prediction: decode knows where fetch
     /// continued.
     #[inline(never)]
-    pub(super) fn execute_unpredicted<const ASTRAY: bool>(&mut self, i: Passing<'_>) -> bool {
+    pub(super) fn execute_unpredicted<K: Path>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let ready = self.ready(inst);
         let here = self.edit.here;
         let mut link = here.link;
         let mut taken = false;
-        let (next_pc, next_disepc) = match self.evaluate::<ASTRAY>(inst, i.inst.pc) {
+        let (next_pc, next_disepc) = match self.evaluate::<K>(inst, i.inst.pc) {
             Outcome::Next if inst.class == OpClass::Branch => self.not_taken(i),
             Outcome::Next => (i.inst.pc, here.disepc.following()),
             Outcome::Taken(target) => {
@@ -292,13 +293,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 link = None;
                 (i.predicted_next, here.predicted_disepc)
             }
-            outcome => return self.faults_at::<ASTRAY>(i, ready, cause_of(outcome)),
+            outcome => return self.faults_at::<K>(i, ready, cause_of(outcome)),
         };
-        let when = self.issue::<ASTRAY>(ready, inst);
+        let when = self.issue::<K>(ready, inst);
         self.set_when(inst.rd, when);
         let done = self.done(when, Cause::Execute);
         let missed = (next_pc, next_disepc) != (i.predicted_next, here.predicted_disepc);
-        if !ASTRAY {
+        if !K::IS_WRONG {
             let seen = Seen {
                 addr: 0,
                 next_pc: if taken { next_pc } else { i.inst.next() },

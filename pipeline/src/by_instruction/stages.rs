@@ -7,6 +7,7 @@ use hps_sim_core::likely::{often, seldom};
 use super::edit::Edited;
 use super::fetch::Pace;
 use super::insts::Code;
+use super::path::Path;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, in_order};
 use crate::model::{PipelineProbe, kind};
 
@@ -17,11 +18,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The next instruction of the predicted path, through all stages; or the end of a wrong path. False:
     /// a wrong path begins or ends behind it, or the run does.
     #[inline(always)]
-    pub(super) fn step<const ASTRAY: bool>(&mut self, code: &mut Code) -> bool {
+    pub(super) fn step<K: Path>(&mut self, code: &mut Code) -> bool {
         if E::ENABLED && self.edit.is_in_sequence() {
-            return self.step_in_sequence::<ASTRAY>(&mut code.cache);
+            return self.step_in_sequence::<K>(&mut code.cache);
         }
-        if !self.comes_to_group::<ASTRAY>() {
+        if !self.comes_to_group::<K>() {
             return false;
         }
         let position = self.position;
@@ -36,7 +37,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             &nothing
         };
         self.fetch.left -= 1;
-        if ASTRAY || E::ENABLED {
+        if K::IS_WRONG || E::ENABLED {
             self.stats.fetch_instructions += 1;
         }
         let mut predicted_next = inst.next();
@@ -56,15 +57,15 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stamps.set_decode(here, self.fetch.decode);
             self.fetch.decode
         } else {
-            self.decode_alone::<ASTRAY>(position)
+            self.decode_alone::<K>(position)
         };
-        if ASTRAY && self.fetch.pace != Pace::Even && decode >= self.limit {
+        if K::IS_WRONG && self.fetch.pace != Pace::Even && decode >= self.limit {
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
             return true;
         }
-        if ASTRAY || E::ENABLED {
+        if K::IS_WRONG || E::ENABLED {
             self.stats.decode_instructions += 1;
         }
         if E::RELAYOUT {
@@ -78,7 +79,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 // A sequence has its place.
                 self.position = position;
                 if self.begins_expansion(inst, mask, (pc, predicted_next), decode) {
-                    return self.step_in_sequence::<ASTRAY>(cache);
+                    return self.step_in_sequence::<K>(cache);
                 }
                 self.position = position + 1;
             }
@@ -89,23 +90,23 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let dispatch = if self.fetch.pace == Pace::Even {
             self.fetch.dispatch
         } else {
-            self.window_alone::<ASTRAY>(position, decode)
+            self.window_alone::<K>(position, decode)
         };
         let passing = Passing {
             inst,
             predicted_next,
         };
-        self.dispatch::<ASTRAY>(passing, position, dispatch)
+        self.dispatch::<K>(passing, position, dispatch)
     }
 
     /// The cycle in which an instruction is decoded whose group is not even. Not before the squash: it is not decoded.
     #[inline(always)]
-    pub(super) fn decode_alone<const ASTRAY: bool>(&mut self, position: u64) -> u64 {
+    pub(super) fn decode_alone<K: Path>(&mut self, position: u64) -> u64 {
         let here = self.stamps.at(position, 0);
         let decode = self.decode_cycle(position);
         self.came_late(decode, 0);
         self.stamps.set_decode(here, decode);
-        if ASTRAY && decode >= self.limit {
+        if K::IS_WRONG && decode >= self.limit {
             self.stamps.set_dispatch(here, decode);
         }
         decode
@@ -113,21 +114,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The cycle in which dispatch comes to it where there is a place in the window, too.
     #[inline(always)]
-    pub(super) fn window_alone<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
-        let dispatch = self.window_cycle::<ASTRAY>(position, decode);
+    pub(super) fn window_alone<K: Path>(&mut self, position: u64, decode: u64) -> u64 {
+        let dispatch = self.window_cycle::<K>(position, decode);
         self.came_late(decode, dispatch);
         dispatch
     }
 
     /// Begins the next group if the next instruction has no place in this one. `false` if a wrong path has ended.
     #[inline(always)]
-    pub(super) fn comes_to_group<const ASTRAY: bool>(&mut self) -> bool {
+    pub(super) fn comes_to_group<K: Path>(&mut self) -> bool {
         let f = &self.fetch;
         let mut begins = f.left == 0;
         if seldom(!begins) && seldom(f.pace == Pace::Uneven) {
             begins = self.has_no_room(self.position);
         }
-        if often(begins) && seldom(!self.begin_group::<ASTRAY>()) {
+        if often(begins) && seldom(!self.begin_group::<K>()) {
             self.squash();
             return false;
         }
@@ -137,7 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Dispatches the last instruction, in the first cycle in which the window has a place for it, as soon as
     /// there is room elsewhere, too; then executes it and gives it its further cycles. As [`Self::step`].
     #[inline(always)]
-    pub(super) fn dispatch<const ASTRAY: bool>(
+    pub(super) fn dispatch<K: Path>(
         &mut self,
         passing: Passing<'_>,
         position: u64,
@@ -152,7 +153,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         );
         let limited = inst.kind() & kind::LIMITED;
         if (self.waiting >= self.params.reservation_stations) | (limited != 0) {
-            let cycle = self.wait_for_room::<ASTRAY>(dispatch, limited, position);
+            let cycle = self.wait_for_room::<K>(dispatch, limited, position);
             if cycle > dispatch {
                 dispatch = cycle;
                 self.stamps.set_dispatch(here, dispatch);
@@ -160,7 +161,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.fetch.pace = Pace::Uneven;
             }
         }
-        if self.stores.next_drain <= dispatch && !(ASTRAY && dispatch >= self.limit) {
+        if self.stores.next_drain <= dispatch && !(K::IS_WRONG && dispatch >= self.limit) {
             self.drain_until(dispatch);
         }
         if E::ENABLED && inst.rd >= reg::DISE && self.editor.reads_register(inst.rd) {
@@ -168,7 +169,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.edit.wait_until(dispatch);
             self.fetch.pace = Pace::Uneven;
         }
-        if ASTRAY {
+        if K::IS_WRONG {
             if dispatch >= self.limit {
                 return true;
             }
@@ -180,46 +181,46 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         self.waiting += 1;
         if E::ENABLED && self.is_unpredicted(inst) {
-            return self.execute_unpredicted::<ASTRAY>(passing);
+            return self.execute_unpredicted::<K>(passing);
         }
-        self.complete::<ASTRAY>(passing)
+        self.complete::<K>(passing)
     }
 
     /// Executes an instruction that has been dispatched, and gives it its further cycles. As [`Self::step`].
     #[inline(always)]
-    pub(super) fn complete<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+    pub(super) fn complete<K: Path>(&mut self, passing: Passing<'_>) -> bool {
         let inst = passing.inst;
         if self.computes(inst) {
             let ready = self.ready_by_two(inst);
-            self.finish_computed::<ASTRAY>(inst, ready);
+            self.finish_computed::<K>(inst, ready);
             return true;
         }
-        self.complete_other::<ASTRAY>(passing)
+        self.complete_other::<K>(passing)
     }
 
     /// Completes an instruction that is no computation.
     #[inline(always)]
-    pub(super) fn complete_other<const ASTRAY: bool>(&mut self, passing: Passing<'_>) -> bool {
+    pub(super) fn complete_other<K: Path>(&mut self, passing: Passing<'_>) -> bool {
         let kind = passing.inst.kind();
         if kind & !kind::CONVERTS == kind::LOADS {
-            return self.execute_load::<ASTRAY>(passing);
+            return self.execute_load::<K>(passing);
         }
         if kind & kind::TRANSFERS != 0 {
-            return self.execute_transfer::<ASTRAY>(passing);
+            return self.execute_transfer::<K>(passing);
         }
         if kind & !kind::CONVERTS == kind::STORES {
-            return self.execute_store::<ASTRAY>(passing);
+            return self.execute_store::<K>(passing);
         }
         if kind == kind::BY_THREE && self.takes_effect(passing.inst) {
             let ready = self.ready(passing.inst);
-            self.finish_computed::<ASTRAY>(passing.inst, ready);
+            self.finish_computed::<K>(passing.inst, ready);
             return true;
         }
         if kind & kind::SERIALIZES != 0 {
             self.execute_alone(passing);
             return false;
         }
-        self.execute::<ASTRAY>(passing)
+        self.execute::<K>(passing)
     }
 
     /// What the code cache holds for an address of the page that is read.
@@ -323,21 +324,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The cycle in which there is a place in the window, too, not before the next squash if that comes
     /// first.
     #[inline(never)]
-    pub(super) fn window_cycle<const ASTRAY: bool>(&mut self, position: u64, decode: u64) -> u64 {
+    pub(super) fn window_cycle<K: Path>(&mut self, position: u64, decode: u64) -> u64 {
         let mut cycle = self.dispatch_cycle(position, decode);
         let rob = self.params.rob_entries;
-        let window = if ASTRAY && position >= self.window_end {
+        let window = if K::IS_WRONG && position >= self.window_end {
             self.limit
         } else {
             self.stamps.commit(position, rob)
         };
         if window > cycle {
-            self.stats.rename_rob_full_cycles += self.until_limit::<ASTRAY>(cycle, window);
+            self.stats.rename_rob_full_cycles += self.until_limit::<K>(cycle, window);
             cycle = window;
         }
         // What waits is counted up to the last time that it mattered.
         if cycle > self.calendar.recent() {
-            self.pass::<ASTRAY>(cycle);
+            self.pass::<K>(cycle);
         }
         cycle
     }
@@ -375,7 +376,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Those are the cycles of the first instruction if nothing keeps out the last one that the group may have. The
     /// group then needs no checks for single instructions, which are half of the work of these stages.
     #[inline(always)]
-    pub(super) fn plan_group<const ASTRAY: bool>(&mut self, flows: bool) {
+    pub(super) fn plan_group<K: Path>(&mut self, flows: bool) {
         let (first, cycle) = (self.position, self.fetch.cycle);
         let (p, s) = (&self.params, &self.stamps);
         let last = first + p.fetch_width as u64 - 1;
@@ -410,7 +411,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED {
             fits &= is_alone || self.edit.is_free_in(decode);
         }
-        if ASTRAY {
+        if K::IS_WRONG {
             is_even = is_even && last < self.window_end;
             if !E::ENABLED && dispatch >= self.limit {
                 // The group is squashed before dispatch, so it does not matter what else keeps it from dispatch, or
@@ -425,17 +426,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let pace = if !(fits & is_even) {
             Pace::Uneven
-        } else if !ASTRAY || dispatch < self.limit {
+        } else if !K::IS_WRONG || dispatch < self.limit {
             Pace::Even
         } else if E::ENABLED && decode < self.limit {
             // Decode still asks the editor.
             Pace::Uneven
         } else {
-            Pace::InVain
+            Pace::Undispatched
         };
         if pace != Pace::Uneven {
             // What is not decoded before the squash has no cycle of dispatch.
-            let is_decoded = !ASTRAY || decode < self.limit;
+            let is_decoded = !K::IS_WRONG || decode < self.limit;
             let dispatch = if is_decoded { dispatch } else { decode };
             self.stamps
                 .set_group(first, self.params.fetch_width, decode, dispatch);
@@ -451,7 +452,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Plans a group that [flows](Self::flows).
     #[inline(always)]
-    pub(super) fn plan_flowing_group<const ASTRAY: bool>(&mut self) {
+    pub(super) fn plan_flowing_group<K: Path>(&mut self) {
         let first = self.position;
         let (p, s) = (&self.params, &self.stamps);
         let last = first + p.fetch_width as u64 - 1;
@@ -459,11 +460,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let dispatch = decode + p.decode_to_dispatch;
         let mut is_even =
             s.commit(last, p.rob_entries) <= dispatch && dispatch <= self.calendar.recent();
-        if ASTRAY {
+        if K::IS_WRONG {
             is_even &= dispatch < self.limit && last < self.window_end;
         }
         if seldom(!is_even) {
-            return self.plan_group_slowly::<ASTRAY>();
+            return self.plan_group_slowly::<K>();
         }
         debug_assert!(self.finds_room(first, self.fetch.cycle, decode));
         self.stamps
@@ -475,18 +476,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     }
 
     #[inline(never)]
-    fn plan_group_slowly<const ASTRAY: bool>(&mut self) {
-        self.plan_group::<ASTRAY>(true);
+    fn plan_group_slowly<K: Path>(&mut self) {
+        self.plan_group::<K>(true);
     }
 
     /// Plans a group that [flows](Self::flows) behind a group that is squashed before dispatch.
     #[inline(always)]
-    pub(super) fn plan_group_in_vain(&mut self) {
+    pub(super) fn plan_undispatched_group(&mut self) {
         let first = self.position;
         let decode = self.fetch.cycle + self.params.fetch_to_decode;
         let dispatch = decode + self.params.decode_to_dispatch;
         debug_assert!(self.finds_room(first, self.fetch.cycle, decode));
-        debug_assert!(self.fetch.pace == Pace::InVain && dispatch >= self.limit);
+        debug_assert!(self.fetch.pace == Pace::Undispatched && dispatch >= self.limit);
         let is_decoded = decode < self.limit;
         self.stamps.set_group(
             first,

@@ -60,7 +60,7 @@ pub struct Episode {
     issues: [u64; REGISTERS],
     fcsr: u8,
     reservation: u64,
-    astray_stores: usize,
+    wrong_path_stores: usize,
     /// What [`DrivenCore::stay`] was of the path around it.
     stay: u32,
     fp_stay: u32,
@@ -86,7 +86,7 @@ impl Episode {
             issues: [0; REGISTERS],
             fcsr: 0,
             reservation: 0,
-            astray_stores: 0,
+            wrong_path_stores: 0,
             stay: 0,
             fp_stay: 0,
         }
@@ -95,13 +95,13 @@ impl Episode {
 
 /// A store that memory will not see.
 #[derive(Clone, Copy, Debug)]
-pub struct AstrayStore {
+pub struct WrongPathStore {
     addr: u64,
     data: u64,
     size: u64,
 }
 
-impl AstrayStore {
+impl WrongPathStore {
     /// Whether it writes any of `size` bytes at `addr`.
     #[inline(always)]
     fn overlaps(&self, addr: u64, size: u64) -> bool {
@@ -110,13 +110,13 @@ impl AstrayStore {
 }
 
 /// Guest memory below the stores of a wrong path.
-pub struct AstrayBus<'a> {
+pub struct WrongPathBus<'a> {
     pub mem: &'a mut Memory,
-    pub stores: &'a mut Vec<AstrayStore>,
+    pub stores: &'a mut Vec<WrongPathStore>,
     pub stored: &'a mut u8,
 }
 
-impl Bus for AstrayBus<'_> {
+impl Bus for WrongPathBus<'_> {
     #[inline]
     fn load<const N: usize>(&mut self, addr: u64) -> Result<u64, MemFault> {
         let value = self.mem.load::<N>(addr)?;
@@ -129,7 +129,7 @@ impl Bus for AstrayBus<'_> {
     #[inline]
     fn store<const N: usize>(&mut self, addr: u64, value: u64) -> Result<(), MemFault> {
         self.mem.check_store::<N>(addr)?;
-        self.stores.push(AstrayStore {
+        self.stores.push(WrongPathStore {
             addr,
             data: value,
             size: N as u64,
@@ -140,7 +140,7 @@ impl Bus for AstrayBus<'_> {
 }
 
 /// The value of `size` bytes at `addr`, of which memory holds `value`.
-fn overlay(stores: &[AstrayStore], addr: u64, size: u64, mut value: u64) -> u64 {
+fn overlay(stores: &[WrongPathStore], addr: u64, size: u64, mut value: u64) -> u64 {
     for store in stores {
         if !store.overlaps(addr, size) {
             continue;
@@ -195,7 +195,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         e.issues[..used].copy_from_slice(&self.issues[..used]);
         e.fcsr = hart.fcsr;
         e.reservation = hart.reservation;
-        e.astray_stores = self.astray_stores.len();
+        e.wrong_path_stores = self.wrong_path_stores.len();
         e.stay = std::mem::take(&mut self.stay);
         e.fp_stay = std::mem::take(&mut self.fp_stay);
         self.depth += 1;
@@ -205,7 +205,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Whether memory holds these bytes as the wrong path that is followed sees them.
     #[inline(always)]
     pub(super) fn is_untouched(&self, addr: u64, size: u8) -> bool {
-        let mut stores = self.astray_stores.iter();
+        let mut stores = self.wrong_path_stores.iter();
         !stores.any(|store| store.overlaps(addr, u64::from(size)))
     }
 
@@ -227,7 +227,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Fetch went elsewhere than a control transfer does: a wrong path, until the instruction resolves.
     #[inline(never)]
-    pub(super) fn go_astray(
+    pub(super) fn begin_wrong_path(
         &mut self,
         i: Passing<'_>,
         done: Done,
@@ -335,7 +335,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         hart.reservation = episode.reservation;
         self.results[..used].copy_from_slice(&episode.results[..used]);
         self.issues[..used].copy_from_slice(&episode.issues[..used]);
-        self.astray_stores.truncate(episode.astray_stores);
+        self.wrong_path_stores.truncate(episode.wrong_path_stores);
         self.waiting -= std::mem::replace(&mut self.stay, episode.stay);
         self.fp_waiting -= std::mem::replace(&mut self.fp_stay, episode.fp_stay);
         let (turn, restart) = (episode.turn, episode.restart);
@@ -470,7 +470,7 @@ mod tests {
             let mut stores = Vec::new();
             for _ in 0..random.below(6) {
                 let (addr, size, data) = (random.below(56), 1 << random.below(4), random.next());
-                stores.push(AstrayStore { addr, data, size });
+                stores.push(WrongPathStore { addr, data, size });
                 for at in 0..size {
                     bytes[(addr + at) as usize] = (data >> (8 * at)) as u8;
                 }

@@ -137,7 +137,7 @@ impl BranchTables {
     /// [`predict_conditional`](Self::predict_conditional) of a branch that is squashed before dispatch: it trains
     /// nothing, and no squash returns to it.
     #[inline(always)]
-    pub fn predict_conditional_in_vain(
+    pub fn predict_undispatched_conditional(
         &self,
         path: &mut PredictedPath,
         (pc, site): (u64, &Site),

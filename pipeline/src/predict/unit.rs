@@ -73,14 +73,14 @@ impl BranchUnit {
         (self.tables).predict_conditional(&mut self.path, site, direct_target, cp)
     }
 
-    /// [`BranchTables::predict_conditional_in_vain`].
+    /// [`BranchTables::predict_undispatched_conditional`].
     #[inline(always)]
-    pub fn predict_conditional_in_vain(
+    pub fn predict_undispatched_conditional(
         &mut self,
         site: (u64, &Site),
         direct_target: u64,
     ) -> (bool, bool) {
-        (self.tables).predict_conditional_in_vain(&mut self.path, site, direct_target)
+        (self.tables).predict_undispatched_conditional(&mut self.path, site, direct_target)
     }
 
     /// [`BranchTables::predict_direct`].

@@ -180,8 +180,8 @@ unsafe fn report_branch<P: Probe, const TAKEN: bool>(
     } else {
         pc.wrapping_add(u64::from(branch.inst.len))
     };
-    let astray = probe.branch(pc, &branch.inst, target, TAKEN);
-    if P::WANTS_WRONG_PATHS && astray {
+    let follows = probe.branch(pc, &branch.inst, target, TAKEN);
+    if P::WANTS_WRONG_PATHS && follows {
         probe.wrong_path(hart, &mut ReadOnly { bytes, pages });
     }
     // SAFETY: see `turn`.

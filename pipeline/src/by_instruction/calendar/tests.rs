@@ -1,6 +1,7 @@
 //! Tests: against counting, and of what counting does not say.
 
 use super::super::NEVER;
+use super::super::path::{Path, RightPath, WrongPath};
 use super::*;
 use crate::config::MachineConfig;
 use crate::predict::tests::Random;
@@ -78,7 +79,7 @@ fn everything_issues_in_the_first_cycle_in_which_counting_finds_room() {
                 // A wrong path.
                 limit = passed + 2 + random.below(20);
                 for _ in 0..random.below(20) {
-                    one::<true>(
+                    one::<WrongPath>(
                         &mut calendar,
                         &mut issued,
                         (&table, widths),
@@ -88,7 +89,7 @@ fn everything_issues_in_the_first_cycle_in_which_counting_finds_room() {
                 }
             }
             squashes += usize::from(limit != NEVER);
-            one::<false>(
+            one::<RightPath>(
                 &mut calendar,
                 &mut issued,
                 (&table, widths),
@@ -102,7 +103,7 @@ fn everything_issues_in_the_first_cycle_in_which_counting_finds_room() {
 
 /// One more instruction that is ready behind `passed` and before `limit`; if it does not issue before that,
 /// nothing is taken.
-fn one<const ASTRAY: bool>(
+fn one<K: Path>(
     calendar: &mut Calendar,
     issued: &mut Issued,
     (table, widths): (&UnitTable, Widths),
@@ -123,9 +124,9 @@ fn one<const ASTRAY: bool>(
     let demand = demand(calendar, class, timing.latency_cycles);
     let wants_port = class == OpClass::Load && random.below(2) == 0;
     let (cycle, has_port) = if wants_port {
-        calendar.take_with_port::<ASTRAY>(from, &demand, limit)
+        calendar.take_with_port::<K>(from, &demand, limit)
     } else {
-        (calendar.take::<ASTRAY>(from, &demand, limit), false)
+        (calendar.take::<K>(from, &demand, limit), false)
     };
     if expected >= limit {
         assert!(cycle >= limit, "{class:?} from {from}");
@@ -143,22 +144,22 @@ fn a_load_is_asked_for_its_store_until_something_older_was_refused() {
     let load = demand(&calendar, OpClass::Load, 1);
     // One load in a cycle. The first is refused nothing and takes cycle 5.
     assert_eq!(
-        calendar.take_load::<false>(5, &load, NEVER, |_| None),
+        calendar.take_load::<RightPath>(5, &load, NEVER, |_| None),
         Ok(5)
     );
     // The second one comes to its turn in cycle 5, and is asked there although no unit is free.
     let waits = |cycle: u64| (cycle < 7).then_some(7);
     assert_eq!(
-        calendar.take_load::<false>(5, &load, NEVER, waits),
+        calendar.take_load::<RightPath>(5, &load, NEVER, waits),
         Err((5, 7))
     );
     assert_eq!(
-        calendar.take_load::<false>(5, &load, NEVER, |_| None),
+        calendar.take_load::<RightPath>(5, &load, NEVER, |_| None),
         Ok(6)
     );
     // Now somebody was refused in cycle 5: the next one does not come to its turn before cycle 6.
     assert_eq!(
-        calendar.take_load::<false>(5, &load, NEVER, waits),
+        calendar.take_load::<RightPath>(5, &load, NEVER, waits),
         Err((6, 7))
     );
 }
@@ -168,12 +169,16 @@ fn what_lies_beyond_the_ring_leaves_its_station_all_the_same() {
     let (mut calendar, _, _) = calendar("hps-4wide");
     let far = 5000;
     let alu = demand(&calendar, OpClass::IntAlu, 1);
-    assert_eq!(calendar.take::<false>(far, &alu, NEVER), far);
-    assert_eq!(calendar.take::<true>(far + 1, &alu, far + 2), far + 1);
-    calendar.in_vain(far);
+    assert_eq!(calendar.take::<RightPath>(far, &alu, NEVER), far);
+    assert_eq!(calendar.take::<WrongPath>(far + 1, &alu, far + 2), far + 1);
+    calendar.return_to_station(far);
     assert_eq!(calendar.pass(far - 1), Some(Left::default()));
     let left = calendar.pass(far + 10);
-    assert_eq!(left, Some(Left { all: 1, fp: 0 }), "two left, one in vain");
+    assert_eq!(
+        left,
+        Some(Left { all: 1, fp: 0 }),
+        "two left, one went back"
+    );
 }
 
 #[test]
@@ -182,16 +187,16 @@ fn a_unit_is_held_beyond_what_the_search_looks_at() {
     // The last cycles that are near.
     let start = calendar.near - 4;
     let division = demand(&calendar, OpClass::IntDiv, 20);
-    assert_eq!(calendar.take::<false>(start, &division, NEVER), start);
+    assert_eq!(calendar.take::<RightPath>(start, &division, NEVER), start);
     assert_eq!(calendar.pass(100), Some(Left::default()));
     let product = demand(&calendar, OpClass::IntMul, 3);
     assert_eq!(
-        calendar.take::<false>(start + 1, &product, NEVER),
+        calendar.take::<RightPath>(start + 1, &product, NEVER),
         start + 19
     );
     // Before it there is room.
     assert_eq!(
-        calendar.take::<false>(start - 1, &product, NEVER),
+        calendar.take::<RightPath>(start - 1, &product, NEVER),
         start - 1
     );
 }
@@ -200,23 +205,26 @@ fn a_unit_is_held_beyond_what_the_search_looks_at() {
 fn what_comes_behind_a_squash_takes_neither_slot_nor_port_and_is_refused_nothing() {
     let (mut calendar, _, _) = calendar("tiny-2wide");
     let load = demand(&calendar, OpClass::Load, 1);
-    assert_eq!(calendar.take_with_port::<false>(9, &load, NEVER), (9, true));
     assert_eq!(
-        calendar.take_with_port::<false>(10, &load, NEVER),
+        calendar.take_with_port::<RightPath>(9, &load, NEVER),
+        (9, true)
+    );
+    assert_eq!(
+        calendar.take_with_port::<RightPath>(10, &load, NEVER),
         (10, true)
     );
-    let (cycle, has_port) = calendar.take_with_port::<true>(9, &load, 10);
+    let (cycle, has_port) = calendar.take_with_port::<WrongPath>(9, &load, 10);
     assert!(cycle >= 10 && !has_port);
-    let cycle = calendar.take_load::<true>(9, &load, 10, |_| None);
+    let cycle = calendar.take_load::<WrongPath>(9, &load, 10, |_| None);
     assert!(cycle.unwrap() >= 10);
-    assert!(calendar.take::<true>(9, &load, 10) >= 10);
+    assert!(calendar.take::<WrongPath>(9, &load, 10) >= 10);
     // One unit, which is held from cycle 9 on.
     let division = demand(&calendar, OpClass::IntDiv, 20);
-    assert_eq!(calendar.take::<false>(9, &division, NEVER), 9);
-    assert!(calendar.take::<true>(9, &division, 12) >= 12);
+    assert_eq!(calendar.take::<RightPath>(9, &division, NEVER), 9);
+    assert!(calendar.take::<WrongPath>(9, &division, 12) >= 12);
     // Nobody has been refused in cycle 10: the next load is asked there.
     let waits = |cycle: u64| (cycle == 10).then_some(12);
-    let waiting = calendar.take_load::<false>(10, &load, NEVER, waits);
+    let waiting = calendar.take_load::<RightPath>(10, &load, NEVER, waits);
     assert_eq!(waiting, Err((10, 12)));
 }
 

@@ -4,6 +4,7 @@ use hps_sim_core::likely::{often, seldom};
 
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};
+use super::path::WrongPath;
 use super::{DecodeEditor, DrivenCore, Passing};
 use crate::model::{PipelineProbe, kind};
 
@@ -11,26 +12,26 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Fetches a group that is squashed before dispatch, and all groups behind it, and decodes them if there is time.
     /// `false` when the squash has come.
     #[inline(never)]
-    pub(super) fn follow_in_vain(&mut self, code: &mut Code) -> bool {
+    pub(super) fn follow_undispatched(&mut self, code: &mut Code) -> bool {
         loop {
             let at = self.find_next(code);
             let count = self.fetch.left.min(code.insts.rest(at));
             if seldom(count == 0) {
-                return self.step_alone::<true>(code);
+                return self.step_alone::<WrongPath>(code);
             }
             let insts = code.insts.take(at, count);
-            let done = self.fetch_block_in_vain(insts);
+            let done = self.fetch_undispatched_block(insts);
             if seldom(done < count) {
                 code.insts.end_at(at, &insts[done - 1]);
             }
-            if E::ENABLED || seldom(self.fetch.pace != Pace::InVain) {
+            if E::ENABLED || seldom(self.fetch.pace != Pace::Undispatched) {
                 return true;
             }
-            if often(self.fetch.left == 0) && seldom(!self.begin_group_in_vain()) {
+            if often(self.fetch.left == 0) && seldom(!self.begin_undispatched_group()) {
                 self.squash();
                 return false;
             }
-            if seldom(self.fetch.pace != Pace::InVain) {
+            if seldom(self.fetch.pace != Pace::Undispatched) {
                 return true;
             }
         }
@@ -38,16 +39,16 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// The instructions of a block, or its first ones. Returns how many.
     #[inline(always)]
-    fn fetch_block_in_vain(&mut self, insts: &[StaticInst]) -> usize {
+    fn fetch_undispatched_block(&mut self, insts: &[StaticInst]) -> usize {
         let may_wait = insts[0].ahead & kind::STORES != 0 && self.stores.is_full();
         if E::ENABLED || seldom(may_wait) {
-            return self.fetch_each_in_vain(insts);
+            return self.fetch_each_undispatched(insts);
         }
         let last = &insts[insts.len() - 1];
         let left = self.fetch.left - insts.len();
         if last.kind() & kind::TRANSFERS != 0 {
             self.fetch.left = left;
-            self.predict_in_vain(last);
+            self.predict_undispatched(last);
         } else {
             self.leave_block(last, left);
         }
@@ -63,7 +64,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Fetches the instructions one by one, for an editor that decides about each, or if one of them may find the
     /// store queue full.
     #[inline(never)]
-    fn fetch_each_in_vain(&mut self, insts: &[StaticInst]) -> usize {
+    fn fetch_each_undispatched(&mut self, insts: &[StaticInst]) -> usize {
         let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         let is_decoded = decode < self.limit;
         let left = self.fetch.left;
@@ -81,7 +82,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             // Its cycle of dispatch is never used, but the cache takes a store to make room for one.
             let waits = if E::ENABLED {
-                !self.is_open::<true>(inst.kind(), dispatch)
+                !self.is_open::<WrongPath>(inst.kind(), dispatch)
             } else {
                 inst.kind() & kind::STORES != 0 && self.stores.is_full()
             };
@@ -90,7 +91,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     inst,
                     predicted_next,
                 };
-                self.dispatch_late::<true>(passing, self.position - 1);
+                self.dispatch_late::<WrongPath>(passing, self.position - 1);
                 break;
             }
         }
@@ -106,7 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// the block issues either, so its results are not needed, and its instructions only take places in the queues.
     /// Not with an editor, which may read results.
     #[inline(never)]
-    pub(super) fn dispatch_block_in_vain(
+    pub(super) fn dispatch_unissued_block(
         &mut self,
         code: &Code,
         first: At,
@@ -124,18 +125,18 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if inst.kind() & kind::TRANSFERS != 0 {
                 // The last one of its block. It waits for room in no queue.
                 self.fetch.left = left - taken;
-                self.predict_in_vain(inst);
+                self.predict_undispatched(inst);
             }
-            if !self.is_open::<true>(inst.kind(), dispatch) {
+            if !self.is_open::<WrongPath>(inst.kind(), dispatch) {
                 late += 1;
                 let passing = Passing {
                     inst,
                     predicted_next: inst.next(),
                 };
-                self.dispatch_late::<true>(passing, self.position - 1);
+                self.dispatch_late::<WrongPath>(passing, self.position - 1);
                 break;
             }
-            self.waits_in_vain(inst);
+            self.waits_until_squash(inst);
             if P::WANTS_CYCLES {
                 self.told_dispatch = dispatch;
             }
