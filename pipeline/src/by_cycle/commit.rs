@@ -17,6 +17,7 @@ use crate::model::{
 };
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    #[inline(always)]
     pub(super) fn commit(&mut self, core: &mut Resources, end: u64) -> Option<Stop> {
         let complete = core.now - core.params.complete_to_commit.min(core.now);
         if E::INTERRUPTIBLE && seldom(self.lines.found.is_some()) {

@@ -97,6 +97,7 @@ pub(super) fn matched_flag<E: DecodeEditor>(slot: &Slot) -> u16 {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    #[inline(always)]
     pub(super) fn fetch(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let now = core.now;
         if self.fetch.waiting

@@ -25,6 +25,7 @@ enum Source {
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Whether a ready memory instruction may issue now. If not, it is parked where it will be
     /// found again.
+    #[inline]
     pub(super) fn may_access_memory(&mut self, core: &mut Resources, slot: Slot) -> bool {
         let u = self.rob.at(slot);
         match u.class {
@@ -117,6 +118,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// A load, or an atomic, goes to the store queue and the cache.
+    #[inline]
     pub(super) fn issue_load(
         &mut self,
         core: &mut Resources,
@@ -222,6 +224,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// The address of a store is computed.
+    #[inline]
     pub(super) fn issue_store(&mut self, core: &mut Resources, slot: Slot, latency: u64) {
         let now = core.now;
         let position = self.rob.at(slot).store_pos;
@@ -292,6 +295,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
+    #[inline]
     fn drain_oldest_store(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         let e = *self.stores.get(self.stores.head);
         if e.size != 0 {
