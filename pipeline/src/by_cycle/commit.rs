@@ -249,17 +249,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return;
         };
         let u = self.rob.at(slot);
-        let s = &mut core.stats;
-        s.branch_committed_events += 1;
-        s.branch_conditional_events += u64::from(class == OpClass::Branch);
-        if u.has(flag::MISPREDICTED) {
-            s.branch_mispredicted_events += 1;
-            match class {
-                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
-                OpClass::Return => s.branch_return_mispredicted_events += 1,
-                _ => s.branch_indirect_mispredicted_events += 1,
-            }
-        }
+        core.stats.count_branch(class, u.has(flag::MISPREDICTED));
         let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));
         let taken = u.has(flag::TAKEN);
         core.branches

@@ -15,7 +15,7 @@ use super::rob::Slot;
 use super::store_queue::SpeculativeBus;
 use super::uop::{Front, Inserted, flag};
 use super::{Context, Resources};
-use crate::model::{Cause, CoreStats, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, kind};
+use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not_taken};
 
 /// A counter among the statistics.
 type Counter = fn(&mut CoreStats) -> &mut u64;
@@ -182,12 +182,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             if P::WANTS_CYCLES {
                 *self.load_events.at_mut(slot.index()) = EventSet::NONE;
             }
-            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.tick(core.now);
-                place.store_wait = sets.load(d.pc).unwrap_or(UNKNOWN);
-            } else {
-                place.store_wait = self.memdep.wait_of_load(core.now, d.pc);
-            }
+            place.store_wait = self.memdep.load(core.now, d.pc);
         }
         if kind & kind::STORES != 0 {
             let position = self.stores.push();
@@ -196,9 +191,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 let fetched = if E::RELAYOUT { flag::PROGRAM } else { 0 };
                 oracle.store_dispatched(d.pc, u16::from(d.flags) | fetched);
             }
-            if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-                sets.store(d.pc, position);
-            }
+            self.memdep.store(d.pc, position);
             if kind & kind::LOADS != 0 {
                 *self.reservations_before.at_mut(slot.index()) = self.process.hart.reservation;
             }
@@ -293,7 +286,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     ) -> Executed {
         let (next_pc, next_disepc) = match outcome {
             // Not taken: the sequence goes on, or the program behind the branch.
-            Outcome::Next if d.inst.class == OpClass::Branch => self.not_taken(d, i),
+            Outcome::Next if d.inst.class == OpClass::Branch => {
+                let predicted = (i.predicted_next, i.predicted_disepc);
+                not_taken(&self.editor, &d.inst, d.pc, i.disepc, predicted)
+            }
             Outcome::Next => {
                 if matches!(d.inst.class, OpClass::DiseBranch | OpClass::DiseCall) {
                     (d.pc, i.disepc.following())
@@ -322,25 +318,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             next_pc,
             next_disepc,
             flags: 0,
-        }
-    }
-
-    fn not_taken(&self, d: &Front, i: &Inserted) -> (u64, DisePc) {
-        let fallthrough = d.fallthrough();
-        if i.disepc == DisePc::NONE {
-            return (fallthrough, DisePc::NONE);
-        }
-        if i.predicted_disepc != DisePc::NONE || i.predicted_next == fallthrough {
-            return (i.predicted_next, i.predicted_disepc);
-        }
-        // Predicted taken out of the middle of a sequence, but it goes on.
-        let next = i.disepc.following();
-        let more = next
-            .production()
-            .and_then(|p| self.editor.replacement(p, next.index(), d.pc, &d.inst));
-        match more {
-            Some(_) => (d.pc, next),
-            None => (fallthrough, DisePc::NONE),
         }
     }
 

@@ -9,7 +9,7 @@ use super::oracle::Known;
 use super::uop::{Front, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::memsys::{AccessResult, SharedMemory};
-use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, kind};
+use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, kind, predicted_next};
 use crate::predict::BranchKind;
 
 /// No line has been read since fetch was turned.
@@ -312,12 +312,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     .predict(&mut self.path, pc, kind, fallthrough, direct, checkpoint)
             }
         };
-        let next = match (predicted.taken, is_direct) {
-            (false, _) => fallthrough,
-            (true, true) => direct,
-            (true, false) if predicted.target != 0 => predicted.target,
-            (true, false) => UNKNOWN_TARGET,
-        };
+        let next = predicted_next(&predicted, is_direct.then_some(direct), fallthrough);
         *self.predicted_next.at_mut(usize::from(index)) = next;
         self.push_fetched(core, pc, inst, index, matched);
         self.fetch.pc = next;

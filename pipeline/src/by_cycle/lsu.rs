@@ -10,8 +10,8 @@ use super::events::EventKind;
 use super::rob::Slot;
 use super::uop::flag;
 use super::{Context, Resources};
-use crate::memsys::{AccessResult, Level, SharedMemory};
-use crate::model::{Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN};
+use crate::memsys::{AccessResult, SharedMemory};
+use crate::model::{Cause, EventSet, PipelineProbe, UNKNOWN, Wait, cause_of_load};
 
 /// Where a load gets its value from.
 enum Source {
@@ -56,18 +56,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return None;
         }
         let u = self.rob.at(slot);
-        match &self.memdep {
-            MemoryDependence::Aggressive => None,
-            MemoryDependence::StoreSets(_) => {
-                let p = u.store_wait;
-                let in_flight = p != UNKNOWN && p >= self.stores.head && p < u.store_pos;
-                (in_flight && !self.stores.get(p).addr_known).then_some(p)
+        let is_unknown = |at: u64| !self.stores.get(at).addr_known;
+        match self.memdep.wait(u.store_wait) {
+            Wait::Nothing => None,
+            Wait::Store(at) => {
+                let older = self.stores.head..u.store_pos;
+                (older.contains(&at) && is_unknown(at)).then_some(at)
             }
-            MemoryDependence::StoreWait(_) if u.store_wait == UNKNOWN => None,
-            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => (self.stores.head
-                ..u.store_pos)
+            Wait::All => (self.stores.head..u.store_pos)
                 .rev()
-                .find(|&p| !self.stores.get(p).addr_known),
+                .find(|at| is_unknown(*at)),
         }
     }
 
@@ -157,13 +155,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     if P::WANTS_CYCLES {
                         self.note_load(slot, EventSet::of_load(access.level, access.tlb_miss));
                     }
-                    self.rob.at_mut(slot).level = match access.level {
-                        _ if access.tlb_miss => Cause::DTlb,
-                        Level::L1 => Cause::LoadL1,
-                        Level::L2 => Cause::LoadL2,
-                        Level::L3 => Cause::LoadL3,
-                        Level::Memory => Cause::LoadMemory,
-                    };
+                    self.rob.at_mut(slot).level = cause_of_load(access.level, access.tlb_miss);
                     access.ready_cycle + address_latency
                 }
             },
@@ -277,13 +269,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         core.stats.memory_violation_events += 1;
         let load = self.rob.slot_of(violator);
         let load_pc = self.rob.at(load).front.pc;
-        match &mut self.memdep {
-            MemoryDependence::StoreSets(sets) => {
-                sets.violation(load_pc, self.rob.at(slot).front.pc);
-            }
-            MemoryDependence::StoreWait(table) => table.violation(load_pc),
-            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
-        }
+        let store_pc = self.rob.at(slot).front.pc;
+        self.memdep.violation(load_pc, store_pc);
         self.restart_from(core, violator, Cause::Replay);
     }
 

@@ -10,17 +10,8 @@ use super::rob::Slot;
 use super::uop::{Front, Inserted, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::model::{
-    Cause, IssueStall, PipelineProbe, Squash, StageRecord, UNKNOWN, branch_kind, kind,
+    Cause, IssueStall, PipelineProbe, Restart, Squash, StageRecord, UNKNOWN, branch_kind, kind,
 };
-
-/// Where execution goes on: an address, a position in the expansion there, and the handler that
-/// it lies in.
-#[derive(Clone, Copy)]
-pub(super) struct Restart {
-    pub pc: u64,
-    pub disepc: DisePc,
-    pub link: Option<HandlerLink>,
-}
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// A mispredicted instruction has executed: what follows it is the wrong path.

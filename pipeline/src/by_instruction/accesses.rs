@@ -14,7 +14,7 @@ use super::insts::StaticInst;
 use super::path::{Path, RightPath, WrongPath};
 use super::stores::Store;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, When};
-use crate::model::{Cause, EventSet, MemoryDependence, Origin, PipelineProbe, kind};
+use crate::model::{Cause, EventSet, Origin, PipelineProbe, kind};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Why the program may not access what an editor has put into its memory.
@@ -214,9 +214,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Loads that depend on this store find it from now on.
     #[inline(always)]
     pub(super) fn follows_store(&mut self, pc: u64) {
-        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-            sets.store(pc, self.stores.tail);
-        }
+        self.memdep.store(pc, self.stores.tail);
     }
 
     /// An atomic is not speculated: it issues as the oldest instruction, all older stores in the cache.

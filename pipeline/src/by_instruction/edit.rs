@@ -5,9 +5,8 @@ use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::Inst;
 
 use super::DecodeEditor;
-use super::wrong_path::Restart;
 pub use crate::model::Origin;
-use crate::model::{Cause, Ring, branch_kind};
+use crate::model::{Cause, Restart, Ring, branch_kind};
 use crate::predict::Checkpoint;
 
 /// What an editor has made of an instruction.

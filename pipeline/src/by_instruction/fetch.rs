@@ -8,7 +8,7 @@ use super::insts::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
 use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER};
 use crate::memsys::AccessResult;
-use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind};
+use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, predicted_next};
 use crate::predict::{Basis, BranchKind, Checkpoint, Site};
 
 /// No line has been read since fetch was turned.
@@ -425,12 +425,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let predicted = self
             .branches
             .predict_at(site, kind, fallthrough, direct, cp);
-        let next = match (predicted.taken, is_direct) {
-            (false, _) => fallthrough,
-            (true, true) => direct,
-            (true, false) if predicted.target != 0 => predicted.target,
-            (true, false) => UNKNOWN_TARGET,
-        };
+        let next = predicted_next(&predicted, is_direct.then_some(direct), fallthrough);
         let f = &mut self.fetch;
         f.pc = next;
         f.turn = ELSEWHERE;

@@ -4,8 +4,10 @@ use super::insts::StaticInst;
 use super::path::Path;
 use super::stores::{Nearest, Stores};
 use super::{DecodeEditor, DrivenCore, NEVER, When};
-use crate::memsys::{AccessResult, Level, MemorySystem};
-use crate::model::{Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN};
+use crate::memsys::{AccessResult, MemorySystem};
+use crate::model::{
+    Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, Wait, cause_of_load,
+};
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 
@@ -65,11 +67,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// The store that a load has to wait for, asked when it is dispatched.
     #[inline(always)]
     pub(super) fn dependence(&mut self, pc: u64, dispatch: u64) -> u64 {
-        if let MemoryDependence::StoreSets(sets) = &mut self.memdep {
-            sets.tick(dispatch);
-            return sets.load(pc).unwrap_or(UNKNOWN);
-        }
-        self.memdep.wait_of_load(dispatch, pc)
+        self.memdep.load(dispatch, pc)
     }
 
     /// Issues a load of these bytes, with all stores in the queue older than it; `ALIGNED`: by their number. Most wait
@@ -325,13 +323,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.memory.access_on_port(cycle, addr, size as u8, false) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
-                let level = match access.level {
-                    _ if access.tlb_miss => Cause::DTlb,
-                    Level::L1 => Cause::LoadL1,
-                    Level::L2 => Cause::LoadL2,
-                    Level::L3 => Cause::LoadL3,
-                    Level::Memory => Cause::LoadMemory,
-                };
+                let level = cause_of_load(access.level, access.tlb_miss);
                 Ok(Served {
                     ready: access.ready_cycle,
                     level,
@@ -389,12 +381,9 @@ fn store_to_wait_for(
     store: u64,
     before: u64,
 ) -> Option<u64> {
-    match memdep {
-        MemoryDependence::Aggressive => None,
-        MemoryDependence::StoreSets(_) => stores.unknown(cycle, store, before),
-        MemoryDependence::StoreWait(_) if store == UNKNOWN => None,
-        MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => {
-            stores.youngest_unknown(cycle, before)
-        }
+    match memdep.wait(store) {
+        Wait::Nothing => None,
+        Wait::Store(store) => stores.unknown(cycle, store, before),
+        Wait::All => stores.youngest_unknown(cycle, before),
     }
 }

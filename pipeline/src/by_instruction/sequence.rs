@@ -12,10 +12,10 @@ use super::execute::cause_of;
 use super::fetch::Pace;
 use super::insts::StaticInst;
 use super::path::{Path, WrongPath};
-use super::wrong_path::Restart;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing};
 use crate::model::{
-    Cause, Ends, EventSet, Origin, PipelineProbe, Sent, UNKNOWN_TARGET, branch_kind, kind, sent,
+    Cause, Ends, EventSet, Origin, PipelineProbe, Restart, Sent, UNKNOWN_TARGET, branch_kind, kind,
+    not_taken, sent,
 };
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
@@ -320,24 +320,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         false
     }
 
-    /// Where a conditional branch goes on that is not taken: in its sequence, or in the program behind it.
+    /// Where a conditional branch goes on that is not taken.
+    #[inline]
     pub(super) fn not_taken(&self, i: Passing<'_>) -> (u64, DisePc) {
         let here = &self.edit.here;
-        if here.disepc == DisePc::NONE {
-            return (i.inst.next(), DisePc::NONE);
-        }
-        if here.predicted_disepc != DisePc::NONE || i.predicted_next == i.inst.next() {
-            return (i.predicted_next, here.predicted_disepc);
-        }
-        // Predicted taken out of the middle of a sequence, but it goes on.
-        let next = here.disepc.following();
-        let more = next
-            .production()
-            .and_then(|p| self.editor.replacement(p, next.index(), i.inst.pc, i.inst));
-        match more {
-            Some(_) => (i.inst.pc, next),
-            None => (i.inst.next(), DisePc::NONE),
-        }
+        let predicted = (i.predicted_next, here.predicted_disepc);
+        not_taken(&self.editor, i.inst, i.inst.pc, here.disepc, predicted)
     }
 
     /// Whether an instruction is one for [`Self::execute_unpredicted`].

@@ -143,7 +143,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 events: EventSet::MISPREDICTED.when(missed),
             };
             let commit = self.commit(i.inst, done, seen);
-            self.count_branch(i.inst.class, missed);
+            self.stats.count_branch(i.inst.class, missed);
             if seldom(missed) {
                 // Before the checkpoint goes with the lesson.
                 self.begin_wrong_path(i, done, (next_pc, next_disepc), taken);
@@ -153,22 +153,5 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.begin_wrong_path(i, done, (next_pc, next_disepc), taken);
         }
         !missed
-    }
-
-    #[inline(always)]
-    fn count_branch(&mut self, class: OpClass, missed: bool) {
-        let s = &mut self.stats;
-        s.branch_committed_events += 1;
-        if often(class == OpClass::Branch) {
-            s.branch_conditional_events += 1;
-        }
-        if seldom(missed) {
-            s.branch_mispredicted_events += 1;
-            match class {
-                OpClass::Branch => s.branch_conditional_mispredicted_events += 1,
-                OpClass::Return => s.branch_return_mispredicted_events += 1,
-                _ => s.branch_indirect_mispredicted_events += 1,
-            }
-        }
     }
 }

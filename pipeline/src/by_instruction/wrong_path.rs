@@ -2,7 +2,7 @@
 //! instruction, and what runs again since a load read too early or an instruction faulted.
 
 use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::code::{HandlerLink, trap_at};
+use hps_sim_core::code::trap_at;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
@@ -12,7 +12,7 @@ use super::commit::Done;
 use super::insts::{ELSEWHERE, STRAIGHT_ON};
 use super::{DecodeEditor, DrivenCore, Passing, REGISTERS};
 use crate::model::{
-    Cause, ContextId, MemoryDependence, Origin, PipelineProbe, Squash, TrapTaken, branch_kind, kind,
+    Cause, ContextId, Origin, PipelineProbe, Restart, Squash, TrapTaken, branch_kind, kind,
 };
 use crate::predict::{BranchKind, Checkpoint};
 
@@ -33,14 +33,6 @@ pub enum Turn {
     Trap(Origin, TrapCause),
     /// An interrupt is taken in front of it.
     Interrupt,
-}
-
-/// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
-#[derive(Clone, Copy, Debug)]
-pub struct Restart {
-    pub pc: u64,
-    pub disepc: DisePc,
-    pub link: Option<HandlerLink>,
 }
 
 /// A path that will be taken back.
@@ -419,11 +411,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[cold]
     fn violation(&mut self, load_pc: u64, store_pc: u64) {
         self.stats.memory_violation_events += 1;
-        match &mut self.memdep {
-            MemoryDependence::StoreSets(sets) => sets.violation(load_pc, store_pc),
-            MemoryDependence::StoreWait(table) => table.violation(load_pc),
-            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
-        }
+        self.memdep.violation(load_pc, store_pc);
     }
 
     /// The guest's handler, or the end.

@@ -23,15 +23,63 @@ pub enum MemoryDependence {
     StoreWait(StoreWait),
 }
 
+/// What a load waits for.
+pub enum Wait {
+    /// No store.
+    Nothing,
+    /// The address of one store, if that is in flight.
+    Store(u64),
+    /// The addresses of all older stores.
+    All,
+}
+
 impl MemoryDependence {
+    /// A load at `pc` is dispatched in cycle `now`: what [`wait`](Self::wait) is to be asked about it.
+    #[inline(always)]
+    pub fn load(&mut self, now: u64, pc: u64) -> u64 {
+        if let MemoryDependence::StoreSets(sets) = self {
+            sets.tick(now);
+            return sets.load(pc).unwrap_or(UNKNOWN);
+        }
+        self.wait_of_load(now, pc)
+    }
+
     /// What a load at `pc` waits for if there are no store sets: 0, all older stores, or nothing.
     #[inline(never)]
-    pub fn wait_of_load(&mut self, now: u64, pc: u64) -> u64 {
+    fn wait_of_load(&mut self, now: u64, pc: u64) -> u64 {
         let MemoryDependence::StoreWait(table) = self else {
             return UNKNOWN;
         };
         table.tick(now);
         if table.load(pc) { 0 } else { UNKNOWN }
+    }
+
+    /// What a load waits for of which [`load`](Self::load) has given `store`.
+    #[inline(always)]
+    pub fn wait(&self, store: u64) -> Wait {
+        match self {
+            MemoryDependence::Aggressive => Wait::Nothing,
+            MemoryDependence::StoreSets(_) => Wait::Store(store),
+            MemoryDependence::StoreWait(_) if store == UNKNOWN => Wait::Nothing,
+            MemoryDependence::StoreWait(_) | MemoryDependence::Conservative => Wait::All,
+        }
+    }
+
+    /// A store at `pc` is dispatched at this position of the store queue.
+    #[inline(always)]
+    pub fn store(&mut self, pc: u64, position: u64) {
+        if let MemoryDependence::StoreSets(sets) = self {
+            sets.store(pc, position);
+        }
+    }
+
+    /// A load has read before a store that it should have waited for.
+    pub fn violation(&mut self, load_pc: u64, store_pc: u64) {
+        match self {
+            MemoryDependence::StoreSets(sets) => sets.violation(load_pc, store_pc),
+            MemoryDependence::StoreWait(table) => table.violation(load_pc),
+            MemoryDependence::Conservative | MemoryDependence::Aggressive => {}
+        }
     }
 }
 

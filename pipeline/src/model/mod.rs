@@ -13,24 +13,26 @@ mod observe;
 mod params;
 mod probe;
 mod replacement;
+mod restart;
 mod ring;
 mod stats;
 mod transfers;
 
-pub(crate) use blame::cause_of;
+pub(crate) use blame::{cause_of, cause_of_load};
 pub use cpi::{Cause, CpiStack};
 pub use finished::Finished;
 pub use in_order::{IssueStall, Pipe};
-pub(crate) use memdep::MemoryDependence;
+pub(crate) use memdep::{MemoryDependence, Wait};
 pub use observe::{
     Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stretch, TrapTaken,
 };
 pub(crate) use params::{DEADLOCK_CYCLES, Params, TIME_SLICE};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
-pub(crate) use replacement::{Ends, Sent, sent};
+pub(crate) use replacement::{Ends, Sent, not_taken, sent};
+pub(crate) use restart::Restart;
 pub(crate) use ring::Ring;
 pub use stats::CoreStats;
-pub(crate) use transfers::{UNKNOWN_TARGET, branch_kind, moves_frames};
+pub(crate) use transfers::{UNKNOWN_TARGET, branch_kind, moves_frames, predicted_next};
 
 /// A cycle or a position that is not known yet.
 pub(crate) const UNKNOWN: u64 = u64::MAX;

@@ -1,8 +1,8 @@
 //! What follows a replacement instruction.
 
-use hps_sim_core::editor::Replacement;
+use hps_sim_core::editor::{DecodeEditor, Replacement};
 use hps_sim_core::ids::DisePc;
-use hps_sim_core::inst::Op;
+use hps_sim_core::inst::{Inst, Op};
 
 /// How the sequence continues behind a replacement instruction that is sent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,5 +57,33 @@ pub(crate) fn sent(
     Sent {
         next: (pc, here.following()),
         ends: Ends::Not,
+    }
+}
+
+/// Where a conditional branch at position `here` of an expansion goes on that is not taken: in its sequence, or in the
+/// program behind it. `predicted` is where decode went on.
+#[inline]
+pub(crate) fn not_taken<E: DecodeEditor>(
+    editor: &E,
+    inst: &Inst,
+    pc: u64,
+    here: DisePc,
+    predicted: (u64, DisePc),
+) -> (u64, DisePc) {
+    let fallthrough = pc.wrapping_add(u64::from(inst.len));
+    if here == DisePc::NONE {
+        return (fallthrough, DisePc::NONE);
+    }
+    if predicted.1 != DisePc::NONE || predicted.0 == fallthrough {
+        return predicted;
+    }
+    // Predicted taken out of the middle of a sequence, but it goes on.
+    let next = here.following();
+    let more = next
+        .production()
+        .and_then(|p| editor.replacement(p, next.index(), pc, inst));
+    match more {
+        Some(_) => (pc, next),
+        None => (fallthrough, DisePc::NONE),
     }
 }

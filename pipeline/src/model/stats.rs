@@ -1,5 +1,7 @@
 //! What a timed run counts. Names are those under which the counters are reported.
 
+use hps_sim_core::inst::OpClass;
+use hps_sim_core::likely::{often, seldom};
 use serde::Serialize;
 
 /// Declares the counters: the struct, and the list of their names.
@@ -70,5 +72,24 @@ counters! {
         issue_write_buffer_stall_cycles,
         issue_slot_limited_cycles,
         issue_block_limited_cycles,
+    }
+}
+
+impl CoreStats {
+    /// A control transfer commits, which was mispredicted or not.
+    #[inline(always)]
+    pub(crate) fn count_branch(&mut self, class: OpClass, mispredicted: bool) {
+        self.branch_committed_events += 1;
+        if often(class == OpClass::Branch) {
+            self.branch_conditional_events += 1;
+        }
+        if seldom(mispredicted) {
+            self.branch_mispredicted_events += 1;
+            match class {
+                OpClass::Branch => self.branch_conditional_mispredicted_events += 1,
+                OpClass::Return => self.branch_return_mispredicted_events += 1,
+                _ => self.branch_indirect_mispredicted_events += 1,
+            }
+        }
     }
 }

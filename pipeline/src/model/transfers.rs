@@ -2,7 +2,7 @@
 
 use hps_sim_core::inst::OpClass;
 
-use crate::predict::BranchKind;
+use crate::predict::{BranchKind, Predicted};
 
 /// Where fetch went if it could not know: no instruction lies at an odd address.
 pub(crate) const UNKNOWN_TARGET: u64 = 1;
@@ -27,4 +27,15 @@ pub(crate) fn moves_frames(class: OpClass) -> bool {
         class,
         OpClass::Call | OpClass::CallIndirect | OpClass::Return | OpClass::JumpIndirect
     )
+}
+
+/// Where fetch goes behind a transfer with this prediction; `direct` is the target of a direct one.
+#[inline(always)]
+pub(crate) fn predicted_next(predicted: &Predicted, direct: Option<u64>, fallthrough: u64) -> u64 {
+    match (predicted.taken, direct) {
+        (false, _) => fallthrough,
+        (true, Some(direct)) => direct,
+        (true, None) if predicted.target != 0 => predicted.target,
+        (true, None) => UNKNOWN_TARGET,
+    }
 }

@@ -1,0 +1,12 @@
+//! Where execution goes on behind something that is taken back.
+
+use hps_sim_core::code::HandlerLink;
+use hps_sim_core::ids::DisePc;
+
+/// Where execution goes on: an address, a position in the expansion there, and the handler that it lies in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Restart {
+    pub pc: u64,
+    pub disepc: DisePc,
+    pub link: Option<HandlerLink>,
+}
