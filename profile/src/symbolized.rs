@@ -158,7 +158,7 @@ pub struct Frame {
     pub function: FunctionId,
     /// The line in the function's file, from 1; 0 if unknown.
     pub line: u32,
-    /// Which copy of the line's code it is (DWARF's discriminator); 0 if unknown.
+    /// Which code of the line it is, as DWARF's discriminator has it; 0 if unknown.
     pub discriminator: u32,
 }
 

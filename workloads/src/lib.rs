@@ -5,9 +5,12 @@
 //! the `hps` command needs no files beside itself. `workloads/README.md` describes each program and
 //! `workloads/build.sh` builds the images from their sources.
 //!
+//! [`sources`] has their sources, and [`clang`] compiles them with profiles.
 //! [`suite`] has real programs beside them, which are built on the user's machine.
 #![warn(missing_docs)]
 
+pub mod clang;
+pub mod sources;
 pub mod suite;
 
 /// The instruction sets for which there are images: 64-bit RISC-V, and Alpha. All of a program's

@@ -267,7 +267,8 @@ fn figures(measurements: &[&Measurement], kind: Option<ProfileKind>) -> Figures 
     found
 }
 
-fn mean(values: &[&Measurement]) -> Mean {
+/// The mean over programs; of one program its number with its interval.
+pub(super) fn mean(values: &[&Measurement]) -> Mean {
     let numbers: Vec<f64> = values.iter().map(|m| m.value).collect();
     let Summary {
         mean,

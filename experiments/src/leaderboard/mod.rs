@@ -5,10 +5,13 @@
 //! | watches only ([`passive`]) | all of them watch one run, each at several phases of its period | `1 - overlap` with the exact profile of that run, by instruction, block, line and function |
 //! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
 //!
+//! If asked for, [`compiled`] adds what a profile is worth to a compiler.
+//!
 //! Every unit of work is kept in a store, so that a run that was stopped goes on where it stopped. [`board()`] makes
 //! tables of the records.
 
 mod board;
+pub mod compiled;
 mod costly;
 mod exact;
 mod passive;
@@ -52,6 +55,8 @@ pub struct Leaderboard {
     /// The greatest overhead that is allowed, in the mean over programs, as a ratio: each profiler runs at the
     /// densest sampling point that stays within it. None: each runs at the densest point of the paper's grid.
     pub budget: Option<f64>,
+    /// Also compile each program of the project with each profile.
+    pub compiling: Option<compiled::Compiling>,
 }
 
 /// Runs and counts of programs that several units of work need.
@@ -131,6 +136,12 @@ impl Leaderboard {
             for undisturbed in &shared.undisturbed {
                 units.push(passive::bias_unit(undisturbed, passive.clone()));
             }
+        }
+        if let Some(compiling) = &self.compiling {
+            units.extend(self.programs.iter().filter_map(|program| {
+                let passive = passive.clone();
+                compiled::unit(program, &self.machine, passive, self.samples, compiling)
+            }));
         }
         units
     }

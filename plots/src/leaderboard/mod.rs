@@ -2,12 +2,13 @@
 
 mod front;
 mod tables;
+mod worth;
 
 use std::fs;
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
-use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, board};
+use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, board, compiled};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -52,6 +53,9 @@ pub fn write_leaderboard(
     let mut chapters = Vec::new();
     for board in board(records, budget) {
         chapters.extend(board_chapters(&board, budget)?);
+    }
+    for worth in compiled::worth(records) {
+        chapters.push(worth::chapter(&worth)?);
     }
     let drawn: Vec<(&str, &Figure)> = (chapters.iter())
         .flat_map(|c| &c.figures)

@@ -19,6 +19,11 @@
 //! first instruction is its head count and, on a stack, the count of calls from there. Without such
 //! a column, a line's count is the sum of the main column, as in profiles from samples, and there
 //! are no counts of calls.
+//!
+//! **Discriminators** are those of clang with `-fdebug-info-for-profiling`, which packs three numbers into one:
+//! the one that tells blocks of a line apart, how often the code was copied by unrolling or vectorizing, and which copy
+//! it is (`DILocation::encodeDiscriminator`). The profile holds the first. Executions are multiplied by the second,
+//! since each iteration of an unrolled loop stands for several.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -112,6 +117,11 @@ impl Counts {
         };
         let mut names = FxHashMap::default();
         for (place, count) in of_places {
+            let copies = profile.location(place).frames.first().map_or(1, copies);
+            let count = match executions {
+                Some(_) => count * copies,
+                None => count,
+            };
             counts.count(profile, &mut names, place, count, executions.is_some());
         }
         if executions.is_some() {
@@ -194,7 +204,33 @@ fn has_lines(profile: &SymbolizedProfile, location: &Location) -> bool {
 /// LLVM keeps 16 bits of the distance, also of a line before the function's first one.
 fn offset(profile: &SymbolizedProfile, frame: &Frame) -> Offset {
     let first = profile.function(frame.function).line;
-    (frame.line.wrapping_sub(first) & 0xffff, frame.discriminator)
+    (
+        frame.line.wrapping_sub(first) & 0xffff,
+        component(frame.discriminator),
+    )
+}
+
+/// The first number that a discriminator packs: seven bits or fourteen with a mark in the lowest, or a one for 0.
+fn component(packed: u32) -> u32 {
+    if packed & 1 == 1 {
+        return 0;
+    }
+    let bits = packed >> 1;
+    match bits & 0x20 {
+        0 => bits & 0x1f,
+        _ => (bits >> 1) & 0xfe0 | bits & 0x1f,
+    }
+}
+
+/// How often the code of a frame was copied: the second number of its discriminator.
+fn copies(frame: &Frame) -> u128 {
+    let packed = frame.discriminator;
+    let rest = match (packed & 1, packed & 0x40) {
+        (1, _) => packed >> 1,
+        (_, 0) => packed >> 7,
+        _ => packed >> 14,
+    };
+    u128::from(component(rest)).max(1)
 }
 
 /// Call site and callee of a sample at a function's first instruction.
@@ -226,4 +262,33 @@ fn name(
         }
     };
     names.entry(id).or_insert_with(make).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbolized::{Builder, Column, Function, Header};
+
+    #[test]
+    fn discriminators_unpack_as_llvm_packs_them() {
+        // By hand, from LLVM's `encodeComponent`: 0 is the bit 1; n below 32 is n << 1 in 7 bits; a greater n has its
+        // upper bits above a 1 in bit 5. Base 2, no factor: 2 << 1.
+        assert_eq!(component(4), 2);
+        // Base 33 = 1 * 32 + 1: 1 | 0x20 | 1 << 6 is 0x61, shifted by one 0xc2.
+        assert_eq!(component(0xc2), 33);
+        // Base 0, factor 4: a 1, then 4 << 1.
+        assert_eq!(component(0b10001), 0);
+        let mut builder = Builder::new(Header::default(), vec![Column::new("samples", "count")]);
+        let function = builder.function(Function::default());
+        let frame = |discriminator| Frame {
+            discriminator,
+            ..Frame::new(function, 1)
+        };
+        assert_eq!(copies(&frame(0b10001)), 4);
+        // Base 2 takes seven bits; behind them factor 3.
+        assert_eq!(copies(&frame(4 | 6 << 7)), 3);
+        // Base 33 takes fourteen.
+        assert_eq!(copies(&frame(0xc2 | 6 << 14)), 3);
+        assert_eq!(copies(&frame(0)), 1);
+    }
 }

@@ -179,7 +179,7 @@ fn without_executions_llvm_samples_are_sums() {
         entry: 0x10,
         ..Function::default()
     });
-    for (address, line, discriminator) in [(0x10, 6, 0), (0x14, 6, 0), (0x18, 6, 2), (0x1c, 4, 0)] {
+    for (address, line, discriminator) in [(0x10, 6, 0), (0x14, 6, 0), (0x18, 6, 4), (0x1c, 4, 0)] {
         let frame = Frame {
             function: f,
             line,
@@ -188,7 +188,7 @@ fn without_executions_llvm_samples_are_sums() {
         let place = builder.location(address, 0, &[frame]);
         builder.add(None, &[place], &[7]);
     }
-    // A line before the first one is 65535 lines behind it, as LLVM counts.
+    // 4 is how clang writes discriminator 2. A line before the first one is 65535 lines behind it, as LLVM counts.
     assert_eq!(
         text(&builder.build(), Format::LlvmSamples),
         "f:28:0\n 1: 14\n 1.2: 7\n 65535: 7\n"

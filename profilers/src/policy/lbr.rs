@@ -113,6 +113,21 @@ impl Policy for Lbr {
 }
 
 impl BranchRecords {
+    /// How often each instruction has run in what was read: the sum over the ranges that it lies in. `executed` are
+    /// the addresses of all instructions that have run, in ascending order.
+    #[must_use]
+    pub fn executions(&self, executed: &[u64]) -> FxHashMap<Key, u64> {
+        let mut counts = FxHashMap::default();
+        for (&(first, last), &(count, _)) in &self.ranges {
+            let from = executed.partition_point(|&pc| pc < first);
+            let to = executed.partition_point(|&pc| pc <= last);
+            for &pc in executed.get(from..to).unwrap_or_default() {
+                *counts.entry(Key::of_program(pc)).or_insert(0) += count;
+            }
+        }
+        counts
+    }
+
     /// Gives the cycles of each range to its instructions, equally. `executed` are the addresses of all
     /// instructions that have run, in ascending order.
     #[must_use]

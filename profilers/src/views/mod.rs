@@ -9,7 +9,7 @@ pub use functions::Function;
 pub use functions::{FunctionMap, FunctionTime, functions};
 pub use levels::{Level, Levels, Member, Members};
 pub use lines::{LineTime, lines};
-pub use symbolized::symbolized;
+pub use symbolized::{symbolized, symbolized_weights};
 
 use std::collections::BTreeMap;
 

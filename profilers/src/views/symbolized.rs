@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use hps_pipeline::core::EventSet;
 use hps_profile::symbolized::{
-    Builder, Column, Frame, Function, Header, LocationId, Marker, Series, SymbolizedProfile,
+    Builder, Column, Frame, Function, FunctionId, Header, LocationId, Marker, Series,
+    SymbolizedProfile,
 };
-use hps_sim_core::image::ProgramImage;
+use hps_sim_core::image::{ProgramImage, SourceFrame};
 use hps_sim_core::symbols::demangle;
 use rustc_hash::FxHashMap;
 
 use super::FunctionMap;
+use crate::beat::Key;
 use crate::contexts::Entered;
 use crate::oracle::{ExactProfile, Row, STATES};
 use crate::timeline::Timeline;
@@ -67,6 +69,31 @@ pub fn symbolized(
     builder.build()
 }
 
+/// Weights by instruction in one column, without calling contexts. Instructions of DISE are locations of
+/// their own.
+#[must_use]
+pub fn symbolized_weights(
+    header: Header,
+    column: Column,
+    weights: impl IntoIterator<Item = (Key, u64)>,
+    image: &ProgramImage,
+    map: &FunctionMap,
+) -> SymbolizedProfile {
+    let mut weights: Vec<(Key, u64)> = weights.into_iter().collect();
+    weights.sort_unstable();
+    let mut names = Names {
+        builder: Builder::new(header, vec![column]),
+        image,
+        map,
+        known: FxHashMap::default(),
+    };
+    for (key, weight) in weights {
+        let place = names.location(key.pc, u32::from(key.disepc.to_bits()));
+        names.builder.add(None, &[place], &[weight]);
+    }
+    names.builder.build()
+}
+
 /// One value for each column.
 fn values(row: &Row, events: &[(EventSet, &str)]) -> Vec<u64> {
     let mut values = vec![row.units(), row.commits];
@@ -101,10 +128,12 @@ impl Names<'_> {
         location
     }
 
-    /// The source line of a function's first instruction; 0 if nothing is known of it.
+    /// The line of the declaration of the function at an entry, or that of its first instruction; 0 if nothing is
+    /// known of it.
     fn first_line(&self, entry: u64) -> u32 {
         let frames = self.image.source_frames(entry);
-        frames.last().and_then(|f| f.line).unwrap_or(0)
+        let own = frames.last();
+        own.and_then(|f| f.declared.or(f.line)).unwrap_or(0)
     }
 
     /// The functions at an address, innermost first.
@@ -117,7 +146,6 @@ impl Names<'_> {
             name: f.name.clone(),
             linkage_name: symbol.map(|s| s.linkage_name.clone()).unwrap_or_default(),
             file: outer.and_then(|o| o.file.clone()).unwrap_or_default(),
-            // The line of its first instruction is that of its head, or nearly.
             line: self.first_line(f.entry),
             entry: f.entry,
             size: f.end - f.entry,
@@ -130,18 +158,24 @@ impl Names<'_> {
                 name: demangle(&linkage_name),
                 linkage_name,
                 file: inlined.file.clone().unwrap_or_default(),
+                line: inlined.declared.unwrap_or(0),
                 ..Function::default()
             });
-            frames.push(Frame::new(function, inlined.line.unwrap_or(0)));
+            frames.push(frame(function, inlined));
         }
         if let Some(own) = own {
             let function = self.builder.function(own);
-            frames.push(Frame::new(
-                function,
-                outer.and_then(|o| o.line).unwrap_or(0),
-            ));
+            frames.push(outer.map_or(Frame::new(function, 0), |outer| frame(function, outer)));
         }
         frames
+    }
+}
+
+/// A function at the line and discriminator of debug information.
+fn frame(function: FunctionId, source: &SourceFrame) -> Frame {
+    Frame {
+        discriminator: source.discriminator,
+        ..Frame::new(function, source.line.unwrap_or(0))
     }
 }
 

@@ -286,6 +286,12 @@ impl ProgramImage {
             .lookup(&self.bytes, pc.checked_sub(self.load_bias)?)
     }
 
+    /// The file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The functions that are active at an instruction, innermost first: those that were inlined there, and last
     /// the one around them. Empty if debug information says nothing of it.
     #[must_use]
@@ -306,6 +312,10 @@ pub struct SourceFrame {
     pub file: Option<String>,
     /// The line in it, from 1.
     pub line: Option<u32>,
+    /// Which code of the line it is: DWARF's discriminator, or 0.
+    pub discriminator: u32,
+    /// The line of the function's declaration.
+    pub declared: Option<u32>,
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -47,6 +47,13 @@ pub struct LeaderboardArgs {
     /// Also measure what error remains with infinitely many samples: every cycle is sampled
     #[arg(long)]
     pub bias: bool,
+    /// Also compile each program with each profile (clang 14, lld and llvm-profdata), and measure what that gains; for
+    /// programs that come with the project, on RISC-V
+    #[arg(long)]
+    pub compile: bool,
+    /// Orders of its functions in which each compiled program runs: places of functions alone change its cycles
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "compile", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub orders: u32,
     /// Print each program by itself, too
     #[arg(long)]
     pub by_program: bool,

@@ -3,12 +3,16 @@
 pub mod args;
 mod programs;
 mod tables;
+mod worth;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
+use hps_experiments::leaderboard::compiled::{self, Compiling, Worth};
 use hps_experiments::leaderboard::{self, Board, Leaderboard};
 use hps_experiments::{ProfileKind, UnitRecord};
 use hps_plots::{ReportFiles, ReportInfo};
+use hps_sim_core::image::Isa;
+use hps_workloads::clang::Clang;
 
 use self::args::{BoardKind, LeaderboardArgs};
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
@@ -28,6 +32,10 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     if profilers.is_empty() {
         bail!("none of these profilers collects what --kind asks for");
     }
+    let compiling = match args.compile {
+        true => Some(compiling(args)?),
+        false => None,
+    };
     let progress = progress::Units::new("leaderboard");
     let mut records: Vec<UnitRecord> = Vec::new();
     for programs in programs::by_isa(args)? {
@@ -40,6 +48,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
             phases: args.phases,
             bias: args.bias,
             budget: args.budget,
+            compiling: compiling.clone(),
         };
         records.extend(leaderboard.run(&args.out, &progress)?);
     }
@@ -53,7 +62,8 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     };
     let files = hps_plots::write_leaderboard(&args.out, &records, args.budget, &info)?;
     let boards = leaderboard::board(&records, args.budget);
-    show(args, &boards, &files)?;
+    let worths = compiled::worth(&records);
+    show(args, &boards, &worths, &files)?;
     let failures: Vec<&UnitRecord> = records.iter().filter(|r| r.failure.is_some()).collect();
     for record in failures.iter().take(5) {
         let why = record.failure.as_deref().unwrap_or_default();
@@ -65,12 +75,18 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     Ok(u8::from(!failures.is_empty()))
 }
 
-fn show(args: &LeaderboardArgs, boards: &[Board], files: &ReportFiles) -> anyhow::Result<()> {
+fn show(
+    args: &LeaderboardArgs,
+    boards: &[Board],
+    worths: &[Worth],
+    files: &ReportFiles,
+) -> anyhow::Result<()> {
     if args.json {
         let document = serde_json::json!({
             "version": hps_experiments::VERSION,
             "command": command(args),
             "boards": boards,
+            "compiled": worths,
         });
         text::print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
         return Ok(());
@@ -80,10 +96,28 @@ fn show(args: &LeaderboardArgs, boards: &[Board], files: &ReportFiles) -> anyhow
         out += &tables::board(board, args.by_program);
         out.push('\n');
     }
+    for worth in worths {
+        out += &worth::worth(worth, args.by_program);
+        out.push('\n');
+    }
     out += &format!("again   {}\n", command(args));
     out += &format!("report  {}\n", files.html.display());
     text::print(&out)?;
     Ok(())
+}
+
+/// The compiler, if there is something that it can compile.
+fn compiling(args: &LeaderboardArgs) -> anyhow::Result<Compiling> {
+    if !args.isa.is_empty() && !args.isa.contains(&Isa::Riscv64) {
+        bail!("--compile: LLVM compiles for RISC-V and not for Alpha; give --isa riscv64");
+    }
+    if !args.programs.is_empty() && args.programs.iter().all(|p| p.contains('/')) {
+        bail!("--compile is for the programs that come with the project, whose sources are known");
+    }
+    Ok(Compiling {
+        clang: Clang::find().context("--compile")?,
+        orders: args.orders,
+    })
 }
 
 /// What a reader has to know of the numbers.
@@ -144,6 +178,9 @@ fn command(args: &LeaderboardArgs) -> String {
     ));
     if args.bias {
         words.push("--bias".to_string());
+    }
+    if args.compile {
+        words.push(format!("--compile --orders {}", args.orders));
     }
     if let Some(root) = &args.root {
         words.push(format!("--root {}", root.display()));

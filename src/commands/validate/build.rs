@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_sim_core::image::{Isa, ProgramImage};
+use hps_workloads::sources;
 use sha2::{Digest, Sha256};
 
-use super::sources;
 use crate::host;
 
 /// Flags of all forms, equal to those of `workloads/build.sh`.

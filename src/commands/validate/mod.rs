@@ -1,6 +1,6 @@
 //! `hps validate`: a program natively under SHIM and in the simulator, side by side.
 //!
-//! - **Sources** of the programs travel in the binary (`sources.rs`; a test compares the list with the folders).
+//! - **Sources** of the programs travel in the binary (`hps_workloads::sources`; a test compares the list with the folders).
 //! - **The native form** keeps the programs' own runtime (start-up, allocator, output). It is linked dynamically,
 //!   without the C library's start files, so that a library can be preloaded; only the end of the process goes
 //!   through the C library, so that the tag library can say that the thread is over.
@@ -26,7 +26,6 @@ mod args;
 mod build;
 mod native;
 mod report;
-mod sources;
 
 use std::path::PathBuf;
 

@@ -1,15 +1,15 @@
-//! The sources of the programs that come with the project, for building them natively: they travel
-//! in the binary, as their images do.
+//! The sources of the programs that come with the project, for building them in other ways: they travel
+//! in the library, as their images do.
 
 use std::io;
 use std::path::Path;
 
 /// A source file: its path below the folder of the sources, and its text.
-type Source = (&'static str, &'static str);
+pub type Source = (&'static str, &'static str);
 
 macro_rules! source {
     ($path:literal) => {
-        ($path, include_str!(concat!("../../../workloads/", $path)))
+        ($path, include_str!(concat!("../", $path)))
     };
 }
 
@@ -169,6 +169,9 @@ pub fn runtime() -> &'static [Source] {
 }
 
 /// Writes sources below a folder.
+///
+/// # Errors
+/// A file or folder cannot be written.
 pub fn write(sources: &[Source], folder: &Path) -> io::Result<()> {
     for (path, text) in sources {
         let file = folder.join(path);
@@ -200,7 +203,7 @@ mod tests {
 
     #[test]
     fn every_source_travels() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut there = BTreeSet::new();
         for folder in ["src-guest", "runtime"] {
             files_below(&root.join(folder), folder, &mut there);
@@ -213,7 +216,7 @@ mod tests {
             .map(|(path, _)| (*path).to_owned())
             .collect();
         assert_eq!(travels, there);
-        let names: Vec<_> = hps_workloads::all().iter().map(|w| w.name).collect();
+        let names: Vec<_> = crate::all().iter().map(|w| w.name).collect();
         let ours: Vec<_> = PROGRAMS.iter().map(|(name, _)| *name).collect();
         assert_eq!(ours, names);
     }
