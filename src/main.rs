@@ -13,6 +13,8 @@ macro_rules! say {
 mod cli;
 mod commands;
 mod examples;
+mod export;
+mod listing;
 mod productions;
 mod program;
 mod progress;

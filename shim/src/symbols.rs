@@ -37,6 +37,19 @@ pub struct Location {
     pub line: Option<(String, u32)>,
 }
 
+/// The code of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Code {
+    /// Its name, demangled.
+    pub name: String,
+    /// Its name as the file has it.
+    pub linkage_name: String,
+    /// Address of its first instruction in the process.
+    pub entry: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 impl fmt::Display for Location {
     /// The function, else the module and the address, else the address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,16 +116,11 @@ impl Symbolizer {
             return nowhere;
         }
         let module = Some(mapping.path.clone());
-        let offset = address - mapping.start + mapping.offset;
-        if !self.modules.contains_key(&mapping.path) {
-            let read = read_module(mapping);
-            self.modules.insert(mapping.path.clone(), read);
-        }
-        let Some(Some(file)) = self.modules.get(&mapping.path) else {
+        let Some((file, own)) = self.file(address) else {
             return Location { module, ..nowhere };
         };
         let build_id = file.build_id().map(hexadecimal);
-        let Some(own) = file.address_of_offset(offset) else {
+        let Some(own) = own else {
             return Location {
                 module,
                 build_id,
@@ -127,6 +135,32 @@ impl Symbolizer {
             module,
             build_id,
         }
+    }
+
+    /// The code of the function at an address, as its file has it: what the program patched at run time is not
+    /// in it. `None` if the file has no function there.
+    pub fn code(&mut self, address: u64) -> Option<Code> {
+        let (file, own) = self.file(address)?;
+        let own = own?;
+        let function = file.function_at(own)?;
+        Some(Code {
+            name: function.name.clone(),
+            linkage_name: function.linkage_name.clone(),
+            entry: address.wrapping_sub(own - function.address),
+            bytes: file.code(function)?.to_vec(),
+        })
+    }
+
+    /// The file at an address, read if it was not before, and the address in the file's own numbering.
+    fn file(&mut self, address: u64) -> Option<(&Module, Option<u64>)> {
+        let mapping = self.maps.find(address)?;
+        let offset = address - mapping.start + mapping.offset;
+        if !self.modules.contains_key(&mapping.path) {
+            let read = read_module(mapping);
+            self.modules.insert(mapping.path.clone(), read);
+        }
+        let file = self.modules.get(&mapping.path)?.as_ref()?;
+        Some((file, file.address_of_offset(offset)))
     }
 }
 

@@ -67,6 +67,18 @@ impl Module {
         Some(piece.address.wrapping_add(offset - piece.offset))
     }
 
+    /// The bytes of a function, as far as they lie in one piece of the file.
+    #[must_use]
+    pub fn code(&self, function: &Function) -> Option<&[u8]> {
+        let holds =
+            |p: &&Piece| p.address <= function.address && function.address - p.address < p.bytes;
+        let piece = self.pieces.iter().find(holds)?;
+        let inside = function.address - piece.address;
+        let bytes = function.bytes.min(piece.bytes - inside);
+        let from = usize::try_from(piece.offset + inside).ok()?;
+        self.bytes.get(from..from + usize::try_from(bytes).ok()?)
+    }
+
     /// The functions in ascending order of address, one for each address.
     #[must_use]
     pub fn functions(&self) -> &[Function] {

@@ -9,7 +9,8 @@ use hps_profilers::views::{InstructionTime, Stack};
 use hps_sim_core::ids::DisePc;
 
 use super::exact::{Shown, mostly};
-use crate::text::{Align, Table, grouped};
+use crate::listing::Listing;
+use crate::text::{Align, grouped};
 
 /// The events of most units of an instruction, if any happened to it.
 pub(super) fn events(stack: &Stack) -> String {
@@ -113,12 +114,7 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
         ("CPI", Align::Right),
     ];
     columns.extend(shown.truth.sampled.iter().map(|s| (s.policy, Align::Right)));
-    columns.extend([
-        ("mostly", Align::Left),
-        ("events", Align::Left),
-        ("address", Align::Right),
-        ("instruction", Align::Left),
-    ]);
+    columns.extend([("mostly", Align::Left), ("events", Align::Left)]);
     let executed = shown.truth.exact.executed();
     let opinions: Vec<_> = shown
         .truth
@@ -130,16 +126,8 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
             (weights, all)
         })
         .collect();
-    let mut table = Table::new(&columns);
-    let mut line = None;
+    let mut listing = Listing::new(columns);
     for one in inside {
-        let here = shown.image.source_line(one.key.pc);
-        if here.is_some() && here != line {
-            line.clone_from(&here);
-            let text = source(here.as_deref().unwrap_or_default());
-            let empty = columns.len() - 1;
-            table.row((0..empty).map(|_| String::new()).chain([text]));
-        }
         let units = one.stack.units();
         let head = [
             grouped(shown.cycles(units).round() as u64),
@@ -153,33 +141,14 @@ pub(super) fn annotate(shown: &Shown<'_>, name: &str, out: &mut impl Write) -> a
             let cycles = weight as f64 / (*all).max(1) as f64 * shown.truth.exact.cycles as f64;
             grouped(cycles.round() as u64)
         });
-        let tail = [
-            mostly(&one.stack),
-            events(&one.stack),
-            format!("{:x}", one.key.pc),
+        let tail = [mostly(&one.stack), events(&one.stack)];
+        listing.row(
+            head.into_iter().chain(said).chain(tail).collect(),
+            shown.image.source_line(one.key.pc),
+            one.key.pc,
             disassembly(shown, one.key),
-        ];
-        table.row(head.into_iter().chain(said).chain(tail));
+        );
     }
-    write!(out, "{}", table.render())?;
+    write!(out, "{}", listing.render())?;
     Ok(())
-}
-
-/// A source line with its text, if the file is there.
-fn source(line: &str) -> String {
-    let text = || {
-        let (file, number) = line.rsplit_once(':')?;
-        let number: usize = number.parse().ok()?;
-        let file = std::fs::read_to_string(file).ok()?;
-        Some(
-            file.lines()
-                .nth(number.checked_sub(1)?)?
-                .trim_end()
-                .to_string(),
-        )
-    };
-    match text() {
-        Some(text) => format!("; {line}: {text}"),
-        None => format!("; {line}"),
-    }
 }

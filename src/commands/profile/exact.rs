@@ -16,7 +16,6 @@ use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 
-use super::export::Export;
 use super::{annotate, collected, export, json, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::timed_machine;
@@ -66,11 +65,7 @@ impl Shown<'_> {
 /// Runs the program under the oracle and prints where its time goes.
 pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let profilers = chosen(&args.with)?;
-    let exports = args
-        .export
-        .iter()
-        .map(|text| Export::parse(text))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let exports = crate::export::parse_all(&args.export)?;
     let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
     let mut guest = program::guest_options(&args.guest)?;
     guest.stdin = collected::stdin(args)?;

@@ -1,44 +1,11 @@
-//! The exact profile in the formats that other tools open.
+//! The exact profile for other tools.
 
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, bail};
 use hps_lab::VERSION;
-use hps_profile::formats::{self, Format};
 use hps_profile::symbolized::Header;
 use hps_profilers::views::symbolized;
 
 use super::exact::Shown;
-
-/// A file to be written.
-pub(super) struct Export {
-    format: Format,
-    path: PathBuf,
-}
-
-impl Export {
-    /// What `FORMAT:FILE` or `FILE` asks for.
-    pub fn parse(text: &str) -> anyhow::Result<Export> {
-        let named = text
-            .split_once(':')
-            .and_then(|(name, file)| Some((Format::from_name(name)?, Path::new(file))));
-        let found = named.or_else(|| Some((Format::from_path(Path::new(text))?, Path::new(text))));
-        match found {
-            Some((format, path)) => Ok(Export {
-                format,
-                path: path.to_path_buf(),
-            }),
-            None => {
-                let all = Format::ALL.map(|f| format!("{} (*{})", f.name(), f.extension()));
-                bail!(
-                    "--export {text}: its end names no format; write FORMAT:FILE, where FORMAT is one of {}",
-                    all.join(", ")
-                )
-            }
-        }
-    }
-}
+use crate::export::{self, Export};
 
 /// Writes the files.
 pub(super) fn write(shown: &Shown<'_>, exports: &[Export]) -> anyhow::Result<()> {
@@ -65,15 +32,7 @@ pub(super) fn write(shown: &Shown<'_>, exports: &[Export]) -> anyhow::Result<()>
         shown.map,
         shown.truth.timeline.as_ref(),
     );
-    for Export { format, path } in exports {
-        let written = || {
-            let mut out = BufWriter::new(std::fs::File::create(path)?);
-            formats::write(&profile, *format, &mut out)?;
-            out.flush()
-        };
-        written().with_context(|| format!("{}: cannot be written", path.display()))?;
-    }
-    Ok(())
+    export::write(&profile, exports)
 }
 
 /// The command that makes the profile again.

@@ -111,12 +111,13 @@ pub struct OutArgs {
 /// Files for other tools.
 #[derive(Debug, Args, Clone, Default)]
 pub struct ExportArgs {
-    /// Write a profile for pprof
-    #[arg(long, value_name = "FILE.pb")]
-    pub pprof: Option<PathBuf>,
-    /// Write a profile for speedscope
-    #[arg(long, value_name = "FILE.json")]
-    pub speedscope: Option<PathBuf>,
+    /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
+    /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
+    #[arg(long, value_name = "[FORMAT:]FILE")]
+    pub export: Vec<String>,
+    /// Show the code of this function (a name, or an address as 0x1234) with its samples, instead of the table of tags
+    #[arg(long, value_name = "FUNCTION")]
+    pub annotate: Option<String>,
     /// How many tags to list
     #[arg(long, default_value_t = 20)]
     pub top: usize,

@@ -21,8 +21,10 @@ summary goes to standard error. The exit code is the program's; 2 if it could no
 Examples:
   cc -g -finstrument-functions -o prog prog.c && hps shim run --preload ./prog
       Functions, sampled every 1,200 cycles or so.
-  hps shim run --stacks --preload --speedscope prog.json ./prog
+  hps shim run --stacks --preload --export prog.speedscope.json ./prog
       Whole stacks: who called whom, total and own shares, a flame graph.
+  hps shim run --preload --annotate work ./prog
+      The instructions of a function beside its source lines.
   hps shim run --tally --period fast ./prog
       As fast as it can: tags alone.
   hps shim run --event instructions,cycles --placement smt --out report ./prog

@@ -1,5 +1,6 @@
 //! `hps shim`: observe programs on the machine itself.
 
+mod annotate;
 pub mod args;
 mod examples;
 mod measure;

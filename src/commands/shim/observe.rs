@@ -14,11 +14,12 @@ use hps_shim::rates::RateSpec;
 use hps_shim::results::ShimResult;
 use hps_shim::session::{Request, Session};
 use hps_shim::spawn::Start;
-use hps_shim::{export, summary};
+use hps_shim::summary;
 use tempfile::TempDir;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
-use super::{tolerance_ppm, wish, write_json};
+use super::{annotate, tolerance_ppm, wish, write_json};
+use crate::export::{self, Export};
 use crate::text::print;
 
 fn request(args: &SampleArgs) -> anyhow::Result<Request> {
@@ -80,6 +81,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         environment,
         cpus: Vec::new(),
     };
+    let exports = crate::export::parse_all(&args.export.export)?;
     let mut session = request.run(&machine, start)?;
     let words = args
         .command
@@ -91,7 +93,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         &machine,
         &request.plan,
         words.collect(),
-        (&args.output, &args.export),
+        &args.output,
+        &args.export,
+        &exports,
     )?;
     Ok(code)
 }
@@ -100,6 +104,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 pub fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
     let machine = Machine::find()?;
     let request = request(&args.sample)?;
+    let exports = crate::export::parse_all(&args.export.export)?;
     let limit = Duration::try_from_secs_f64(args.seconds).context("--seconds")?;
     let mut session = request.attach(&machine, args.pid, limit)?;
     report(
@@ -107,7 +112,9 @@ pub fn attach(args: &AttachArgs) -> anyhow::Result<u8> {
         &machine,
         &request.plan,
         vec![format!("process {}", args.pid)],
-        (&args.output, &args.export),
+        &args.output,
+        &args.export,
+        &exports,
     )?;
     Ok(0)
 }
@@ -117,20 +124,22 @@ fn report(
     machine: &Machine,
     plan: &Plan,
     command: Vec<String>,
-    (output, exports): (&OutArgs, &ExportArgs),
+    output: &OutArgs,
+    shown: &ExportArgs,
+    exports: &[Export],
 ) -> anyhow::Result<()> {
     let result = ShimResult::new(session, machine, plan, command);
-    let text = summary::summary(&result, exports.top);
-    say!("{}", text.trim_end());
+    let text = summary::summary(&result, shown.top);
+    let listing = match &shown.annotate {
+        Some(name) => Some(annotate::annotate(session, &result, name)?),
+        None => None,
+    };
+    say!("{}", listing.as_deref().unwrap_or(&text).trim_end());
     if let Some(path) = &output.json {
         write_json(path, &result)?;
     }
-    if let Some(path) = &exports.speedscope {
-        write_json(path, &export::speedscope(&result))?;
-    }
-    if let Some(path) = &exports.pprof {
-        std::fs::write(path, export::pprof(&result))
-            .with_context(|| format!("{} cannot be written", path.display()))?;
+    if !exports.is_empty() {
+        export::write(&hps_shim::export::symbolized(&result), exports)?;
     }
     if let Some(folder) = &output.out {
         let value = serde_json::to_value(&result)?;

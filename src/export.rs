@@ -1,0 +1,55 @@
+//! Profiles in the formats that other tools open.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use hps_profile::formats::{self, Format};
+use hps_profile::symbolized::SymbolizedProfile;
+
+/// A file to be written.
+pub struct Export {
+    format: Format,
+    path: PathBuf,
+}
+
+impl Export {
+    /// What `FORMAT:FILE` or `FILE` asks for.
+    pub fn parse(text: &str) -> anyhow::Result<Export> {
+        let named = text
+            .split_once(':')
+            .and_then(|(name, file)| Some((Format::from_name(name)?, Path::new(file))));
+        let found = named.or_else(|| Some((Format::from_path(Path::new(text))?, Path::new(text))));
+        match found {
+            Some((format, path)) => Ok(Export {
+                format,
+                path: path.to_path_buf(),
+            }),
+            None => {
+                let all = Format::ALL.map(|f| format!("{} (*{})", f.name(), f.extension()));
+                bail!(
+                    "--export {text}: its end names no format; write FORMAT:FILE, where FORMAT is one of {}",
+                    all.join(", ")
+                )
+            }
+        }
+    }
+}
+
+/// What the values of `--export` ask for.
+pub fn parse_all(texts: &[String]) -> anyhow::Result<Vec<Export>> {
+    texts.iter().map(|text| Export::parse(text)).collect()
+}
+
+/// Writes the files.
+pub fn write(profile: &SymbolizedProfile, exports: &[Export]) -> anyhow::Result<()> {
+    for Export { format, path } in exports {
+        let written = || {
+            let mut out = BufWriter::new(std::fs::File::create(path)?);
+            formats::write(profile, *format, &mut out)?;
+            out.flush()
+        };
+        written().with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    Ok(())
+}
