@@ -154,13 +154,13 @@ impl Writer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::results::tests::example;
     use crate::results::{ThreadRow, ThreadTagRow};
 
     /// A result with the stacks of two threads, 7 and 8.
-    fn stacked() -> ShimResult {
+    pub(crate) fn stacked() -> ShimResult {
         let thread = |thread, name: Option<&str>, samples| ThreadRow {
             thread: Some(thread),
             name: name.map(str::to_owned),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// A result of tags alone in two threads.
-    fn threaded() -> ShimResult {
+    pub(crate) fn threaded() -> ShimResult {
         let tag = |tag, samples| ThreadTagRow {
             tag,
             samples,
