@@ -138,6 +138,8 @@ Examples:
       Two programs; what watches only, with the error that infinitely many samples leave.
   hps leaderboard --budget 1%
       HPS, plain DISE and bursty tracing at the densest point that costs 1% at most.
+  hps leaderboard --kind time --compile --core instruction
+      What each profile is worth to clang: cycles gained by programs that it compiles with it.
   hps leaderboard --with tip,nci,hps --machine wide-8 --json
       Three profilers on another machine, as JSON.
   hps leaderboard ./a.out --root data --out mine -- input.txt

@@ -260,13 +260,17 @@ impl Clang {
 /// The assembly of an instrumented file with the addresses of counters instead of distances to them: clang 14 writes
 /// distances between sections, for which its RISC-V assembler has no relocation.
 fn absolute_counters(assembly: &[u8]) -> Vec<u8> {
-    const COUNTERS: &[u8] = b"\t.quad\t.L__profc_";
-    const DISTANCE: &[u8] = b"-.L__profd_";
+    const COUNTERS: &[u8] = b"__profc_";
+    // Labels of functions that several files may have are no local ones.
+    const DISTANCES: [&[u8]; 2] = [b"-.L__profd_", b"-__profd_"];
+    let find = |line: &[u8], what: &[u8]| line.windows(what.len()).position(|w| w == what);
     let lines = assembly.split_inclusive(|&byte| byte == b'\n');
     let lines = lines.flat_map(|line| {
-        let at = line.windows(DISTANCE.len()).position(|w| w == DISTANCE);
-        match at {
-            Some(at) if line.starts_with(COUNTERS) => [&line[..at], b"\n"],
+        let distance = DISTANCES.iter().find_map(|what| find(line, what));
+        match distance {
+            Some(at) if line.starts_with(b"\t.quad\t") && find(&line[..at], COUNTERS).is_some() => {
+                [&line[..at], b"\n"]
+            }
             _ => [line, b""],
         }
     });
@@ -294,11 +298,14 @@ mod tests {
 
     #[test]
     fn distances_to_counters_become_addresses() {
-        let text = b"\t.quad\t.L__profc_f-.L__profd_f\n\t.quad\t.La-.L__profd_f\n\tret\n";
-        assert_eq!(
-            absolute_counters(text),
-            b"\t.quad\t.L__profc_f\n\t.quad\t.La-.L__profd_f\n\tret\n"
-        );
+        let of = |text: &str| String::from_utf8(absolute_counters(text.as_bytes()));
+        let local = "\t.quad\t.L__profc_f-.L__profd_f\n\tret\n";
+        assert_eq!(of(local).as_deref(), Ok("\t.quad\t.L__profc_f\n\tret\n"));
+        // Of an inline function of C++.
+        let shared = "\t.quad\t__profc__Z1fv-.L__profd__Z1fv\n";
+        assert_eq!(of(shared).as_deref(), Ok("\t.quad\t__profc__Z1fv\n"));
+        let other = "\t.quad\t.La-.L__profd_f\n";
+        assert_eq!(of(other).as_deref(), Ok(other));
     }
 
     #[test]
