@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use support::Hps;
 
-/// The line of a text in a source file, from 1.
-fn line_of(file: &str, text: &str) -> u32 {
+/// The first line of a text in a source file behind another line, from 1.
+fn line_behind(line: u32, file: &str, text: &str) -> u32 {
     let sources = hps_workloads::sources::of_program("netsimplex").expect("a program");
-    let (_, source) = sources
-        .iter()
+    let (_, source) = (sources.iter())
         .find(|(path, _)| *path == file)
         .expect("a file");
-    let at = source.lines().position(|line| line.contains(text));
-    u32::try_from(at.expect("a line") + 1).expect("few lines")
+    let behind = (1..).zip(source.lines()).filter(|(at, _)| *at > line);
+    let mut found = behind.filter(|(_, here)| here.contains(text));
+    found.next().expect("a line").0
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn frames_have_declarations_discriminators_and_places_of_inlined_calls() {
     let addresses = (outer.addr..outer.addr + outer.size).step_by(2);
     let stacks: Vec<Vec<SourceFrame>> = addresses.map(|pc| image.source_frames(pc)).collect();
     let pricing = "src-guest/netsimplex/pricing.c";
-    let declared = line_of(pricing, "NOINLINE struct arc *price_block");
+    let declared = line_behind(0, pricing, "NOINLINE struct arc *price_block");
     let own = || stacks.iter().filter_map(|frames| frames.last());
     assert!(own().count() > 10);
     assert!(
@@ -42,18 +42,22 @@ fn frames_have_declarations_discriminators_and_places_of_inlined_calls() {
         "{stacks:?}"
     );
     // The parts of a `for` share a line and differ in their discriminators.
-    let head = line_of(pricing, "for (int i = 0; i < p->network->arc_count; i++) {");
+    let head = line_behind(
+        declared,
+        pricing,
+        "for (int i = 0; i < p->network->arc_count; i++) {",
+    );
     assert!(
         own().any(|f| f.line == Some(head) && f.discriminator > 0),
         "{stacks:?}"
     );
     // `next_arc` is inlined where it is called.
-    let call = line_of(pricing, "struct arc *a = next_arc(p);");
+    let call = line_behind(declared, pricing, "struct arc *a = next_arc(p);");
     let inlined = stacks
         .iter()
         .find(|frames| frames.len() == 2 && frames[0].function.as_deref() == Some("next_arc"));
     let inlined = inlined.expect("it is inlined");
-    let declared = line_of(pricing, "next_arc(struct pricer *p)");
+    let declared = line_behind(0, pricing, "next_arc(struct pricer *p)");
     assert_eq!(
         (inlined[0].declared, inlined[1].line),
         (Some(declared), Some(call))
