@@ -10,7 +10,7 @@
 
 mod fast;
 
-use crate::code::{self, CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
+use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{self, DecodeEditor, NoEditor, laid};
 use crate::exec::{self, Outcome};
 use crate::hart::GuestCounters;
@@ -18,9 +18,9 @@ use crate::ids::DisePc;
 use crate::inst::{Inst, OpClass, reg};
 use crate::isa::Isa;
 use crate::memory::{ReadOnly, View};
-use crate::os::{self, SyscallResult};
+use crate::os;
 use crate::probe::{NoProbe, Probe, Retired};
-use crate::process::Process;
+use crate::process::{Alone, Process, Then};
 use crate::threaded::Threaded;
 use crate::trap::{Trap, TrapCause};
 
@@ -342,11 +342,11 @@ impl<E: DecodeEditor> Machine<E> {
                 other => {
                     self.process.hart.disepc = here;
                     let stop = self.special(probe, pc, r.inst, other);
-                    if stop.is_some() || self.process.hart.pc != next {
+                    let hart = &self.process.hart;
+                    if stop.is_some() || (hart.pc, hart.disepc) != (next, DisePc::NONE) {
                         return stop;
                     }
                     // A system call inside the sequence went through.
-                    self.process.hart.disepc = DisePc::NONE;
                     index += 1;
                     continue;
                 }
@@ -385,117 +385,65 @@ impl<E: DecodeEditor> Machine<E> {
         inst: Inst,
         outcome: Outcome,
     ) -> Option<Stop> {
-        let next = pc.wrapping_add(u64::from(inst.len));
-        let hart = &mut self.process.hart;
         let in_handler = self.link.is_some()
             || E::RELAYOUT && {
                 let laid = self.editor.laid_out(pc);
                 laid.is_some_and(|laid| laid.origin & laid::HANDLER != 0)
             };
-        match outcome {
-            Outcome::Syscall if !in_handler => {
-                hart.pc = if E::RELAYOUT {
-                    let original = self.editor.original(pc);
-                    original.wrapping_add(u64::from(inst.len))
-                } else {
-                    next
-                };
-                self.retired.program += 1;
-                hart.counters = self
-                    .process
-                    .counters_before
-                    .plus(functional_counters(self.retired.program))
-                    .after_idle(self.process.os.idle_ns());
-                if P::ENABLED {
-                    report(
-                        probe,
-                        pc,
-                        self.process.hart.disepc,
-                        &inst,
-                        true,
-                        0,
-                        next,
-                        false,
-                    );
-                }
-                let hart = &mut self.process.hart;
-                match self.process.os.syscall(hart, &mut self.process.mem) {
-                    SyscallResult::Continue => {
-                        if E::RELAYOUT {
-                            hart.pc = self.editor.place(pc, hart.pc);
-                        }
-                        None
-                    }
-                    SyscallResult::Exit(code) => Some(Stop::Exit(code)),
-                    SyscallResult::Trap => Some(Stop::Fault(code::trap_at(
-                        &self.process.mem,
-                        self.process.image.isa,
-                        pc,
-                        TrapCause::Stopped,
-                    ))),
-                }
-            }
-            Outcome::FenceI => {
-                hart.pc = next;
-                if in_handler {
-                    self.retired.handler += 1;
-                } else {
-                    self.retired.program += 1;
-                }
-                if P::ENABLED {
-                    report(
-                        probe,
-                        pc,
-                        self.process.hart.disepc,
-                        &inst,
-                        !in_handler,
-                        0,
-                        next,
-                        false,
-                    );
-                }
-                // Other machines that run this process later have to know, too.
-                self.process.mem.invalidate_code();
-                None
-            }
-            Outcome::DiseReturn if in_handler => {
-                self.retired.handler += 1;
-                if let Some(link) = self.link.take() {
-                    hart.pc = link.pc;
-                    hart.disepc = link.disepc;
-                }
-                None
-            }
-            Outcome::DiseDrain if in_handler => {
-                self.retired.handler += 1;
-                hart.pc = next;
-                let mem = &self.process.mem;
-                self.editor
-                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
-                None
-            }
-            Outcome::Trap(cause) => self.fault(pc, cause),
-            _ => self.fault(pc, TrapCause::IllegalInstruction),
-        }
-    }
-
-    fn fault(&mut self, at: u64, cause: TrapCause) -> Option<Stop> {
-        let pc = if E::RELAYOUT {
-            self.editor.original(at)
-        } else {
-            at
-        };
-        let trap = code::trap_at(&self.process.mem, self.process.image.isa, pc, cause);
-        let Process { hart, mem, os, .. } = &mut self.process;
-        hart.pc = pc;
-        // A fault of a handler is a fault of the profiler: the program must not see it.
-        if self.link.is_none() && os.deliver_fault(&trap, hart, mem) {
-            if E::RELAYOUT {
-                hart.pc = self.editor.place(at, hart.pc);
+        if outcome == Outcome::DiseReturn && in_handler {
+            self.retired.handler += 1;
+            if let Some(link) = self.link.take() {
+                self.process.hart.pc = link.pc;
+                self.process.hart.disepc = link.disepc;
             }
             return None;
         }
-        Some(Stop::Fault(trap))
+        match Alone::of(outcome, in_handler) {
+            Ok(what) => self.alone(probe, pc, inst, what, in_handler),
+            Err(cause) => self.fault(pc, cause),
+        }
+    }
+
+    fn alone<P: Probe>(
+        &mut self,
+        probe: &mut P,
+        pc: u64,
+        inst: Inst,
+        what: Alone,
+        in_handler: bool,
+    ) -> Option<Stop> {
+        let next = pc.wrapping_add(u64::from(inst.len));
+        if in_handler {
+            self.retired.handler += 1;
+        } else {
+            self.retired.program += 1;
+        }
+        self.process.hart.counters = self.guest_counters();
+        if P::ENABLED && what != Alone::Drain {
+            let disepc = self.process.hart.disepc;
+            report(probe, pc, disepc, &inst, !in_handler, 0, next, false);
+        }
+        let done = self.process.execute_alone(&mut self.editor, what, pc, next);
+        let hart = &mut self.process.hart;
+        match done.then {
+            Then::Next => (hart.pc, hart.disepc) = (next, DisePc::NONE),
+            Then::Elsewhere { pc, .. } => hart.pc = pc,
+            Then::Exit(code) => return Some(Stop::Exit(code)),
+            Then::Fault(cause) => return self.fault(pc, cause),
+        }
+        None
+    }
+
+    fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
+        let at = (pc, self.process.hart.disepc);
+        let in_handler = self.link.is_some();
+        match self.process.take_fault(&self.editor, at, cause, in_handler) {
+            Ok(handler) => {
+                self.process.hart.pc = handler;
+                None
+            }
+            Err(trap) => Some(Stop::Fault(trap)),
+        }
     }
 }
 

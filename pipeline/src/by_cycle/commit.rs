@@ -1,12 +1,10 @@
 //! Commit: in order, up to the commit width, and the account of every slot.
 
 use hps_sim_core::bus::Bus;
-use hps_sim_core::code::trap_at;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{Stop, report};
-use hps_sim_core::trap::TrapCause;
 
 use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
@@ -270,28 +268,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 disepc,
             });
         }
-        let pc = if E::RELAYOUT {
-            self.editor.original(u.front.pc)
-        } else {
-            u.front.pc
-        };
-        let trap = trap_at(&self.process.mem, self.process.image.isa, pc, cause);
-        self.process.hart.pc = pc;
-        self.process.hart.disepc = self.resume;
         // Stores that have committed are in memory; the fault is precise.
+        let at = (u.front.pc, self.resume);
         let in_handler = u.has(flag::HANDLER);
-        let p = &mut self.process;
-        let may_handle = !in_handler && cause != TrapCause::Stopped;
-        if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
-            self.resume = self.process.hart.disepc;
-            if E::RELAYOUT {
-                self.process.hart.pc = self.editor.place(u.front.pc, self.process.hart.pc);
+        match self.process.take_fault(&self.editor, at, cause, in_handler) {
+            Ok(handler) => {
+                self.resume = self.process.hart.disepc;
+                self.fetch.redirect(handler, Cause::Serialize, core.now);
+                None
             }
-            self.fetch
-                .redirect(self.process.hart.pc, Cause::Serialize, core.now);
-            return None;
+            Err(trap) => Some(Stop::Fault(trap)),
         }
-        Some(Stop::Fault(trap))
     }
 
     /// Gives lost commit slots to their owner.

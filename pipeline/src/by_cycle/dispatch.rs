@@ -6,8 +6,7 @@ use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::likely::seldom;
-use hps_sim_core::os::SyscallResult;
-use hps_sim_core::process::Process;
+use hps_sim_core::process::{Alone, Then};
 use hps_sim_core::trap::TrapCause;
 
 use super::fetch::{CodePage, matched_flag};
@@ -332,50 +331,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         mut next_pc: u64,
         mut next_disepc: DisePc,
     ) -> Executed {
-        let in_handler = d.has(flag::HANDLER);
-        let mut stale = false;
-        match outcome {
-            Outcome::Syscall if !in_handler => {
-                core.stats.syscall_events += 1;
-                self.process.hart.counters = self.guest_counters(core);
-                let next = if E::RELAYOUT {
-                    let original = self.editor.original(d.pc);
-                    original.wrapping_add(u64::from(d.inst.len))
-                } else {
-                    d.fallthrough()
-                };
-                let Process { hart, mem, os, .. } = &mut self.process;
-                hart.pc = next;
-                hart.disepc = DisePc::NONE;
-                match os.syscall(hart, mem) {
-                    SyscallResult::Continue => {
-                        if hart.pc != next || hart.disepc != DisePc::NONE {
-                            // A signal was delivered, or a handler of one returned.
-                            (next_pc, next_disepc) = (hart.pc, hart.disepc);
-                            if E::RELAYOUT {
-                                next_pc = self.editor.place(d.pc, next_pc);
-                            }
-                        }
-                    }
-                    SyscallResult::Exit(code) => self.halted = Some(code),
-                    SyscallResult::Trap => {
-                        self.refresh_code();
-                        return self.trapped(slot, TrapCause::Stopped);
-                    }
-                }
-                stale = self.refresh_code();
-            }
-            Outcome::FenceI => {
-                // Other machines that run this process later have to know, too.
-                self.process.mem.invalidate_code();
-                stale = self.refresh_code();
-            }
-            Outcome::DiseDrain if in_handler => {
-                let mem = &self.process.mem;
-                self.editor
-                    .drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
-            }
-            _ => return self.trapped(slot, TrapCause::IllegalInstruction),
+        let what = match Alone::of(outcome, d.has(flag::HANDLER)) {
+            Ok(what) => what,
+            Err(cause) => return self.trapped(slot, cause),
+        };
+        if what == Alone::Syscall {
+            core.stats.syscall_events += 1;
+        }
+        self.process.hart.counters = self.guest_counters(core);
+        let done = self
+            .process
+            .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());
+        let stale = done.code_changed && self.refresh_code();
+        match done.then {
+            Then::Next => {}
+            Then::Elsewhere { pc, disepc } => (next_pc, next_disepc) = (pc, disepc),
+            Then::Exit(code) => self.halted = Some(code),
+            Then::Fault(cause) => return self.trapped(slot, cause),
         }
         // Stale instructions are a wrong path: they are squashed when this instruction resolves.
         Executed {

@@ -2,7 +2,6 @@
 //! instruction, and what runs again since a load read too early or an instruction faulted.
 
 use hps_sim_core::bus::{Bus, MemFault};
-use hps_sim_core::code::trap_at;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
@@ -425,18 +424,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 disepc: at.disepc,
             });
         }
-        let pc = self.editor.original(at.pc);
-        let p = &mut self.process;
-        let trap = trap_at(&p.mem, p.image.isa, pc, cause);
-        p.hart.pc = pc;
-        p.hart.disepc = at.disepc;
-        let may_handle = origin != Origin::Handler && cause != TrapCause::Stopped;
-        if may_handle && p.os.deliver_fault(&trap, &mut p.hart, &mut p.mem) {
-            self.edit.resume = p.hart.disepc;
-            let handler = self.editor.place(at.pc, p.hart.pc);
-            self.fetch.redirect(handler, Cause::Serialize, cycle);
-            return;
-        }
+        let in_handler = origin == Origin::Handler;
+        let from = (at.pc, at.disepc);
+        let taken = self
+            .process
+            .take_fault(&self.editor, from, cause, in_handler);
+        let trap = match taken {
+            Ok(handler) => {
+                self.edit.resume = self.process.hart.disepc;
+                self.fetch.redirect(handler, Cause::Serialize, cycle);
+                return;
+            }
+            Err(trap) => trap,
+        };
         self.fetch.redirect(at.pc, Cause::Serialize, cycle);
         self.account_cycle(at.pc);
         self.stop = Some(Stop::Fault(trap));

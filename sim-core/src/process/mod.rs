@@ -1,5 +1,6 @@
 //! A program about to run: memory laid out, stack filled, operating system attached.
 
+mod alone;
 pub mod layout;
 mod stack;
 
@@ -11,6 +12,8 @@ use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
 use crate::os::{DuplicateError, Linux, OsInterface, Output, Stdin};
+
+pub use self::alone::{Alone, Done, Then};
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
 /// empty input, discarded output.

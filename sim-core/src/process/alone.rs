@@ -1,0 +1,148 @@
+//! What executes with nothing else in flight, and what a fault leads to.
+//!
+//! The functional machine and both cores of the pipeline serve system calls, fences of code, drains of
+//! buffers and faults here. They differ in when they do it and in what they do with the result.
+
+use super::Process;
+use crate::code::trap_at;
+use crate::editor::DecodeEditor;
+use crate::exec::Outcome;
+use crate::ids::DisePc;
+use crate::os::SyscallResult;
+use crate::trap::{Trap, TrapCause};
+
+/// What an instruction that executes alone asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alone {
+    /// A system call of the program.
+    Syscall,
+    /// Code may have been modified.
+    FenceI,
+    /// The profile consumer reads its buffer, for a handler.
+    Drain,
+}
+
+impl Alone {
+    /// What an outcome asks for. Handlers cannot make system calls, and the program cannot drain
+    /// buffers.
+    ///
+    /// # Errors
+    /// The cause of the fault if the outcome is none that executes alone there.
+    pub fn of(outcome: Outcome, in_handler: bool) -> Result<Alone, TrapCause> {
+        match outcome {
+            Outcome::Syscall if !in_handler => Ok(Alone::Syscall),
+            Outcome::FenceI => Ok(Alone::FenceI),
+            Outcome::DiseDrain if in_handler => Ok(Alone::Drain),
+            Outcome::Trap(cause) => Err(cause),
+            _ => Err(TrapCause::IllegalInstruction),
+        }
+    }
+}
+
+/// Where execution goes on after an instruction that executes alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Behind the instruction.
+    Next,
+    /// Somewhere else: a signal was delivered, or the handler of a signal returned.
+    Elsewhere {
+        /// The next instruction, where the editor has laid it out.
+        pc: u64,
+        /// The position in its expansion.
+        disepc: DisePc,
+    },
+    /// Nowhere: the program ended with this exit code.
+    Exit(i32),
+    /// The instruction faults.
+    Fault(TrapCause),
+}
+
+/// What an instruction did that executed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Where execution goes on.
+    pub then: Then,
+    /// What can be executed has changed: instructions fetched before may not hold any more.
+    pub code_changed: bool,
+}
+
+impl Process {
+    /// Executes the instruction at `pc`, behind which `next` lies, with nothing else in flight.
+    /// `hart.counters` hold what the guest may read. After a system call `hart.pc` is an address as
+    /// the program knows it; the others leave `hart.pc` alone.
+    pub fn execute_alone<E: DecodeEditor>(
+        &mut self,
+        editor: &mut E,
+        what: Alone,
+        pc: u64,
+        next: u64,
+    ) -> Done {
+        let epoch = self.mem.code_epoch();
+        let then = match what {
+            Alone::Syscall => self.make_syscall(editor, pc, next),
+            Alone::FenceI => {
+                // Other machines that run this process later have to know, too.
+                self.mem.invalidate_code();
+                Then::Next
+            }
+            Alone::Drain => {
+                let mem = &self.mem;
+                editor.drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
+                Then::Next
+            }
+        };
+        Done {
+            then,
+            code_changed: self.mem.code_epoch() != epoch,
+        }
+    }
+
+    fn make_syscall<E: DecodeEditor>(&mut self, editor: &E, pc: u64, next: u64) -> Then {
+        let Process { hart, mem, os, .. } = self;
+        let behind = if E::RELAYOUT {
+            editor.original(pc).wrapping_add(next.wrapping_sub(pc))
+        } else {
+            next
+        };
+        hart.pc = behind;
+        hart.disepc = DisePc::NONE;
+        match os.syscall(hart, mem) {
+            SyscallResult::Continue if hart.pc == behind && hart.disepc == DisePc::NONE => {
+                Then::Next
+            }
+            SyscallResult::Continue => Then::Elsewhere {
+                pc: editor.place(pc, hart.pc),
+                disepc: hart.disepc,
+            },
+            SyscallResult::Exit(code) => Then::Exit(code),
+            SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
+        }
+    }
+
+    /// Takes the fault of the instruction at `pc`, at `disepc` of its expansion, in precise state.
+    /// Returns the address of the program's handler, where the editor has laid it out.
+    ///
+    /// # Errors
+    /// The trap if it ends the program: there is no handler that can run, or the fault is one of a
+    /// profile handler, which the program must not see, or the operating system has stopped the
+    /// program.
+    pub fn take_fault<E: DecodeEditor>(
+        &mut self,
+        editor: &E,
+        (pc, disepc): (u64, DisePc),
+        cause: TrapCause,
+        in_handler: bool,
+    ) -> Result<u64, Trap> {
+        let original = editor.original(pc);
+        let trap = trap_at(&self.mem, self.image.isa, original, cause);
+        let Process { hart, mem, os, .. } = self;
+        hart.pc = original;
+        hart.disepc = disepc;
+        let may_handle = !in_handler && cause != TrapCause::Stopped;
+        if may_handle && os.deliver_fault(&trap, hart, mem) {
+            Ok(editor.place(pc, hart.pc))
+        } else {
+            Err(trap)
+        }
+    }
+}
