@@ -390,7 +390,7 @@ fn randomize(process: &mut Process, isa: Isa, seed: u64, tame: &[Vec<u32>]) {
     process.mem.write_bytes(DATA, &data).expect("mapped");
     for register in 1..reg::DISE {
         // Offsets of loads and stores reach 2 KiB to both sides.
-        process.hart.r[usize::from(register)] = match random.below(4) {
+        process.thread.hart.r[usize::from(register)] = match random.below(4) {
             _ if BASES.contains(&register) => DATA + PAGE_SIZE + 8 * random.below(16) as u64,
             _ if TARGETS.contains(&register) => CODE + 4 * random.below(WORDS) as u64,
             0 => random.next() >> random.below(64),
@@ -398,12 +398,12 @@ fn randomize(process: &mut Process, isa: Isa, seed: u64, tame: &[Vec<u32>]) {
             _ => random.next(),
         };
     }
-    process.hart.pc = CODE + 4 * (WORDS as u64 / 4);
+    process.thread.hart.pc = CODE + 4 * (WORDS as u64 / 4);
 }
 
 /// Everything that a program can see: registers, and memory where it can have written.
 fn state(process: &Process) -> (Vec<u64>, u8, u64, Vec<u8>) {
-    let hart = &process.hart;
+    let hart = &process.thread.hart;
     let mut data = vec![0; 2 * PAGE_SIZE as usize];
     process.mem.read_bytes(DATA, &mut data).expect("mapped");
     (
@@ -467,7 +467,10 @@ fn compare_random(isa: Isa, mut core: EitherCore<NoEditor, NoProbe>, functional:
     assert!(got.3 == wanted.3, "{what}: memory");
     if let Stop::Fault(trap) = stop {
         assert_eq!(
-            (core.process().hart.pc, functional.process.hart.pc),
+            (
+                core.process().thread.hart.pc,
+                functional.process.thread.hart.pc
+            ),
             (trap.pc, trap.pc),
             "{what}"
         );

@@ -43,7 +43,7 @@ fn profiled(
 /// One collector goes on where another one has been.
 fn take_over(by: &Collector, of: &Collector, core: &mut Profiled) -> bool {
     let (process, editor) = core.parts_mut();
-    by.take_over(of, &mut process.hart, editor)
+    by.take_over(of, &mut process.thread.hart, editor)
 }
 
 /// Every number that a core counts.
@@ -60,7 +60,7 @@ fn numbers(core: &Profiled) -> String {
 
 /// Everything that the program can see.
 fn assert_same_memory(a: &Process, b: &Process, what: &str) {
-    assert_eq!(a.hart, b.hart, "{what}");
+    assert_eq!(a.thread.hart, b.thread.hart, "{what}");
     let ranges: Vec<_> = a.mem.mapped_ranges().collect();
     assert_eq!(ranges, b.mem.mapped_ranges().collect::<Vec<_>>(), "{what}");
     let (mut x, mut y) = ([0; PAGE_SIZE as usize], [0; PAGE_SIZE as usize]);

@@ -79,7 +79,7 @@ fn runs_in_parts_are_the_run_in_one() {
         done += part;
         assert_eq!(parts.instructions(), done);
     }
-    assert_eq!(whole.process().hart, parts.process().hart);
+    assert_eq!(whole.process().thread.hart, parts.process().thread.hart);
     assert_eq!(whole.samples().unit_cycles.len(), 40);
     assert_eq!(whole.samples(), parts.samples());
 }

@@ -180,7 +180,7 @@ impl Run {
             return Ok(None);
         };
         let (process, editor) = core.parts_mut();
-        if !collector.take_over(&self.collector, &mut process.hart, editor) {
+        if !collector.take_over(&self.collector, &mut process.thread.hart, editor) {
             return Ok(None);
         }
         Ok(Some(Run {

@@ -162,9 +162,9 @@ impl SampleHandlers {
         let end = page_align_up(file.address + file.size).unwrap_or(u64::MAX);
         let size = end - buffer.address;
         (process.mem.map(buffer.address, size, Perm::RW)).map_err(map_error)?;
-        process.hart.r[BUFFER] = buffer.address;
-        process.hart.r[FILE] = file.address;
-        process.hart.r[LOST] = 0;
+        process.thread.hart.r[BUFFER] = buffer.address;
+        process.thread.hart.r[FILE] = file.address;
+        process.thread.hart.r[LOST] = 0;
         Ok(set.symbols()[handler.symbol()])
     }
 
@@ -177,7 +177,7 @@ impl SampleHandlers {
         let mut records = Vec::new();
         for (area, end) in [("Sample_file", FILE), ("Sample_buffer", BUFFER)] {
             let start = self.area(area).address;
-            let filled = process.hart.r[end].saturating_sub(start);
+            let filled = process.thread.hart.r[end].saturating_sub(start);
             let mut bytes = vec![0; filled as usize];
             (process.mem.read_bytes(start, &mut bytes))
                 .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
@@ -197,7 +197,7 @@ impl SampleHandlers {
         }
         Ok(SampleRecords {
             records,
-            lost: process.hart.r[LOST] * u64::from(self.options.buffer_records),
+            lost: process.thread.hart.r[LOST] * u64::from(self.options.buffer_records),
         })
     }
 

@@ -170,7 +170,7 @@ fn exhaustive_hps_costs_what_unconditional_productions_cost() {
             let size = page_align_up(area.size).unwrap();
             process.mem.map(area.address, size, Perm::RW).unwrap();
         }
-        set.init_registers(&mut process.hart.r);
+        set.init_registers(&mut process.thread.hart.r);
         let engine = set.engine(&DiseConfig::default()).unwrap();
         let mut unconditional = Chip::with(&machine(), process, engine, NoProbe);
         assert_eq!(unconditional.run(u64::MAX), Stop::Exit(7));
@@ -194,7 +194,8 @@ fn a_change_has_the_same_effect_on_both_machines() {
                 Machine::with_editor(process, engine)
             };
             functional.run(&mut NoProbe, 4321);
-            of.set_point(&mut functional.process.hart.r, to).unwrap();
+            of.set_point(&mut functional.process.thread.hart.r, to)
+                .unwrap();
             finish(&mut functional, 7);
             let expected = of.read_all(&functional.process).unwrap();
 
@@ -202,7 +203,8 @@ fn a_change_has_the_same_effect_on_both_machines() {
             let mut core = core(&of, assembly(isa, mixed(isa)));
             assert_eq!(core.run(4321), Stop::Limit);
             core.drain_to_boundary();
-            of.set_point(&mut core.process_mut().hart.r, to).unwrap();
+            of.set_point(&mut core.process_mut().thread.hart.r, to)
+                .unwrap();
             assert_eq!(core.run(u64::MAX), Stop::Exit(7));
             let found = of.read_all(core.process()).unwrap();
             assert_eq!(numbers(&found), numbers(&expected), "{scheme} on {isa}");

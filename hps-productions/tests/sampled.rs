@@ -90,7 +90,7 @@ fn what_is_collected_is_what_a_functional_run_collects() {
             let run = sampled(&of, isa, name, 2);
             assert!(run.samples().unit_inserted.iter().any(|&n| n > 0));
             assert_eq!(run.retired(), functional.retired, "{name}, {kind:?}");
-            assert_eq!(run.process().hart, functional.process.hart);
+            assert_eq!(run.process().thread.hart, functional.process.thread.hart);
             let collected = of.read(run.process()).unwrap();
             assert_ne!(assert_equal(collected, &expected.points[0]), 0);
         }
@@ -156,7 +156,7 @@ fn a_new_layout_is_sampled_as_well() {
     let (retired, (process, samples)) = run(true);
     let (functional, (wanted, _)) = run(false);
     assert_eq!(retired, functional);
-    assert_eq!(process.hart, wanted.hart);
+    assert_eq!(process.thread.hart, wanted.thread.hart);
     let without = plain(isa, name);
     assert_eq!(samples.unit_cycles.len(), without.unit_cycles.len());
     let pairs = without.unit_cycles.iter().zip(&samples.unit_cycles);

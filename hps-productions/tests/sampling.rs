@@ -48,9 +48,9 @@ fn sampled(
         .collect();
     let set = ProductionSet::parse_files(&files, &options).unwrap_or_else(|e| panic!("{e}"));
     let mut process = assembly(isa, program);
-    set.init_registers(&mut process.hart.r);
+    set.init_registers(&mut process.thread.hart.r);
     let mut engine = DiseEngine::new(&set, &DiseConfig::default()).unwrap();
-    engine.reset(&process.hart.r);
+    engine.reset(&process.thread.hart.r);
     let mut machine = Machine::with_editor(process, engine);
     finish(&mut machine, 0);
     machine.editor.stats().expansion_events
@@ -117,7 +117,7 @@ fn sampling_changes_in_the_middle_of_a_run() {
         machine.run(&mut NoProbe, 70);
         assert_eq!(total(&machine), 6, "{scheme}");
         collector
-            .set_point(&mut machine.process.hart.r, then)
+            .set_point(&mut machine.process.thread.hart.r, then)
             .unwrap();
         // The fourth period ends as it began, at event 40; the other 60 are six periods of the new kind.
         finish(&mut machine, 0);

@@ -69,9 +69,9 @@ impl Productions {
     /// Memory that cannot be mapped, or an engine that cannot hold the productions.
     pub fn install(&self, process: &mut Process) -> Result<DiseEngine, ProductionsError> {
         map_handlers(&self.set, &mut process.mem)?;
-        self.set.init_registers(&mut process.hart.r);
+        self.set.init_registers(&mut process.thread.hart.r);
         let mut engine = self.set.engine(&self.engine)?;
-        engine.reset(&process.hart.r);
+        engine.reset(&process.thread.hart.r);
         Ok(engine)
     }
 }

@@ -166,7 +166,7 @@ fn open_machines_and_cores_go_on_where_they_stopped() {
         assert_eq!(machine.run(&mut NoProbe, SHORT), Stop::Limit);
         assert_eq!(core.run(SHORT), Stop::Limit);
     }
-    assert_eq!(machine.process.hart.r, whole.process.hart.r);
+    assert_eq!(machine.process.thread.hart.r, whole.process.thread.hart.r);
     assert_eq!(*core.stats(), timed.expect("a run").timing.core);
 }
 

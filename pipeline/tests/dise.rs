@@ -110,9 +110,9 @@ pub fn install(set: &ProductionSet, config: &DiseConfig, process: &mut Process) 
             start = end;
         }
     }
-    set.init_registers(&mut process.hart.r);
+    set.init_registers(&mut process.thread.hart.r);
     let mut engine = set.engine(config).expect("the set fits");
-    engine.reset(&process.hart.r);
+    engine.reset(&process.thread.hart.r);
     engine
 }
 

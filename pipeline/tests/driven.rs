@@ -341,8 +341,15 @@ fn programs_of_the_project_run_as_on_the_other_machines() {
 
         // All but the clocks.
         let state = |p: &Process| {
-            let r: Vec<u64> = PROGRAM_REGISTERS.map(|i| p.hart.r[i as usize]).collect();
-            (r, p.hart.pc, p.hart.fcsr, p.hart.reservation)
+            let r: Vec<u64> = PROGRAM_REGISTERS
+                .map(|i| p.thread.hart.r[i as usize])
+                .collect();
+            (
+                r,
+                p.thread.hart.pc,
+                p.thread.hart.fcsr,
+                p.thread.hart.reservation,
+            )
         };
         assert_eq!(state(core.process()), state(&functional.process), "{what}");
         let output = |process: &Process| process.os.captured_stdout().to_vec();

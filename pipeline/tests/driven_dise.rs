@@ -190,7 +190,11 @@ fn a_run_is_the_same_however_it_is_cut() {
             assert_eq!(ended, stop, "{what}");
             assert_eq!(parts.stats(), whole.stats(), "{what}");
             assert_eq!(parts.cpi(), whole.cpi(), "{what}");
-            assert_eq!(parts.process().hart, whole.process().hart, "{what}");
+            assert_eq!(
+                parts.process().thread.hart,
+                whole.process().thread.hart,
+                "{what}"
+            );
         }
     }
 }
@@ -220,7 +224,7 @@ fn a_register_is_set_between_two_instructions() {
         assert_eq!(oracle.0, core.0, "{what}");
         let (oracle, core) = (oracle.1, core.1);
         let registers =
-            |process: &Process| process.hart.r[..usize::from(ALL_REGISTERS.end)].to_vec();
+            |process: &Process| process.thread.hart.r[..usize::from(ALL_REGISTERS.end)].to_vec();
         assert_eq!(
             registers(&oracle.process),
             registers(&core.process),

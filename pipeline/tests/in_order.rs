@@ -513,7 +513,7 @@ fn a_duplicate_goes_on_as_the_original() {
         assert_eq!(ends.0, ends.1);
         assert_eq!(core.stats(), other.stats());
         assert_eq!(core.memory_stats(), other.memory_stats());
-        assert_eq!(core.process().hart.r, other.process().hart.r);
+        assert_eq!(core.process().thread.hart.r, other.process().thread.hart.r);
     }
 }
 

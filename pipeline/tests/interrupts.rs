@@ -109,7 +109,7 @@ impl Code {
     pub fn install(&self, mut process: Process) -> (Process, DiseEngine) {
         let engine = install(&self.set, &self.dise, &mut process);
         if let Some(&records) = self.set.symbols().get("records") {
-            process.hart.r[usize::from(reg::INTERRUPT) + 6] = records;
+            process.thread.hart.r[usize::from(reg::INTERRUPT) + 6] = records;
         }
         (process, engine)
     }

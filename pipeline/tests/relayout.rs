@@ -29,7 +29,7 @@ struct Stretched {
 impl Stretched {
     fn install(process: &mut Process) -> Stretched {
         let isa = process.image.isa;
-        let start = process.hart.pc;
+        let start = process.thread.hart.pc;
         let words = (start..).step_by(4).map_while(|pc| {
             let word = process.mem.fetch_four_bytes(pc).ok()?;
             (word != 0).then(|| isa.decode(word))
@@ -39,7 +39,7 @@ impl Stretched {
             start,
             code: words.collect(),
         };
-        process.hart.pc = editor.place(start, start);
+        process.thread.hart.pc = editor.place(start, start);
         editor
     }
 
@@ -248,8 +248,9 @@ fn links_and_computed_jumps_are_original_addresses() {
             panic!("it ends with a breakpoint");
         };
         let end = program.address("one") - 4;
-        assert_eq!((trap.pc, machine.process.hart.pc), (end, end));
-        let link = machine.process.hart.r[usize::from(isa.parse_register("s1").unwrap_or(0))] - 3;
+        assert_eq!((trap.pc, machine.process.thread.hart.pc), (end, end));
+        let link =
+            machine.process.thread.hart.r[usize::from(isa.parse_register("s1").unwrap_or(0))] - 3;
         assert_eq!(link, program.address("again") + 4);
     }
 }

@@ -84,7 +84,10 @@ fn the_program_does_not_notice() {
     assert_eq!(functional.run(&mut NoProbe, INSTRUCTIONS), Stop::Limit);
     let mut sampled = run("interp", "hps-4wide", 2);
     assert!(matches!(sampled.run(INSTRUCTIONS), Ok(Stop::Limit)));
-    assert_eq!(sampled.process().hart, functional.process.hart);
+    assert_eq!(
+        sampled.process().thread.hart,
+        functional.process.thread.hart
+    );
     let output = |process: &Process| process.os.captured_stdout().to_vec();
     assert_eq!(output(sampled.process()), output(&functional.process));
 }
@@ -134,11 +137,11 @@ fn loads_of_wrong_paths_warm_the_data_cache() {
     let warmed = |text: &str, limit: u64| {
         let program = Program::new(text, 4096).with_words([(0x400, DATA + 0x800)]);
         let process = program.process();
-        let (isa, pc) = (process.image.isa, process.hart.pc);
+        let (isa, pc) = (process.image.isa, process.thread.hart.pc);
         let mut warm = Warm::new(&machine, isa, pc);
         let mut functional = Machine::new(process);
         let stop = functional.run(&mut warm, limit);
-        (warm.events(), stop, functional.process.hart.r[7])
+        (warm.events(), stop, functional.process.thread.hart.r[7])
     };
     let (events, stop, t2) = warmed(wrong_path, u64::MAX);
     // Both lines, and not what lies behind a load that faults.

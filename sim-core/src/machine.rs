@@ -133,7 +133,7 @@ impl<E: DecodeEditor> Machine<E> {
         let end = self.retired.program.saturating_add(limit);
         let stop = self.run_in_time(probe, end);
         // What was written there last depends on how the instructions were executed.
-        self.process.hart.r[reg::SINK as usize] = 0;
+        self.process.thread.hart.r[reg::SINK as usize] = 0;
         stop
     }
 
@@ -144,7 +144,7 @@ impl<E: DecodeEditor> Machine<E> {
         const SLICE: u64 = 1 << 24;
         loop {
             if self.process.os.is_out_of_time() {
-                return Stop::Fault(Trap::stopped(self.process.hart.pc));
+                return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
             }
             let slice = self.process.os.instructions_in_time(SLICE);
             let until = self.retired.program.saturating_add(slice).min(end);
@@ -167,9 +167,11 @@ impl<E: DecodeEditor> Machine<E> {
             };
             let event = match event {
                 Ok(event) => event,
-                Err(cause) => {
-                    Event::Special(self.process.hart.pc, Inst::illegal(0), Outcome::Trap(cause))
-                }
+                Err(cause) => Event::Special(
+                    self.process.thread.hart.pc,
+                    Inst::illegal(0),
+                    Outcome::Trap(cause),
+                ),
             };
             let stop = match event {
                 Event::Limit => return Stop::Limit,
@@ -185,8 +187,8 @@ impl<E: DecodeEditor> Machine<E> {
     /// Straight through predecoded code until something needs the outer loop.
     #[inline(never)]
     fn run_plain<P: Probe>(&mut self, probe: &mut P, end: u64) -> Result<Event, TrapCause> {
-        let hart = &mut self.process.hart;
-        let mem = &mut self.process.mem;
+        let hart = &mut self.process.thread.hart;
+        let mem = &mut self.process.guest.mem;
         let mut pc = hart.pc;
         if E::ENABLED && hart.disepc != DisePc::NONE {
             let at = hart.disepc;
@@ -237,8 +239,8 @@ impl<E: DecodeEditor> Machine<E> {
             if inst.class == OpClass::Csr {
                 let n = self.retired.program + if in_handler { 0 } else { done };
                 hart.counters = functional_counters(n)
-                    .plus(self.process.counters_before)
-                    .after_idle(self.process.os.idle_ns());
+                    .plus(self.process.guest.counters_before)
+                    .after_idle(self.process.guest.os.idle_ns());
             }
             if E::ENABLED
                 && !in_handler
@@ -313,14 +315,14 @@ impl<E: DecodeEditor> Machine<E> {
         let production = at.production().unwrap_or(0);
         let mut index = at.index();
         let next = pc.wrapping_add(u64::from(trigger.len));
-        self.process.hart.disepc = DisePc::NONE;
+        self.process.thread.hart.disepc = DisePc::NONE;
         while let Some(r) = self.editor.replacement(production, index, pc, &trigger) {
             let here = DisePc::new(production, index);
-            let hart = &mut self.process.hart;
+            let hart = &mut self.process.thread.hart;
             let addr = r.inst.data_address(hart.r[r.inst.rs1 as usize]);
             let outcome = match editor::refused(&r.inst, addr) {
                 Some(cause) if r.is_trigger => Outcome::Trap(cause),
-                _ => exec::execute(hart, &mut self.process.mem, &r.inst, pc),
+                _ => exec::execute(hart, &mut self.process.guest.mem, &r.inst, pc),
             };
             let (target, taken) = match outcome {
                 Outcome::Next => (next, false),
@@ -336,13 +338,13 @@ impl<E: DecodeEditor> Machine<E> {
                         pc,
                         disepc: DisePc::new(production, index + 1),
                     });
-                    self.process.hart.pc = handler;
+                    self.process.thread.hart.pc = handler;
                     return None;
                 }
                 other => {
-                    self.process.hart.disepc = here;
+                    self.process.thread.hart.disepc = here;
                     let stop = self.special(probe, pc, r.inst, other);
-                    let hart = &self.process.hart;
+                    let hart = &self.process.thread.hart;
                     if stop.is_some() || (hart.pc, hart.disepc) != (next, DisePc::NONE) {
                         return stop;
                     }
@@ -359,12 +361,12 @@ impl<E: DecodeEditor> Machine<E> {
             if P::ENABLED {
                 report(probe, pc, here, &r.inst, r.is_trigger, addr, target, taken);
                 if P::WANTS_WRONG_PATHS && probe.wants_wrong_path() {
-                    let View { bytes, pages } = self.process.mem.view();
-                    probe.wrong_path(&self.process.hart, &mut ReadOnly { bytes, pages });
+                    let View { bytes, pages } = self.process.guest.mem.view();
+                    probe.wrong_path(&self.process.thread.hart, &mut ReadOnly { bytes, pages });
                 }
             }
             if taken {
-                self.process.hart.pc = target;
+                self.process.thread.hart.pc = target;
                 return None;
             }
             index += 1;
@@ -372,7 +374,7 @@ impl<E: DecodeEditor> Machine<E> {
                 break;
             }
         }
-        self.process.hart.pc = next;
+        self.process.thread.hart.pc = next;
         None
     }
 
@@ -393,8 +395,8 @@ impl<E: DecodeEditor> Machine<E> {
         if outcome == Outcome::DiseReturn && in_handler {
             self.retired.handler += 1;
             if let Some(link) = self.link.take() {
-                self.process.hart.pc = link.pc;
-                self.process.hart.disepc = link.disepc;
+                self.process.thread.hart.pc = link.pc;
+                self.process.thread.hart.disepc = link.disepc;
             }
             return None;
         }
@@ -418,13 +420,13 @@ impl<E: DecodeEditor> Machine<E> {
         } else {
             self.retired.program += 1;
         }
-        self.process.hart.counters = self.guest_counters();
+        self.process.thread.hart.counters = self.guest_counters();
         if P::ENABLED && what != Alone::Drain {
-            let disepc = self.process.hart.disepc;
+            let disepc = self.process.thread.hart.disepc;
             report(probe, pc, disepc, &inst, !in_handler, 0, next, false);
         }
         let done = self.process.execute_alone(&mut self.editor, what, pc, next);
-        let hart = &mut self.process.hart;
+        let hart = &mut self.process.thread.hart;
         match done.then {
             Then::Next => (hart.pc, hart.disepc) = (next, DisePc::NONE),
             Then::Elsewhere { pc, .. } => hart.pc = pc,
@@ -435,11 +437,11 @@ impl<E: DecodeEditor> Machine<E> {
     }
 
     fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
-        let at = (pc, self.process.hart.disepc);
+        let at = (pc, self.process.thread.hart.disepc);
         let in_handler = self.link.is_some();
         match self.process.take_fault(&self.editor, at, cause, in_handler) {
             Ok(handler) => {
-                self.process.hart.pc = handler;
+                self.process.thread.hart.pc = handler;
                 None
             }
             Err(trap) => Some(Stop::Fault(trap)),

@@ -117,7 +117,7 @@ fn every_a_out_magic_has_its_text_offset() {
             Some(if aout_magic == 0o413 { 0o603 } else { 0 })
         );
         assert_eq!(
-            process.mem.fetch_four_bytes(process.hart.pc),
+            process.mem.fetch_four_bytes(process.thread.hart.pc),
             Ok(0x201f_0001)
         );
         assert_eq!(process.mem.readable(DATA_BASE, 9), Ok(&b"some data"[..]));
@@ -230,7 +230,7 @@ fn osf_programs_start_with_their_registers() {
         ..ProcessConfig::default()
     };
     let process = Process::new(Arc::clone(&image), &config).unwrap();
-    let r = &process.hart.r;
+    let r = &process.thread.hart.r;
     let word = |addr| process.mem.read::<8>(addr).unwrap();
     let sp = r[30];
     assert_eq!((r[27], r[29]), (image.entry, DATA_BASE + 0x8000));
@@ -263,7 +263,7 @@ fn survives(bytes: &[u8]) {
     };
     if let Ok(process) = Process::new(Arc::new(image), &config) {
         assert!(process.mem.mapped_bytes() <= 32 << 20);
-        assert!(process.mem.fetch_four_bytes(process.hart.pc).is_ok());
+        assert!(process.mem.fetch_four_bytes(process.thread.hart.pc).is_ok());
     }
 }
 

@@ -248,7 +248,7 @@ fn survives(bytes: &[u8]) {
         };
         if let Ok(process) = Process::new(Arc::new(image), &config) {
             assert!(process.mem.mapped_bytes() <= 32 << 20);
-            let _ = process.mem.fetch_word(process.hart.pc);
+            let _ = process.mem.fetch_word(process.thread.hart.pc);
         }
     }
 }

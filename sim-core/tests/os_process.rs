@@ -24,9 +24,9 @@ fn cstr(guest: &Guest, addr: u64) -> String {
 #[test]
 fn initial_stack_is_that_of_linux() {
     let guest = Guest::new(&config());
-    let sp = guest.0.hart.r[2];
+    let sp = guest.0.thread.hart.r[2];
     assert_eq!(sp % 16, 0);
-    assert_eq!(guest.0.hart.pc, 0x10200);
+    assert_eq!(guest.0.thread.hart.pc, 0x10200);
     assert_eq!(guest.word(sp), 3);
     let strings: Vec<_> = (0..3)
         .map(|i| cstr(&guest, guest.word(sp + 8 + i * 8)))
@@ -70,7 +70,7 @@ fn randomness_comes_from_the_seed() {
 #[test]
 fn default_name_does_not_show_the_host() {
     let guest = Guest::new(&ProcessConfig::default());
-    let sp = guest.0.hart.r[2];
+    let sp = guest.0.thread.hart.r[2];
     assert_eq!(cstr(&guest, guest.word(sp + 8)), "prog");
 }
 
@@ -118,7 +118,7 @@ fn impossible_configurations_are_refused() {
 fn time_is_simulated_time() {
     on_both(|| {
         let mut guest = Guest::new(&config());
-        guest.0.hart.counters.time_ns = 3_000_000_123;
+        guest.0.thread.hart.counters.time_ns = 3_000_000_123;
         assert_eq!(guest.call(113, &[0, BUFFER]), 0);
         assert_eq!(
             (guest.word(BUFFER), guest.word(BUFFER + 8)),

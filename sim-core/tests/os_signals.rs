@@ -71,14 +71,14 @@ fn default_actions() {
 fn a_handler_runs_and_returns() {
     let mut guest = guest();
     handle(&mut guest, USR1, HANDLER, SA_SIGINFO, 1 << (USR2 - 1));
-    guest.0.hart.pc = 0x10100;
-    guest.0.hart.fcsr = 0x21;
-    guest.0.hart.r[5] = 0x5555;
-    guest.0.hart.r[32 + 9] = 0x9999;
-    let before = guest.0.hart.clone();
+    guest.0.thread.hart.pc = 0x10100;
+    guest.0.thread.hart.fcsr = 0x21;
+    guest.0.thread.hart.r[5] = 0x5555;
+    guest.0.thread.hart.r[32 + 9] = 0x9999;
+    let before = guest.0.thread.hart.clone();
     assert_eq!(guest.raw(KILL, &[PID, USR1]), SyscallResult::Continue);
 
-    let hart = &guest.0.hart;
+    let hart = &guest.0.thread.hart;
     let frame = hart.r[2];
     assert_eq!(hart.pc, HANDLER);
     assert_eq!(
@@ -108,23 +108,23 @@ fn a_handler_runs_and_returns() {
     assert_eq!(guest.0.mem.fetch_word(layout::TRAMPOLINE), Ok(0x08b0_0893));
     assert_eq!(guest.0.mem.fetch_word(layout::TRAMPOLINE + 4), Ok(0x73));
 
-    let sp = guest.0.hart.r[2];
+    let sp = guest.0.thread.hart.r[2];
     assert_eq!(blocked(&mut guest), 1 << (USR1 - 1) | 1 << (USR2 - 1));
     // While it runs, its own signal waits.
     assert_eq!(guest.call(KILL, &[PID, USR1]), 0);
-    assert_eq!(guest.0.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
     assert_eq!(guest.call(PENDING, &[BUFFER, 8]), 0);
     assert_eq!(guest.word(BUFFER), 1 << (USR1 - 1));
     handle(&mut guest, USR1, 1, 0, 0);
     assert_eq!(guest.call(PENDING, &[BUFFER, 8]), 0);
     assert_eq!(guest.word(BUFFER), 0, "ignoring discards it");
 
-    guest.0.hart.r[5] = 1;
-    guest.0.hart.r[32 + 9] = 1;
-    guest.0.hart.fcsr = 0;
-    guest.0.hart.r[2] = sp;
+    guest.0.thread.hart.r[5] = 1;
+    guest.0.thread.hart.r[32 + 9] = 1;
+    guest.0.thread.hart.fcsr = 0;
+    guest.0.thread.hart.r[2] = sp;
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
-    let hart = &guest.0.hart;
+    let hart = &guest.0.thread.hart;
     assert_eq!(
         (hart.pc, hart.r[2], hart.r[5]),
         (0x10100, before.r[2], 0x5555)
@@ -138,7 +138,7 @@ fn flags_of_actions() {
     let mut guest = guest();
     handle(&mut guest, USR1, HANDLER, SA_NODEFER | SA_RESETHAND, 0);
     assert_eq!(guest.raw(KILL, &[PID, USR1]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
     assert_eq!(blocked(&mut guest), 0);
     assert_eq!(
         guest.raw(KILL, &[PID, USR1]),
@@ -165,13 +165,60 @@ fn blocked_signals_wait() {
         0,
         "KILL and STOP cannot be blocked"
     );
-    let pc = guest.0.hart.pc;
+    let pc = guest.0.thread.hart.pc;
     assert_eq!(guest.call(KILL, &[PID, USR1]), 0);
-    assert_eq!(guest.0.hart.pc, pc);
+    assert_eq!(guest.0.thread.hart.pc, pc);
     guest.put_words(BUFFER, &[1 << (USR1 - 1)]);
     assert_eq!(guest.raw(MASK, &[1, BUFFER, 0, 8]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
     assert_eq!(guest.call(MASK, &[3, BUFFER, 0, 8]), EINVAL);
+}
+
+#[test]
+fn a_thread_takes_its_own_signals_before_those_of_the_process() {
+    let mut guest = guest();
+    let both = 1 << (USR1 - 1) | 1 << (USR2 - 1);
+    handle(&mut guest, USR1, HANDLER, 0, 0);
+    handle(&mut guest, USR2, HANDLER + 4, 0, 0);
+    guest.put_words(BUFFER, &[both]);
+    assert_eq!(guest.call(MASK, &[0, BUFFER, 0, 8]), 0);
+    assert_eq!(guest.call(KILL, &[PID, USR1]), 0);
+    assert_eq!(guest.call(TGKILL, &[PID, PID, USR2]), 0);
+    assert_eq!(guest.call(TGKILL, &[PID, PID, USR2]), 0, "once is enough");
+    assert_eq!(guest.call(KILL, &[PID, USR2]), 0, "one for the process");
+    assert_eq!(guest.call(PENDING, &[BUFFER + 64, 8]), 0);
+    assert_eq!(guest.word(BUFFER + 64), both);
+    // The thread's USR2 is delivered first, so that the handler of USR1 interrupts that of USR2.
+    assert_eq!(guest.raw(MASK, &[1, BUFFER, 0, 8]), SyscallResult::Continue);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
+    // The USR2 of the process waits until the handler of the first one has returned.
+    let sp = guest.0.thread.hart.r[2];
+    assert_eq!(guest.call(PENDING, &[BUFFER + 64, 8]), 0);
+    assert_eq!(guest.word(BUFFER + 64), 1 << (USR2 - 1));
+    assert_eq!(guest.0.thread.hart.r[2], sp);
+    assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER + 4);
+    let inner = guest.0.thread.hart.r[2];
+    assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER + 4, "once more");
+    assert_eq!(guest.0.thread.hart.r[2], inner);
+    assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
+    assert_eq!(blocked(&mut guest), 0);
+}
+
+#[test]
+fn what_a_thread_sets_for_itself_lies_in_the_thread() {
+    let mut guest = guest();
+    let name = guest.path("worker");
+    assert_eq!(guest.call(96, &[0x1234]), PID as i64, "set_tid_address");
+    assert_eq!(guest.call(99, &[0x5678, 24]), 0, "set_robust_list");
+    assert_eq!(guest.call(167, &[15, name]), 0, "PR_SET_NAME");
+    let thread = &guest.0.thread;
+    assert_eq!(
+        (thread.tid, thread.clear_tid, thread.robust_list),
+        (1000, 0x1234, 0x5678)
+    );
+    assert_eq!(&thread.name, b"worker\0\0\0\0\0\0\0\0\0\0");
 }
 
 #[test]
@@ -184,9 +231,9 @@ fn suspending_takes_a_pending_signal_or_stops() {
     assert_eq!(guest.call(KILL, &[PID, USR1]), 0);
     guest.put_words(BUFFER, &[0]);
     assert_eq!(guest.raw(SUSPEND, &[BUFFER, 8]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.r[10] as i64, EINTR);
+    assert_eq!(guest.0.thread.hart.r[10] as i64, EINTR);
     assert_eq!(blocked(&mut guest), mask);
     guest.put_words(BUFFER, &[0]);
     assert_eq!(guest.raw(SUSPEND, &[BUFFER, 8]), SyscallResult::Trap);
@@ -196,22 +243,14 @@ fn suspending_takes_a_pending_signal_or_stops() {
 fn faults_reach_handlers() {
     let mut guest = guest();
     let process = &mut guest.0;
-    assert!(
-        !process
-            .os
-            .deliver_fault(&fault_at(8), &mut process.hart, &mut process.mem)
-    );
+    assert!(!process.deliver_fault(&fault_at(8)));
     handle(&mut guest, SEGV, HANDLER, SA_SIGINFO, 0);
-    guest.0.hart.disepc = DisePc::new(3, 2);
+    guest.0.thread.hart.disepc = DisePc::new(3, 2);
     let process = &mut guest.0;
-    assert!(
-        process
-            .os
-            .deliver_fault(&fault_at(8), &mut process.hart, &mut process.mem)
-    );
-    let frame = guest.0.hart.r[2];
-    assert_eq!(guest.0.hart.pc, HANDLER);
-    assert_eq!(guest.0.hart.disepc, DisePc::NONE);
+    assert!(process.deliver_fault(&fault_at(8)));
+    let frame = guest.0.thread.hart.r[2];
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.disepc, DisePc::NONE);
     assert_eq!(
         (guest.half(frame), guest.half(frame + 8)),
         (11, 1),
@@ -221,14 +260,10 @@ fn faults_reach_handlers() {
     assert_eq!(guest.word(frame + 128 + 176), 0x10100, "pc of the fault");
     // A second one while it is blocked ends the process.
     let process = &mut guest.0;
-    assert!(
-        !process
-            .os
-            .deliver_fault(&fault_at(8), &mut process.hart, &mut process.mem)
-    );
+    assert!(!process.deliver_fault(&fault_at(8)));
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
     assert_eq!(
-        (guest.0.hart.pc, guest.0.hart.disepc),
+        (guest.0.thread.hart.pc, guest.0.thread.hart.disepc),
         (0x10100, DisePc::new(3, 2))
     );
     // What is mapped but not allowed says so.
@@ -237,18 +272,14 @@ fn faults_reach_handlers() {
         ..fault_at(0)
     };
     let process = &mut guest.0;
-    assert!(
-        process
-            .os
-            .deliver_fault(&store, &mut process.hart, &mut process.mem)
-    );
-    assert_eq!(guest.half(guest.0.hart.r[2] + 8), 2, "SEGV_ACCERR");
+    assert!(process.deliver_fault(&store));
+    assert_eq!(guest.half(guest.0.thread.hart.r[2] + 8), 2, "SEGV_ACCERR");
     // A handler that moves on leaves the expansion.
-    guest.0.hart.disepc = DisePc::NONE;
-    guest.put_words(guest.0.hart.r[2] + 128 + 176, &[0x10104]);
+    guest.0.thread.hart.disepc = DisePc::NONE;
+    guest.put_words(guest.0.thread.hart.r[2] + 128 + 176, &[0x10104]);
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
     assert_eq!(
-        (guest.0.hart.pc, guest.0.hart.disepc),
+        (guest.0.thread.hart.pc, guest.0.thread.hart.disepc),
         (0x10104, DisePc::NONE)
     );
 }
@@ -282,20 +313,16 @@ fn alternate_stacks() {
     handle(&mut guest, SEGV, HANDLER, SA_ONSTACK, 0);
     // The stack overflowed: no frame would fit there.
     let sp = layout::STACK_TOP - layout::STACK_BYTES + 16;
-    guest.0.hart.r[2] = sp;
+    guest.0.thread.hart.r[2] = sp;
     let process = &mut guest.0;
-    assert!(
-        process
-            .os
-            .deliver_fault(&fault_at(sp - 64), &mut process.hart, &mut process.mem)
-    );
-    assert_eq!(guest.0.hart.r[2], stack + 0x4000 - 1088);
+    assert!(process.deliver_fault(&fault_at(sp - 64)));
+    assert_eq!(guest.0.thread.hart.r[2], stack + 0x4000 - 1088);
     assert_eq!(guest.call(SIGALTSTACK, &[0, BUFFER + 64]), 0);
     assert_eq!(guest.word(BUFFER + 64 + 8) & 1, 1, "SS_ONSTACK");
     guest.put_words(BUFFER, &[stack, 0, 0x4000]);
     assert_eq!(guest.call(SIGALTSTACK, &[BUFFER, 0]), EPERM);
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.r[2], sp);
+    assert_eq!(guest.0.thread.hart.r[2], sp);
     assert_eq!(guest.call(SIGALTSTACK, &[0, BUFFER + 64]), 0);
     assert_eq!(
         (guest.word(BUFFER + 64), guest.word(BUFFER + 80)),
@@ -310,9 +337,9 @@ fn alternate_stacks() {
 fn forged_frames_do_no_harm() {
     for sp in [0, 7, 1 << 34, u64::MAX - 100, u64::MAX] {
         let mut guest = guest();
-        guest.0.hart.r[2] = sp;
+        guest.0.thread.hart.r[2] = sp;
         assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Exit(139), "{sp:#x}");
-        guest.0.hart.r[2] = sp;
+        guest.0.thread.hart.r[2] = sp;
         handle(&mut guest, USR1, HANDLER, 0, 0);
         assert_eq!(
             guest.raw(KILL, &[PID, USR1]),
@@ -322,6 +349,6 @@ fn forged_frames_do_no_harm() {
     }
     // A frame of garbage restores garbage, and that is the guest's own trouble.
     let mut guest = guest();
-    guest.0.hart.r[2] = layout::STACK_TOP - 4096;
+    guest.0.thread.hart.r[2] = layout::STACK_TOP - 4096;
     assert_eq!(guest.raw(RETURN, &[]), SyscallResult::Continue);
 }

@@ -133,7 +133,7 @@ fn a_mask_lets_a_pending_signal_end_the_wait() {
         assert_eq!(guest.call(129, &[1000, 15]), 0);
         let args = [0, 0, BUFFER + 8, BUFFER + 24, 8];
         assert_eq!(guest.raw(PPOLL, &args), SyscallResult::Continue);
-        assert_eq!(guest.0.hart.pc, handler);
+        assert_eq!(guest.0.thread.hart.pc, handler);
         assert_eq!(guest.0.os.idle_ns(), 0);
     });
 }

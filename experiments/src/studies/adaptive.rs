@@ -321,7 +321,7 @@ impl Policy {
             kept = Some(next);
             if overlap.is_some_and(|overlap| overlap >= self.threshold) && 2 * one_in <= LONGEST {
                 one_in *= 2;
-                let registers = &mut machine.process().hart.r;
+                let registers = &mut machine.process().thread.hart.r;
                 collector
                     .set_point(registers, point(one_in)?)
                     .map_err(|e| e.to_string())?;

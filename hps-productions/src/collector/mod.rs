@@ -312,8 +312,8 @@ impl Collector {
     /// that runs or comes next ([`Scheme::registers`]).
     ///
     /// `regs` are the registers between two instructions of the program: those of a functional machine
-    /// that stopped at a limit (`machine.process.hart.r`), or of a core behind `drain_to_boundary`
-    /// (`core.process.hart.r`). At the same instruction the change has the same effect on both.
+    /// that stopped at a limit (`machine.process.thread.hart.r`), or of a core behind `drain_to_boundary`
+    /// (`core.process.thread.hart.r`). At the same instruction the change has the same effect on both.
     ///
     /// # Errors
     /// An impossible point; with data streams also a change between a sparsity of 0, whose trace is one
@@ -363,10 +363,10 @@ impl Collector {
     pub fn install(&self, process: &mut Process) -> Result<DiseEngine, CollectorError> {
         let set = self.productions(process.image.isa);
         self.map(set, &mut process.mem)?;
-        set.init_registers(&mut process.hart.r);
+        set.init_registers(&mut process.thread.hart.r);
         *self.lock() = Accumulator::new(self.streams.as_ref(), self.point)?;
         let mut engine = set.engine(&self.dise)?;
-        engine.reset(&process.hart.r);
+        engine.reset(&process.thread.hart.r);
         self.attach(&mut engine);
         Ok(engine)
     }
@@ -427,7 +427,7 @@ impl Collector {
     /// # Errors
     /// If the collector is not installed in this process.
     pub fn read(&self, process: &Process) -> Result<CollectedProfile, CollectorError> {
-        self.read_from(&process.mem, &process.hart.r)
+        self.read_from(&process.mem, &process.thread.hart.r)
     }
 
     /// As [`Collector::read`], from memory and architectural registers that a pipeline shows.
@@ -450,7 +450,7 @@ impl Collector {
     /// # Errors
     /// If the collector is not installed in this process.
     pub fn read_all(&self, process: &Process) -> Result<Vec<CollectedProfile>, CollectorError> {
-        self.read_all_from(&process.mem, &process.hart.r)
+        self.read_all_from(&process.mem, &process.thread.hart.r)
     }
 
     /// As [`Collector::read_all`], from memory and architectural registers that a pipeline shows.

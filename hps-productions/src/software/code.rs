@@ -136,7 +136,9 @@ impl Code {
         for range in without_symbols {
             sweep.run(range.start, range.end, false);
         }
-        sweep.targets.extend([process.hart.pc, process.image.entry]);
+        sweep
+            .targets
+            .extend([process.thread.hart.pc, process.image.entry]);
         while let Some(target) = sweep.targets.pop() {
             if let Some(end) = sweep.index.end_of(target) {
                 sweep.run(target, end, true);

@@ -298,7 +298,7 @@ impl SoftwareCollector {
         };
         let layout = self.lay_out(code, process, engine.as_ref())?;
         self.map(&layout, process)?;
-        process.hart.pc = layout.place(process.hart.pc, process.hart.pc);
+        process.thread.hart.pc = layout.place(process.thread.hart.pc, process.thread.hart.pc);
         *self
             .statistics
             .lock()
@@ -383,7 +383,7 @@ impl SoftwareCollector {
     /// # Errors
     /// If the code of this process was not laid out by this collector.
     pub fn read(&self, process: &Process) -> Result<CollectedProfile, SoftwareError> {
-        self.read_from(&process.mem, &process.hart.r)
+        self.read_from(&process.mem, &process.thread.hart.r)
     }
 
     /// As [`SoftwareCollector::read`], from memory. Registers hold nothing of the profile.
@@ -426,8 +426,8 @@ fn install_collector(
     process: &mut Process,
 ) -> Result<DiseEngine, SoftwareError> {
     let registers = usize::from(reg::DISE)..usize::from(reg::DISE + reg::DISE_COUNT);
-    let before = process.hart.r[registers.clone()].to_vec();
+    let before = process.thread.hart.r[registers.clone()].to_vec();
     let engine = collector.install(process)?;
-    process.hart.r[registers].copy_from_slice(&before);
+    process.thread.hart.r[registers].copy_from_slice(&before);
     Ok(engine)
 }

@@ -73,12 +73,12 @@ pub fn assembly(isa: Isa, text: &str) -> Process {
             .unwrap();
     }
     for register in 1..reg::DISE {
-        process.hart.r[usize::from(register)] = 0x0101_0101_0101_0101 * u64::from(register);
+        process.thread.hart.r[usize::from(register)] = 0x0101_0101_0101_0101 * u64::from(register);
     }
     for (name, value) in [("sp", DATA + 4096), ("s1", DATA)] {
-        process.hart.r[usize::from(isa.parse_register(name).unwrap())] = value;
+        process.thread.hart.r[usize::from(isa.parse_register(name).unwrap())] = value;
     }
-    process.hart.pc = CODE;
+    process.thread.hart.pc = CODE;
     process
 }
 
@@ -227,7 +227,7 @@ pub fn finish<E: DecodeEditor>(machine: &mut Machine<E>, code: i32) {
 
 /// Registers of the program at its end: everything but DISE registers.
 pub fn program_registers(process: &Process) -> (Vec<u64>, u64, u8, u64) {
-    let hart = &process.hart;
+    let hart = &process.thread.hart;
     (
         hart.r[..usize::from(reg::DISE)].to_vec(),
         hart.pc,

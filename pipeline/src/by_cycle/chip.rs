@@ -101,7 +101,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         loop {
             let process = self.process_mut();
             if process.os.is_out_of_time() {
-                return Stop::Fault(Trap::stopped(process.hart.pc));
+                return Stop::Fault(Trap::stopped(process.thread.hart.pc));
             }
             let slice = process.os.instructions_in_time(TIME_SLICE);
             let done = self.stats().commit_program_instructions;
@@ -241,7 +241,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// Sets a DISE register from outside, between two instructions of the program.
     pub fn set_dise_register(&mut self, register: u8, value: u64) {
         self.drain_to_boundary();
-        self.process_mut().hart.r[usize::from(register)] = value;
+        self.process_mut().thread.hart.r[usize::from(register)] = value;
     }
 
     /// Address of the instruction at the head of the issue queue: the oldest that has not issued

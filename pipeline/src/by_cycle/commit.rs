@@ -217,7 +217,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             let u = self.rob.at(self.rob.slot_of(position));
             (u.front.inst.rd == register).then_some(u.old_value)
         });
-        writer.unwrap_or(self.process.hart.r[usize::from(register)])
+        writer.unwrap_or(self.process.thread.hart.r[usize::from(register)])
     }
 
     /// The oldest store reaches guest memory; the cache takes it later.
@@ -273,7 +273,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let in_handler = u.has(flag::HANDLER);
         match self.process.take_fault(&self.editor, at, cause, in_handler) {
             Ok(handler) => {
-                self.resume = self.process.hart.disepc;
+                self.resume = self.process.thread.hart.disepc;
                 self.fetch.redirect(handler, Cause::Serialize, core.now);
                 None
             }

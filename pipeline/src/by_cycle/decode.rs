@@ -162,9 +162,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let Ok(slot) = self.code.lookup(f.pc, &self.process.mem, &self.editor) else {
             return false;
         };
-        let decision = self
-            .editor
-            .decide(seq, slot.mask, f.pc, &f.inst, &self.process.hart.r);
+        let decision =
+            self.editor
+                .decide(seq, slot.mask, f.pc, &f.inst, &self.process.thread.hart.r);
         if decision.stall_cycles > 0 {
             self.decode_stall_until = core.now + u64::from(decision.stall_cycles);
             core.stats.dise_stall_cycles += u64::from(decision.stall_cycles);

@@ -114,7 +114,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.enter_memory(core, d, kind, slot);
             }
         }
-        let hart = &self.process.hart;
+        let hart = &self.process.thread.hart;
         let ready_cycle = core.now + core.params.dispatch_to_issue;
         // Field by field: all other fields are either written before they are read, or have no
         // meaning for this class.
@@ -171,7 +171,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Takes places in the load and store queues.
     #[inline(always)]
     fn enter_memory(&mut self, core: &mut Resources, d: &Front, kind: u8, slot: Slot) {
-        let base = self.process.hart.r[d.inst.rs1 as usize];
+        let base = self.process.thread.hart.r[d.inst.rs1 as usize];
         let place = self.rob.at_mut(slot);
         place.addr = d.inst.data_address(base);
         place.level = Cause::Execute;
@@ -192,7 +192,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             self.memdep.store(d.pc, position);
             if kind & kind::LOADS != 0 {
-                *self.reservations_before.at_mut(slot.index()) = self.process.hart.reservation;
+                *self.reservations_before.at_mut(slot.index()) =
+                    self.process.thread.hart.reservation;
             }
         }
     }
@@ -211,7 +212,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return self.trapped(slot, cause);
         }
         if seldom(d.inst.class == OpClass::Csr) {
-            self.process.hart.counters = self.guest_counters(core);
+            self.process.thread.hart.counters = self.guest_counters(core);
         }
         if E::ENABLED
             && d.has(flag::PROGRAM)
@@ -220,10 +221,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return self.trapped(slot, cause);
         }
         let mut bus = SpeculativeBus {
-            mem: &mut self.process.mem,
+            mem: &mut self.process.guest.mem,
             stores: &mut self.stores,
         };
-        match exec::execute(&mut self.process.hart, &mut bus, &d.inst, d.pc) {
+        match exec::execute(&mut self.process.thread.hart, &mut bus, &d.inst, d.pc) {
             Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
                 next_pc: d.fallthrough(),
                 next_disepc: DisePc::NONE,
@@ -232,7 +233,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             Outcome::Taken(target) if E::RELAYOUT && !d.has(flag::MATCHED) => Executed {
                 next_pc: editor::transfer(
                     &self.editor,
-                    &mut self.process.hart,
+                    &mut self.process.thread.hart,
                     &d.inst,
                     d.pc,
                     target,
@@ -338,7 +339,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if what == Alone::Syscall {
             core.stats.syscall_events += 1;
         }
-        self.process.hart.counters = self.guest_counters(core);
+        self.process.thread.hart.counters = self.guest_counters(core);
         let done = self
             .process
             .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());

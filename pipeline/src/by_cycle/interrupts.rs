@@ -90,7 +90,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         };
         let (handler, from) = interrupts.entry(core.now);
         self.lines.plan();
-        set_registers(&mut self.process.hart.r, &taken);
+        set_registers(&mut self.process.thread.hart.r, &taken);
         self.link = Some(HandlerLink::of_interrupt(pc));
         self.fetch.redirect(handler, Cause::Serialize, from);
         core.progressed = true;

@@ -93,7 +93,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         {
             return false;
         }
-        oracle.hart.clone_from(&self.process.hart);
+        oracle.hart.clone_from(&self.process.thread.hart);
         oracle.stores.clear();
         oracle.lost = false;
         true
@@ -108,7 +108,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         };
         let mut bus = OracleBus {
             behind: SpeculativeBus {
-                mem: &mut self.process.mem,
+                mem: &mut self.process.guest.mem,
                 stores: &mut self.stores,
             },
             fetched: &oracle.stores,

@@ -74,8 +74,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// would: afterwards `process` holds the precise state, and execution goes on from there.
     pub fn drain_to_boundary(&mut self, core: &mut Resources) {
         self.empty_pipeline(core);
-        self.process.hart.pc = self.fetch.pc;
-        self.process.hart.disepc = self.resume;
+        self.process.thread.hart.pc = self.fetch.pc;
+        self.process.thread.hart.disepc = self.resume;
     }
 
     pub(super) fn empty_pipeline(&mut self, core: &mut Resources) {
@@ -225,7 +225,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         core.stats.squash_instructions += 1;
         // Now the producers are again those that it found.
         self.producers[rd] = u.old_producer;
-        let hart = &mut self.process.hart;
+        let hart = &mut self.process.thread.hart;
         hart.r[rd] = u.old_value;
         hart.fcsr = u.old_fcsr;
         if !u.has(flag::ISSUED) {
@@ -275,7 +275,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.stores.pop_youngest();
         }
         if class == OpClass::Atomic {
-            self.process.hart.reservation = *self.reservations_before.at(slot.index());
+            self.process.thread.hart.reservation = *self.reservations_before.at(slot.index());
         }
     }
 

@@ -4,7 +4,6 @@ use hps_sim_core::editor;
 use hps_sim_core::exec::Outcome;
 use hps_sim_core::inst::reg;
 use hps_sim_core::likely::often;
-use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
 use super::calendar::{Demand, Issues};
@@ -35,7 +34,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn execute_load_here<K: Path>(&mut self, i: Passing<'_>) -> bool {
         debug_assert_eq!((i.inst.rs2, i.inst.rs3), (reg::ZERO, reg::ZERO));
-        let addr = i.inst.address(&self.process.hart.r);
+        let addr = i.inst.address(&self.process.thread.hart.r);
         let ready = (self.ready_by_first(i.inst), addr);
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<K>(i, ready, cause);
@@ -57,10 +56,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.wrong_path_load_faults(i.inst, ready.0);
         }
         let rd = usize::from(i.inst.rd);
-        let old_value = self.process.hart.r[rd];
+        let old_value = self.process.thread.hart.r[rd];
         match self.evaluate::<K>(i.inst, i.inst.pc) {
             Outcome::Next => {
-                let value = std::mem::replace(&mut self.process.hart.r[rd], old_value);
+                let value = std::mem::replace(&mut self.process.thread.hart.r[rd], old_value);
                 self.finish_load::<K, false>(i, ready, value)
             }
             outcome => self.faults::<K>(i, ready, cause_of(outcome)),
@@ -76,7 +75,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn execute_store_here<K: Path>(&mut self, i: Passing<'_>) -> bool {
         // It issues by its address alone, see `time_store`.
-        let addr = i.inst.address(&self.process.hart.r);
+        let addr = i.inst.address(&self.process.thread.hart.r);
         if let Some(cause) = self.refused(i, addr) {
             return self.faults::<K>(i, (0, addr), cause);
         }
@@ -84,7 +83,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.wrong_path_store_faults(i, addr);
         }
         if !K::IS_WRONG && i.inst.kind() == kind::STORES {
-            let Process { hart, mem, .. } = &mut self.process;
+            let (hart, mem) = self.process.hart_and_memory();
             let data = hart.r[usize::from(i.inst.rs2)];
             if often(i.inst.plain().store(mem, addr, data)) {
                 self.finish_store::<K, true>(i, (addr, i.inst.bytes()));
@@ -125,7 +124,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     && (!K::IS_WRONG || found < self.limit)
                 {
                     self.runs_again(i, found, store_pc);
-                    self.process.hart.r[usize::from(inst.rd)] = value;
+                    self.process.thread.hart.r[usize::from(inst.rd)] = value;
                     self.set_when(inst.rd, loaded.when);
                     return false;
                 }
@@ -136,7 +135,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 (loaded.when, loaded.level)
             }
         };
-        self.process.hart.r[usize::from(inst.rd)] = value;
+        self.process.thread.hart.r[usize::from(inst.rd)] = value;
         self.set_when(inst.rd, when);
         if !K::IS_WRONG {
             let done = self.done(when, level);

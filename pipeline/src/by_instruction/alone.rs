@@ -16,7 +16,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(never)]
     pub(super) fn execute_alone(&mut self, i: Passing<'_>) {
         let ready = self.ready(i.inst);
-        self.process.hart.counters = self.guest_counters(self.dispatched);
+        self.process.thread.hart.counters = self.guest_counters(self.dispatched);
         let in_handler = self.edit.here.origin == Origin::Handler;
         let then = match self.evaluate::<RightPath>(i.inst, i.inst.pc) {
             // An access to a control register.

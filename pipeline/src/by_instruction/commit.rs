@@ -149,7 +149,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 target: seen.next_pc,
                 stack_pointer: if moves_frames(inst.class) {
                     let register = self.process.image.isa.stack_pointer();
-                    self.process.hart.r[usize::from(register)]
+                    self.process.thread.hart.r[usize::from(register)]
                 } else {
                     0
                 },

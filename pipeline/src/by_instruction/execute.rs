@@ -6,7 +6,6 @@ use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::likely::often;
 use hps_sim_core::memory::Memory;
-use hps_sim_core::process::Process;
 use hps_sim_core::trap::TrapCause;
 
 use super::calendar::Demand;
@@ -56,7 +55,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// then nothing has changed.
     #[inline(always)]
     pub(super) fn takes_effect(&mut self, inst: &StaticInst) -> bool {
-        let Process { hart, mem, .. } = &mut self.process;
+        let (hart, mem) = self.process.hart_and_memory();
         inst.straight()(hart, mem, inst, inst.pc)
     }
 
@@ -65,19 +64,19 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
         if inst.kind() == kind::ADDS {
-            let r = &mut self.process.hart.r;
+            let r = &mut self.process.thread.hart.r;
             let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
             return true;
         }
         if inst.kind() == kind::SUMS {
-            let r = &mut self.process.hart.r;
+            let r = &mut self.process.thread.hart.r;
             let sources = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = inst.adds().of(sources.0, sources.1);
             return true;
         }
         if inst.kind() == kind::COMBINES {
-            let r = &mut self.process.hart.r;
+            let r = &mut self.process.thread.hart.r;
             let sources = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = inst.combines().of(sources.0, sources.1);
             return true;
@@ -108,7 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let mut ready = (self.ready(inst), 0);
         let is_memory = kind & (kind::LOADS | kind::STORES) != 0;
         if is_memory {
-            ready.1 = inst.address(&self.process.hart.r);
+            ready.1 = inst.address(&self.process.thread.hart.r);
         }
         if is_memory && let Some(cause) = self.refused(i, ready.1) {
             return self.faults::<K>(i, ready, cause);
@@ -139,7 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// What the instruction does; `stored` says how many bytes it wrote.
     #[inline(always)]
     pub(super) fn evaluate<K: Path>(&mut self, inst: &Inst, pc: u64) -> Outcome {
-        let Process { hart, mem, .. } = &mut self.process;
+        let (hart, mem) = self.process.hart_and_memory();
         if K::IS_WRONG {
             let mut bus = WrongPathBus {
                 mem,

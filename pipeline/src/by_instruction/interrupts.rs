@@ -99,7 +99,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         };
         let (handler, from) = interrupts.entry(cycle);
         self.lines.plan();
-        set_registers(&mut self.process.hart.r, &taken);
+        set_registers(&mut self.process.thread.hart.r, &taken);
         self.edit.link = Some(HandlerLink::of_interrupt(pc));
         self.fetch.redirect(handler, Cause::Serialize, from);
     }

@@ -336,7 +336,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let branches = BranchUnit::new(&config.branch);
         let folded_in_flight = if branches.is_folded() { in_flight } else { 1 };
         let mut core = DrivenCore {
-            edit: Edit::new::<E>(in_flight, process.hart.disepc),
+            edit: Edit::new::<E>(in_flight, process.thread.hart.disepc),
             editor,
             probe,
             stats: CoreStats::default(),
@@ -361,7 +361,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             flows_from: 0,
             result_to_commit: params.issue_to_execute + params.complete_to_commit,
             calendar,
-            fetch: Fetch::at(process.hart.pc),
+            fetch: Fetch::at(process.thread.hart.pc),
             predicted_at: Checkpoint::default(),
             lessons: Ring::new(in_flight, Lesson::empty()),
             folded: Ring::new(folded_in_flight, FoldedBasis::default()),
@@ -430,7 +430,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         loop {
             if self.process.os.is_out_of_time() {
-                return Stop::Fault(Trap::stopped(self.process.hart.pc));
+                return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
             }
             let slice = self.process.os.instructions_in_time(TIME_SLICE);
             let until = self.committed().program.saturating_add(slice).min(end);
@@ -512,8 +512,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         while self.depth == 0 && self.stop.is_none() {
             if self.committed_of_program() >= end {
                 let restart = self.next_restart();
-                self.process.hart.pc = restart.pc;
-                self.process.hart.disepc = restart.disepc;
+                self.process.thread.hart.pc = restart.pc;
+                self.process.thread.hart.disepc = restart.disepc;
                 self.stop = Some(Stop::Limit);
                 return;
             }

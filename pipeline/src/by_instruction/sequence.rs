@@ -84,7 +84,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if self.depth == 0 && seq > 0 {
                 self.editor.commit(seq - 1);
             }
-            let regs = &self.process.hart.r;
+            let regs = &self.process.thread.hart.r;
             let decision = self.editor.decide(seq, mask, pc, inst, regs);
             if decision.stall_cycles > 0 {
                 let stall = u64::from(decision.stall_cycles);

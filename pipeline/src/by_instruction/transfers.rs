@@ -5,7 +5,6 @@ use hps_sim_core::exec::Turn;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
-use hps_sim_core::process::Process;
 
 use super::commit::Seen;
 use super::execute::cause_of;
@@ -73,11 +72,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Whether a conditional branch is taken.
     #[inline(always)]
     fn is_taken(&mut self, inst: &StaticInst) -> bool {
-        let r = &self.process.hart.r;
+        let r = &self.process.thread.hart.r;
         let (a, b) = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
         let condition = inst.condition();
         if seldom(!condition.is_known()) {
-            let Process { hart, mem, .. } = &mut self.process;
+            let (hart, mem) = self.process.hart_and_memory();
             // It continues with the next instruction, or elsewhere.
             return !inst.op.straight()(hart, mem, inst, inst.pc);
         }
@@ -89,7 +88,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn execute_jump<K: Path>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let ready = self.ready_by_two(inst);
-        let Process { hart, mem, .. } = &mut self.process;
+        let (hart, mem) = self.process.hart_and_memory();
         if inst.class.is_direct() {
             hart.r[usize::from(inst.rd)] = inst.link(inst.pc);
             let next_pc = self.place_of_target(inst, inst.direct_target(inst.pc));
@@ -108,7 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if !E::RELAYOUT || self.edit.here.origin != Origin::Program {
             return target;
         }
-        let hart = &mut self.process.hart;
+        let hart = &mut self.process.thread.hart;
         editor::transfer(&self.editor, hart, inst, inst.pc, target)
     }
 

@@ -157,7 +157,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         checkpoint: Checkpoint,
         restart: Restart,
     ) {
-        let hart = &self.process.hart;
+        let hart = &self.process.thread.hart;
         if self.depth == 0 {
             self.window_end = self.position + self.params.rob_entries;
             self.loads_end = self.loads + u64::from(self.params.load_queue);
@@ -208,7 +208,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let used = self.registers..count;
         for e in &mut self.episodes[..self.depth] {
-            let values = &self.process.hart.r[used.clone()];
+            let values = &self.process.thread.hart.r[used.clone()];
             e.registers[used.clone()].copy_from_slice(values);
             e.results[used.clone()].copy_from_slice(&self.results[used.clone()]);
             e.issues[used.clone()].copy_from_slice(&self.issues[used.clone()]);
@@ -313,7 +313,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.stores.tail = episode.stores;
         // Another instruction will have the position of the one that waited.
         self.full = (u64::MAX, 0);
-        let hart = &mut self.process.hart;
+        let hart = &mut self.process.thread.hart;
         let used = self.registers;
         hart.r[..used].copy_from_slice(&episode.registers[..used]);
         hart.r[REGISTERS - 1] = episode.registers[REGISTERS - 1];
@@ -397,14 +397,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         // There is no cycle 0.
         let cycle = self.last_commit().max(1);
         self.fetch.redirect(restart.pc, Cause::Serialize, cycle);
-        self.process.hart.pc = restart.pc;
-        self.process.hart.disepc = restart.disepc;
+        self.process.thread.hart.pc = restart.pc;
+        self.process.thread.hart.disepc = restart.disepc;
     }
 
     /// Sets a DISE register from outside, between two instructions of the program.
     pub fn set_dise_register(&mut self, register: u8, value: u64) {
         self.drain_to_boundary();
-        self.process.hart.r[register as usize] = value;
+        self.process.thread.hart.r[register as usize] = value;
     }
 
     #[cold]
@@ -431,7 +431,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             .take_fault(&self.editor, from, cause, in_handler);
         let trap = match taken {
             Ok(handler) => {
-                self.edit.resume = self.process.hart.disepc;
+                self.edit.resume = self.process.thread.hart.disepc;
                 self.fetch.redirect(handler, Cause::Serialize, cycle);
                 return;
             }

@@ -194,7 +194,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             plan,
             config: config.clone(),
             jobs: 1,
-            warm: Warm::new(config, process.image.isa, process.hart.pc),
+            warm: Warm::new(config, process.image.isa, process.thread.hart.pc),
             functional: Machine::with_editor(process, editor),
             free: VecDeque::new(),
             stale: Vec::new(),
@@ -335,7 +335,7 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
             stale.extend_from_slice(&changed);
         }
         let mut lane = self.free_lane(crew)?;
-        self.warm.settle(self.functional.process.hart.pc);
+        self.warm.settle(self.functional.process.thread.hart.pc);
         let clock = self.functional.guest_counters();
         let stale = std::mem::take(&mut self.stale[lane.number]);
         let start = Start {

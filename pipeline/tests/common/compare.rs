@@ -86,7 +86,7 @@ impl Outcome {
         let stop = machine.run(&mut stream, limit);
         Outcome {
             stop,
-            hart: machine.process.hart.clone(),
+            hart: machine.process.thread.hart.clone(),
             retired: machine.retired,
             stream,
             pages: written_pages(&machine.process.mem),
@@ -106,7 +106,7 @@ impl Outcome {
         }
         Outcome {
             stop,
-            hart: core.process().hart.clone(),
+            hart: core.process().thread.hart.clone(),
             retired: counts(core.stats()),
             stream: std::mem::take(core.probe_mut()),
             pages: written_pages(&core.process().mem),
@@ -137,7 +137,7 @@ impl Outcome {
         let stop = core.run(limit);
         Some(Outcome {
             stop,
-            hart: core.process().hart.clone(),
+            hart: core.process().thread.hart.clone(),
             retired: counts(core.stats()),
             stream: std::mem::take(core.probe_mut()),
             pages: written_pages(&core.process().mem),

@@ -9,7 +9,7 @@ fn numbers(core: &DrivenCore) -> impl PartialEq + std::fmt::Debug + use<> {
         *core.stats(),
         *core.cpi(),
         memory,
-        core.process().hart.clone(),
+        core.process().thread.hart.clone(),
     )
 }
 

@@ -20,14 +20,15 @@ fn a_wrong_path_leaves_no_trace_in_registers_that_only_it_writes() {
     let [first, second] = [33, 34];
     for name in PRESETS {
         let mut process = program.process();
-        (process.hart.r[first], process.hart.r[second]) = (1.5f64.to_bits(), 2.5f64.to_bits());
+        (process.thread.hart.r[first], process.thread.hart.r[second]) =
+            (1.5f64.to_bits(), 2.5f64.to_bits());
         let mut core = driven(&preset(name), process, NoProbe);
         assert_eq!(core.run_to_end(), Stop::Exit(0), "{name}");
         assert!(
             core.stats().squash_instructions > 2,
             "{name}: no wrong path"
         );
-        let values = [first, second].map(|at| f64::from_bits(core.process().hart.r[at]));
+        let values = [first, second].map(|at| f64::from_bits(core.process().thread.hart.r[at]));
         assert_eq!(values, [1.5, 2.5], "{name}");
     }
 }

@@ -267,7 +267,7 @@ fn a_handler_reads_what_was_interrupted() {
                 let got: Vec<u64> = words.take(whole).collect();
                 assert_eq!(got, expected[..whole], "{name}, {isa}, {kind:?}");
                 assert!(expected.iter().any(|&word| word == program.address("main")));
-                let next = core.process().hart.r[usize::from(reg::INTERRUPT) + 6];
+                let next = core.process().thread.hart.r[usize::from(reg::INTERRUPT) + 6];
                 assert!(next > code.address("records"));
             }
         }

@@ -50,7 +50,11 @@ fn random_programs_compute_the_same() {
             taken += core.interrupts().expect("attached").log().len();
             for r in PROGRAM_REGISTERS {
                 let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
-                assert_eq!(of(&core.process().hart), of(&expected.hart), "{what}: {r}");
+                assert_eq!(
+                    of(&core.process().thread.hart),
+                    of(&expected.hart),
+                    "{what}: {r}"
+                );
             }
             assert_eq!(stop, expected.stop, "{what}");
             assert_eq!(
@@ -69,9 +73,17 @@ fn programs_of_the_project_compute_the_same() {
     const INSTRUCTIONS: u64 = 60_000;
     let machines = ["hps-4wide", "wide-8", "tiny-2wide", "ev6", "ev5"];
     let state = |p: &Process| {
-        let r: Vec<u64> = PROGRAM_REGISTERS.map(|i| p.hart.r[i as usize]).collect();
+        let r: Vec<u64> = PROGRAM_REGISTERS
+            .map(|i| p.thread.hart.r[i as usize])
+            .collect();
         let output = p.os.captured_stdout().to_vec();
-        (r, p.hart.pc, p.hart.fcsr, p.hart.reservation, output)
+        (
+            r,
+            p.thread.hart.pc,
+            p.thread.hart.fcsr,
+            p.thread.hart.reservation,
+            output,
+        )
     };
     for (i, w) in hps_workloads::all().iter().enumerate() {
         for (j, isa) in Isa::ALL.into_iter().enumerate() {
@@ -139,7 +151,11 @@ fn productions_count_the_same() {
             assert_eq!(stop, expected.stop, "{what}");
             for r in ALL_REGISTERS {
                 let of = |hart: &hps_sim_core::hart::Hart| hart.r[usize::from(r)];
-                assert_eq!(of(&core.process().hart), of(&expected.hart), "{what}: {r}");
+                assert_eq!(
+                    of(&core.process().thread.hart),
+                    of(&expected.hart),
+                    "{what}: {r}"
+                );
             }
             let got = counts(core.stats());
             assert_eq!(got.program, expected.retired.program, "{what}");

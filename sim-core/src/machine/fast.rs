@@ -6,7 +6,7 @@ use crate::exec::{self, Outcome};
 use crate::ids::DisePc;
 use crate::inst::OpClass;
 use crate::probe::Probe;
-use crate::process::Process;
+use crate::process::{Process, Thread};
 use crate::threaded::{self, From};
 use crate::trap::TrapCause;
 
@@ -41,15 +41,13 @@ impl<E: DecodeEditor> Machine<E> {
 
     /// Threaded code until the fuel is used up. What handlers leave undone is executed here.
     fn burn<P: Probe>(&mut self, probe: &mut P, mut fuel: i64) -> Burnt {
-        let mut from = From::Pc(self.process.hart.pc);
+        let mut from = From::Pc(self.process.thread.hart.pc);
         loop {
             let Process {
-                hart,
-                mem,
-                counters_before,
-                os,
-                ..
+                guest,
+                thread: Thread { hart, .. },
             } = &mut self.process;
+            let mem = &mut guest.mem;
             let (rest, stop) =
                 self.threaded
                     .run(from, fuel, hart, mem, &mut self.code, &self.editor, probe);
@@ -69,8 +67,8 @@ impl<E: DecodeEditor> Machine<E> {
             let before = self.retired.program + done;
             if inst.class == OpClass::Csr {
                 hart.counters = functional_counters(before)
-                    .plus(*counters_before)
-                    .after_idle(os.idle_ns());
+                    .plus(guest.counters_before)
+                    .after_idle(guest.os.idle_ns());
             }
             let addr = inst.data_address(hart.r[inst.rs1 as usize]);
             let next = pc.wrapping_add(u64::from(inst.len));

@@ -1,47 +1,76 @@
-//! `prctl`, `personality`, `membarrier`: attributes of the process that are kept and told, with little effect.
+//! `prctl`, `personality`, `membarrier`: attributes of guest and thread that are kept and told, with little effect.
 
 use super::Linux;
 use super::errno::Errno;
 use super::signals::LAST_SIGNAL;
 use crate::memory::Memory;
+use crate::process::Thread;
 
-const NAME_BYTES: usize = 16;
 /// How far timers may be late, in nanoseconds.
 const TIMER_SLACK_NS: u64 = 50_000;
 
-/// Attributes that the process sets and asks for.
+/// Attributes of the guest that it sets and asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attributes {
-    pub personality: u32,
-    death_signal: u32,
     dumpable: bool,
-    keeps_capabilities: bool,
-    no_new_privileges: bool,
     reaps: bool,
-    timer_slack_ns: u64,
     huge_pages_disabled: bool,
     /// Registrations for `membarrier`, as its commands.
     barriers: u32,
 }
 
-impl Attributes {
-    pub(super) fn new() -> Attributes {
+impl Default for Attributes {
+    fn default() -> Self {
         Attributes {
-            personality: 0,
-            death_signal: 0,
             dumpable: true,
-            keeps_capabilities: false,
-            no_new_privileges: false,
             reaps: false,
-            timer_slack_ns: TIMER_SLACK_NS,
             huge_pages_disabled: false,
             barriers: 0,
         }
     }
 }
 
+/// Attributes of a thread that it sets and asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadAttributes {
+    personality: u32,
+    death_signal: u32,
+    keeps_capabilities: bool,
+    no_new_privileges: bool,
+    timer_slack_ns: u64,
+}
+
+impl Default for ThreadAttributes {
+    fn default() -> Self {
+        ThreadAttributes {
+            personality: 0,
+            death_signal: 0,
+            keeps_capabilities: false,
+            no_new_privileges: false,
+            timer_slack_ns: TIMER_SLACK_NS,
+        }
+    }
+}
+
+impl ThreadAttributes {
+    /// `personality`: every one is kept, and none has an effect.
+    pub(super) fn set_personality(&mut self, wanted: u64) -> u64 {
+        const ASK: u32 = u32::MAX;
+        let before = self.personality;
+        if wanted as u32 != ASK {
+            self.personality = wanted as u32;
+        }
+        u64::from(before)
+    }
+}
+
 impl Linux {
-    pub(super) fn prctl(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn prctl(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         const SET_PDEATHSIG: u32 = 1;
         const GET_PDEATHSIG: u32 = 2;
         const GET_DUMPABLE: u32 = 3;
@@ -63,13 +92,14 @@ impl Linux {
         const GET_THP_DISABLE: u32 = 42;
         let [option, value, ..] = *a;
         let rest_is_zero = a[2..5] == [0; 3];
-        let own = &mut self.attributes;
+        let shared = &mut self.attributes;
+        let own = &mut thread.attributes;
         match option as u32 {
             SET_PDEATHSIG if value > u64::from(LAST_SIGNAL) => return Err(Errno::EINVAL),
             SET_PDEATHSIG => own.death_signal = value as u32,
             GET_PDEATHSIG => mem.write_bytes(value, &own.death_signal.to_le_bytes())?,
-            GET_DUMPABLE => return Ok(u64::from(own.dumpable)),
-            SET_DUMPABLE => own.dumpable = flag(value)?,
+            GET_DUMPABLE => return Ok(u64::from(shared.dumpable)),
+            SET_DUMPABLE => shared.dumpable = flag(value)?,
             GET_KEEPCAPS => return Ok(u64::from(own.keeps_capabilities)),
             SET_KEEPCAPS => own.keeps_capabilities = flag(value)?,
             // Statistical timing is all there is.
@@ -77,16 +107,16 @@ impl Linux {
             SET_TIMING if value != 0 => return Err(Errno::EINVAL),
             SET_TIMING => {}
             SET_NAME => {
-                let available = mem.readable_prefix_bytes(value, NAME_BYTES as u64 - 1);
+                let available = mem.readable_prefix_bytes(value, Thread::NAME_BYTES as u64 - 1);
                 let bytes = mem.readable(value, available)?;
                 if bytes.is_empty() {
                     return Err(Errno::EFAULT);
                 }
                 let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-                self.thread_name = [0; NAME_BYTES];
-                self.thread_name[..len].copy_from_slice(&bytes[..len]);
+                thread.name = [0; Thread::NAME_BYTES];
+                thread.name[..len].copy_from_slice(&bytes[..len]);
             }
-            GET_NAME => mem.write_bytes(value, &self.thread_name)?,
+            GET_NAME => mem.write_bytes(value, &thread.name)?,
             GET_SECCOMP => {}
             SET_TIMERSLACK => {
                 own.timer_slack_ns = match value {
@@ -95,29 +125,21 @@ impl Linux {
                 };
             }
             GET_TIMERSLACK => return Ok(own.timer_slack_ns),
-            SET_CHILD_SUBREAPER => own.reaps = value != 0,
-            GET_CHILD_SUBREAPER => mem.write_bytes(value, &u32::from(own.reaps).to_le_bytes())?,
+            SET_CHILD_SUBREAPER => shared.reaps = value != 0,
+            GET_CHILD_SUBREAPER => {
+                mem.write_bytes(value, &u32::from(shared.reaps).to_le_bytes())?
+            }
             SET_NO_NEW_PRIVS if value == 1 && rest_is_zero => own.no_new_privileges = true,
             GET_NO_NEW_PRIVS if value == 0 && rest_is_zero => {
                 return Ok(u64::from(own.no_new_privileges));
             }
-            SET_THP_DISABLE if rest_is_zero => own.huge_pages_disabled = value != 0,
+            SET_THP_DISABLE if rest_is_zero => shared.huge_pages_disabled = value != 0,
             GET_THP_DISABLE if value == 0 && rest_is_zero => {
-                return Ok(u64::from(own.huge_pages_disabled));
+                return Ok(u64::from(shared.huge_pages_disabled));
             }
             _ => return Err(Errno::EINVAL),
         }
         Ok(0)
-    }
-
-    /// `personality`: every one is kept, and none has an effect.
-    pub(super) fn set_personality(&mut self, wanted: u64) -> u64 {
-        const ASK: u32 = u32::MAX;
-        let before = self.attributes.personality;
-        if wanted as u32 != ASK {
-            self.attributes.personality = wanted as u32;
-        }
-        u64::from(before)
     }
 
     /// `membarrier`: there is no other thread whose memory accesses need ordering.

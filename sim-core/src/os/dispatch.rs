@@ -3,15 +3,17 @@
 use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
+use super::signal_calls::tkill;
 use super::time::TimeFormat;
 use super::{GID, Linux, PID, SyscallResult, UID, identity, schedule, time};
-use crate::hart::Hart;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 impl Linux {
-    /// Serves the system call that `hart` makes. `hart.pc` is already behind the instruction. On
+    /// Serves the system call that `thread` makes. `hart.pc` is already behind the instruction. On
     /// return the result is in its register, or a signal handler is about to run.
-    pub fn syscall(&mut self, hart: &mut Hart, mem: &mut Memory) -> SyscallResult {
+    pub fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+        let hart = &mut thread.hart;
         self.now_ns = hart.counters.time_ns;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
@@ -24,12 +26,16 @@ impl Linux {
                     Call::Sigreturn => FrameKind::Plain,
                     _ => FrameKind::Realtime,
                 };
-                if let Err(code) = self.signal_return(hart, mem, kind) {
+                if let Err(code) = self.signal_return(thread, mem, kind) {
                     return SyscallResult::Exit(code);
                 }
             }
             Some((call, arguments)) => {
-                let result = self.serve(call, number, hart, mem, &arguments);
+                let result = self.serve(call, number, thread, mem, &arguments);
+                if let Some(signal) = self.raised.take() {
+                    self.raise_for(thread, signal);
+                }
+                let hart = &mut thread.hart;
                 self.abi.set_result(hart, result);
                 if let Some(second) = self.second_result.take() {
                     self.abi.set_second_result(hart, second);
@@ -43,8 +49,8 @@ impl Linux {
         if self.stop.is_some() {
             return SyscallResult::Trap;
         }
-        let ended = self.deliver_pending(hart, mem);
-        self.end_suspension();
+        let ended = self.deliver_pending(thread, mem);
+        thread.signals.end_suspension();
         ended.map_or(SyscallResult::Continue, SyscallResult::Exit)
     }
 
@@ -64,13 +70,12 @@ impl Linux {
         &mut self,
         call: Call,
         number: u64,
-        hart: &mut Hart,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
             Call::Clone | Call::Clone3 | Call::Execve => {
-                // Threads would each have a hart and a thread number of their own.
                 let name = call.name();
                 self.warn(
                     number,
@@ -87,8 +92,8 @@ impl Linux {
                 Ok(0)
             }
             Call::Exit | Call::ExitGroup | Call::RtSigreturn | Call::Sigreturn => Ok(0),
-            Call::OsfGetsysinfo => self.getsysinfo(hart, mem, a),
-            Call::OsfSetsysinfo => self.setsysinfo(hart, mem, a),
+            Call::OsfGetsysinfo => self.getsysinfo(thread, mem, a),
+            Call::OsfSetsysinfo => self.setsysinfo(thread, mem, a),
             Call::Kill
             | Call::Tkill
             | Call::Tgkill
@@ -100,7 +105,7 @@ impl Linux {
             | Call::OsfSigaction
             | Call::OsfSigprocmask
             | Call::OsfSigstack
-            | Call::OsfSigsuspend => self.serve_signals(call, hart, mem, a),
+            | Call::OsfSigsuspend => self.serve_signals(call, thread, mem, a),
             Call::Brk
             | Call::OsfBrk
             | Call::Mmap
@@ -137,7 +142,7 @@ impl Linux {
             | Call::Getxuid
             | Call::Getgid
             | Call::Getegid
-            | Call::Getxgid => Ok(self.identity(call)),
+            | Call::Getxgid => Ok(self.identity(call, thread)),
             Call::Getpgid
             | Call::Getsid
             | Call::Setpgid
@@ -167,13 +172,13 @@ impl Linux {
             | Call::SchedGetPriorityMin
             | Call::SchedRrGetInterval
             | Call::SchedYield
-            | Call::Getcpu => self.serve_scheduling(call, mem, a),
-            _ => self.serve_rest(call, mem, a),
+            | Call::Getcpu => self.serve_scheduling(call, thread, mem, a),
+            _ => self.serve_rest(call, thread, mem, a),
         }
     }
 
     /// Who the process is. Some interfaces return the parent or the effective owner as well.
-    fn identity(&mut self, call: Call) -> u64 {
+    fn identity(&mut self, call: Call, thread: &Thread) -> u64 {
         const PARENT: u64 = 1;
         self.second_result = match call {
             Call::Getxpid => Some(PARENT),
@@ -183,6 +188,7 @@ impl Linux {
         };
         match call {
             Call::Getppid => PARENT,
+            Call::Gettid => u64::from(thread.tid),
             Call::Getuid | Call::Geteuid | Call::Getxuid => u64::from(UID),
             Call::Getgid | Call::Getegid | Call::Getxgid => u64::from(GID),
             _ => u64::from(PID),
@@ -215,20 +221,27 @@ impl Linux {
     fn serve_scheduling(
         &mut self,
         call: Call,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
             // Numbers that cannot be mistaken for errors.
-            Call::Getpriority => self.nice(a[0], a[1]).map(|nice| (20 - nice) as u64),
-            Call::OsfGetpriority => self.nice(a[0], a[1]).map(|nice| i64::from(nice) as u64),
-            Call::Setpriority => self.set_nice(a),
+            Call::Getpriority => thread
+                .scheduling
+                .nice(a[0], a[1])
+                .map(|nice| (20 - nice) as u64),
+            Call::OsfGetpriority => thread
+                .scheduling
+                .nice(a[0], a[1])
+                .map(|nice| i64::from(nice) as u64),
+            Call::Setpriority => thread.scheduling.set_nice(a),
             Call::SchedGetaffinity => self.sched_getaffinity(mem, a),
             Call::SchedSetaffinity => schedule::set_affinity(mem, a),
-            Call::SchedGetscheduler => self.policy(a[0]),
-            Call::SchedSetscheduler => self.set_scheduler(mem, a),
+            Call::SchedGetscheduler => thread.scheduling.policy(a[0]),
+            Call::SchedSetscheduler => thread.scheduling.set_scheduler(mem, a),
             Call::SchedGetparam => schedule::get_parameters(mem, a),
-            Call::SchedSetparam => self.set_parameters(mem, a),
+            Call::SchedSetparam => thread.scheduling.set_parameters(mem, a),
             Call::SchedGetPriorityMax => schedule::priorities(a[0]).map(|(_, most)| most),
             Call::SchedGetPriorityMin => schedule::priorities(a[0]).map(|(least, _)| least),
             Call::SchedRrGetInterval => schedule::time_slice(mem, a),
@@ -241,24 +254,24 @@ impl Linux {
     fn serve_signals(
         &mut self,
         call: Call,
-        hart: &Hart,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
             Call::Kill => self.kill(a),
-            Call::Tkill => self.tkill(a[0], a[1]),
+            Call::Tkill => tkill(thread, a[0], a[1]),
             Call::Tgkill if a[0] as u32 != PID => Err(Errno::ESRCH),
-            Call::Tgkill => self.tkill(a[1], a[2]),
-            Call::RtSigaction => self.rt_sigaction(mem, a),
-            Call::RtSigpending => self.rt_sigpending(mem, a),
-            Call::RtSigprocmask => self.rt_sigprocmask(mem, a),
-            Call::RtSigsuspend => self.rt_sigsuspend(mem, a),
-            Call::Sigaltstack => self.sigaltstack(hart, mem, a),
-            Call::OsfSigaction => self.osf_sigaction(mem, a),
-            Call::OsfSigprocmask => self.osf_sigprocmask(a),
-            Call::OsfSigstack => self.sigstack(hart, mem, a),
-            Call::OsfSigsuspend => self.suspend(a[0]),
+            Call::Tgkill => tkill(thread, a[1], a[2]),
+            Call::RtSigaction => self.rt_sigaction(thread, mem, a),
+            Call::RtSigpending => self.rt_sigpending(thread, mem, a),
+            Call::RtSigprocmask => self.rt_sigprocmask(thread, mem, a),
+            Call::RtSigsuspend => self.rt_sigsuspend(thread, mem, a),
+            Call::Sigaltstack => self.sigaltstack(thread, mem, a),
+            Call::OsfSigaction => self.osf_sigaction(thread, mem, a),
+            Call::OsfSigprocmask => self.osf_sigprocmask(thread, a),
+            Call::OsfSigstack => self.sigstack(thread, mem, a),
+            Call::OsfSigsuspend => self.suspend(thread, a[0]),
             _ => Err(Errno::ENOSYS),
         }
     }
@@ -303,7 +316,13 @@ impl Linux {
     }
 
     /// Files, identity, and the rest.
-    fn serve_rest(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    fn serve_rest(
+        &mut self,
+        call: Call,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         match call {
             Call::Read => self.read(mem, a),
             Call::Write => self.write(mem, a),
@@ -338,19 +357,19 @@ impl Linux {
             Call::PipePair => self.pipe_pair(),
             Call::Fcntl => self.fcntl(mem, a),
             Call::Ioctl => self.ioctl(mem, a),
-            Call::Ppoll => self.ppoll(mem, a),
+            Call::Ppoll => self.ppoll(thread, mem, a),
             Call::Poll => self.poll(mem, a),
             Call::Select => self.select(mem, a, TimeFormat::Microseconds),
             Call::OsfSelect => self.select(mem, a, TimeFormat::Osf),
-            Call::Pselect6 => self.pselect6(mem, a),
+            Call::Pselect6 => self.pselect6(thread, mem, a),
             Call::Eventfd => self.eventfd(a[0], 0),
             Call::Eventfd2 => self.eventfd(a[0], a[1]),
             Call::EpollCreate => self.epoll_create(a[0]),
             Call::EpollCreate1 => self.epoll_create1(a[0]),
             Call::EpollCtl => self.epoll_ctl(mem, a),
-            Call::EpollWait => self.epoll_pwait(mem, &[a[0], a[1], a[2], a[3], 0, 0]),
-            Call::EpollPwait => self.epoll_pwait(mem, a),
-            Call::EpollPwait2 => self.epoll_pwait2(mem, a),
+            Call::EpollWait => self.epoll_pwait(thread, mem, &[a[0], a[1], a[2], a[3], 0, 0]),
+            Call::EpollPwait => self.epoll_pwait(thread, mem, a),
+            Call::EpollPwait2 => self.epoll_pwait2(thread, mem, a),
             Call::Openat => self.openat(mem, a),
             Call::Fstat => self.fstat(mem, a, StatFormat::Native),
             Call::Fstat64 => self.fstat(mem, a, StatFormat::Large),
@@ -385,10 +404,13 @@ impl Linux {
                 Ok(u64::from(old))
             }
             Call::SetTidAddress => {
-                self.clear_tid = a[0];
-                Ok(u64::from(PID))
+                thread.clear_tid = a[0];
+                Ok(u64::from(thread.tid))
             }
-            Call::SetRobustList => Ok(0),
+            Call::SetRobustList => {
+                thread.robust_list = a[0];
+                Ok(0)
+            }
             Call::Uname => self.uname(mem, a[0]),
             Call::OsfUtsname => self.osf_utsname(mem, a[0]),
             Call::Gethostname | Call::Getdomainname => self.host_name(mem, a),
@@ -400,9 +422,9 @@ impl Linux {
             Call::Setrlimit => self.rlimit(mem, a[0], a[1], true),
             Call::Prlimit64 => self.prlimit64(mem, a),
             Call::Getrandom => self.getrandom(mem, a),
-            Call::Personality => Ok(self.set_personality(a[0])),
+            Call::Personality => Ok(thread.attributes.set_personality(a[0])),
             Call::Futex => self.futex(mem, a),
-            Call::Prctl => self.prctl(mem, a),
+            Call::Prctl => self.prctl(thread, mem, a),
             Call::Membarrier => self.membarrier(a),
             _ => Err(Errno::ENOSYS),
         }

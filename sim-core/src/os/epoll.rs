@@ -15,6 +15,7 @@ use super::readiness::{POLLERR, POLLHUP, READABLE, WRITABLE, Wait, kind_events};
 use super::record::Record;
 use super::time::TimeFormat;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 const ADD: u32 = 1;
 const DELETE: u32 = 2;
@@ -224,23 +225,34 @@ impl Linux {
     }
 
     /// `epoll_pwait`, and without a mask `epoll_wait`: milliseconds, for ever if they are negative.
-    pub(super) fn epoll_pwait(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn epoll_pwait(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [.., milliseconds, mask, mask_bytes] = *a;
         let wait = self.wait_milliseconds(milliseconds);
         let mask = self.read_mask(mem, mask, mask_bytes)?;
-        self.wait_for_watches(mem, a, wait, mask)
+        self.wait_for_watches(thread, mem, a, wait, mask)
     }
 
     /// `epoll_pwait2`: a `struct timespec`, which stays as it is.
-    pub(super) fn epoll_pwait2(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn epoll_pwait2(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [.., timeout, mask, mask_bytes] = *a;
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
-        self.wait_for_watches(mem, a, wait, mask)
+        self.wait_for_watches(thread, mem, a, wait, mask)
     }
 
     fn wait_for_watches(
         &mut self,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
         wait: Wait,
@@ -255,7 +267,12 @@ impl Linux {
         if told > 0 {
             return Ok(told);
         }
-        self.wait(wait, mask, "an event (epoll_wait) that nobody can cause")
+        self.wait_masked(
+            thread,
+            wait,
+            mask,
+            "an event (epoll_wait) that nobody can cause",
+        )
     }
 
     /// Writes at most `count` events. Watches that have told go behind the others, so that each gets its turn.

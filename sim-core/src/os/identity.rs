@@ -2,8 +2,8 @@
 //!
 //! The process has one user and one group, leads its own process group and session, and has no privileges.
 
+use super::PID;
 use super::errno::Errno;
-use super::{Linux, PID, UID};
 use crate::memory::Memory;
 
 /// An identity that stays as it is.
@@ -68,34 +68,4 @@ pub(super) fn write_identity(mem: &mut Memory, a: &[u64; 6], own: u32) -> Result
         mem.write_bytes(*at, &own.to_le_bytes())?;
     }
     Ok(0)
-}
-
-impl Linux {
-    /// `getpriority`: the nice value, from -20 to 19, of what exists.
-    pub(super) fn nice(&self, which: u64, who: u64) -> Result<i32, Errno> {
-        const PROCESS: u64 = 0;
-        const GROUP: u64 = 1;
-        const USER: u64 = 2;
-        let exists = match u64::from(which as u32) {
-            PROCESS | GROUP => is_own(who),
-            USER => who as u32 == 0 || who as u32 == UID,
-            _ => return Err(Errno::EINVAL),
-        };
-        if exists {
-            Ok(self.nice)
-        } else {
-            Err(Errno::ESRCH)
-        }
-    }
-
-    /// `setpriority`: without privileges a process only gets nicer. It is alone, so that changes nothing else.
-    pub(super) fn set_nice(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let before = self.nice(a[0], a[1])?;
-        let wanted = (a[2] as i32).clamp(-20, 19);
-        if wanted < before {
-            return Err(Errno::EACCES);
-        }
-        self.nice = wanted;
-        Ok(0)
-    }
 }

@@ -70,14 +70,17 @@ use crate::image::{Isa, LoadError};
 use crate::process::ProcessConfig;
 use crate::random::Random;
 
+pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
+pub(crate) use self::schedule::Scheduling;
+pub(crate) use self::signals::ThreadSignals;
 pub use self::signals::{
     Action, AltStack, Fault, SigInfo, Signal, SignalRules, exit_code_of_fault,
 };
 pub use self::streams::{Output, Stdin};
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
-/// Process and thread number of the guest.
+/// Number of the guest's process and of its first thread.
 pub const PID: u32 = 1000;
 /// User of the guest.
 pub const UID: u32 = 1000;
@@ -154,7 +157,8 @@ pub enum StopReason {
 /// Receives warnings, each once.
 pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 
-/// The operating system of one guest process.
+/// The operating system of one guest: what its threads share of it. What each thread has of its own is in
+/// [`Thread`](crate::process::Thread).
 pub struct Linux {
     abi: &'static dyn Abi,
     files: Descriptors,
@@ -177,18 +181,11 @@ pub struct Linux {
     output_left: Option<u64>,
     file_limit: Option<FileLimit>,
     time_limit: Option<TimeLimit>,
-    /// Where a thread that ends would clear its number. There is only one thread.
-    clear_tid: u64,
-    thread_name: [u8; 16],
     attributes: Attributes,
-    /// The nice value, from -20 to 19.
-    nice: i32,
-    /// The policy of scheduling (`SCHED_*`).
-    policy: u32,
-    /// Alpha: what to do with accesses that are not aligned (`UAC_*`).
-    unaligned_control: u64,
     /// The second result of the current call.
     second_result: Option<u64>,
+    /// The signal that the current call raises for its thread.
+    raised: Option<Signal>,
     /// Simulated time at the current call.
     now_ns: u64,
     /// Simulated time that the program has spent waiting, in nanoseconds.
@@ -260,17 +257,13 @@ impl Linux {
             signals: Signals::default(),
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
-            unaligned_control: 0,
             second_result: None,
+            raised: None,
             output_limit: config.output_limit_bytes,
             output_left: config.output_limit_bytes,
             file_limit: config.file_limit_bytes.map(FileLimit::new),
             time_limit: config.time_limit_seconds.map(TimeLimit::new),
-            clear_tid: 0,
-            thread_name: [0; 16],
-            attributes: Attributes::new(),
-            nice: 0,
-            policy: 0,
+            attributes: Attributes::default(),
             now_ns: 0,
             idle_ns: 0,
             stop: None,

@@ -9,6 +9,7 @@ use super::record::read_words;
 use super::time::TimeFormat;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// `POLLIN` and `POLLRDNORM`.
 pub(super) const READABLE: u16 = 0x041;
@@ -52,18 +53,23 @@ impl Linux {
         let [fds, count, milliseconds, ..] = *a;
         let wait = self.wait_milliseconds(milliseconds);
         match self.poll_descriptors(mem, fds, count)? {
-            0 => self.wait(wait, None, "an event (poll) that nobody can cause"),
+            0 => self.wait(wait, "an event (poll) that nobody can cause"),
             ready => Ok(ready),
         }
     }
 
     /// `ppoll`: the rest of the time-out is written back.
-    pub(super) fn ppoll(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn ppoll(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [fds, count, timeout, mask, mask_bytes, _] = *a;
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
         let result = match self.poll_descriptors(mem, fds, count)? {
-            0 => self.wait(wait, mask, "an event (ppoll) that nobody can cause"),
+            0 => self.wait_masked(thread, wait, mask, "an event (ppoll) that nobody can cause"),
             ready => Ok(ready),
         };
         self.write_rest(mem, timeout, wait, TimeFormat::Nanoseconds);
@@ -103,7 +109,7 @@ impl Linux {
         let timeout = a[4];
         let wait = self.read_wait(mem, timeout, format)?;
         let result = match self.select_descriptors(mem, a)? {
-            0 => self.wait(wait, None, "an event (select) that nobody can cause"),
+            0 => self.wait(wait, "an event (select) that nobody can cause"),
             ready => Ok(ready),
         };
         self.write_rest(mem, timeout, wait, format);
@@ -111,7 +117,12 @@ impl Linux {
     }
 
     /// `pselect6`: the last argument is the address of a mask's address and size.
-    pub(super) fn pselect6(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn pselect6(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [.., timeout, signals] = *a;
         let [mask, mask_bytes] = match signals {
             0 => [0; 2],
@@ -120,7 +131,12 @@ impl Linux {
         let wait = self.read_wait(mem, timeout, TimeFormat::Nanoseconds)?;
         let mask = self.read_mask(mem, mask, mask_bytes)?;
         let result = match self.select_descriptors(mem, a)? {
-            0 => self.wait(wait, mask, "an event (pselect6) that nobody can cause"),
+            0 => self.wait_masked(
+                thread,
+                wait,
+                mask,
+                "an event (pselect6) that nobody can cause",
+            ),
             ready => Ok(ready),
         };
         self.write_rest(mem, timeout, wait, TimeFormat::Nanoseconds);
@@ -223,19 +239,27 @@ impl Linux {
 
     /// Waits, with the signals of `mask` blocked, for events none of which has come: until a pending signal
     /// that `mask` lets through, or the end of the time-out.
-    pub(super) fn wait(
+    pub(super) fn wait_masked(
         &mut self,
+        thread: &mut Thread,
         wait: Wait,
         mask: Option<u64>,
         waits_for: &'static str,
     ) -> Result<u64, Errno> {
-        match (wait, mask) {
-            (_, Some(mask)) if self.signals.pending & !mask != 0 => self.suspend(mask),
-            (Wait::Until(end), _) => {
+        match mask {
+            Some(mask) if self.pending(thread) & !mask != 0 => self.suspend(thread, mask),
+            _ => self.wait(wait, waits_for),
+        }
+    }
+
+    /// Waits for events none of which has come, until the end of the time-out.
+    fn wait(&mut self, wait: Wait, waits_for: &'static str) -> Result<u64, Errno> {
+        match wait {
+            Wait::Until(end) => {
                 self.idle_until(end);
                 Ok(0)
             }
-            (Wait::Endless, _) => {
+            Wait::Endless => {
                 self.stop = Some(StopReason::Deadlock { waits_for });
                 Err(Errno::EINTR)
             }

@@ -1,6 +1,6 @@
 //! Scheduling: one processor, and policies that make no difference on it.
 
-use super::Linux;
+use super::UID;
 use super::errno::Errno;
 use super::identity::is_own;
 use super::record::{Record, write_optional};
@@ -77,7 +77,44 @@ pub(super) fn getcpu(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
     Ok(0)
 }
 
-impl Linux {
+/// How a thread is scheduled, as it asks for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scheduling {
+    /// The nice value, from -20 to 19.
+    nice: i32,
+    /// The policy (`SCHED_*`).
+    policy: u32,
+}
+
+impl Scheduling {
+    /// `getpriority`: the nice value, from -20 to 19, of what exists.
+    pub(super) fn nice(&self, which: u64, who: u64) -> Result<i32, Errno> {
+        const PROCESS: u64 = 0;
+        const GROUP: u64 = 1;
+        const USER: u64 = 2;
+        let exists = match u64::from(which as u32) {
+            PROCESS | GROUP => is_own(who),
+            USER => who as u32 == 0 || who as u32 == UID,
+            _ => return Err(Errno::EINVAL),
+        };
+        if exists {
+            Ok(self.nice)
+        } else {
+            Err(Errno::ESRCH)
+        }
+    }
+
+    /// `setpriority`: without privileges a process only gets nicer. It is alone, so that changes nothing else.
+    pub(super) fn set_nice(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        let before = self.nice(a[0], a[1])?;
+        let wanted = (a[2] as i32).clamp(-20, 19);
+        if wanted < before {
+            return Err(Errno::EACCES);
+        }
+        self.nice = wanted;
+        Ok(0)
+    }
+
     pub(super) fn policy(&self, pid: u64) -> Result<u64, Errno> {
         check_process(pid)?;
         Ok(u64::from(self.policy))

@@ -3,12 +3,12 @@
 use super::errno::Errno;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{
-    Action, AltStack, LAST_SIGNAL, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK,
-    SigInfo, bit,
+    Action, AltStack, LAST_SIGNAL, Pending, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE,
+    SS_ONSTACK, SigInfo, bit,
 };
 use super::{Linux, PID, StopReason};
-use crate::hart::Hart;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Size of the kernel's `sigset_t`.
 const SIGSET_BYTES: u64 = 8;
@@ -17,7 +17,12 @@ const SI_USER: i32 = 0;
 const SI_TKILL: i32 = -6;
 
 impl Linux {
-    pub(super) fn rt_sigaction(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn rt_sigaction(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [signal, new, old, set_bytes, restorer, _] = *a;
         let signal = valid_signal(signal)?;
         if set_bytes != SIGSET_BYTES {
@@ -34,12 +39,17 @@ impl Linux {
             self.abi
                 .write_action(mem, old, &self.signals.actions[usize::from(signal)])?;
         }
-        self.set_action(signal, action);
+        self.set_action(thread, signal, action);
         Ok(0)
     }
 
     /// `sigaction` of OSF/1: the handler, the mask, then 32 bits of flags.
-    pub(super) fn osf_sigaction(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn osf_sigaction(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [signal, new, old, ..] = *a;
         let signal = valid_signal(signal)?;
         let action = if new == 0 {
@@ -62,7 +72,7 @@ impl Linux {
             .u32(before.flags as u32)
             .u32(0);
         write_optional(mem, old, &record.done())?;
-        self.set_action(signal, action);
+        self.set_action(thread, signal, action);
         Ok(0)
     }
 
@@ -74,43 +84,49 @@ impl Linux {
         }
     }
 
-    fn set_action(&mut self, signal: u8, action: Option<Action>) {
+    fn set_action(&mut self, thread: &mut Thread, signal: u8, action: Option<Action>) {
         let Some(action) = action else { return };
         self.signals.actions[usize::from(signal)] = action;
         let ignored = self.abi.signal_rules().is_ignored_by_default(signal);
         if action.handler == SIG_IGN || (action.handler == SIG_DFL && ignored) {
-            self.signals.pending &= !bit(signal);
+            self.signals.pending.discard(signal);
+            thread.signals.pending.discard(signal);
         }
     }
 
-    pub(super) fn rt_sigprocmask(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn rt_sigprocmask(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [how, new, old, set_bytes, ..] = *a;
         if set_bytes != SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
-        let blocked = self.signals.blocked;
+        let blocked = thread.signals.blocked;
         let after = match new {
             0 => blocked,
             _ => {
                 let set = mem.read::<8>(new)?;
-                self.changed_mask(how, set)?
+                self.changed_mask(thread, how, set)?
             }
         };
         write_optional(mem, old, &blocked.to_le_bytes())?;
-        self.signals.blocked = after;
+        thread.signals.blocked = after;
         Ok(0)
     }
 
     /// `sigprocmask` of OSF/1: the mask is a value, and so is the old one.
-    pub(super) fn osf_sigprocmask(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let before = self.signals.blocked;
-        self.signals.blocked = self.changed_mask(a[0], a[1])?;
+    pub(super) fn osf_sigprocmask(&self, thread: &mut Thread, a: &[u64; 6]) -> Result<u64, Errno> {
+        let before = thread.signals.blocked;
+        thread.signals.blocked = self.changed_mask(thread, a[0], a[1])?;
         Ok(before)
     }
 
-    fn changed_mask(&self, how: u64, set: u64) -> Result<u64, Errno> {
+    fn changed_mask(&self, thread: &Thread, how: u64, set: u64) -> Result<u64, Errno> {
         let rules = self.abi.signal_rules();
-        let blocked = self.signals.blocked;
+        let blocked = thread.signals.blocked;
         let changed = match how {
             how if how == rules.block => blocked | set,
             how if how == rules.unblock => blocked & !set,
@@ -120,53 +136,56 @@ impl Linux {
         Ok(changed & !rules.unstoppable())
     }
 
-    pub(super) fn rt_sigpending(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn rt_sigpending(
+        &self,
+        thread: &Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         if a[1] > SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
-        let pending = self.signals.pending & self.signals.blocked;
+        let pending = self.pending(thread) & thread.signals.blocked;
         mem.write_bytes(a[0], &pending.to_le_bytes()[..a[1] as usize])?;
         Ok(0)
     }
 
     /// Waits for a signal. With one thread and no timers only a pending one can come.
-    pub(super) fn rt_sigsuspend(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn rt_sigsuspend(
+        &mut self,
+        thread: &mut Thread,
+        mem: &Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         if a[1] != SIGSET_BYTES {
             return Err(Errno::EINVAL);
         }
-        self.suspend(mem.read::<8>(a[0])?)
+        self.suspend(thread, mem.read::<8>(a[0])?)
     }
 
     /// Waits with `mask` blocked.
-    pub(super) fn suspend(&mut self, mask: u64) -> Result<u64, Errno> {
+    pub(super) fn suspend(&mut self, thread: &mut Thread, mask: u64) -> Result<u64, Errno> {
         let mask = mask & !self.abi.signal_rules().unstoppable();
-        if self.signals.pending & !mask == 0 {
+        if self.pending(thread) & !mask == 0 {
             self.stop = Some(StopReason::Deadlock {
                 waits_for: "a signal that nobody can send",
             });
         } else {
-            self.signals.suspended_mask = Some(self.signals.blocked);
-            self.signals.blocked = mask;
+            thread.signals.suspended_mask = Some(thread.signals.blocked);
+            thread.signals.blocked = mask;
         }
         Err(Errno::EINTR)
     }
 
-    /// After `rt_sigsuspend` without a handler: the old mask again.
-    pub(super) fn end_suspension(&mut self) {
-        if let Some(mask) = self.signals.suspended_mask.take() {
-            self.signals.blocked = mask;
-        }
-    }
-
     pub(super) fn sigaltstack(
         &mut self,
-        hart: &Hart,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let [new, old, ..] = *a;
-        let current = self.signals.alt_stack;
-        let active = current.holds(self.abi.stack_pointer(hart));
+        let current = thread.signals.alt_stack;
+        let active = current.holds(self.abi.stack_pointer(&thread.hart));
         let wanted = if new == 0 {
             None
         } else {
@@ -184,7 +203,7 @@ impl Linux {
             if active {
                 return Err(Errno::EPERM);
             }
-            self.signals.alt_stack = match wanted.flags & !SS_AUTODISARM {
+            thread.signals.alt_stack = match wanted.flags & !SS_AUTODISARM {
                 SS_DISABLE => AltStack::NONE,
                 0 | SS_ONSTACK if wanted.bytes < MIN_ALT_STACK_BYTES => return Err(Errno::ENOMEM),
                 0 | SS_ONSTACK => AltStack {
@@ -200,15 +219,15 @@ impl Linux {
     /// `sigstack`: the predecessor of `sigaltstack`, which names the top of the stack and no size.
     pub(super) fn sigstack(
         &mut self,
-        hart: &Hart,
+        thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         /// What lies below the top may be used.
         const ASSUMED_BYTES: u64 = 8192;
         let [new, old, ..] = *a;
-        let current = self.signals.alt_stack;
-        let active = current.holds(self.abi.stack_pointer(hart));
+        let current = thread.signals.alt_stack;
+        let active = current.holds(self.abi.stack_pointer(&thread.hart));
         let wanted = if new == 0 {
             None
         } else {
@@ -221,7 +240,7 @@ impl Linux {
             if active {
                 return Err(Errno::EPERM);
             }
-            self.signals.alt_stack = AltStack {
+            thread.signals.alt_stack = AltStack {
                 base: top.wrapping_sub(ASSUMED_BYTES),
                 bytes: ASSUMED_BYTES,
                 flags: 0,
@@ -236,30 +255,31 @@ impl Linux {
         if pid != 0 && pid.unsigned_abs() != PID {
             return Err(Errno::ESRCH);
         }
-        self.send(a[1], SI_USER)
+        send(&mut self.signals.pending, a[1], SI_USER)
     }
+}
 
-    pub(super) fn tkill(&mut self, tid: u64, signal: u64) -> Result<u64, Errno> {
-        if tid as i32 <= 0 {
-            return Err(Errno::EINVAL);
-        }
-        if tid as u32 != PID {
-            return Err(Errno::ESRCH);
-        }
-        self.send(signal, SI_TKILL)
+/// `tkill` and the end of `tgkill`: only the calling thread exists.
+pub(super) fn tkill(thread: &mut Thread, tid: u64, signal: u64) -> Result<u64, Errno> {
+    if tid as i32 <= 0 {
+        return Err(Errno::EINVAL);
     }
+    if tid as u32 != thread.tid {
+        return Err(Errno::ESRCH);
+    }
+    send(&mut thread.signals.pending, signal, SI_TKILL)
+}
 
-    fn send(&mut self, signal: u64, code: i32) -> Result<u64, Errno> {
-        if signal as u32 != 0 {
-            let signal = valid_signal(u64::from(signal as u32))?;
-            self.post(SigInfo {
-                signal,
-                code,
-                ..SigInfo::default()
-            });
-        }
-        Ok(0)
+fn send(pending: &mut Pending, signal: u64, code: i32) -> Result<u64, Errno> {
+    if signal as u32 != 0 {
+        let signal = valid_signal(u64::from(signal as u32))?;
+        pending.post(SigInfo {
+            signal,
+            code,
+            ..SigInfo::default()
+        });
     }
+    Ok(0)
 }
 
 fn valid_signal(number: u64) -> Result<u8, Errno> {

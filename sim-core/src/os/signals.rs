@@ -7,11 +7,10 @@ use super::abi::HandlerEntry;
 use super::record::{Record, read_words};
 use super::{Linux, PID, UID};
 use crate::bus::MemFault;
-use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::isa::Isa;
 use crate::memory::{Memory, PAGE_SIZE, Perm, page_align_down};
-use crate::process::layout;
+use crate::process::{Thread, layout};
 use crate::trap::{Trap, TrapCause};
 
 /// Signals have the numbers 1..=64.
@@ -253,13 +252,70 @@ impl AltStack {
     }
 }
 
-/// The signal state of the process (there is one thread, so of that too).
+/// Signals that wait for delivery, each at most once.
+#[derive(Clone, Debug)]
+pub(crate) struct Pending {
+    set: u64,
+    infos: [SigInfo; LAST_SIGNAL as usize + 1],
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Pending {
+            set: 0,
+            infos: [SigInfo::default(); LAST_SIGNAL as usize + 1],
+        }
+    }
+}
+
+impl Pending {
+    /// Adds a signal, unless it already waits.
+    pub(super) fn post(&mut self, info: SigInfo) {
+        if self.set & bit(info.signal) == 0 {
+            self.set |= bit(info.signal);
+            self.infos[usize::from(info.signal)] = info;
+        }
+    }
+
+    pub(super) fn discard(&mut self, signal: u8) {
+        self.set &= !bit(signal);
+    }
+
+    /// Removes the signal with the least number among those of `mask`.
+    fn take(&mut self, mask: u64) -> Option<SigInfo> {
+        let ready = self.set & mask;
+        if ready == 0 {
+            return None;
+        }
+        let signal = ready.trailing_zeros() as u8 + 1;
+        self.discard(signal);
+        Some(self.infos[usize::from(signal)])
+    }
+}
+
+/// What threads share of signals.
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
     pub(super) actions: [Action; LAST_SIGNAL as usize + 1],
-    infos: [SigInfo; LAST_SIGNAL as usize + 1],
+    /// Signals sent to the process, which any thread may take.
+    pub(super) pending: Pending,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Signals {
+            actions: [Action::default(); LAST_SIGNAL as usize + 1],
+            pending: Pending::default(),
+        }
+    }
+}
+
+/// What a thread has of signals.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadSignals {
     pub(super) blocked: u64,
-    pub(super) pending: u64,
+    /// Signals sent to this thread.
+    pub(super) pending: Pending,
     pub(super) alt_stack: AltStack,
     /// The mask to restore after a handler that interrupts `rt_sigsuspend`.
     pub(super) suspended_mask: Option<u64>,
@@ -268,16 +324,23 @@ pub(super) struct Signals {
     disepcs: FxHashMap<u64, (u64, DisePc)>,
 }
 
-impl Default for Signals {
+impl Default for ThreadSignals {
     fn default() -> Self {
-        Signals {
-            actions: [Action::default(); LAST_SIGNAL as usize + 1],
-            infos: [SigInfo::default(); LAST_SIGNAL as usize + 1],
+        ThreadSignals {
             blocked: 0,
-            pending: 0,
+            pending: Pending::default(),
             alt_stack: AltStack::NONE,
             suspended_mask: None,
             disepcs: FxHashMap::default(),
+        }
+    }
+}
+
+impl ThreadSignals {
+    /// After a suspension without a handler: the old mask again.
+    pub(super) fn end_suspension(&mut self) {
+        if let Some(mask) = self.suspended_mask.take() {
+            self.blocked = mask;
         }
     }
 }
@@ -297,18 +360,18 @@ pub fn exit_code_of_fault(isa: Isa, trap: &Trap) -> i32 {
 impl Linux {
     /// Gives a fault to the guest's handler: `hart.pc` is then the handler. False if the guest has
     /// none that can run: the fault ends the process.
-    pub fn deliver_fault(&mut self, trap: &Trap, hart: &mut Hart, mem: &mut Memory) -> bool {
+    pub fn deliver_fault(&mut self, trap: &Trap, thread: &mut Thread, mem: &mut Memory) -> bool {
         let signal = self.abi.signal_number(self.abi.fault_signal(trap));
         let action = self.signals.actions[usize::from(signal)];
         if action.handler == SIG_DFL
             || action.handler == SIG_IGN
-            || self.signals.blocked & bit(signal) != 0
+            || thread.signals.blocked & bit(signal) != 0
         {
             return false;
         }
         let accessed = Fault::accessed(trap, mem);
         let is_mapped = mem.permissions(accessed).is_some();
-        let mut fault = self.abi.fault(trap, hart, is_mapped);
+        let mut fault = self.abi.fault(trap, &mut thread.hart, is_mapped);
         if trap.cause == TrapCause::FetchFault {
             fault.addr = accessed;
         }
@@ -318,44 +381,43 @@ impl Linux {
             addr: Some(fault.addr),
             trap_number: fault.trap_number,
         };
-        hart.pc = fault.resume;
-        self.enter_handler(info, hart, mem).is_ok()
+        thread.hart.pc = fault.resume;
+        self.enter_handler(info, thread, mem).is_ok()
+    }
+
+    /// The current call raises a signal for the thread that makes it.
+    pub(super) fn raise(&mut self, signal: Signal) {
+        self.raised = Some(signal);
     }
 
     /// Makes a signal pending that the kernel raises because of a system call.
-    pub(super) fn raise(&mut self, signal: Signal) {
-        let signal = self.abi.signal_number(signal);
-        self.post(SigInfo {
-            signal,
+    pub(super) fn raise_for(&self, thread: &mut Thread, signal: Signal) {
+        thread.signals.pending.post(SigInfo {
+            signal: self.abi.signal_number(signal),
             code: SI_KERNEL,
             ..SigInfo::default()
         });
     }
 
-    pub(super) fn post(&mut self, info: SigInfo) {
-        if self.signals.pending & bit(info.signal) == 0 {
-            self.signals.pending |= bit(info.signal);
-            self.signals.infos[usize::from(info.signal)] = info;
-        }
+    /// The signals that wait for a thread: its own, and those of the process.
+    pub(super) fn pending(&self, thread: &Thread) -> u64 {
+        thread.signals.pending.set | self.signals.pending.set
     }
 
-    /// Delivers what is pending and not blocked. `Some` is the exit code if a signal ends the
-    /// process.
-    pub(super) fn deliver_pending(&mut self, hart: &mut Hart, mem: &mut Memory) -> Option<i32> {
+    /// Delivers what is pending and not blocked, first what was sent to the thread. `Some` is the exit
+    /// code if a signal ends the process.
+    pub(super) fn deliver_pending(&mut self, thread: &mut Thread, mem: &mut Memory) -> Option<i32> {
         loop {
-            let ready = self.signals.pending & !self.signals.blocked;
-            if ready == 0 {
-                return None;
-            }
-            let signal = ready.trailing_zeros() as u8 + 1;
-            self.signals.pending &= !bit(signal);
-            let info = self.signals.infos[usize::from(signal)];
+            let allowed = !thread.signals.blocked;
+            let own = thread.signals.pending.take(allowed);
+            let info = own.or_else(|| self.signals.pending.take(allowed))?;
+            let signal = info.signal;
             match self.signals.actions[usize::from(signal)].handler {
                 SIG_IGN => {}
                 SIG_DFL if self.abi.signal_rules().is_ignored_by_default(signal) => {}
                 SIG_DFL => return Some(128 + i32::from(signal)),
                 _ => {
-                    if self.enter_handler(info, hart, mem).is_err() {
+                    if self.enter_handler(info, thread, mem).is_err() {
                         // No room for the frame: Linux ends the process with SIGSEGV.
                         return Some(128 + i32::from(self.abi.signal_number(Signal::Segv)));
                     }
@@ -367,13 +429,13 @@ impl Linux {
     fn enter_handler(
         &mut self,
         info: SigInfo,
-        hart: &mut Hart,
+        thread: &mut Thread,
         mem: &mut Memory,
     ) -> Result<(), MemFault> {
         let rules = self.abi.signal_rules();
         let action = self.signals.actions[usize::from(info.signal)];
-        let sp = self.abi.stack_pointer(hart);
-        let alt = self.signals.alt_stack;
+        let sp = self.abi.stack_pointer(&thread.hart);
+        let alt = thread.signals.alt_stack;
         let on_alt_stack = alt.holds(sp);
         let use_alt = action.flags & rules.on_stack != 0 && alt.bytes != 0 && !on_alt_stack;
         let mut saved_stack = alt;
@@ -381,7 +443,10 @@ impl Linux {
         let entry = HandlerEntry {
             info,
             handler: action.handler,
-            mask: self.signals.suspended_mask.unwrap_or(self.signals.blocked),
+            mask: thread
+                .signals
+                .suspended_mask
+                .unwrap_or(thread.signals.blocked),
             alt_stack: saved_stack,
             stack_top: if use_alt {
                 alt.base.wrapping_add(alt.bytes)
@@ -392,20 +457,20 @@ impl Linux {
             restorer: action.restorer,
             trampoline: layout::TRAMPOLINE,
         };
-        let (pc, disepc) = (hart.pc, hart.disepc);
-        let frame = self.abi.enter_handler(hart, mem, &entry)?;
-        hart.disepc = DisePc::NONE;
-        self.signals.disepcs.remove(&frame);
+        let (pc, disepc) = (thread.hart.pc, thread.hart.disepc);
+        let frame = self.abi.enter_handler(&mut thread.hart, mem, &entry)?;
+        thread.hart.disepc = DisePc::NONE;
+        thread.signals.disepcs.remove(&frame);
         if disepc != DisePc::NONE {
-            self.signals.disepcs.insert(frame, (pc, disepc));
+            thread.signals.disepcs.insert(frame, (pc, disepc));
         }
-        self.signals.suspended_mask = None;
+        thread.signals.suspended_mask = None;
         if alt.flags & SS_AUTODISARM != 0 && use_alt {
-            self.signals.alt_stack = AltStack::NONE;
+            thread.signals.alt_stack = AltStack::NONE;
         }
-        self.signals.blocked |= action.mask & !rules.unstoppable();
+        thread.signals.blocked |= action.mask & !rules.unstoppable();
         if action.flags & rules.no_defer == 0 {
-            self.signals.blocked |= bit(info.signal);
+            thread.signals.blocked |= bit(info.signal);
         }
         if action.flags & rules.reset_handler != 0 {
             self.signals.actions[usize::from(info.signal)].handler = SIG_DFL;
@@ -417,23 +482,23 @@ impl Linux {
     /// Linux.
     pub(super) fn signal_return(
         &mut self,
-        hart: &mut Hart,
+        thread: &mut Thread,
         mem: &Memory,
         kind: FrameKind,
     ) -> Result<(), i32> {
-        let Ok(restored) = self.abi.leave_handler(hart, mem, kind) else {
+        let Ok(restored) = self.abi.leave_handler(&mut thread.hart, mem, kind) else {
             return Err(128 + i32::from(self.abi.signal_number(Signal::Segv)));
         };
-        self.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
+        thread.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
         if let Some(stack) = restored.alt_stack {
-            self.signals.alt_stack = AltStack {
+            thread.signals.alt_stack = AltStack {
                 flags: stack.flags & !SS_ONSTACK,
                 ..stack
             };
         }
-        hart.disepc = match self.signals.disepcs.remove(&restored.frame) {
+        thread.hart.disepc = match thread.signals.disepcs.remove(&restored.frame) {
             // A handler that changed the program counter goes on at an instruction of its own.
-            Some((pc, disepc)) if pc == hart.pc => disepc,
+            Some((pc, disepc)) if pc == thread.hart.pc => disepc,
             _ => DisePc::NONE,
         };
         Ok(())

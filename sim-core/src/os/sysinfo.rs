@@ -7,9 +7,9 @@ use super::errno::Errno;
 use super::record::{Record, read_words};
 use super::signals::{SigInfo, Signal};
 use crate::alpha::fpcr;
-use crate::hart::Hart;
 use crate::inst::reg;
 use crate::memory::Memory;
+use crate::process::Thread;
 
 /// Operations of `getsysinfo`.
 mod get {
@@ -59,19 +59,19 @@ fn hwrpb(page_bytes: u64) -> Vec<u8> {
 impl Linux {
     pub(super) fn getsysinfo(
         &self,
-        hart: &Hart,
+        thread: &Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         let [operation, buffer, bytes, ..] = *a;
         match operation {
             get::IEEE_FP_CONTROL => {
-                mem.write_bytes(buffer, &fpcr::ieee_fp_control(hart).to_le_bytes())?;
+                mem.write_bytes(buffer, &fpcr::ieee_fp_control(&thread.hart).to_le_bytes())?;
                 Ok(0)
             }
             get::UACPROC if bytes < 4 => Err(Errno::EINVAL),
             get::UACPROC => {
-                let word = self.unaligned_control as u32;
+                let word = thread.unaligned_control as u32;
                 mem.write_bytes(buffer, &word.to_le_bytes())?;
                 Ok(1)
             }
@@ -92,7 +92,7 @@ impl Linux {
 
     pub(super) fn setsysinfo(
         &mut self,
-        hart: &mut Hart,
+        thread: &mut Thread,
         mem: &Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
@@ -100,14 +100,14 @@ impl Linux {
         match operation {
             set::IEEE_FP_CONTROL => {
                 let [word] = read_words(mem, buffer)?;
-                fpcr::set_ieee_fp_control(hart, word);
+                fpcr::set_ieee_fp_control(&mut thread.hart, word);
                 Ok(0)
             }
             set::IEEE_RAISE_EXCEPTION => {
                 let [word] = read_words(mem, buffer)?;
-                let enabled = fpcr::raise_ieee_exceptions(hart, word);
+                let enabled = fpcr::raise_ieee_exceptions(&mut thread.hart, word);
                 if enabled != 0 {
-                    self.post(SigInfo {
+                    thread.signals.pending.post(SigInfo {
                         signal: self.abi.signal_number(Signal::Fpe),
                         code: fpcr::signal_code(enabled),
                         addr: Some(0),
@@ -116,28 +116,22 @@ impl Linux {
                 }
                 Ok(0)
             }
-            set::NVPAIRS => self.set_pairs(hart, mem, buffer, count),
+            set::NVPAIRS => set_pairs(thread, mem, buffer, count),
             set::LMF => Ok(0),
             _ => Err(Errno::EOPNOTSUPP),
         }
     }
+}
 
-    /// Pairs of a name and a value.
-    fn set_pairs(
-        &mut self,
-        hart: &mut Hart,
-        mem: &Memory,
-        buffer: u64,
-        count: u64,
-    ) -> Result<u64, Errno> {
-        for index in 0..count {
-            let [name, value] = read_words(mem, buffer.wrapping_add(index.wrapping_mul(16)))?;
-            if name != SSIN_UACPROC {
-                return Err(Errno::EOPNOTSUPP);
-            }
-            self.unaligned_control = value & UAC_BITMASK;
-            hart.r[usize::from(reg::UNALIGNED)] = value & UAC_SIGBUS;
+/// Pairs of a name and a value.
+fn set_pairs(thread: &mut Thread, mem: &Memory, buffer: u64, count: u64) -> Result<u64, Errno> {
+    for index in 0..count {
+        let [name, value] = read_words(mem, buffer.wrapping_add(index.wrapping_mul(16)))?;
+        if name != SSIN_UACPROC {
+            return Err(Errno::EOPNOTSUPP);
         }
-        Ok(0)
+        thread.unaligned_control = value & UAC_BITMASK;
+        thread.hart.r[usize::from(reg::UNALIGNED)] = value & UAC_SIGBUS;
     }
+    Ok(0)
 }

@@ -7,6 +7,7 @@ use super::Process;
 use crate::code::trap_at;
 use crate::editor::DecodeEditor;
 use crate::exec::Outcome;
+use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::os::SyscallResult;
 use crate::trap::{Trap, TrapCause};
@@ -98,22 +99,22 @@ impl Process {
     }
 
     fn make_syscall<E: DecodeEditor>(&mut self, editor: &E, pc: u64, next: u64) -> Then {
-        let Process { hart, mem, os, .. } = self;
         let behind = if E::RELAYOUT {
             editor.original(pc).wrapping_add(next.wrapping_sub(pc))
         } else {
             next
         };
-        hart.pc = behind;
-        hart.disepc = DisePc::NONE;
-        match os.syscall(hart, mem) {
-            SyscallResult::Continue if hart.pc == behind && hart.disepc == DisePc::NONE => {
-                Then::Next
+        self.thread.hart.pc = behind;
+        self.thread.hart.disepc = DisePc::NONE;
+        match self.syscall() {
+            SyscallResult::Continue => {
+                let Hart { pc: to, disepc, .. } = self.thread.hart;
+                if (to, disepc) == (behind, DisePc::NONE) {
+                    return Then::Next;
+                }
+                let pc = editor.place(pc, to);
+                Then::Elsewhere { pc, disepc }
             }
-            SyscallResult::Continue => Then::Elsewhere {
-                pc: editor.place(pc, hart.pc),
-                disepc: hart.disepc,
-            },
             SyscallResult::Exit(code) => Then::Exit(code),
             SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
         }
@@ -135,12 +136,11 @@ impl Process {
     ) -> Result<u64, Trap> {
         let original = editor.original(pc);
         let trap = trap_at(&self.mem, self.image.isa, original, cause);
-        let Process { hart, mem, os, .. } = self;
-        hart.pc = original;
-        hart.disepc = disepc;
+        self.thread.hart.pc = original;
+        self.thread.hart.disepc = disepc;
         let may_handle = !in_handler && cause != TrapCause::Stopped;
-        if may_handle && os.deliver_fault(&trap, hart, mem) {
-            Ok(editor.place(pc, hart.pc))
+        if may_handle && self.deliver_fault(&trap) {
+            Ok(editor.place(pc, self.thread.hart.pc))
         } else {
             Err(trap)
         }

@@ -1,9 +1,12 @@
 //! A program about to run: memory laid out, stack filled, operating system attached.
 
 mod alone;
+mod guest;
 pub mod layout;
 mod stack;
+mod thread;
 
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,9 +14,12 @@ use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
-use crate::os::{DuplicateError, Linux, OsInterface, Output, Stdin};
+use crate::os::{DuplicateError, Linux, OsInterface, Output, Stdin, SyscallResult};
+use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
+pub use self::guest::Guest;
+pub use self::thread::Thread;
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
 /// empty input, discarded output.
@@ -71,20 +77,52 @@ impl Default for ProcessConfig {
     }
 }
 
-/// A guest process with one thread.
+/// A guest process with one thread: what its threads share, and the thread.
+///
+/// It dereferences to its guest, so that memory, files and program are reached without naming it.
+/// Code that needs the registers and the memory at once takes the two parts.
 #[derive(Debug)]
 pub struct Process {
-    /// The registers.
-    pub hart: Hart,
-    /// Its memory.
-    pub mem: Memory,
-    /// Its operating system.
-    pub os: Linux,
-    /// The program.
-    pub image: Arc<ProgramImage>,
-    /// What is added to the counters of the machine that runs it, modulo 2^64, where the guest reads
-    /// them: not zero if it has come from another machine.
-    pub counters_before: GuestCounters,
+    /// What threads share.
+    pub guest: Guest,
+    /// The thread.
+    pub thread: Thread,
+}
+
+impl Process {
+    /// The registers and the memory.
+    #[inline(always)]
+    pub fn hart_and_memory(&mut self) -> (&mut Hart, &mut Memory) {
+        (&mut self.thread.hart, &mut self.guest.mem)
+    }
+
+    /// Serves the system call that the thread makes: see [`Linux::syscall`].
+    pub fn syscall(&mut self) -> SyscallResult {
+        self.guest.os.syscall(&mut self.thread, &mut self.guest.mem)
+    }
+
+    /// Gives a fault of the thread to its handler: see [`Linux::deliver_fault`].
+    pub fn deliver_fault(&mut self, trap: &Trap) -> bool {
+        self.guest
+            .os
+            .deliver_fault(trap, &mut self.thread, &mut self.guest.mem)
+    }
+}
+
+impl Deref for Process {
+    type Target = Guest;
+
+    #[inline(always)]
+    fn deref(&self) -> &Guest {
+        &self.guest
+    }
+}
+
+impl DerefMut for Process {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Guest {
+        &mut self.guest
+    }
 }
 
 impl Process {
@@ -132,29 +170,26 @@ impl Process {
             argument_count: args.len() as u64,
         };
         os.abi().set_initial_registers(&mut hart, &start);
-        Ok(Process {
-            hart,
+        let guest = Guest {
             mem,
             os,
             image,
             counters_before: GuestCounters::default(),
+        };
+        Ok(Process {
+            guest,
+            thread: Thread::first(hart),
         })
     }
-}
 
-impl Process {
     /// A second process in the same state, which shares nothing with this one.
     ///
     /// # Errors
-    /// [`DuplicateError`] if both would share something of the host that one of them can change:
-    /// its standard streams, files of a writable root; or if the host refuses memory.
+    /// As [`Guest::duplicate`].
     pub fn duplicate(&self) -> Result<Process, DuplicateError> {
         Ok(Process {
-            hart: self.hart.clone(),
-            mem: self.mem.duplicate()?,
-            os: self.os.duplicate()?,
-            image: self.image.clone(),
-            counters_before: self.counters_before,
+            guest: self.guest.duplicate()?,
+            thread: self.thread.clone(),
         })
     }
 
@@ -164,14 +199,9 @@ impl Process {
     /// # Errors
     /// If the host refuses memory.
     pub fn shadow(&self) -> Result<Process, MemoryError> {
-        let mut mem = self.mem.duplicate()?;
-        mem.clear_dirty();
         Ok(Process {
-            hart: self.hart.clone(),
-            mem,
-            os: self.os.shadow(),
-            image: self.image.clone(),
-            counters_before: self.counters_before,
+            guest: self.guest.shadow()?,
+            thread: self.thread.clone(),
         })
     }
 
@@ -184,10 +214,8 @@ impl Process {
     pub fn follow(&mut self, source: &Process, pages: Option<&[u64]>) -> Result<(), MemoryError> {
         match pages {
             Some(pages) => {
-                self.mem.copy_pages(&source.mem, pages);
-                self.hart = source.hart.clone();
-                self.os = source.os.shadow();
-                self.counters_before = source.counters_before;
+                self.guest.follow(&source.guest, pages);
+                self.thread = source.thread.clone();
             }
             None => *self = source.shadow()?,
         }

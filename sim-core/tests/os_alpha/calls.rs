@@ -28,10 +28,10 @@ fn the_auxiliary_vector_and_registers() {
     assert_eq!(aux[&16], 0x1307, "AT_HWCAP");
     let platform = guest.0.mem.read_cstr(aux[&15], 99).unwrap().unwrap();
     assert_eq!(platform, b"ev67");
-    assert_eq!(guest.0.hart.r[V0], 0, "nothing to call at exit");
+    assert_eq!(guest.0.thread.hart.r[V0], 0, "nothing to call at exit");
     // Round to nearest, no exception enabled.
-    assert_eq!(fpcr::read(&guest.0.hart) >> 58 & 3, 2);
-    assert_eq!(fpcr::ieee_fp_control(&guest.0.hart), 0);
+    assert_eq!(fpcr::read(&guest.0.thread.hart) >> 58 & 3, 2);
+    assert_eq!(fpcr::ieee_fp_control(&guest.0.thread.hart), 0);
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn errors_are_positive_with_a_flag() {
 fn second_results() {
     let mut guest = guest();
     assert_eq!(guest.alpha(20, &[]), Ok(PID));
-    assert_eq!(guest.0.hart.r[A4], 1, "the parent");
+    assert_eq!(guest.0.thread.hart.r[A4], 1, "the parent");
     assert_eq!(guest.alpha(24, &[]), Ok(1000));
-    assert_eq!(guest.0.hart.r[A4], 1000);
-    guest.0.hart.r[A4] = 7;
+    assert_eq!(guest.0.thread.hart.r[A4], 1000);
+    guest.0.thread.hart.r[A4] = 7;
     assert_eq!(guest.alpha(42, &[]), Ok(3));
-    assert_eq!(guest.0.hart.r[A4], 4);
+    assert_eq!(guest.0.thread.hart.r[A4], 4);
     guest.put(BUFFER, b"text");
     assert_eq!(guest.alpha(4, &[4, BUFFER, 4]), Ok(4));
     assert_eq!(guest.alpha(3, &[3, BUFFER + 8, 9]), Ok(4));
@@ -69,7 +69,7 @@ fn second_results() {
 #[test]
 fn waiting_for_descriptors() {
     let mut guest = guest();
-    let (reader, writer) = (guest.alpha(42, &[]).unwrap(), guest.0.hart.r[A4]);
+    let (reader, writer) = (guest.alpha(42, &[]).unwrap(), guest.0.thread.hart.r[A4]);
     guest.put(BUFFER, b"text");
     for (number, reads, writes, expected) in [
         // osf_select, select, pselect6: an empty pipe can be written, and a full one read.
@@ -200,7 +200,7 @@ fn limits_names_and_times() {
     assert_eq!(guest.alpha(207, &[BUFFER]), Ok(0));
     assert_eq!(&guest.get(BUFFER, 6), b"Linux\0");
     assert_eq!(&guest.get(BUFFER + 4 * 32, 6), b"alpha\0");
-    guest.0.hart.counters.time_ns = 3_000_004_000;
+    guest.0.thread.hart.counters.time_ns = 3_000_004_000;
     assert_eq!(guest.alpha(116, &[BUFFER, 0]), Ok(0));
     assert_eq!(
         (u64::from(guest.half(BUFFER)), guest.half(BUFFER + 4)),
@@ -218,12 +218,12 @@ fn system_information() {
     let mut guest = guest();
     guest.put_words(BUFFER, &[6, 4]);
     assert_eq!(guest.alpha(257, &[1, BUFFER, 1]), Ok(0));
-    assert_ne!(guest.0.hart.r[reg::UNALIGNED as usize], 0);
+    assert_ne!(guest.0.thread.hart.r[reg::UNALIGNED as usize], 0);
     assert_eq!(guest.alpha(256, &[8, BUFFER, 4]), Ok(1));
     assert_eq!(guest.half(BUFFER), 4);
     guest.put_words(BUFFER, &[6, 1]);
     assert_eq!(guest.alpha(257, &[1, BUFFER, 1]), Ok(0));
-    assert_eq!(guest.0.hart.r[reg::UNALIGNED as usize], 0);
+    assert_eq!(guest.0.thread.hart.r[reg::UNALIGNED as usize], 0);
     guest.put_words(BUFFER, &[7, 1]);
     assert_eq!(guest.alpha(257, &[1, BUFFER, 1]), Err(EOPNOTSUPP));
     assert_eq!(guest.alpha(257, &[1, 0x500, 1]), Err(14));

@@ -81,9 +81,9 @@ fn contexts_may_hold_no_floating_point_state() {
         words[37 + 3] = 7;
         words[69] = 2 << 58;
         guest.put_words(context, &words);
-        guest.0.hart.r[32 + 3] = 5;
+        guest.0.thread.hart.r[32 + 3] = 5;
         assert_eq!(guest.raw_alpha(103, &[context]), SyscallResult::Continue);
-        assert_eq!(guest.0.hart.pc, 0x1_2000_0200);
-        assert_eq!(guest.0.hart.r[32 + 3], expected);
+        assert_eq!(guest.0.thread.hart.pc, 0x1_2000_0200);
+        assert_eq!(guest.0.thread.hart.r[32 + 3], expected);
     }
 }

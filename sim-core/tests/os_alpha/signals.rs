@@ -5,7 +5,7 @@ use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::reg;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::os::{SyscallResult, exit_code_of_fault};
-use hps_sim_core::process::{Process, layout};
+use hps_sim_core::process::layout;
 use hps_sim_core::trap::{Trap, TrapCause};
 
 use super::os_support::alpha::*;
@@ -36,7 +36,7 @@ fn blocked(guest: &mut Guest) -> u64 {
 /// Sends itself a signal that it handles, and returns the registers before.
 fn enter(guest: &mut Guest, flags: u64, restorer: u64) -> Hart {
     handle(guest, USR1, flags, restorer);
-    let hart = &mut guest.0.hart;
+    let hart = &mut guest.0.thread.hart;
     hart.pc = 0x10200;
     hart.r[1] = 0x1111;
     hart.r[29] = 0x2929;
@@ -44,9 +44,9 @@ fn enter(guest: &mut Guest, flags: u64, restorer: u64) -> Hart {
     fpcr::write(hart, 1 << 58 | 1 << 53);
     let before = hart.clone();
     assert_eq!(guest.raw_alpha(37, &[PID, USR1]), SyscallResult::Continue);
-    assert_eq!(guest.0.hart.pc, HANDLER);
-    assert_eq!(guest.0.hart.r[PV], HANDLER);
-    assert_eq!(guest.0.hart.r[A0], USR1);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.r[PV], HANDLER);
+    assert_eq!(guest.0.thread.hart.r[A0], USR1);
     before
 }
 
@@ -64,7 +64,7 @@ fn check_context(guest: &mut Guest, context: u64, before: &Hart) {
     assert_eq!((word(296 + 9 * 8), word(296 + 31 * 8)), (0x9999, 0));
     assert_eq!(word(552), 1 << 63 | 1 << 58 | 1 << 53, "fpcr");
     assert_eq!(blocked(guest), 1 << (USR1 - 1) | 1 << (USR2 - 1));
-    let hart = &mut guest.0.hart;
+    let hart = &mut guest.0.thread.hart;
     hart.r[1] = 0;
     hart.r[29] = 0;
     hart.r[reg::FP as usize + 9] = 0;
@@ -72,7 +72,7 @@ fn check_context(guest: &mut Guest, context: u64, before: &Hart) {
 }
 
 fn check_restored(guest: &mut Guest, before: &Hart) {
-    let hart = &guest.0.hart;
+    let hart = &guest.0.thread.hart;
     assert_eq!((hart.pc, hart.r[SP]), (0x10200, before.r[SP]));
     assert_eq!((hart.r[1], hart.r[29]), (0x1111, 0x2929));
     assert_eq!(hart.r[reg::FP as usize + 9], 0x9999);
@@ -85,10 +85,13 @@ fn check_restored(guest: &mut Guest, before: &Hart) {
 fn plain_frames() {
     let mut guest = guest();
     let before = enter(&mut guest, 0, 0);
-    let frame = guest.0.hart.r[SP];
+    let frame = guest.0.thread.hart.r[SP];
     assert_eq!(frame, (before.r[SP] - 664) & !31);
-    assert_eq!((guest.0.hart.r[A0 + 1], guest.0.hart.r[A0 + 2]), (0, frame));
-    assert_eq!(guest.0.hart.r[RA], layout::TRAMPOLINE + 16);
+    assert_eq!(
+        (guest.0.thread.hart.r[A0 + 1], guest.0.thread.hart.r[A0 + 2]),
+        (0, frame)
+    );
+    assert_eq!(guest.0.thread.hart.r[RA], layout::TRAMPOLINE + 16);
     // mov sp,a0; lda v0,103; callsys
     let code = [0, 4, 8].map(|at| {
         guest
@@ -109,13 +112,13 @@ fn plain_frames() {
 fn frames_with_information() {
     let mut guest = guest();
     let before = enter(&mut guest, SA_SIGINFO, RESTORER);
-    let frame = guest.0.hart.r[SP];
+    let frame = guest.0.thread.hart.r[SP];
     assert_eq!(frame, (before.r[SP] - 848) & !31);
     assert_eq!(
-        (guest.0.hart.r[A0 + 1], guest.0.hart.r[A0 + 2]),
+        (guest.0.thread.hart.r[A0 + 1], guest.0.thread.hart.r[A0 + 2]),
         (frame, frame + 128)
     );
-    assert_eq!(guest.0.hart.r[RA], RESTORER);
+    assert_eq!(guest.0.thread.hart.r[RA], RESTORER);
     assert_eq!(
         (
             guest.half(frame),
@@ -184,8 +187,7 @@ fn delivered(signal: u64, trap: &Trap, prepare: impl Fn(&mut Guest)) -> (u32, u3
     let mut guest = guest();
     prepare(&mut guest);
     handle(&mut guest, signal, SA_SIGINFO, 0);
-    let Process { os, hart, mem, .. } = &mut guest.0;
-    assert!(os.deliver_fault(trap, hart, mem), "{trap}");
+    assert!(guest.0.deliver_fault(trap), "{trap}");
     let info = guest.sp();
     (
         guest.half(info),
@@ -200,7 +202,7 @@ fn delivered(signal: u64, trap: &Trap, prepare: impl Fn(&mut Guest)) -> (u32, u3
 fn faults() {
     let next = 0x10204;
     // divt/su $f1,$f2,$f3 with the exception enabled, and divt without software completion.
-    let enable = |guest: &mut Guest| fpcr::set_ieee_fp_control(&mut guest.0.hart, 0x7e);
+    let enable = |guest: &mut Guest| fpcr::set_ieee_fp_control(&mut guest.0.thread.hart, 0x7e);
     let trap = fault(TrapCause::Arithmetic { exceptions: 1 << 2 }, 0x5822_b463);
     assert_eq!(delivered(SIGFPE, &trap, enable), (8, 3, next, 0, next));
     let trap = fault(TrapCause::Arithmetic { exceptions: 1 << 2 }, 0x5822_1463);
@@ -245,10 +247,10 @@ fn faults() {
 fn the_floating_point_control_word() {
     let mut guest = guest();
     // Set: overflow enabled, inexact accrued; the rounding mode stays.
-    fpcr::write(&mut guest.0.hart, 3 << 58);
+    fpcr::write(&mut guest.0.thread.hart, 3 << 58);
     guest.put_words(BUFFER, &[1 << 3 | 1 << 21]);
     assert_eq!(guest.alpha(257, &[14, BUFFER]), Ok(0));
-    assert_eq!(fpcr::read(&guest.0.hart) >> 58 & 3, 3);
+    assert_eq!(fpcr::read(&guest.0.thread.hart) >> 58 & 3, 3);
     assert_eq!(guest.alpha(256, &[45, BUFFER + 8]), Ok(0));
     assert_eq!(guest.word(BUFFER + 8), 1 << 3 | 1 << 21);
     // Raising what is not enabled only accrues it.
@@ -262,6 +264,6 @@ fn the_floating_point_control_word() {
         guest.raw_alpha(257, &[1001, BUFFER]),
         SyscallResult::Continue
     );
-    assert_eq!(guest.0.hart.pc, HANDLER);
+    assert_eq!(guest.0.thread.hart.pc, HANDLER);
     assert_eq!(guest.half(guest.sp() + 8), 4, "FPE_FLTOVF");
 }

@@ -211,18 +211,18 @@ pub fn generic_result(hart: &Hart) -> i64 {
 impl Guest {
     /// Makes a call by its number on Alpha.
     pub fn raw_alpha(&mut self, number: u64, args: &[u64]) -> SyscallResult {
-        let hart = &mut self.0.hart;
+        let hart = &mut self.0.thread.hart;
         hart.r[V0] = number;
         hart.r[A0..A0 + 6].fill(0);
         hart.r[A0..A0 + args.len()].copy_from_slice(args);
-        self.0.os.syscall(hart, &mut self.0.mem)
+        self.0.syscall()
     }
 
     /// The result of a call by its number on Alpha, or its error number.
     pub fn alpha(&mut self, number: u64, args: &[u64]) -> Result<u64, u64> {
         assert_eq!(self.raw_alpha(number, args), SyscallResult::Continue);
-        let value = self.0.hart.r[V0];
-        match self.0.hart.r[A3] {
+        let value = self.0.thread.hart.r[V0];
+        match self.0.thread.hart.r[A3] {
             0 => Ok(value),
             1 => Err(value),
             flag => panic!("error flag {flag}"),

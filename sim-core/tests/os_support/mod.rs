@@ -89,25 +89,25 @@ impl Guest {
             let (number, args) = alpha::translate(number, args);
             return self.raw_alpha(number, &args);
         }
-        let hart = &mut self.0.hart;
+        let hart = &mut self.0.thread.hart;
         hart.r[17] = number;
         hart.r[10..16].fill(0);
         hart.r[10..10 + args.len()].copy_from_slice(args);
-        self.0.os.syscall(hart, &mut self.0.mem)
+        self.0.syscall()
     }
 
     /// Makes a system call that continues and returns its result, `-errno` if it failed.
     pub fn call(&mut self, number: u64, args: &[u64]) -> i64 {
         assert_eq!(self.raw(number, args), SyscallResult::Continue);
         match self.isa() {
-            Isa::Riscv64 => self.0.hart.r[10] as i64,
-            Isa::Alpha => alpha::generic_result(&self.0.hart),
+            Isa::Riscv64 => self.0.thread.hart.r[10] as i64,
+            Isa::Alpha => alpha::generic_result(&self.0.thread.hart),
         }
     }
 
     /// The stack pointer.
     pub fn sp(&self) -> u64 {
-        self.0.os.abi().stack_pointer(&self.0.hart)
+        self.0.os.abi().stack_pointer(&self.0.thread.hart)
     }
 
     pub fn put(&mut self, addr: u64, bytes: &[u8]) {

@@ -275,7 +275,7 @@ fn code_that_is_changed_from_outside() {
         mem.invalidate_code();
     }
     pair.run(2000);
-    assert_eq!(pair.threaded.process.hart.r[10], 0);
+    assert_eq!(pair.threaded.process.thread.hart.r[10], 0);
 }
 
 #[test]
@@ -303,5 +303,8 @@ fn more_code_than_is_kept() {
     let mut machine = pair::machine(&program(&text), &[]);
     machine.run_to_end();
     let sum_of_each = (0..64).sum::<u64>();
-    assert_eq!(machine.process.hart.r[10], INSTRUCTIONS / 64 * sum_of_each);
+    assert_eq!(
+        machine.process.thread.hart.r[10],
+        INSTRUCTIONS / 64 * sum_of_each
+    );
 }

@@ -67,7 +67,7 @@ impl Pair {
         let at = self.single.retired.program;
         assert_eq!(self.threaded.retired, self.single.retired);
         assert_eq!(
-            self.threaded.process.hart, self.single.process.hart,
+            self.threaded.process.thread.hart, self.single.process.thread.hart,
             "registers after {at} instructions"
         );
         let [threaded, single] = [&mut self.threaded, &mut self.single].map(|machine| {

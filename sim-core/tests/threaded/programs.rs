@@ -104,7 +104,7 @@ fn probes_see_what_they_see_in_the_plain_loop() {
             let differs = seen.0.iter().zip(&expected.0).position(|(a, b)| a != b);
             assert_eq!(differs, None, "{}: an event is not the same", image.name);
             assert_eq!(seen.0.len(), expected.0.len(), "{}: events", image.name);
-            assert_eq!(threaded.process.hart, plain.process.hart);
+            assert_eq!(threaded.process.thread.hart, plain.process.thread.hart);
         }
     }
 }

@@ -284,7 +284,7 @@ fn run_functional(
             break;
         }
         for (register, value) in collector.scheme().registers(change.point) {
-            machine.process.hart.r[register as usize] = value;
+            machine.process.thread.hart.r[register as usize] = value;
         }
     }
     Faulted::or_exit_code(machine.run_to_end(), &program.image)?;

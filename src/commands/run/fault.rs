@@ -41,7 +41,7 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
     if let Some(advice) = advice(trap, process) {
         text += &format!("\n  {advice}");
     }
-    if let Some(number) = process.hart.disepc.production() {
+    if let Some(number) = process.thread.hart.disepc.production() {
         let name = productions.and_then(|set| set.tables().productions.get(usize::from(number)));
         let name = name.map_or_else(
             || format!("number {number}"),
@@ -49,7 +49,7 @@ pub fn describe(trap: &Trap, process: &Process, productions: Option<&ProductionS
         );
         text += &format!(
             "\n  at position {} of the replacement of production {name}",
-            process.hart.disepc.index()
+            process.thread.hart.disepc.index()
         );
     }
     text

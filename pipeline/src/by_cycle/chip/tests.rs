@@ -106,7 +106,10 @@ fn two_cores_share_a_chip_and_each_computes_what_it_would_alone() {
         core.context.drain_to_boundary(&mut core.resources);
         let mut machine = Machine::new(program(name));
         machine.run(&mut NoProbe, done);
-        let (hart, expected) = (&core.context.process.hart, &machine.process.hart);
+        let (hart, expected) = (
+            &core.context.process.thread.hart,
+            &machine.process.thread.hart,
+        );
         let named = ..usize::from(reg::DISE);
         assert_eq!(hart.pc, expected.pc, "{name}");
         assert_eq!(hart.r[named], expected.r[named], "{name}");

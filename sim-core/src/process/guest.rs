@@ -1,0 +1,61 @@
+//! What the threads of a process share.
+
+use std::sync::Arc;
+
+use crate::hart::GuestCounters;
+use crate::image::ProgramImage;
+use crate::memory::{Memory, MemoryError};
+use crate::os::{DuplicateError, Linux};
+
+/// A guest: what all threads of a process share.
+#[derive(Debug)]
+pub struct Guest {
+    /// Its memory.
+    pub mem: Memory,
+    /// Its operating system: descriptors, names of files, actions of signals, limits, output.
+    pub os: Linux,
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// What is added to the counters of the machine that runs it, modulo 2^64, where the guest reads
+    /// them: not zero if it has come from another machine.
+    pub counters_before: GuestCounters,
+}
+
+impl Guest {
+    /// A second guest in the same state, which shares nothing with this one.
+    ///
+    /// # Errors
+    /// [`DuplicateError`] if both would share something of the host that one of them can change:
+    /// its standard streams, files of a writable root; or if the host refuses memory.
+    pub fn duplicate(&self) -> Result<Guest, DuplicateError> {
+        Ok(Guest {
+            mem: self.mem.duplicate()?,
+            os: self.os.duplicate()?,
+            image: self.image.clone(),
+            counters_before: self.counters_before,
+        })
+    }
+
+    /// A second guest in the same state, for a run without effects on the host: see
+    /// [`Linux::shadow`].
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub fn shadow(&self) -> Result<Guest, MemoryError> {
+        let mut mem = self.mem.duplicate()?;
+        mem.clear_dirty();
+        Ok(Guest {
+            mem,
+            os: self.os.shadow(),
+            image: self.image.clone(),
+            counters_before: self.counters_before,
+        })
+    }
+
+    /// Makes this guest what [`Guest::shadow`] of `source` would be, by copying these pages of memory.
+    pub(super) fn follow(&mut self, source: &Guest, pages: &[u64]) {
+        self.mem.copy_pages(&source.mem, pages);
+        self.os = source.os.shadow();
+        self.counters_before = source.counters_before;
+    }
+}

@@ -1,0 +1,47 @@
+//! What each thread of a guest has of its own.
+
+use crate::hart::Hart;
+use crate::os::{PID, Scheduling, ThreadAttributes, ThreadSignals};
+
+/// A thread of a guest. What it shares with other threads lies in its [`Guest`](super::Guest).
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// The registers.
+    pub hart: Hart,
+    /// Its number, as `gettid` tells it.
+    pub tid: u32,
+    /// Its name (`PR_SET_NAME`), padded with zeros.
+    pub name: [u8; Thread::NAME_BYTES],
+    /// Where the thread's number is cleared when it ends (`set_tid_address`); 0: nowhere.
+    pub clear_tid: u64,
+    /// The head of the list of locks that the thread may hold when it ends (`set_robust_list`);
+    /// 0: none.
+    pub robust_list: u64,
+    /// Mask, alternate stack, signals sent to this thread.
+    pub(crate) signals: ThreadSignals,
+    pub(crate) attributes: ThreadAttributes,
+    pub(crate) scheduling: Scheduling,
+    /// Alpha: what to do with accesses that are not aligned (`UAC_*`).
+    pub(crate) unaligned_control: u64,
+}
+
+impl Thread {
+    /// Bytes of a name, the closing zero among them.
+    pub const NAME_BYTES: usize = 16;
+
+    /// The first thread of a guest, which has the guest's number.
+    #[must_use]
+    pub fn first(hart: Hart) -> Thread {
+        Thread {
+            hart,
+            tid: PID,
+            name: [0; Thread::NAME_BYTES],
+            clear_tid: 0,
+            robust_list: 0,
+            signals: ThreadSignals::default(),
+            attributes: ThreadAttributes::default(),
+            scheduling: Scheduling::default(),
+            unaligned_control: 0,
+        }
+    }
+}
