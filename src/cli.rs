@@ -249,6 +249,14 @@ pub struct ProfileArgs {
     /// Period of the profilers of --with, in what each counts: a prime is in step with few loops
     #[arg(long, value_name = "N", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..), requires = "with")]
     pub period: u64,
+    /// What the periods of --with count instead: cycles, instructions, or an event of instructions that commit (l1d_miss,
+    /// l2_miss, llc_miss, dtlb_miss, forwarded, store_wait, mispredicted, replayed, l1i_miss, ...)
+    #[arg(long, value_name = "EVENT", requires = "with")]
+    pub event: Option<String>,
+    /// Let the program pay for the profilers of --with: interrupts, handlers that store records, buffers. The profile is
+    /// that of the run under them
+    #[arg(long, requires = "with", conflicts_with = "export")]
+    pub charged: bool,
     /// Show the code of this function (a name or an address), with what each instruction cost
     #[arg(long, value_name = "FUNCTION", conflicts_with = "kind")]
     pub annotate: Option<String>,

@@ -60,6 +60,10 @@ Examples:
       Where the time goes: functions, lines, instructions, and what they wait for.
   hps profile --annotate string_quicksort --with tip,ibs,software bwt small
       The code of one function, and what three profilers would say of it.
+  hps profile --with tip,nci --event l1d_miss --period 101 netsimplex small
+      What they say if they sample one miss of the first-level cache in 101.
+  hps profile --with interrupt --charged --period 20011 bwt small
+      A software sampler at its cost: its handler runs, and the profile is of that run.
   hps profile --export flame.svg --export run.pb.gz --export callgrind.out.bwt bwt small
       A flame graph, and files for pprof and KCachegrind.
   hps profile --timeline --machine wide-8 --isa alpha minicc small
@@ -152,6 +156,7 @@ Examples:
   hps profilers
   hps profilers --json
   hps leaderboard --with tip,pebs bwt              compare two of them
+  hps profile --with ibs --charged bwt small       one of them at its cost
 ";
 
 /// Examples of `hps machine`.

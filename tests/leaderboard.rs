@@ -73,6 +73,27 @@ fn errors_are_those_of_the_definitions() {
     assert!(costs("bursty-tracing", "overhead") > costs("hps", "overhead"));
     assert!(costs("bursty-tracing", "perturbation") > 0.0);
     assert!(costs("bursty-tracing", "memory_bytes") > 4096.0);
+    interrupts_cost_their_entries_and_returns(board);
+}
+
+/// 107 cycles each by the machine's keys, and what handlers take.
+fn interrupts_cost_their_entries_and_returns(board: &Value) {
+    let entries = board["entries"].as_array().expect("a list");
+    let collected = |name: &str| {
+        let wanted = |e: &&Value| e["name"] == name && e["form"] == "collected";
+        entries.iter().find(wanted)
+    };
+    assert!(collected("lci").is_none() && collected("software").is_none());
+    let nci = collected("nci").expect("on the board at its cost");
+    assert_eq!(nci["point"], serde_json::json!([1, 5000]));
+    for (program, figures) in nci["by_program"].as_object().expect("programs") {
+        let mean = |what: &str| figures[what]["mean"].as_f64().expect("a number");
+        let cycles = board["cycles"][program].as_f64().expect("cycles");
+        let lost = mean("overhead") * cycles;
+        assert!(mean("interrupts") >= 1.0, "{program}");
+        assert!(lost >= 214.0 * mean("interrupts"), "{program}: {figures}");
+        assert!(mean("perturbation") > 0.0, "{program}");
+    }
 }
 
 #[test]

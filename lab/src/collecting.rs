@@ -4,14 +4,15 @@
 use std::time::Instant;
 
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
-use hps_pipeline::core::{EitherCore, Finished};
+use hps_pipeline::core::{EitherCore, Finished, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
-use hps_productions::{SampleHandler, SampleHandlers, SampleOptions, SampleRecords};
+use hps_productions::{SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords};
 use hps_profilers::registry::Records;
-use hps_profilers::{Period, Spread, Unit};
+use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::layout;
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -58,6 +59,51 @@ pub struct Collected<E> {
     pub memory_bytes: u64,
 }
 
+impl<E> Collected<E> {
+    /// Units by instruction of the program that a profiler has found, by its place in [`Watch::samplers`]: those of
+    /// software are what its handler has stored.
+    #[must_use]
+    pub fn weights(&self, sampler: usize) -> Vec<(Key, u64)> {
+        let Some(sampled) = self.truth.sampled.get(sampler) else {
+            return Vec::new();
+        };
+        let mut weights: Vec<(Key, u64)> = match sampled.policy {
+            SOFTWARE => {
+                let units = sampled.credits.units_per_sample;
+                let records = self.stored.records.iter();
+                let credit = |record: &SampleRecord| (Key::of_program(record.pc), units);
+                records.map(credit).collect()
+            }
+            _ => {
+                let executed = self.truth.exact.executed();
+                sampled.by_instruction(&executed).into_iter().collect()
+            }
+        };
+        weights.retain(|(key, _)| !layout::is_for_handlers(key.pc));
+        weights
+    }
+
+    /// The exact profile of the program's own cycles, without those of handlers.
+    #[must_use]
+    pub fn exact_of_program(&self) -> ExactProfile {
+        let mut exact = self.truth.exact.clone();
+        exact.rows.retain(|row| row.origin != Origin::Handler);
+        exact
+    }
+
+    /// Cycles of handlers, from their entry on.
+    #[must_use]
+    pub fn handler_cycles(&self) -> f64 {
+        let exact = &self.truth.exact;
+        let of_handlers = exact.rows.iter().filter(|r| r.origin == Origin::Handler);
+        let units: u64 = of_handlers.map(Row::units).sum();
+        units as f64 / exact.units_per_cycle.max(1) as f64
+    }
+}
+
+/// The policy whose profile is what the handler of its interrupts finds.
+const SOFTWARE: &str = "interrupt";
+
 /// What a profiler needs of the machine: a counter, the costs of what it raises, and a handler.
 struct Hardware {
     counter: CounterConfig,
@@ -78,7 +124,7 @@ impl Hardware {
             ..SampleOptions::of_words(words)
         };
         Ok(match how.records {
-            Records::Outside => None,
+            Records::Outside | Records::OtherMachine => None,
             Records::Interrupt {
                 words,
                 delay_cycles,
@@ -94,7 +140,8 @@ impl Hardware {
             Records::Assist { words } => Some(Hardware {
                 counter,
                 costs: InterruptConfig {
-                    recognition_cycles: 0,
+                    // The record is of the next instruction to commit, behind which the assist comes.
+                    recognition_cycles: 1,
                     entry_cycles: costs.assist_cycles,
                     return_cycles: 0,
                     ..costs.clone()

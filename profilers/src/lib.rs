@@ -12,7 +12,8 @@
 //! | [`timeline`] | what each interval of a run was spent on |
 //! | [`views`] | the exact profile by instruction, block, line and function |
 //!
-//! Nothing here changes a run: what costs time is guest code and hardware of the chip.
+//! Nothing here changes a run: what costs time is guest code and hardware of the chip, of which the registry says what
+//! each profiler needs ([`registry::Records`]).
 #![warn(missing_docs)]
 
 pub mod beat;

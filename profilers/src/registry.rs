@@ -37,6 +37,8 @@ pub enum Counts {
 pub enum Records {
     /// Somebody outside the processor reads them: the program pays nothing.
     Outside,
+    /// It goes with a processor whose interrupts drain the window. Ours squash, so that its cost is not simulated.
+    OtherMachine,
     /// Each sample interrupts the program; the handler stores the record.
     Interrupt {
         /// Words of a record.
@@ -57,6 +59,24 @@ pub enum Records {
 }
 
 impl Records {
+    /// Whether the program pays for them.
+    #[must_use]
+    pub fn cost(self) -> bool {
+        !matches!(self, Records::Outside | Records::OtherMachine)
+    }
+
+    /// How they come into memory, in a few words.
+    #[must_use]
+    pub fn describe(self) -> String {
+        match self {
+            Records::Outside => "from outside".to_string(),
+            Records::OtherMachine => "not simulated".to_string(),
+            Records::Interrupt { words, .. } => format!("interrupt, {words} words"),
+            Records::Assist { words } => format!("assist, {words} words"),
+            Records::Beside { words } => format!("beside, {words} words"),
+        }
+    }
+
     /// A record of an address, its source, a count and a cycle, or of as much.
     const SHORT: Records = Records::Interrupt {
         words: 4,
@@ -99,7 +119,7 @@ pub const PROFILERS: &[Profiler] = &[
         about: "interrupt on a processor that drains: the first instruction that was not dispatched",
         hardware: "a counter and its interrupt",
         counts: Counts::Cycles,
-        records: Records::SHORT,
+        records: Records::OtherMachine,
         policy: || Box::new(Software::new(SKID_CYCLES)),
     },
     Profiler {

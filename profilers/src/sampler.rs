@@ -195,7 +195,8 @@ impl Samplers {
             }
             self.due.pop();
             let sampler = &mut self.all[number];
-            let moment = Moment::new(beat, cycle);
+            let overflow_cycle = cycle - u64::from(sampler.schedule.counts_commits());
+            let moment = Moment::new(beat, cycle, overflow_cycle);
             let waits = sampler.policy.sample(&moment, &mut sampler.credits);
             if waits && !self.waiting.contains(&number) {
                 self.waiting.push(number);

@@ -1,6 +1,6 @@
 //! When samples are taken: a period of cycles, instructions or events, fixed or random.
 
-use hps_pipeline::core::{Commit, EventSet};
+use hps_pipeline::core::{Commit, EventSet, Origin};
 use hps_sim_core::random::Random;
 
 /// What a period counts.
@@ -8,7 +8,7 @@ use hps_sim_core::random::Random;
 pub enum Unit {
     /// Cycles.
     Cycles,
-    /// Committed instructions.
+    /// Committed instructions of the program.
     Instructions,
     /// Committed instructions to which all of these events happened.
     Events(EventSet),
@@ -170,7 +170,7 @@ impl Schedule {
     pub fn count(&mut self, commit: &Commit) {
         let counts = match self.period.unit {
             Unit::Cycles => false,
-            Unit::Instructions => true,
+            Unit::Instructions => commit.origin == Origin::Program,
             Unit::Events(events) => commit.events.has(events),
         };
         if !counts {

@@ -16,18 +16,21 @@ pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
         ("name", Align::Left),
         ("cost", Align::Left),
         ("a period counts", Align::Left),
+        ("its records", Align::Left),
         ("what it takes", Align::Left),
         ("what it does", Align::Left),
     ]);
     for profiler in all {
         let cost = match profiler.cost {
             Cost::Free => "none charged",
+            Cost::Either => "none, or executed",
             Cost::Executed => "executed",
         };
         let cells = [
             profiler.name,
             cost,
             profiler.counts,
+            &profiler.records,
             profiler.takes,
             profiler.about,
         ];

@@ -6,7 +6,7 @@ use hps_profile::{ProfileKind, Summary, summarize};
 use hps_profilers::views::Level;
 use serde::Serialize;
 
-use super::{BIAS, COSTLY, PASSIVE, profilers};
+use super::{BIAS, COLLECTED, COSTLY, PASSIVE, profilers};
 use crate::measurement::{Measurement, UnitRecord};
 
 /// A mean over programs with its spread; of one program its own number.
@@ -60,6 +60,20 @@ pub struct Figures {
     pub memory_bytes: Option<Mean>,
     /// Samples in a run.
     pub samples: Option<Mean>,
+    /// Interrupts and assists in a run.
+    pub interrupts: Option<Mean>,
+}
+
+/// How a profiler of the board was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// It watched only.
+    Watching,
+    /// It collected where cycles go at its cost.
+    Collected,
+    /// It sampled in bursts.
+    Bursts,
 }
 
 /// A profiler of the board.
@@ -73,9 +87,12 @@ pub struct Entry {
     pub takes: String,
     /// What its period counts.
     pub counts: String,
+    /// How it was run.
+    pub form: Form,
     /// The kind of profile that it collects; none: where cycles go.
     pub kind: Option<ProfileKind>,
-    /// Burst length and frequency as 1 in n, if it samples in bursts.
+    /// Burst length and frequency as 1 in n, if it samples in bursts; of one that collects at its cost 1 and the period
+    /// in cycles.
     pub point: Option<(u64, u64)>,
     /// False: no sampling point stays within the budget, and this is the sparsest one that was run.
     pub within_budget: bool,
@@ -102,18 +119,18 @@ pub struct Board {
     pub entries: Vec<Entry>,
 }
 
-/// Whether the mean overhead of a profiler at a frequency stays within a budget. What failed does not.
+/// Whether the mean overhead of a profiler at a frequency, or at a period, stays within a budget. What failed does not.
 #[must_use]
 pub fn fits(
     records: &[UnitRecord],
     name: &str,
-    kind: ProfileKind,
+    kind: Option<ProfileKind>,
     one_in: u64,
     budget: f64,
 ) -> bool {
     let overheads: Vec<f64> = (records.iter())
         .flat_map(|r| &r.measurements)
-        .filter(|m| m.scheme == name && m.profile == Some(kind) && m.one_in == Some(one_in))
+        .filter(|m| m.scheme == name && m.profile == kind && m.one_in == Some(one_in))
         .filter(|m| m.measure == "overhead_ratio")
         .map(|m| m.value)
         .collect();
@@ -140,7 +157,7 @@ pub fn board(records: &[UnitRecord], budget: Option<f64>) -> Vec<Board> {
 }
 
 fn is_of_board(record: &UnitRecord) -> bool {
-    [PASSIVE, BIAS, COSTLY].contains(&record.study.as_str())
+    [PASSIVE, BIAS, COSTLY, COLLECTED].contains(&record.study.as_str())
 }
 
 fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64>) -> Board {
@@ -158,13 +175,13 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
             .copied()
             .filter(|m| m.scheme == info.name)
             .collect();
-        let kinds: BTreeSet<Option<ProfileKind>> = of_name.iter().map(|m| m.profile).collect();
-        for kind in kinds {
-            let of_kind = || of_name.iter().copied().filter(move |m| m.profile == kind);
+        let forms: BTreeSet<(Form, Option<ProfileKind>)> =
+            of_name.iter().map(|m| (form_of(m), m.profile)).collect();
+        for (form, kind) in forms {
+            let of_form = |m: &&Measurement| (form_of(m), m.profile) == (form, kind);
+            let of_kind = || of_name.iter().copied().filter(of_form);
             let (point, within_budget) = chosen_point(records, info.name, kind, of_kind(), budget);
-            let at_point: Vec<&Measurement> = of_kind()
-                .filter(|m| point == m.burst.zip(m.one_in))
-                .collect();
+            let at_point: Vec<&Measurement> = of_kind().filter(|m| point == point_of(m)).collect();
             let mut by_program = BTreeMap::new();
             for program in &programs {
                 let of_program: Vec<_> = at_point
@@ -181,6 +198,7 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
                 about: info.about.to_string(),
                 takes: info.takes.to_string(),
                 counts: info.counts.to_string(),
+                form,
                 kind,
                 point,
                 within_budget,
@@ -210,6 +228,21 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
     }
 }
 
+/// How the profiler of a measurement was run.
+fn form_of(measurement: &Measurement) -> Form {
+    match (measurement.burst, measurement.one_in) {
+        (Some(_), _) => Form::Bursts,
+        (None, Some(_)) => Form::Collected,
+        (None, None) => Form::Watching,
+    }
+}
+
+/// Burst and frequency of a measurement; of one at a period 1 and the period.
+fn point_of(measurement: &Measurement) -> Option<(u64, u64)> {
+    let one_in = measurement.one_in?;
+    Some((measurement.burst.unwrap_or(1), one_in))
+}
+
 /// Burst and frequency at which a profiler stands on the board: the densest within the budget, or else the sparsest
 /// that was run; without a budget the densest.
 fn chosen_point<'a>(
@@ -219,10 +252,10 @@ fn chosen_point<'a>(
     measurements: impl Iterator<Item = &'a Measurement>,
     budget: Option<f64>,
 ) -> (Option<(u64, u64)>, bool) {
-    let mut points: Vec<(u64, u64)> = measurements.filter_map(|m| m.burst.zip(m.one_in)).collect();
+    let mut points: Vec<(u64, u64)> = measurements.filter_map(point_of).collect();
     points.sort_unstable_by_key(|&(burst, one_in)| (one_in, burst));
     points.dedup();
-    let (Some(budget), Some(kind)) = (budget, kind) else {
+    let Some(budget) = budget.filter(|_| !points.is_empty()) else {
         return (points.first().copied(), true);
     };
     let within = points
@@ -256,6 +289,7 @@ fn figures(measurements: &[&Measurement], kind: Option<ProfileKind>) -> Figures 
             "perturbation_ratio" => found.perturbation = Some(mean),
             "memory_bytes" => found.memory_bytes = Some(mean),
             "samples" => found.samples = Some(mean),
+            "interrupts" => found.interrupts = Some(mean),
             _ => {}
         }
     }

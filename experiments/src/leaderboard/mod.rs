@@ -3,6 +3,7 @@
 //! | profiler | run | error |
 //! | --- | --- | --- |
 //! | watches only ([`passive`]) | all of them watch one run, each at several phases of its period | `1 - overlap` with the exact profile of that run, by instruction, block, line and function |
+//! | watches, at its cost ([`collected`]) | one for those whose records cost the same, under the oracle | *sampling error*: `1 - overlap` with the exact profile of that run; *perturbation* as below |
 //! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
 //!
 //! If asked for, [`compiled`] adds what a profile is worth to a compiler.
@@ -11,6 +12,7 @@
 //! tables of the records.
 
 mod board;
+mod collected;
 pub mod compiled;
 mod costly;
 mod exact;
@@ -21,7 +23,8 @@ mod undisturbed;
 use std::path::Path;
 use std::sync::Mutex;
 
-pub use board::{Board, Entry, Figures, LEVELS, Mean, board, fits, in_percent};
+pub use board::{Board, Entry, Figures, Form, LEVELS, Mean, board, fits, in_percent};
+pub use collected::{PERIODS, STUDY as COLLECTED};
 pub use costly::{FREQUENCIES, STUDY as COSTLY};
 pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
 pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
@@ -33,6 +36,7 @@ use costly::Point;
 use exact::Exact;
 use hps_lab::{Program, TimedMachine};
 use hps_profile::ProfileKind;
+use hps_profilers::registry::Profiler;
 use undisturbed::Undisturbed;
 
 /// A leaderboard to be measured: programs, machine, profilers and sampling.
@@ -52,8 +56,13 @@ pub struct Leaderboard {
     pub phases: u64,
     /// Also measure what remains with infinitely many samples.
     pub bias: bool,
+    /// Run the profilers of cycles as watchers.
+    pub watching: bool,
+    /// Run the profilers of cycles at their cost.
+    pub charged: bool,
     /// The greatest overhead that is allowed, in the mean over programs, as a ratio: each profiler runs at the
-    /// densest sampling point that stays within it. None: each runs at the densest point of the paper's grid.
+    /// densest sampling point that stays within it. None: each runs at the densest point of the paper's grid, or the
+    /// shortest of [`PERIODS`].
     pub budget: Option<f64>,
     /// Also compile each program of the project with each profile.
     pub compiling: Option<compiled::Compiling>,
@@ -98,30 +107,39 @@ impl Leaderboard {
                 .collect(),
         };
         let mut open = self.points();
+        let mut open_groups = match self.charged {
+            true => collected::groups(&self.passive()),
+            false => Vec::new(),
+        };
         let mut units = self.passive_units(&shared);
         let mut records = Vec::new();
         // Denser points first; a profiler that has found one within the budget runs at no sparser one.
-        for &one_in in FREQUENCIES {
+        for (&one_in, &period) in FREQUENCIES.iter().zip(PERIODS) {
             units.extend(self.costly_units(&shared, &open, one_in));
+            for undisturbed in &shared.undisturbed {
+                let of_groups = open_groups.iter().cloned();
+                units.extend(of_groups.map(|g| collected::unit(undisturbed, g, period)));
+            }
             if units.is_empty() {
                 break;
             }
             records.extend(run_units(&units, &self.machine, store, observer)?);
             units.clear();
-            match self.budget {
-                None => break,
-                Some(budget) => {
-                    open.retain(|point| !fits(&records, point.name(), point.kind, one_in, budget))
-                }
-            }
+            let Some(budget) = self.budget else {
+                break;
+            };
+            open.retain(|point| !fits(&records, point.name(), Some(point.kind), one_in, budget));
+            // The profilers of a group cost the same.
+            let is_open = |name| !fits(&records, name, None, period, budget);
+            open_groups.retain(|g| g.profilers.first().is_some_and(|p| is_open(p.name)));
         }
         Ok(records)
     }
 
     fn passive_units<'a>(&'a self, shared: &'a Shared<'a>) -> Vec<Unit<'a>> {
-        let passive: Vec<_> = self.profilers.iter().filter_map(|p| p.passive()).collect();
+        let passive = self.passive();
         let mut units = Vec::new();
-        if passive.is_empty() {
+        if passive.is_empty() || !self.watching {
             return units;
         }
         for undisturbed in &shared.undisturbed {
@@ -144,6 +162,11 @@ impl Leaderboard {
             }));
         }
         units
+    }
+
+    /// The profilers that watch.
+    fn passive(&self) -> Vec<&'static Profiler> {
+        self.profilers.iter().filter_map(|p| p.passive()).collect()
     }
 
     /// The profilers that cost cycles, with each kind of profile.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::schemes::Scheme;
 
 /// A profiler of the leaderboard.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Serialize)]
 pub struct ProfilerInfo {
     /// Its name on the command line and in results.
     pub name: &'static str,
@@ -16,6 +16,8 @@ pub struct ProfilerInfo {
     pub takes: &'static str,
     /// What its period counts.
     pub counts: &'static str,
+    /// How its records come into memory.
+    pub records: String,
     /// What it costs the program.
     pub cost: Cost,
     #[serde(skip)]
@@ -32,8 +34,10 @@ impl std::fmt::Debug for ProfilerInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
-    /// Nothing is charged: it watches, and what records or interrupts would cost is not simulated.
+    /// Nothing is charged: it watches.
     Free,
+    /// It watches, or runs at its cost: interrupts, handlers and buffers on the simulated machine.
+    Either,
     /// Cycles and memory: what it does runs on the simulated machine.
     Executed,
 }
@@ -98,6 +102,7 @@ fn scheme_info(scheme: Scheme) -> ProfilerInfo {
         about,
         takes,
         counts: "calls and back-edges",
+        records: "handlers count".to_string(),
         cost: Cost::Executed,
         how: How::Runs(scheme),
     }
@@ -112,7 +117,11 @@ fn policy_info(profiler: &'static Profiler) -> ProfilerInfo {
             Counts::Cycles => "cycles",
             Counts::Instructions => "instructions, randomly",
         },
-        cost: Cost::Free,
+        records: profiler.records.describe(),
+        cost: match profiler.records.cost() {
+            true => Cost::Either,
+            false => Cost::Free,
+        },
         how: How::Watches(profiler),
     }
 }

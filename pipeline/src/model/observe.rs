@@ -166,6 +166,13 @@ impl EventSet {
         (EventSet::DISE_STALL, "dise_stall"),
     ];
 
+    /// The event of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<EventSet> {
+        let found = EventSet::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|&(event, _)| event)
+    }
+
     /// The events of both.
     #[inline(always)]
     #[must_use]

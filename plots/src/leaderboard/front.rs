@@ -2,7 +2,7 @@
 //! other one beats in both.
 
 use hps_experiments::ProfileKind;
-use hps_experiments::leaderboard::{Board, Entry};
+use hps_experiments::leaderboard::{Board, Entry, Form};
 
 use super::over;
 use crate::PlotError;
@@ -28,20 +28,21 @@ struct Group {
 
 pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
     let title = "Error against overhead";
-    let kinds = [
-        None,
-        Some(ProfileKind::Method),
-        Some(ProfileKind::CallPair),
-        Some(ProfileKind::DataStream),
-    ];
-    let mut frequencies: Vec<u64> = (board.entries.iter())
-        .filter_map(|e| Some(e.point?.1))
-        .collect();
-    frequencies.sort_unstable();
-    frequencies.dedup();
-    let differ = frequencies.len() > 1;
-    let groups: Vec<Group> = (kinds.into_iter())
-        .filter_map(|kind| group(board, kind, differ))
+    let points = |form| {
+        let of_form = board.entries.iter().filter(move |e| e.form == form);
+        let mut points: Vec<u64> = of_form.filter_map(|e| Some(e.point?.1)).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    };
+    let (periods, frequencies) = (points(Form::Collected), points(Form::Bursts));
+    let mut parts = vec![(Form::Watching, None), (Form::Collected, None)];
+    parts.extend(ProfileKind::ALL.map(|kind| (Form::Bursts, Some(kind))));
+    let groups: Vec<Group> = (parts.into_iter())
+        .filter_map(|(form, kind)| {
+            let differ = points(form).len() > 1;
+            group(board, form, kind, differ)
+        })
         .collect();
     if groups.is_empty() {
         return Err(PlotError::bad(title, "no profiler has an error"));
@@ -61,12 +62,15 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         color: style::MUTED,
         swatch: Swatch::Thin,
     });
-    let bursts = match frequencies.as_slice() {
-        [one_in] => format!("; bursts at 1/{one_in}"),
-        _ => String::new(),
-    };
+    let mut sampling = String::new();
+    if let [period] = periods.as_slice() {
+        sampling += &format!("; at its cost: a sample in {period} cycles");
+    }
+    if let [one_in] = frequencies.as_slice() {
+        sampling += &format!("; bursts at 1/{one_in}");
+    }
     let subtitle = format!(
-        "{} on {}; {}{bursts}. At 0%: those that only watch",
+        "{} on {}; {}{sampling}",
         board.isa,
         board.machine,
         over(board)
@@ -92,26 +96,33 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
     })
 }
 
-/// The profilers of a kind; their frequencies are named if they differ.
-fn group(board: &Board, kind: Option<ProfileKind>, differ: bool) -> Option<Group> {
+/// The profilers of a form and a kind; their frequencies or periods are named if they differ.
+fn group(board: &Board, form: Form, kind: Option<ProfileKind>, differ: bool) -> Option<Group> {
     let level = kind.map_or("instruction", ProfileKind::name);
     let spot = |entry: &Entry| {
         Some(Spot {
             name: match entry.point {
-                Some((_, one_in)) if differ => format!("{} 1/{one_in}", entry.name),
+                Some((_, n)) if differ => format!("{} 1/{n}", entry.name),
                 _ => entry.name.clone(),
             },
             x: 100.0 * entry.mean.overhead.map_or(0.0, |m| m.mean),
             y: 100.0 * entry.mean.errors.get(level)?.mean,
         })
     };
-    let of_kind = board.entries.iter().filter(|e| e.kind == kind);
-    let spots: Vec<Spot> = of_kind.filter_map(spot).collect();
-    let label = match kind {
-        Some(kind) => kind.title().to_string(),
-        None => "where cycles go, by instruction".to_string(),
+    let entries = board.entries.iter();
+    let spots: Vec<Spot> = entries
+        .filter(|e| (e.form, e.kind) == (form, kind))
+        .filter_map(spot)
+        .collect();
+    let label = match (form, kind) {
+        (_, Some(kind)) => kind.title(),
+        (Form::Collected, None) => "where cycles go, at its cost",
+        (_, None) => "where cycles go, watching (by instruction)",
     };
-    (!spots.is_empty()).then_some(Group { label, spots })
+    (!spots.is_empty()).then_some(Group {
+        label: label.to_string(),
+        spots,
+    })
 }
 
 /// The places of the spots that no other one beats in both, by overhead. Of equal ones the first.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
-use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, board, compiled};
+use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, board, compiled};
 
 use crate::PlotError;
 use crate::axis::Axis;
@@ -23,9 +23,9 @@ use crate::style;
 const WORDS: Words = Words {
     introduction: "The machine is simulated, so that it is known of each cycle which instruction the processor waited \
         for. This page holds profilers against that exact profile. Profilers that watch only share a run: they change \
-        no cycle of it, and what their records and interrupts would cost is not charged. Profilers that cost cycles \
-        have a run of their own under the same oracle, and their error has two parts: the sampling error of what they \
-        collect, and the perturbation, by which that run's exact profile differs from the undisturbed one.",
+        no cycle of it, and what their records and interrupts would cost is not charged. At their cost, and in bursts, \
+        they have a run of their own under the same oracle, and their error has two parts: the sampling error of what \
+        they collect, and the perturbation, by which that run's exact profile differs from the undisturbed one.",
     files: "measurements.csv has every number, units.jsonl the same with the machine's fingerprint and the program's \
         hash.",
     guide: include_str!("guide.html"),
@@ -95,7 +95,8 @@ fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, Pl
         .figures
         .push((name("front"), front::figure(board)?));
     let mut chapters = vec![overview];
-    let passive: Vec<&Entry> = board.entries.iter().filter(|e| e.kind.is_none()).collect();
+    let watching = board.entries.iter().filter(|e| e.form == Form::Watching);
+    let passive: Vec<&Entry> = watching.collect();
     if !passive.is_empty() {
         chapters.push(Chapter {
             id: id("levels"),
@@ -120,7 +121,8 @@ fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, Pl
             .figures
             .push((name("programs"), program_errors(board, &passive)?));
     }
-    let costly: Vec<&Entry> = board.entries.iter().filter(|e| e.kind.is_some()).collect();
+    let costly = board.entries.iter().filter(|e| e.form != Form::Watching);
+    let costly: Vec<&Entry> = costly.collect();
     if !costly.is_empty() {
         by_program
             .figures
@@ -234,10 +236,11 @@ fn heat(
     })
 }
 
-/// A profiler with its kind of profile.
+/// A profiler with its kind of profile, or that it collects at its cost.
 pub(super) fn title_of(entry: &Entry) -> String {
-    match entry.kind {
-        Some(kind) => format!("{}, {}", entry.name, kind.title()),
-        None => entry.name.clone(),
+    match (entry.form, entry.kind) {
+        (Form::Collected, _) => format!("{}, at its cost", entry.name),
+        (_, Some(kind)) => format!("{}, {}", entry.name, kind.title()),
+        (_, None) => entry.name.clone(),
     }
 }

@@ -1,6 +1,6 @@
 //! The tables of a leaderboard.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, in_percent};
+use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, in_percent};
 
 use super::{over, title_of};
 use crate::chapter::ChapterTable;
@@ -15,8 +15,8 @@ pub(super) fn overview(board: &Board, budget: Option<f64>) -> String {
     );
     if let Some(budget) = budget {
         text += &format!(
-            " Profilers that cost cycles run at the densest sampling point of the HPS report's grid whose mean overhead \
-             is at most {}%.",
+            " Profilers that cost cycles run at the densest sampling point of the HPS report's grid, or at the shortest \
+             of five periods, whose mean overhead is at most {}%.",
             100.0 * budget
         );
     }
@@ -31,10 +31,15 @@ pub(super) fn boards(board: &Board) -> Vec<ChapterTable> {
         &all,
         true,
     )];
+    tables.push(collected(
+        "Where cycles go: interrupts, handlers and buffers at their cost",
+        &all,
+    ));
     tables.push(costly(
         "Profilers that sample in bursts and cost cycles",
         &all,
     ));
+    tables.retain(|table| !table.rows.is_empty());
     tables
 }
 
@@ -50,8 +55,10 @@ pub(super) fn programs(board: &Board) -> Vec<ChapterTable> {
             title += &format!(" ({cycles} cycles, IPC {ipc:.2})");
         }
         tables.push(passive(&title, &of_program, false));
+        tables.push(collected(&format!("{title}: at their cost"), &of_program));
         tables.push(costly(&format!("{title}: in bursts"), &of_program));
     }
+    tables.retain(|table| !table.rows.is_empty());
     for table in &mut tables {
         table.folded = true;
     }
@@ -76,7 +83,8 @@ fn passive(title: &str, entries: &[(&Entry, &Figures)], with_hardware: bool) -> 
         head.extend(["A period counts", "Takes"]);
     }
     let mut table = ChapterTable::new(title, 1, &head);
-    for (entry, figures) in entries.iter().filter(|(e, _)| e.kind.is_none()) {
+    let watching = entries.iter().filter(|(e, _)| e.form == Form::Watching);
+    for (entry, figures) in watching {
         let mut cells = vec![entry.name.clone()];
         let levels = LEVELS.iter().chain(&["event-stack"]);
         cells.extend(levels.map(|level| in_percent(figures.errors.get(*level))));
@@ -90,6 +98,53 @@ fn passive(title: &str, entries: &[(&Entry, &Figures)], with_hardware: bool) -> 
         table.rows.push(cells);
     }
     table
+}
+
+fn collected(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
+    let head = [
+        "Profiler",
+        "Period, cycles",
+        "Instruction",
+        "Block",
+        "Line",
+        "Function",
+        "Perturbation",
+        "Overhead",
+        "Memory, KiB",
+        "Samples",
+        "Interrupts",
+    ];
+    let mut table = ChapterTable::new(title, 1, &head);
+    let collected = entries.iter().filter(|(e, _)| e.form == Form::Collected);
+    for (entry, figures) in collected {
+        let mut cells = vec![
+            with_budget(entry, entry.name.clone()),
+            entry.point.map_or_else(String::new, |(_, n)| n.to_string()),
+        ];
+        cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
+        cells.extend([
+            in_percent(figures.perturbation.as_ref()),
+            in_percent(figures.overhead.as_ref()),
+            kib(figures),
+            count(figures.samples.as_ref()),
+            count(figures.interrupts.as_ref()),
+        ]);
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// A name, with a remark if the profiler is above the budget.
+fn with_budget(entry: &Entry, name: String) -> String {
+    match entry.within_budget {
+        true => name,
+        false => name + " (above the budget at every point)",
+    }
+}
+
+fn kib(figures: &Figures) -> String {
+    let memory = figures.memory_bytes.map(|m| m.mean / 1024.0);
+    memory.map_or_else(String::new, |kib| format!("{kib:.0}"))
 }
 
 fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
@@ -108,18 +163,13 @@ fn costly(title: &str, entries: &[(&Entry, &Figures)]) -> ChapterTable {
         let (Some(kind), Some((burst, one_in))) = (entry.kind, entry.point) else {
             continue;
         };
-        let memory = figures.memory_bytes.map(|m| m.mean / 1024.0);
-        let mut name = title_of(entry);
-        if !entry.within_budget {
-            name += " (above the budget at every point)";
-        }
         table.rows.push(vec![
-            name,
+            with_budget(entry, title_of(entry)),
             format!("{burst}, 1/{one_in}"),
             in_percent(figures.errors.get(kind.name())),
             in_percent(figures.perturbation.as_ref()),
             in_percent(figures.overhead.as_ref()),
-            memory.map_or_else(String::new, |kib| format!("{kib:.0}")),
+            kib(figures),
             count(figures.samples.as_ref()),
             entry.takes.clone(),
         ]);

@@ -56,7 +56,7 @@ impl Policy for Interrupt {
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
         self.pending
-            .push(Pending::From(moment.cycle + self.skid_cycles));
+            .push(Pending::From(moment.overflow_cycle + self.skid_cycles));
         true
     }
 

@@ -35,17 +35,20 @@ pub struct Moment<'a> {
     pub beat: &'a Beat<'a>,
     /// The cycle.
     pub cycle: u64,
+    /// The cycle in which the period ended: `cycle`, or of periods of commits the one before.
+    pub overflow_cycle: u64,
     /// The stretch that holds it; none if the group of the beat commits in it.
     pub stretch: Option<&'a Stretch>,
 }
 
 impl<'a> Moment<'a> {
-    /// A cycle of a beat.
+    /// A cycle of a beat, and that in which the period ended.
     #[must_use]
-    pub fn new(beat: &'a Beat<'a>, cycle: u64) -> Self {
+    pub fn new(beat: &'a Beat<'a>, cycle: u64, overflow_cycle: u64) -> Self {
         Moment {
             beat,
             cycle,
+            overflow_cycle,
             stretch: beat.stretch_at(cycle),
         }
     }

@@ -38,7 +38,7 @@ impl Policy for Pebs {
     }
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
-        self.armed.push(moment.cycle);
+        self.armed.push(moment.overflow_cycle);
         true
     }
 

@@ -35,7 +35,8 @@ impl Policy for Software {
     }
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
-        self.recognized.push(moment.cycle + self.skid_cycles);
+        self.recognized
+            .push(moment.overflow_cycle + self.skid_cycles);
         true
     }
 

@@ -23,7 +23,8 @@ pub struct LeaderboardArgs {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub with: Vec<String>,
     /// Overhead that is allowed, in percent: each profiler that costs cycles runs at the densest sampling point of the
-    /// paper's grid that stays within it in the mean over programs. Without it each runs at 1/100
+    /// paper's grid, or at the shortest of five periods, that stays within it in the mean over programs. Without it
+    /// each runs at 1/100, or takes a sample in 5,000 cycles
     #[arg(long, value_name = "P%", value_parser = percent)]
     pub budget: Option<f64>,
     /// Machine
@@ -82,6 +83,8 @@ pub struct LeaderboardArgs {
 pub enum BoardKind {
     /// Where cycles go: profilers that watch only
     Time,
+    /// Where cycles go, with what interrupts, handlers and buffers cost
+    Collected,
     /// Hot methods: calls and back-edges by method
     Method,
     /// Hot call pairs: call site and target

@@ -25,8 +25,12 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(&args.machine, args.core)?;
     let mut profilers = leaderboard::chosen(&args.with)?;
     let kinds = kinds(args);
+    let (watching, charged) = (
+        wants(args, BoardKind::Time),
+        wants(args, BoardKind::Collected),
+    );
     profilers.retain(|p| match p.passive() {
-        Some(_) => wants_time(args),
+        Some(_) => watching || charged,
         None => !kinds.is_empty(),
     });
     if profilers.is_empty() {
@@ -47,6 +51,8 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
             samples: args.samples,
             phases: args.phases,
             bias: args.bias,
+            watching,
+            charged,
             budget: args.budget,
             compiling: compiling.clone(),
         };
@@ -134,19 +140,18 @@ fn notes(args: &LeaderboardArgs) -> Vec<String> {
     notes
 }
 
-fn wants_time(args: &LeaderboardArgs) -> bool {
-    args.kind.is_empty() || args.kind.contains(&BoardKind::Time)
+fn wants(args: &LeaderboardArgs, kind: BoardKind) -> bool {
+    args.kind.is_empty() || args.kind.contains(&kind)
 }
 
 /// The kinds of profile of profilers that cost cycles.
 fn kinds(args: &LeaderboardArgs) -> Vec<ProfileKind> {
-    let wanted = |kind| args.kind.is_empty() || args.kind.contains(&kind);
     let all = [
         (BoardKind::Method, ProfileKind::Method),
         (BoardKind::CallPair, ProfileKind::CallPair),
         (BoardKind::DataStream, ProfileKind::DataStream),
     ];
-    let kinds = all.into_iter().filter(|(kind, _)| wanted(*kind));
+    let kinds = all.into_iter().filter(|(kind, _)| wants(args, *kind));
     kinds.map(|(_, kind)| kind).collect()
 }
 

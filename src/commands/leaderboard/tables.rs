@@ -1,6 +1,6 @@
 //! A board as text.
 
-use hps_experiments::leaderboard::{Board, Entry, Figures, LEVELS, Mean, in_percent};
+use hps_experiments::leaderboard::{Board, Entry, Figures, Form, LEVELS, Mean, in_percent};
 
 use crate::text::{Align, Table, grouped};
 
@@ -28,26 +28,24 @@ pub fn board(board: &Board, by_program: bool) -> String {
     text
 }
 
-/// The profilers that watch only, and behind them those that cost cycles.
+/// The profilers that watch only, those that collect the same at their cost, and those that sample in bursts.
 fn figures<'a>(
     board: &'a Board,
     of: impl Fn(&'a Entry) -> Option<&'a Figures>,
     with_hardware: bool,
 ) -> String {
     let all = || board.entries.iter().filter_map(|e| Some((e, of(e)?)));
-    let passive: Vec<_> = all().filter(|(e, _)| e.kind.is_none()).collect();
-    let costly: Vec<_> = all().filter(|(e, _)| e.kind.is_some()).collect();
-    let mut text = String::new();
-    if !passive.is_empty() {
-        text += &passive_table(&passive, with_hardware);
-    }
-    if !passive.is_empty() && !costly.is_empty() {
-        text.push('\n');
-    }
-    if !costly.is_empty() {
-        text += &costly_table(&costly);
-    }
-    text
+    let forms = [Form::Watching, Form::Collected, Form::Bursts];
+    let tables = forms.into_iter().filter_map(|form| {
+        let entries: Vec<_> = all().filter(|(e, _)| e.form == form).collect();
+        let table = match form {
+            Form::Watching => passive_table(&entries, with_hardware),
+            Form::Collected => collected_table(&entries),
+            Form::Bursts => costly_table(&entries),
+        };
+        (!entries.is_empty()).then_some(table)
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String {
@@ -93,6 +91,45 @@ fn passive_table(entries: &[(&Entry, &Figures)], with_hardware: bool) -> String 
     text
 }
 
+fn collected_table(entries: &[(&Entry, &Figures)]) -> String {
+    let mut table = Table::new(&[("at its cost", Align::Left), ("period", Align::Right)]);
+    for level in LEVELS {
+        table.column(level, Align::Right);
+    }
+    for head in ["perturbation", "overhead", "samples", "interrupts"] {
+        table.column(head, Align::Right);
+    }
+    table.column("", Align::Left);
+    for (entry, figures) in entries {
+        let mut cells = vec![
+            entry.name.clone(),
+            entry
+                .point
+                .map_or_else(String::new, |(_, period)| grouped(period)),
+        ];
+        cells.extend(LEVELS.map(|level| in_percent(figures.errors.get(level))));
+        cells.extend([
+            in_percent(figures.perturbation.as_ref()),
+            in_percent(figures.overhead.as_ref()),
+            samples(figures),
+            (figures.interrupts).map_or_else(String::new, |i| grouped(i.mean.round() as u64)),
+            remark(entry),
+        ]);
+        table.row(cells);
+    }
+    let mut text = table.render();
+    text += "errors against the exact profile of the program's own cycles in that run; period in cycles\n";
+    text
+}
+
+/// What is said of a profiler that costs more than the budget.
+fn remark(entry: &Entry) -> String {
+    match entry.within_budget {
+        true => String::new(),
+        false => "above the budget at every point".to_string(),
+    }
+}
+
 fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
     let mut table = Table::new(&[
         ("profiler in bursts", Align::Left),
@@ -110,10 +147,6 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
             continue;
         };
         let memory = figures.memory_bytes.map(|m| m.mean / 1024.0);
-        let remark = match entry.within_budget {
-            true => "",
-            false => "above the budget at every point",
-        };
         table.row([
             entry.name.clone(),
             kind.title().to_string(),
@@ -123,7 +156,7 @@ fn costly_table(entries: &[(&Entry, &Figures)]) -> String {
             in_percent(figures.overhead.as_ref()),
             memory.map_or_else(String::new, |kib| format!("{kib:.0}")),
             samples(figures),
-            remark.to_string(),
+            remark(entry),
         ]);
     }
     table.render()

@@ -4,18 +4,20 @@ use std::io::Write;
 
 use anyhow::{Context, bail};
 use hps_lab::{Lab, Truth, Watch};
+use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
 use hps_profilers::views::{
     FunctionMap, FunctionTime, InstructionTime, Level, Levels, Stack, functions, instructions,
     lines,
 };
-use hps_profilers::{Sampled, Unit};
+use hps_profilers::{Key, Period, Sampled, Unit};
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 
+use super::charged::{self, Charged};
 use super::{annotate, collected, export, json, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::timed_machine;
@@ -71,10 +73,9 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     guest.stdin = collected::stdin(args)?;
     // The program's output is not what is asked for here.
     guest.stdout = Output::Discard;
-    let samplers = profilers.iter().map(|profiler| {
-        let policy = (profiler.policy)();
-        (policy, profiler.period_of(args.period, SEED))
-    });
+    let periods = periods(args, &profilers)?;
+    let samplers = profilers.iter().zip(&periods);
+    let samplers = samplers.map(|(profiler, &period)| ((profiler.policy)(), period));
     let watch = Watch {
         contexts: true,
         // What is exported tells of phases, too.
@@ -82,12 +83,16 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         samplers: samplers.collect(),
         ..Watch::default()
     };
-    let truth = Lab::program(args.program(), args.isa)?
+    let lab = Lab::program(args.program(), args.isa)?
         .args(args.arguments())
         .guest(&guest)
         .timed_by(&machine)
-        .limit(args.max_instructions.unwrap_or(u64::MAX))
-        .watched(watch)?;
+        .limit(args.max_instructions.unwrap_or(u64::MAX));
+    let run = match args.charged {
+        true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
+        false => Run::Watched(Box::new(lab.watched(watch)?)),
+    };
+    let truth = run.truth();
     if truth.exact.rows.is_empty() {
         bail!("no instruction of the program has committed");
     }
@@ -97,7 +102,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let shown = Shown {
         args,
         image: &image,
-        truth: &truth,
+        truth,
         map: &map,
         instructions: &instructions,
     };
@@ -110,9 +115,12 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     if let Some(series) = truth.timeline.as_ref().filter(|_| args.timeline) {
         timeline::print(series, &mut out)?;
     }
-    let opinions = opinions(&shown);
+    let opinions = opinions(&shown, &run);
     if !opinions.is_empty() {
         opinion_table(&opinions, &mut out)?;
+    }
+    if let Run::Charged(charged) = &run {
+        charged.print(&mut out)?;
     }
     if let Some(path) = &args.json {
         let times = functions(&truth.exact, &map);
@@ -120,7 +128,48 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     }
     notes(&shown, &mut out)?;
     export::write(&shown, &exports)?;
-    Ok(ended(&truth))
+    Ok(ended(truth))
+}
+
+/// How the program was run.
+enum Run {
+    /// Profilers only watched.
+    Watched(Box<Truth<NoEditor>>),
+    /// The program paid for the profilers.
+    Charged(Box<Charged>),
+}
+
+impl Run {
+    fn truth(&self) -> &Truth<NoEditor> {
+        match self {
+            Run::Watched(truth) => truth,
+            Run::Charged(charged) => &charged.run.truth,
+        }
+    }
+}
+
+/// The period of each profiler: of what it counts by default, or of the event asked for.
+fn periods(args: &ProfileArgs, profilers: &[&Profiler]) -> anyhow::Result<Vec<Period>> {
+    let of = |profiler: &&Profiler| profiler.period_of(args.period, SEED);
+    let Some(event) = &args.event else {
+        return Ok(profilers.iter().map(of).collect());
+    };
+    let unit = match event.as_str() {
+        "cycles" => Unit::Cycles,
+        "instructions" => Unit::Instructions,
+        name => Unit::Events(EventSet::named(name).with_context(|| {
+            let all: Vec<&str> = EventSet::ALL.iter().map(|(_, name)| *name).collect();
+            format!(
+                "--event {name}: no such event; there are cycles, instructions, {}",
+                all.join(", ")
+            )
+        })?),
+    };
+    let period = Period {
+        unit,
+        ..Period::cycles(args.period)
+    };
+    Ok(vec![period; profilers.len()])
 }
 
 /// The profilers of these names.
@@ -362,21 +411,27 @@ impl Opinion<'_> {
     }
 }
 
-/// How far each profiler is from the truth.
-fn opinions<'a>(shown: &Shown<'a>) -> Vec<Opinion<'a>> {
+/// How far each profiler is from the truth: of a run that pays for it, from that of the program's own cycles.
+fn opinions<'a>(shown: &Shown<'a>, run: &Run) -> Vec<Opinion<'a>> {
     if shown.truth.sampled.is_empty() {
         return Vec::new();
     }
-    let exact = &shown.truth.exact;
+    let of_program = match run {
+        Run::Watched(_) => None,
+        Run::Charged(charged) => Some(charged.run.exact_of_program()),
+    };
+    let exact = of_program.as_ref().unwrap_or(&shown.truth.exact);
     let levels = Levels::new(exact, shown.image, shown.map);
     let executed = exact.executed();
-    let all = shown.truth.sampled.iter();
-    all.map(|sampled| {
-        let weights = sampled.by_instruction(&executed);
-        let weights = weights.iter().map(|(&key, &units)| (key, units));
+    let all = shown.truth.sampled.iter().enumerate();
+    all.map(|(at, sampled)| {
+        let weights: Vec<(Key, u64)> = match run {
+            Run::Watched(_) => sampled.by_instruction(&executed).into_iter().collect(),
+            Run::Charged(charged) => charged.run.weights(at),
+        };
         Opinion {
             sampled,
-            errors: levels.errors(weights),
+            errors: levels.errors(weights.into_iter()),
         }
     })
     .collect()

@@ -1,6 +1,7 @@
 //! `hps profile`: where the time of a program goes, exactly; or a profile that HPS collects.
 
 mod annotate;
+mod charged;
 mod collected;
 mod exact;
 mod export;

@@ -1,0 +1,140 @@
+//! Profilers of cycles at their cost: interrupts or assists, handlers that store records, buffers and their reader.
+//! Profilers whose records cost the same share a run.
+
+use hps_lab::{Collecting, Lab, Watch};
+use hps_profilers::Period;
+use hps_profilers::registry::{Counts, Profiler, Records};
+use hps_profilers::views::{FunctionMap, Levels};
+
+use super::undisturbed::{Found, Undisturbed};
+use crate::measurement::{Measurement, Unit};
+
+/// The name of the study in results.
+pub const STUDY: &str = "leaderboard-collected";
+/// Periods in cycles, the shortest first. One that counts instructions takes as many samples.
+pub const PERIODS: &[u64] = &[5000, 10_000, 50_000, 100_000, 500_000];
+/// Seed of random periods.
+const SEED: u64 = 1;
+
+/// Profilers whose records cost the same.
+#[derive(Clone)]
+pub(super) struct Group {
+    records: Records,
+    counts: Counts,
+    pub profilers: Vec<&'static Profiler>,
+}
+
+/// The groups of profilers that cost something.
+pub(super) fn groups(profilers: &[&'static Profiler]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for &profiler in profilers {
+        let (records, counts) = (profiler.records, profiler.counts);
+        if !records.cost() {
+            continue;
+        }
+        let of = |g: &&mut Group| g.records == records && g.counts == counts;
+        match groups.iter_mut().find(of) {
+            Some(group) => group.profilers.push(profiler),
+            None => groups.push(Group {
+                records,
+                counts,
+                profilers: vec![profiler],
+            }),
+        }
+    }
+    groups
+}
+
+/// The unit that runs the profilers of a group at one period.
+pub(super) fn unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    group: Group,
+    period_cycles: u64,
+) -> Unit<'a> {
+    let names: Vec<&str> = group.profilers.iter().map(|p| p.name).collect();
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {} collected, a sample in {period_cycles} cycles",
+            undisturbed.program.title(),
+            names.join(", ")
+        ),
+        key: serde_json::json!({
+            "profilers": names,
+            "records": format!("{:?}", group.records),
+            "period_cycles": period_cycles,
+        }),
+        program: undisturbed.program,
+        run: Box::new(move || measured(undisturbed, &group, period_cycles)),
+    }
+}
+
+fn measured(
+    undisturbed: &Undisturbed<'_>,
+    group: &Group,
+    period_cycles: u64,
+) -> Result<Vec<Measurement>, String> {
+    let found = undisturbed.found()?;
+    let period = period(group, found, period_cycles);
+    let samplers = group
+        .profilers
+        .iter()
+        .map(|profiler| ((profiler.policy)(), period));
+    let watch = Watch {
+        samplers: samplers.collect(),
+        ..Watch::default()
+    };
+    let lab = Lab::of(undisturbed.program).timed_by(undisturbed.machine);
+    let how = Collecting::new(group.records, period);
+    let mut run = lab.collected(&how, watch).map_err(|e| e.to_string())?;
+    run.truth.ran = run.truth.ran.successful().map_err(|e| e.to_string())?;
+    let perturbation = found.perturbation(&run.truth.exact, |pc| pc);
+    let exact = run.exact_of_program();
+    let image = &undisturbed.program.image;
+    let levels = Levels::new(&exact, image, &FunctionMap::new(image, &exact));
+    let cycles = run.truth.ran.cycles();
+    let mut all = Vec::new();
+    for (at, profiler) in group.profilers.iter().enumerate() {
+        let credits = &run.truth.sampled[at].credits;
+        let mut add = |measure, setting: &str, value| {
+            all.push(Measurement {
+                one_in: Some(period_cycles),
+                setting: setting.to_string(),
+                ..Measurement::new(undisturbed.program, profiler.name, measure, value)
+            });
+        };
+        let weights = run.weights(at);
+        // A run that is shorter than a period has no profile.
+        if !weights.is_empty() {
+            for (level, error) in levels.errors(weights.iter().copied()) {
+                add("error_ratio", level.name(), error);
+            }
+        }
+        let overhead = cycles as f64 / found.cycles as f64 - 1.0;
+        add("overhead_ratio", "", overhead);
+        add("perturbation_ratio", "", perturbation);
+        add("memory_bytes", "", run.memory_bytes as f64);
+        add("samples", "", credits.credited as f64);
+        let lost = credits.lost + credits.collided + run.stored.lost + run.overflows_lost;
+        add("lost_samples", "", lost as f64);
+        add("interrupts", "", run.interrupts.taken_events as f64);
+        add("baseline_cycles", "", found.cycles as f64);
+        add("cycles", "", cycles as f64);
+    }
+    Ok(all)
+}
+
+/// A prime period of cycles, or a random one of as many samples in instructions.
+fn period(group: &Group, found: &Found, period_cycles: u64) -> Period {
+    let mean = match group.counts {
+        Counts::Cycles => Period::prime_from(period_cycles),
+        Counts::Instructions => {
+            let scaled = u128::from(found.instructions) * u128::from(period_cycles);
+            (scaled / u128::from(found.cycles.max(1))) as u64
+        }
+    };
+    let first = group.profilers.first();
+    first.map_or(Period::cycles(mean), |profiler| {
+        profiler.period_of(mean, SEED)
+    })
+}
