@@ -322,6 +322,15 @@ pub struct ProfileArgs {
     pub command: Vec<String>,
 }
 
+impl ReproduceArgs {
+    /// The folder for results.
+    pub fn folder(&self) -> PathBuf {
+        let default = || self.paper.to_possible_value();
+        let name = |value: clap::builder::PossibleValue| PathBuf::from(value.get_name());
+        (self.out.clone().or_else(|| default().map(name))).unwrap_or_default()
+    }
+}
+
 impl ProfileArgs {
     /// The kind of profile that HPS is to collect: the one named, or if an option of HPS is given, hot methods.
     pub fn collected_kind(&self) -> Option<Kind> {
@@ -410,6 +419,10 @@ pub enum Paper {
     /// Mousa and Krintz, HPS: Hybrid Profiling Support, UCSB technical report 2005-08
     #[value(name = "hps-2005")]
     Hps2005,
+    /// Gottschall, Eeckhout and Jahre, TIP: Time-Proportional Instruction Profiling, MICRO 2021, with the errors of TEA,
+    /// ISCA 2023
+    #[value(name = "tip-2021")]
+    Tip2021,
 }
 
 /// `hps reproduce`.
@@ -449,12 +462,18 @@ pub struct ReproduceArgs {
     /// How the machine is simulated
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,
-    /// Folder for results, pictures and the report
-    #[arg(long, value_name = "DIR", default_value = "hps-2005")]
-    pub out: PathBuf,
-    /// Only these figures and studies
+    /// Folder for results, pictures and the report [default: the paper's name]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Of hps-2005: only these figures and studies
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = PossibleValuesParser::new(hps_experiments::chapters()))]
     pub only: Vec<String>,
+    /// Of tip-2021: samples that a policy takes in a run, about; fewer in short runs
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(4..))]
+    pub samples: u64,
+    /// Of tip-2021: phases of the period at which each policy watches
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub phases: u64,
     /// Threads; 0: one for each processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,

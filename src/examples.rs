@@ -122,6 +122,10 @@ Examples:
       Every figure for a program of your own.
   hps reproduce hps-2005 --suite --size large --out suite
       The real programs that `hps programs build` built. Overnight.
+  hps reproduce tip-2021
+      What sampling policies get wrong, beside the published errors, and what explains the differences.
+  hps reproduce tip-2021 --core instruction --size large --samples 1000000 --out tip-large
+      With as many samples as the study took.
 ";
 
 /// Examples of `hps leaderboard`.

@@ -19,6 +19,7 @@ mod spec;
 mod store;
 pub mod studies;
 mod timed;
+pub mod tip;
 mod truth;
 pub mod validation;
 

@@ -16,6 +16,7 @@ mod report;
 mod reproduction;
 mod style;
 mod table;
+mod tip;
 
 pub use chapter::{Chapter, ChapterTable};
 pub use csv::to_csv;
@@ -29,5 +30,6 @@ pub use isas::isa_table;
 pub use leaderboard::write_leaderboard;
 pub use read::{ResultsFile, read_results, read_rows};
 pub use report::{ReportFiles, write_report};
-pub use reproduction::{claims_text, write_reproduction};
+pub use reproduction::{claims_text, text_of, write_reproduction};
 pub use table::summary_table;
+pub use tip::write_tip;

@@ -41,8 +41,10 @@ impl fmt::Display for Verdict {
 pub enum Section {
     /// What collecting costs: Figure 7.
     Cost,
-    /// Accuracy and its price: Figures 8 to 10.
+    /// Accuracy and its price: Figures 8 to 10 of the HPS report, the errors of the TIP study.
     Accuracy,
+    /// What explains that a number differs.
+    Explained,
 }
 
 /// A claim of the paper, or a demand on this reproduction, with its verdict.

@@ -87,6 +87,7 @@ fn sampled(
     phases: u64,
 ) -> Result<Vec<Measurement>, String> {
     let found = undisturbed.found()?;
+    let asked = samples as f64;
     let samples = samples.min(found.cycles / LEAST_PERIOD_CYCLES).max(1);
     let mut samplers = Vec::new();
     for &profiler in profilers {
@@ -96,6 +97,11 @@ fn sampled(
         }
     }
     let all = watched(undisturbed, found, samplers)?;
+    let measurement =
+        |undisturbed: &Undisturbed<'_>, profiler, measure, setting, value| Measurement {
+            x: Some(asked),
+            ..measurement(undisturbed, profiler, measure, setting, value)
+        };
     let mut measured = vec![
         measurement(undisturbed, "", "cycles", "", found.cycles as f64),
         measurement(

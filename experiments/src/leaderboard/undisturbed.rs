@@ -8,6 +8,8 @@ use hps_profile::Profile;
 use hps_profilers::views::{FunctionMap, Levels};
 use hps_profilers::{ExactProfile, Key};
 
+use super::states::States;
+
 /// A program and what its undisturbed run says, which is made when it is first asked for.
 pub(super) struct Undisturbed<'a> {
     pub program: &'a Program,
@@ -25,6 +27,8 @@ pub(super) struct Found {
     pub cells: Profile<Cell>,
     /// Addresses of all instructions that ran, in ascending order.
     pub executed: Vec<u64>,
+    /// What its cycles were spent on.
+    pub states: States,
     functions: FunctionMap,
     /// Units by function.
     by_function: Profile<Part>,
@@ -76,6 +80,7 @@ impl Found {
             levels: Levels::new(&exact, &program.image, &functions),
             cells: cells(&exact),
             executed: exact.executed(),
+            states: States::of(&exact),
             by_function: by_function(&exact, &functions, |pc| pc),
             functions,
         })

@@ -23,6 +23,8 @@ pub(crate) struct Scatter {
     pub x: Axis,
     pub y: Axis,
     pub curves: Vec<Curve>,
+    /// The points of a curve are joined by a line.
+    pub joined: bool,
     pub thin: Vec<Vec<(f64, f64)>>,
     pub thin_label: String,
 }
@@ -81,10 +83,10 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
     for curve in &chart.curves {
         let color = style::category(curve.category);
         let points: Vec<_> = curve.points.iter().map(|p| frame.at(p.0, p.1)).collect();
-        if points.len() > 1 {
+        if chart.joined && points.len() > 1 {
             canvas.path(&points, color, 5);
+            trace(&points, 12.0, &mut ink);
         }
-        trace(&points, 12.0, &mut ink);
         for (&at, (_, _, name)) in points.iter().zip(&curve.points) {
             canvas.marker(style::marker(curve.category), at, 11.0, color);
             ink.push((at, 80.0));

@@ -281,6 +281,7 @@ impl About<'_> {
             x: Axis::overhead(OVERHEAD, &xs),
             y: Axis::accuracy(ACCURACY, &ys, false),
             curves,
+            joined: true,
             thin,
             thin_label: format!("each program, burst {shown}"),
         })

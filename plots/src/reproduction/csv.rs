@@ -105,7 +105,7 @@ pub(super) fn bars(records: &[UnitRecord]) -> Result<String, PlotError> {
 }
 
 /// The claims with their verdicts.
-pub(super) fn claims(claims: &[Claim]) -> Result<String, PlotError> {
+pub(crate) fn claims(claims: &[Claim]) -> Result<String, PlotError> {
     let head = ["isa", "claim", "paper", "here", "verdict", "rule"];
     let line = |c: &Claim| {
         let verdict = c.verdict.to_string();

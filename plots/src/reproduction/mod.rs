@@ -20,7 +20,7 @@ use crate::html::ReportInfo;
 use crate::report::{ReportFiles, write_pictures, write_whole};
 use crate::table::one_line;
 
-pub(crate) use csv::measurements as measurements_csv;
+pub(crate) use csv::{claims as claims_csv, measurements as measurements_csv};
 pub(crate) use page::{Words, page};
 
 /// Programs, machine and fingerprint of what was measured, for the page.
@@ -87,10 +87,15 @@ pub fn write_reproduction(
 /// The claims as text for a terminal: a line or two each.
 #[must_use]
 pub fn claims_text(outcome: &Outcome) -> String {
-    let all = claims(&outcome.rows, &outcome.records);
+    text_of(&claims(&outcome.rows, &outcome.records))
+}
+
+/// Claims as text for a terminal: a line or two each.
+#[must_use]
+pub fn text_of(all: &[Claim]) -> String {
     let mut text = String::new();
     let mut isa = "";
-    for claim in &all {
+    for claim in all {
         if claim.isa != isa {
             isa = &claim.isa;
             text += &format!(
@@ -124,6 +129,22 @@ fn chapters(outcome: &Outcome, claims: &[Claim]) -> Result<Vec<Chapter>, PlotErr
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the paper claims, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. The paper ran \
+             SPECint2000 on Alpha; programs and machine here are others, so that a number that differs says little \
+             where the direction is the same."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables: claims_tables(claims),
+    }
+}
+
+/// A table of claims for each instruction set.
+pub(crate) fn claims_tables(claims: &[Claim]) -> Vec<ChapterTable> {
     let head = ["Claim", "Paper", "Here", "Verdict", "Rule of the verdict"];
     let mut isas: Vec<&str> = claims.iter().map(|c| c.isa.as_str()).collect();
     isas.dedup();
@@ -141,18 +162,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
             .collect();
         table
     };
-    Chapter {
-        id: "claims".to_string(),
-        title: "What the paper claims, and what is seen here".to_string(),
-        text: vec![
-            "Each verdict is computed from the numbers of this report by the rule beside it. The paper ran \
-             SPECint2000 on Alpha; programs and machine here are others, so that a number that differs says little \
-             where the direction is the same."
-                .to_string(),
-        ],
-        figures: Vec::new(),
-        tables: isas.iter().map(table).collect(),
-    }
+    isas.iter().map(table).collect()
 }
 
 /// The instruction sets of records, RISC-V first.

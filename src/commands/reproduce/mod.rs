@@ -1,6 +1,7 @@
 //! `hps reproduce`: a paper's evaluation made again, with a report.
 
 mod programs;
+mod tip;
 
 use std::io::Write;
 
@@ -8,12 +9,19 @@ use hps_experiments::Reproduction;
 use hps_plots::{ReportInfo, claims_text, write_reproduction};
 
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
-use crate::cli::{CoreKind, ReproduceArgs, Size};
+use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
 use crate::progress;
 
 /// Runs the command; the exit code is 1 if anything failed.
 pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     use_threads("--threads", args.threads)?;
+    match args.paper {
+        Paper::Hps2005 => hps(args),
+        Paper::Tip2021 => tip::reproduce(args),
+    }
+}
+
+fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let machine = timed_machine(&args.machine, args.core)?;
     let reproduction = Reproduction {
         programs: programs::programs(args)?,
@@ -21,7 +29,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         only: args.only.clone(),
     };
     let progress = progress::Units::new("hps-2005");
-    let outcome = reproduction.run(&args.out, &progress)?;
+    let outcome = reproduction.run(&args.folder(), &progress)?;
     progress.clear();
     let info = ReportInfo {
         title: "HPS: Hybrid Profiling Support, made again".to_string(),
@@ -30,18 +38,22 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         notes: notes(args.core, &outcome),
         machine_text: reproduction.machine.to_ron(),
     };
-    let files = write_reproduction(&args.out, &outcome, &info)?;
+    let files = write_reproduction(&args.folder(), &outcome, &info)?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", claims_text(&outcome))?;
     writeln!(out, "report: {}", files.html.display())?;
-    let failures = outcome.failures();
+    Ok(failed(&outcome.failures()))
+}
+
+/// Names what failed; the exit code of the command.
+fn failed(failures: &[(String, &str)]) -> u8 {
     for (what, why) in failures.iter().take(5) {
         say!("hps: failed: {what}: {why}");
     }
     if failures.len() > 5 {
         say!("hps: and {} more; the report names all", failures.len() - 5);
     }
-    Ok(u8::from(!failures.is_empty()))
+    u8::from(!failures.is_empty())
 }
 
 /// What a reader has to know of the numbers.
@@ -72,7 +84,13 @@ fn intervals(outcome: &hps_experiments::Outcome) -> String {
 
 /// The command that makes the same results again.
 fn command(args: &ReproduceArgs) -> String {
-    let mut words = vec!["hps reproduce hps-2005".to_string()];
+    let mut words = vec![match args.paper {
+        Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
+        Paper::Tip2021 => format!(
+            "hps reproduce tip-2021 --samples {} --phases {}",
+            args.samples, args.phases
+        ),
+    }];
     words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
     if !args.programs.is_empty() {
         words.push(format!("--programs {}", args.programs.join(",")));

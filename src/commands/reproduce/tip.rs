@@ -1,0 +1,84 @@
+//! `hps reproduce tip-2021`: what sampling policies get wrong, beside the published errors.
+
+use std::io::Write;
+
+use anyhow::bail;
+use hps_experiments::Program;
+use hps_experiments::tip::{Data, TipStudy, claims};
+use hps_plots::{ReportInfo, text_of, write_tip};
+
+use super::{command, failed, programs};
+use crate::cli::{CoreKind, ReproduceArgs};
+use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
+use crate::progress;
+
+/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    if !args.only.is_empty() {
+        bail!("--only names figures of hps-2005; tip-2021 is made as a whole");
+    }
+    let machine = timed_machine(&args.machine, args.core)?;
+    let folder = args.folder();
+    let mut by_isa: Vec<(String, Vec<Program>)> = Vec::new();
+    for program in programs::programs(args)? {
+        let isa = program.image.isa.name().to_string();
+        match by_isa.iter_mut().find(|(of, _)| *of == isa) {
+            Some((_, programs)) => programs.push(program),
+            None => by_isa.push((isa, vec![program])),
+        }
+    }
+    let progress = progress::Units::new("tip-2021");
+    let mut records = Vec::new();
+    for (_, programs) in &by_isa {
+        let study = TipStudy {
+            programs: programs.clone(),
+            machine: machine.clone(),
+            samples: args.samples,
+            phases: args.phases,
+        };
+        records.extend(study.run(&folder, &progress)?);
+    }
+    progress.clear();
+    let boards: Vec<(&str, Data<'_>)> = by_isa
+        .iter()
+        .map(|(isa, _)| {
+            let data = Data::of(&records, isa, &machine.config.name, args.samples);
+            (isa.as_str(), data)
+        })
+        .collect();
+    let claims: Vec<_> = boards
+        .iter()
+        .flat_map(|(isa, data)| claims(data, isa))
+        .collect();
+    let info = ReportInfo {
+        title: "TIP and TEA: what sampling policies get wrong, made again".to_string(),
+        command: command(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: notes(args),
+        machine_text: machine.to_ron(),
+    };
+    let files = write_tip(&folder, &boards, &claims, &records, &info)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", text_of(&claims))?;
+    writeln!(out, "report: {}", files.html.display())?;
+    let failures: Vec<(String, &str)> = records
+        .iter()
+        .filter_map(|r| {
+            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
+            Some((what, r.failure.as_deref()?))
+        })
+        .collect();
+    Ok(failed(&failures))
+}
+
+/// What a reader has to know of the numbers.
+fn notes(args: &ReproduceArgs) -> Vec<String> {
+    let mut notes = vec![format!(
+        "Policies take about {} samples in a run, fewer in short ones, at {} phases of the period.",
+        args.samples, args.phases
+    )];
+    if args.core == CoreKind::Instruction {
+        notes.push(INSTRUCTION_CORE_NOTE.to_string());
+    }
+    notes
+}
