@@ -48,7 +48,9 @@ pub use key::{
 };
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
-pub use statistics::{PairedComparison, Summary, Verdict, compare_pairs, half_width, summarize};
+pub use statistics::{
+    PairedComparison, Summary, Verdict, compare_pairs, error_of_draws, half_width, summarize,
+};
 pub use streams::{
     BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
     StreamSummary,

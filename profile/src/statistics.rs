@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::function::factorial::ln_binomial;
 
 /// Mean, standard deviation and 95% interval of independent values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,23 @@ pub fn half_width(standard_error: f64, freedom: f64) -> Option<f64> {
     Some(t.inverse_cdf(0.975) * standard_error)
 }
 
+/// Mean error `1 - overlap` of a profile of `samples` independent draws from a distribution: what an unbiased profiler
+/// cannot beat but by drawing evenly. `shares` sum to 1.
+///
+/// The error is half the sum of the deviations of the shares. The mean deviation of a binomial count is De Moivre's
+/// `2 (k + 1) C(n, k + 1) p^(k + 1) (1 - p)^(n - k)` with `k` the whole part of `n p`.
+#[must_use]
+pub fn error_of_draws(shares: impl Iterator<Item = f64>, samples: u64) -> f64 {
+    let n = samples.max(1);
+    let deviations = shares.filter(|p| *p > 0.0 && *p < 1.0).map(|p| {
+        let k = ((n as f64 * p) as u64).min(n - 1);
+        let ways = ln_binomial(n, k + 1);
+        let chance = ways + (k + 1) as f64 * p.ln() + (n - k) as f64 * (-p).ln_1p();
+        2.0 * (k + 1) as f64 * chance.exp() / n as f64
+    });
+    deviations.sum::<f64>() / 2.0
+}
+
 /// How the first values of pairs lie to the second ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -124,6 +142,24 @@ mod tests {
         // Two values: t for one degree of freedom is 12.706, the deviation of (0, 2) the root of 2.
         let half_width = summarize(&[0.0, 2.0]).half_width.unwrap();
         assert!((half_width - 12.706).abs() < 1e-3);
+    }
+
+    #[test]
+    fn draws_err_as_counting_all_of_them_says() {
+        // A fair coin: of two draws, both fall on one side half of the time, and then half the weight is wrong.
+        assert!((error_of_draws([0.5, 0.5].into_iter(), 2) - 0.25).abs() < 1e-12);
+        // One draw of shares 0.2 and 0.8 puts everything on one of them: 0.2 * 0.8 + 0.8 * 0.2.
+        assert!((error_of_draws([0.2, 0.8].into_iter(), 1) - 0.32).abs() < 1e-12);
+        // Three draws, by counting: P(X = x) = C(3, x) 0.3^x 0.7^(3 - x), error |x / 3 - 0.3|.
+        let chances = [0.343, 0.441, 0.189, 0.027];
+        let errors = [0.3, 1.0 / 30.0, 2.0 / 3.0 - 0.3, 0.7];
+        let by_hand: f64 = chances.iter().zip(errors).map(|(p, e)| p * e).sum();
+        assert!((error_of_draws([0.3, 0.7].into_iter(), 3) - by_hand).abs() < 1e-12);
+        assert_eq!(error_of_draws([1.0].into_iter(), 10), 0.0);
+        // Many draws: the root of 2 p (1 - p) / (pi n) for each share.
+        let many = error_of_draws([0.5, 0.5].into_iter(), 1_000_000);
+        let normal = (0.5 / (std::f64::consts::PI * 1e6)).sqrt();
+        assert!((many / normal - 1.0).abs() < 1e-3, "{many} {normal}");
     }
 
     #[test]

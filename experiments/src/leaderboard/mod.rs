@@ -29,7 +29,7 @@ pub use collected::{PERIODS, STUDY as COLLECTED};
 pub use costly::{FREQUENCIES, STUDY as COSTLY};
 pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
 pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
-pub use states::{GROUP, STUDY as STATES};
+pub use states::{DRAWS, GROUP, STUDY as STATES};
 
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
@@ -145,7 +145,7 @@ impl Leaderboard {
             return units;
         }
         for undisturbed in &shared.undisturbed {
-            units.push(states::unit(undisturbed));
+            units.push(states::unit(undisturbed, self.samples));
             units.push(passive::unit(
                 undisturbed,
                 passive.clone(),

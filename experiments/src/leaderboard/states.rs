@@ -1,9 +1,13 @@
 //! What an undisturbed run spends its cycles on, which explains what profilers get wrong.
 
-use hps_profilers::ExactProfile;
+use std::collections::BTreeMap;
+
+use hps_profile::error_of_draws;
 use hps_profilers::oracle::STATES;
 use hps_profilers::views::Stack;
+use hps_profilers::{ExactProfile, Key};
 
+use super::passive;
 use super::undisturbed::Undisturbed;
 use crate::measurement::{Measurement, Unit};
 
@@ -12,9 +16,14 @@ pub const STUDY: &str = "leaderboard-states";
 /// Instructions that commit together, in the mean over the cycles in which any commit.
 pub const GROUP: &str = "instructions_per_committing_cycle";
 
+/// Mean error by instruction of independent draws from the exact profile; `x` says how many.
+pub const DRAWS: &str = "draws_error_ratio";
+
 /// Cycles of a run by state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct States {
+    /// Shares of all cycles by instruction.
+    instructions: Vec<f64>,
     /// Shares of all cycles, in the order of [`STATES`].
     shares: [f64; STATES.len()],
     /// Instructions that committed.
@@ -25,17 +34,28 @@ pub(super) struct States {
 impl States {
     pub fn of(exact: &ExactProfile) -> States {
         let mut stack = Stack::default();
+        let mut by_instruction: BTreeMap<Key, u64> = BTreeMap::new();
+        for (key, units) in exact.weights() {
+            *by_instruction.entry(key).or_insert(0) += units;
+        }
         for row in &exact.rows {
             for &(spent, events, units) in &row.cells {
                 stack.add(spent, events, units);
             }
         }
         let all = (exact.cycles * exact.units_per_cycle).max(1) as f64;
+        let instructions = by_instruction.into_values();
         States {
+            instructions: instructions.map(|units| units as f64 / all).collect(),
             shares: stack.states().map(|units| units as f64 / all),
             commits: exact.commits,
             cycles: exact.cycles,
         }
+    }
+
+    /// Mean error of so many independent draws.
+    fn error_of_draws(&self, samples: u64) -> f64 {
+        error_of_draws(self.instructions.iter().copied(), samples)
     }
 
     fn group(&self) -> f64 {
@@ -44,14 +64,16 @@ impl States {
 }
 
 /// The unit that says so.
-pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>) -> Unit<'a> {
+pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>, samples: u64) -> Unit<'a> {
     Unit {
         study: STUDY,
         title: format!("{}: cycles by state", undisturbed.program.title()),
-        key: serde_json::json!({}),
+        key: serde_json::json!({ "samples": samples }),
         program: undisturbed.program,
         run: Box::new(move || {
-            let states = undisturbed.found()?.states;
+            let found = undisturbed.found()?;
+            let states = &found.states;
+            let taken = passive::samples_of(found, samples);
             let shares = STATES.iter().zip(states.shares);
             let mut measured: Vec<Measurement> = shares
                 .map(|(state, share)| Measurement {
@@ -65,6 +87,10 @@ pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>) -> Unit<'a> {
                 GROUP,
                 states.group(),
             ));
+            measured.push(Measurement {
+                x: Some(taken as f64),
+                ..Measurement::new(undisturbed.program, "", DRAWS, states.error_of_draws(taken))
+            });
             Ok(measured)
         }),
     }

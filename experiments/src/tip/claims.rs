@@ -25,6 +25,7 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         width_explains(data),
         flushes_explain(data),
         samples_explain(data),
+        draws_explain(data),
         lost_tags(data),
     ]);
     all.into_iter().map(|draft| draft.of(isa)).collect()
@@ -328,6 +329,33 @@ fn samples_explain(data: &Data<'_>) -> Draft {
             "confirmed if the mean error with a quarter of the samples is twice as large, within {:.0}%",
             100.0 * BAND
         ),
+        found,
+    }
+}
+
+fn draws_explain(data: &Data<'_>) -> Draft {
+    let pairs = paired(
+        &data.errors(data.machine, "tip", "instruction"),
+        &data.draws(),
+    );
+    let found = (!pairs.is_empty()).then(|| {
+        let mean =
+            |of: fn(&(f64, f64)) -> f64| summarize(&pairs.iter().map(of).collect::<Vec<_>>()).mean;
+        let (tip, draws) = (mean(|p| p.0), mean(|p| p.1));
+        let verdict = match tip <= draws {
+            true => Verdict::Confirmed,
+            false => Verdict::Differs(format!("{:.2} times as much", tip / draws)),
+        };
+        let here = format!("TIP {}, draws {}", percent(tip), percent(draws));
+        (here, verdict)
+    });
+    Draft {
+        section: Section::Explained,
+        claim: "TIP errs by no more than as many independent draws from the truth".to_string(),
+        paper: "–".to_string(),
+        rule: "confirmed if its mean error is at most that of the draws, computed from the exact profile; TIP shares a \
+               sample among the instructions that commit together, a draw does not"
+            .to_string(),
         found,
     }
 }

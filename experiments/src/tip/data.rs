@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hps_profile::summarize;
 
-use crate::leaderboard::{BIAS, GROUP, PASSIVE, STATES};
+use crate::leaderboard::{BIAS, DRAWS, GROUP, PASSIVE, STATES};
 use crate::measurement::{Measurement, UnitRecord};
 
 /// An error that a study prints.
@@ -197,6 +197,15 @@ impl<'a> Data<'a> {
     #[must_use]
     pub fn groups(&self, machine: &str) -> BTreeMap<&'a str, f64> {
         self.values(STATES, machine, |m| m.measure == GROUP)
+    }
+
+    /// Mean errors of as many independent draws from the exact profile as samples were taken, by program.
+    #[must_use]
+    pub fn draws(&self) -> BTreeMap<&'a str, f64> {
+        let few = (self.samples / 4) as f64;
+        self.values(STATES, self.machine, |m| {
+            m.measure == DRAWS && m.x.is_some_and(|x| x > few)
+        })
     }
 
     /// Samples of a policy that were taken, and those that were lost or collided, summed over programs.

@@ -2,7 +2,7 @@
 
 use crate::CoreKind;
 use crate::claims::Verdict;
-use crate::leaderboard::{BIAS, GROUP, PASSIVE, STATES};
+use crate::leaderboard::{BIAS, DRAWS, GROUP, PASSIVE, STATES};
 use crate::measurement::{Measurement, UnitRecord};
 
 use super::{Data, claims};
@@ -80,6 +80,7 @@ fn records(change: impl Fn(&str, f64) -> f64) -> Vec<UnitRecord> {
             let states = vec![
                 number(program, "", "share_ratio", "flushed", 0.05),
                 number(program, "", GROUP, "", group),
+                number(program, "", DRAWS, "", 0.02),
             ];
             all.push(record(STATES, program, machine, states));
         }
@@ -142,6 +143,9 @@ fn explanations_can_fail() {
             if m.measure == GROUP {
                 m.value = 5.0 - m.value;
             }
+            if m.measure == DRAWS {
+                m.value = 0.001;
+            }
             if m.x == Some(SAMPLES as f64 / 4.0) {
                 m.value = 0.016;
             }
@@ -159,8 +163,10 @@ fn explanations_can_fail() {
         verdict(&records, "behind flushes only"),
         Verdict::NotConfirmed
     );
-    assert!(matches!(
-        verdict(&records, "halves with four times"),
-        Verdict::Differs(_)
-    ));
+    for claim in ["halves with four times", "as many independent draws"] {
+        assert!(
+            matches!(verdict(&records, claim), Verdict::Differs(_)),
+            "{claim}"
+        );
+    }
 }
