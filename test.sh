@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
-# (the oracle), the cross compilers for RISC-V, Alpha and aarch64, valgrind (which counts instructions), what
-# the builds of real programs call, and the sources of the real programs that are run.
+# (the oracle), the cross compilers for RISC-V, Alpha and aarch64, clang with its linker and tools, valgrind
+# (which counts instructions), what the builds of real programs call, and the sources of the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,6 +12,9 @@ command -v riscv64-linux-gnu-g++ >/dev/null || packages+=(g++-riscv64-linux-gnu)
 command -v alpha-linux-gnu-gcc >/dev/null || packages+=(gcc-alpha-linux-gnu libc6.1-dev-alpha-cross)
 command -v alpha-linux-gnu-g++ >/dev/null || packages+=(g++-alpha-linux-gnu)
 command -v aarch64-linux-gnu-gcc >/dev/null || packages+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+command -v clang >/dev/null || packages+=(clang)
+command -v ld.lld >/dev/null || packages+=(lld)
+command -v llvm-profdata >/dev/null || packages+=(llvm)
 command -v bison >/dev/null || packages+=(bison)
 command -v make >/dev/null || packages+=(make)
 command -v xz >/dev/null || packages+=(xz-utils)

@@ -58,6 +58,10 @@ fn what_cannot_be_is_refused_in_a_line() {
             "cannot share a run",
         ),
         (
+            vec!["--with", "tip,ibs", "--charged"],
+            "interrupt after 211 cycles",
+        ),
+        (
             vec!["--with", "lci", "--charged"],
             "costs the program nothing",
         ),

@@ -1,12 +1,24 @@
-//! Programs compiled with profiles. Tests pass over what needs clang where there is none.
+//! Programs compiled with profiles by clang.
 
 mod support;
 
 use hps_sim_core::image::{ProgramImage, SourceFrame};
-use hps_workloads::clang::{Clang, Profiled};
+use hps_workloads::clang::{Clang, ClangError, Profiled};
 use serde_json::Value;
 
 use support::Hps;
+
+/// clang, which `test.sh` installs. None, with a word, where Debian has another version than the one that is known.
+fn clang() -> Option<Clang> {
+    match Clang::find() {
+        Ok(clang) => Some(clang),
+        Err(other @ ClangError::Version { .. }) => {
+            eprintln!("not tested: {other}");
+            None
+        }
+        Err(missing) => panic!("{missing}"),
+    }
+}
 
 /// The first line of a text in a source file behind another line, from 1.
 fn line_behind(line: u32, file: &str, text: &str) -> u32 {
@@ -21,7 +33,7 @@ fn line_behind(line: u32, file: &str, text: &str) -> u32 {
 
 #[test]
 fn frames_have_declarations_discriminators_and_places_of_inlined_calls() {
-    let Ok(clang) = Clang::find() else {
+    let Some(clang) = clang() else {
         return;
     };
     let objects = clang.compile("netsimplex", Profiled::No).expect("compiled");
@@ -66,7 +78,7 @@ fn frames_have_declarations_discriminators_and_places_of_inlined_calls() {
 
 #[test]
 fn orders_of_functions_change_places_and_nothing_else() {
-    let Ok(clang) = Clang::find() else {
+    let Some(clang) = clang() else {
         return;
     };
     let objects = clang.compile("lz", Profiled::No).expect("compiled");
@@ -85,9 +97,9 @@ fn orders_of_functions_change_places_and_nothing_else() {
 
 #[test]
 fn each_profile_gives_a_program_that_prints_what_it_must() {
-    let Ok(_) = Clang::find() else {
+    if clang().is_none() {
         return;
-    };
+    }
     let hps = Hps::new();
     let out = hps.path("board");
     let args = "leaderboard netsimplex --kind time --with tip,lbr --phases 1 --core instruction --compile --orders 2 \

@@ -95,6 +95,15 @@ pub struct UnitRecord {
     pub failure: Option<String>,
 }
 
+impl UnitRecord {
+    /// What failed and why, if the unit did.
+    #[must_use]
+    pub fn failed_unit(&self) -> Option<(String, &str)> {
+        let what = format!("{} ({}): {}", self.program, self.isa, self.study);
+        Some((what, self.failure.as_deref()?))
+    }
+}
+
 impl Record for UnitRecord {
     fn id(&self) -> &str {
         &self.id

@@ -70,10 +70,7 @@ impl Outcome {
             );
             Some((what, r.failure.as_deref()?))
         });
-        let records = self.records.iter().filter_map(|r| {
-            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
-            Some((what, r.failure.as_deref()?))
-        });
+        let records = self.records.iter().filter_map(UnitRecord::failed_unit);
         rows.chain(records).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
-use hps_pipeline::core::{EitherCore, Finished, Origin};
+use hps_pipeline::core::{EitherCore, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
 use hps_productions::{SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords};
@@ -104,7 +104,7 @@ impl<E> Collected<E> {
 /// The policy whose profile is what the handler of its interrupts finds.
 const SOFTWARE: &str = "interrupt";
 
-/// What a profiler needs of the machine: a counter, the costs of what it raises, and a handler.
+/// The hardware of a profiler: a counter, the costs of what the counter raises, a handler and its buffer.
 struct Hardware {
     counter: CounterConfig,
     costs: InterruptConfig,
@@ -194,7 +194,8 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     /// collected at their cost. To the profilers it is one run: each sees what hardware of its kind has latched.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`LabError::CollectedEvents`]; buffers that do not fit into memory.
+    /// The errors of [`run`](Self::run); [`LabError::CollectedEvents`] for a period of events; buffers that do not fit
+    /// into memory.
     pub fn collected(
         self,
         how: &Collecting,
@@ -229,22 +230,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         let host_seconds = start.elapsed().as_secs_f64();
         let interrupts = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
         let (interrupts, overflows_lost) = interrupts.unwrap_or_default();
-        let Finished {
-            process,
-            editor: Interruptible(editor),
-            probe,
-            stats,
-            cpi,
-            memory,
-        } = core.finish();
-        let finished = Finished {
-            process,
-            editor,
-            probe,
-            stats,
-            cpi,
-            memory,
-        };
+        let finished = core.finish().map_editor(|Interruptible(editor)| editor);
         let ran = Ran::of_core(finished, stop, host_seconds, provenance, expected);
         let stored = match &handlers {
             Some(handlers) => handlers.read(&ran.process)?,

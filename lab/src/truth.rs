@@ -89,7 +89,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     /// no cycle.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn watched(self, watch: Watch) -> Result<Truth<I::Editor>, LabError> {
         let probe = probe(self.machine(), &self.program.image, watch);
         Ok(Truth::of(self.watched_by(probe).run()?))
@@ -98,7 +98,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub fn polled(
         self,
         profilers: Vec<(Box<dyn Policy>, Period)>,

@@ -32,6 +32,17 @@ pub enum Counts {
     Instructions,
 }
 
+impl Counts {
+    /// What it counts, in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Counts::Cycles => "cycles",
+            Counts::Instructions => "instructions, randomly",
+        }
+    }
+}
+
 /// How the records of a profiler come into memory, which decides what it costs the program. Words have 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Records {
@@ -71,7 +82,14 @@ impl Records {
         match self {
             Records::Outside => "from outside".to_string(),
             Records::OtherMachine => "not simulated".to_string(),
-            Records::Interrupt { words, .. } => format!("interrupt, {words} words"),
+            Records::Interrupt {
+                words,
+                delay_cycles: 0,
+            } => format!("interrupt, {words} words"),
+            Records::Interrupt {
+                words,
+                delay_cycles,
+            } => format!("interrupt after {delay_cycles} cycles, {words} words"),
             Records::Assist { words } => format!("assist, {words} words"),
             Records::Beside { words } => format!("beside, {words} words"),
         }

@@ -402,7 +402,7 @@ impl<E: DecodeEditor> Machine<E> {
         }
         match Alone::of(outcome, in_handler) {
             Ok(what) => self.alone(probe, pc, inst, what, in_handler),
-            Err(cause) => self.fault(pc, cause),
+            Err(cause) => self.fault(pc, cause, in_handler),
         }
     }
 
@@ -431,14 +431,13 @@ impl<E: DecodeEditor> Machine<E> {
             Then::Next => (hart.pc, hart.disepc) = (next, DisePc::NONE),
             Then::Elsewhere { pc, .. } => hart.pc = pc,
             Then::Exit(code) => return Some(Stop::Exit(code)),
-            Then::Fault(cause) => return self.fault(pc, cause),
+            Then::Fault(cause) => return self.fault(pc, cause, in_handler),
         }
         None
     }
 
-    fn fault(&mut self, pc: u64, cause: TrapCause) -> Option<Stop> {
+    fn fault(&mut self, pc: u64, cause: TrapCause, in_handler: bool) -> Option<Stop> {
         let at = (pc, self.process.thread.hart.disepc);
-        let in_handler = self.link.is_some();
         match self.process.take_fault(&self.editor, at, cause, in_handler) {
             Ok(handler) => {
                 self.process.thread.hart.pc = handler;

@@ -15,34 +15,17 @@ use std::process::Command;
 use crate::sources;
 use crate::suite::find_tool;
 
-/// Options of every compilation, as in `build.sh`, and debug information for profiles.
+/// Options of every compilation beside [`sources::COMPILER_OPTIONS`]: the target, and debug information for profiles.
 const COMMON: &[&str] = &[
     "--target=riscv64-linux-gnu",
     "-mabi=lp64d",
-    "-O2",
     "-g",
     "-gdwarf-4",
     "-fdebug-info-for-profiling",
     "-w",
-    "-ffreestanding",
-    "-fno-stack-protector",
     "-fno-pic",
-    "-fno-asynchronous-unwind-tables",
-    "-fno-unwind-tables",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-strict-aliasing",
-    "-ffunction-sections",
-    "-Iruntime",
     // The temporary folder would be a part of the executable.
     "-fdebug-compilation-dir=.",
-];
-const C: &[&str] = &["-std=c11"];
-const CPP: &[&str] = &[
-    "-std=c++17",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-threadsafe-statics",
 ];
 const LINK: &[&str] = &[
     "--target=riscv64-linux-gnu",
@@ -59,6 +42,9 @@ const CPP_MAIN: &str = "-Wl,--defsym=main=_Z4mainiPPc";
 /// These use the bit-manipulation extensions, as in `build.sh`.
 const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
 
+/// The version of clang whose raw format of counters is known.
+const KNOWN_MAJOR: &str = "14";
+
 /// Why a program could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum ClangError {
@@ -69,6 +55,12 @@ pub enum ClangError {
         tool: &'static str,
         /// The package that has it.
         package: &'static str,
+    },
+    /// A clang of another version.
+    #[error("clang {KNOWN_MAJOR} is needed, whose format of counters is known; found {found}")]
+    Version {
+        /// What it says that it is.
+        found: String,
     },
     /// No sources travel with the library.
     #[error("{0} is none of the programs that come with the project")]
@@ -149,7 +141,7 @@ impl Clang {
     /// Looks for the commands.
     ///
     /// # Errors
-    /// [`ClangError::MissingTool`] names the package of the first that is not there.
+    /// [`ClangError::MissingTool`] names the package of the first that is not there; [`ClangError::Version`].
     pub fn find() -> Result<Clang, ClangError> {
         let need = |tool, package| find_tool(tool).ok_or(ClangError::MissingTool { tool, package });
         let clang = need("clang", "clang")?;
@@ -158,8 +150,12 @@ impl Clang {
         let output = Command::new(&clang).arg("--version").output();
         let output = output.map_err(at(&clang))?;
         let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().next().unwrap_or_default().to_string();
+        if major(&version) != Some(KNOWN_MAJOR) {
+            return Err(ClangError::Version { found: version });
+        }
         Ok(Clang {
-            version: text.lines().next().unwrap_or_default().to_string(),
+            version,
             clang,
             profdata,
         })
@@ -190,14 +186,18 @@ impl Clang {
         let mut files = Vec::new();
         for (path, _) in sources::runtime().iter().chain(own) {
             let language = match path.rsplit_once('.') {
-                Some((_, "S")) if path.starts_with("runtime/riscv64/") => C,
-                Some((_, "c")) => C,
-                Some((_, "cpp")) if is_cpp => CPP,
+                Some((_, "S")) if path.starts_with("runtime/riscv64/") => sources::C_OPTIONS,
+                Some((_, "c")) => sources::C_OPTIONS,
+                Some((_, "cpp")) if is_cpp => sources::CPP_OPTIONS,
                 _ => continue,
             };
             let clang = |how: &str, from: &str, to: &str| {
                 let mut command = Command::new(&self.clang);
-                command.current_dir(folder.path()).args(COMMON).arg(march);
+                command.current_dir(folder.path());
+                command
+                    .args(sources::COMPILER_OPTIONS)
+                    .args(COMMON)
+                    .arg(march);
                 command.args(language).args(profiled.options());
                 command.args([how, from, "-o", to]);
                 run(&mut command, &format!("the compilation of {path}"))
@@ -277,6 +277,12 @@ fn absolute_counters(assembly: &[u8]) -> Vec<u8> {
     lines.collect::<Vec<_>>().concat()
 }
 
+/// The number in front of the first point of a version: `14` of `Debian clang version 14.0.6`.
+fn major(version: &str) -> Option<&str> {
+    let (_, number) = version.split_once("version ")?;
+    number.split('.').next()
+}
+
 fn run(command: &mut Command, what: &str) -> Result<(), ClangError> {
     let program = PathBuf::from(command.get_program());
     let output = command.env("LC_ALL", "C").output().map_err(at(&program))?;
@@ -306,6 +312,13 @@ mod tests {
         assert_eq!(of(shared).as_deref(), Ok("\t.quad\t__profc__Z1fv\n"));
         let other = "\t.quad\t.La-.L__profd_f\n";
         assert_eq!(of(other).as_deref(), Ok(other));
+    }
+
+    #[test]
+    fn the_major_version_stands_behind_its_word() {
+        assert_eq!(major("Debian clang version 14.0.6"), Some("14"));
+        assert_eq!(major("clang version 19.1.7 (3+b1)"), Some("19"));
+        assert_eq!(major("something else"), None);
     }
 
     #[test]

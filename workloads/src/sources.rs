@@ -13,6 +13,29 @@ macro_rules! source {
     };
 }
 
+/// Options of every compilation, as in `build.sh`. The runtime lies in a folder beside the sources.
+pub const COMPILER_OPTIONS: &[&str] = &[
+    "-O2",
+    "-ffreestanding",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-strict-aliasing",
+    "-ffunction-sections",
+    "-Iruntime",
+];
+/// Options of C.
+pub const C_OPTIONS: &[&str] = &["-std=c11"];
+/// Options of C++.
+pub const CPP_OPTIONS: &[&str] = &[
+    "-std=c++17",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+];
+
 /// What all programs are linked with.
 const RUNTIME: &[Source] = &[
     source!("runtime/rt.h"),

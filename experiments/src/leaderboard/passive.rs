@@ -80,9 +80,9 @@ fn watched(
     Ok(sampled)
 }
 
-/// Samples in a run of which so many are asked for: no period is shorter than [`LEAST_PERIOD_CYCLES`].
-pub(super) fn samples_of(found: &Found, asked: u64) -> u64 {
-    asked.min(found.cycles / LEAST_PERIOD_CYCLES).max(1)
+/// Samples in a run of so many cycles if `asked` are asked for: no period is shorter than [`LEAST_PERIOD_CYCLES`].
+pub(super) fn samples_of(cycles: u64, asked: u64) -> u64 {
+    asked.min(cycles / LEAST_PERIOD_CYCLES).max(1)
 }
 
 fn sampled(
@@ -93,7 +93,7 @@ fn sampled(
 ) -> Result<Vec<Measurement>, String> {
     let found = undisturbed.found()?;
     let asked = samples as f64;
-    let samples = samples_of(found, samples);
+    let samples = samples_of(found.cycles, samples);
     let mut samplers = Vec::new();
     for &profiler in profilers {
         for phase in 0..phases {

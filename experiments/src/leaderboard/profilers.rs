@@ -1,6 +1,6 @@
 //! All profilers by name: those that watch only, and those that cost cycles.
 
-use hps_profilers::registry::{Counts, PROFILERS, Profiler};
+use hps_profilers::registry::{PROFILERS, Profiler};
 use serde::Serialize;
 
 use crate::schemes::Scheme;
@@ -113,10 +113,7 @@ fn policy_info(profiler: &'static Profiler) -> ProfilerInfo {
         name: profiler.name,
         about: profiler.about,
         takes: profiler.hardware,
-        counts: match profiler.counts {
-            Counts::Cycles => "cycles",
-            Counts::Instructions => "instructions, randomly",
-        },
+        counts: profiler.counts.describe(),
         records: profiler.records.describe(),
         cost: match profiler.records.cost() {
             true => Cost::Either,

@@ -1,4 +1,4 @@
-//! What an undisturbed run spends its cycles on, which explains what profilers get wrong.
+//! The states of an undisturbed run's cycles, which explain what profilers get wrong.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ pub const STUDY: &str = "leaderboard-states";
 /// Instructions that commit together, in the mean over the cycles in which any commit.
 pub const GROUP: &str = "instructions_per_committing_cycle";
 
-/// Mean error by instruction of independent draws from the exact profile; `x` says how many.
+/// Mean error by instruction of as many independent draws from the exact profile as a run takes samples; `x` says how
+/// many were asked for.
 pub const DRAWS: &str = "draws_error_ratio";
 
 /// Cycles of a run by state.
@@ -73,7 +74,7 @@ pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>, samples: u64) -> Unit<'
         run: Box::new(move || {
             let found = undisturbed.found()?;
             let states = &found.states;
-            let taken = passive::samples_of(found, samples);
+            let taken = passive::samples_of(found.cycles, samples);
             let shares = STATES.iter().zip(states.shares);
             let mut measured: Vec<Measurement> = shares
                 .map(|(state, share)| Measurement {
@@ -88,7 +89,7 @@ pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>, samples: u64) -> Unit<'
                 states.group(),
             ));
             measured.push(Measurement {
-                x: Some(taken as f64),
+                x: Some(samples as f64),
                 ..Measurement::new(undisturbed.program, "", DRAWS, states.error_of_draws(taken))
             });
             Ok(measured)

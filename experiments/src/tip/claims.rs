@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hps_profile::{Verdict as PairedVerdict, compare_pairs, summarize};
 
 use super::NARROW;
-use super::data::{Data, PUBLISHED, Published, level_of};
+use super::data::{Data, PUBLISHED, Published, fewer, level_of};
 use crate::claims::{Claim, Section, Verdict};
 
 /// How far a number may be from a published one and still agree.
@@ -315,7 +315,7 @@ fn samples_explain(data: &Data<'_>) -> Draft {
         let here = format!(
             "{} with {} samples, {} with {}; by this law {enough:.0} samples give the published error",
             percent(few),
-            data.samples / 4,
+            fewer(data.samples),
             percent(all),
             data.samples
         );

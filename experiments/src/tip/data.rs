@@ -61,6 +61,11 @@ pub(super) fn level_of(policy: &str) -> &'static str {
     }
 }
 
+/// The number of samples that is held against `samples`: a quarter.
+pub(super) fn fewer(samples: u64) -> u64 {
+    (samples / 4).max(1)
+}
+
 /// A program on a machine: instructions that commit together, and the error of a policy.
 #[derive(Clone, Debug)]
 pub struct Point {
@@ -133,13 +138,14 @@ impl<'a> Data<'a> {
     /// Errors of a policy at a level by program, with the samples asked for.
     #[must_use]
     pub fn errors(&self, machine: &str, policy: &str, level: &str) -> BTreeMap<&'a str, f64> {
-        self.errors_of(machine, policy, level, true)
+        self.errors_of(machine, policy, level, self.samples)
     }
 
-    /// The same with fewer samples.
+    /// Errors of a policy by instruction and program, with a quarter of the samples.
     #[must_use]
     pub fn errors_of_few(&self, policy: &str) -> BTreeMap<&'a str, f64> {
-        self.errors_of(self.machine, policy, "instruction", false)
+        let few = fewer(self.samples);
+        self.errors_of(self.machine, policy, "instruction", few)
     }
 
     fn errors_of(
@@ -147,16 +153,13 @@ impl<'a> Data<'a> {
         machine: &str,
         policy: &str,
         level: &str,
-        all_samples: bool,
+        samples: u64,
     ) -> BTreeMap<&'a str, f64> {
-        // A short run takes as many samples as it can either way.
-        let few = (self.samples / 4).max(1) as f64;
         self.values(PASSIVE, machine, |m| {
-            let has_few = m.x.is_some_and(|x| x <= few);
             m.scheme == policy
                 && m.measure == "error_ratio"
                 && m.setting == level
-                && has_few != all_samples
+                && m.x == Some(samples as f64)
         })
     }
 
@@ -202,13 +205,12 @@ impl<'a> Data<'a> {
     /// Mean errors of as many independent draws from the exact profile as samples were taken, by program.
     #[must_use]
     pub fn draws(&self) -> BTreeMap<&'a str, f64> {
-        let few = (self.samples / 4) as f64;
         self.values(STATES, self.machine, |m| {
-            m.measure == DRAWS && m.x.is_some_and(|x| x > few)
+            m.measure == DRAWS && m.x == Some(self.samples as f64)
         })
     }
 
-    /// Samples of a policy that were taken, and those that were lost or collided, summed over programs.
+    /// Samples of a policy that were taken, and those that were lost, summed over programs.
     #[must_use]
     pub fn taken_and_lost(&self, policy: &str) -> (f64, f64) {
         let sum = |measure: &str| -> f64 {

@@ -40,7 +40,7 @@ const WIDTHS: [&str; 2] = ["tiny-2wide", "wide-8"];
 /// What the name of a machine ends with whose commit width is set to 1.
 pub const NARROW: &str = "-commit-1";
 
-/// What is to be made again.
+/// The study: programs, machine and sampling.
 #[derive(Clone, Debug)]
 pub struct TipStudy {
     /// The programs, all of one instruction set.
@@ -90,7 +90,7 @@ impl TipStudy {
         let whole = self.board(self.machine.clone(), &POLICIES);
         let mut records = whole.run_into(&store, observer)?;
         let few = Leaderboard {
-            samples: (self.samples / 4).max(1),
+            samples: data::fewer(self.samples),
             bias: false,
             ..self.board(self.machine.clone(), &["tip"])
         };

@@ -1,4 +1,4 @@
-//! What is seen of a core from outside, between two runs.
+//! The core as its callers see it between two runs: program, editor, probe and statistics.
 
 use hps_sim_core::process::Process;
 

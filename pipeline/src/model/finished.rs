@@ -20,3 +20,18 @@ pub struct Finished<E, P> {
     /// Caches, TLBs, buses.
     pub memory: MemoryStats,
 }
+
+impl<E, P> Finished<E, P> {
+    /// What the core leaves behind, with its editor in another form.
+    #[must_use]
+    pub fn map_editor<F>(self, change: impl FnOnce(E) -> F) -> Finished<F, P> {
+        Finished {
+            process: self.process,
+            editor: change(self.editor),
+            probe: self.probe,
+            stats: self.stats,
+            cpi: self.cpi,
+            memory: self.memory,
+        }
+    }
+}

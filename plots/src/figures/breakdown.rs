@@ -6,7 +6,7 @@ use hps_experiments::schemes::{Part, Scheme};
 
 use super::layout::{self, Entry, Swatch};
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame};
 use crate::canvas::{Canvas, Type};
 use crate::dataset::Spread;
 use crate::figure::Figure;
@@ -153,18 +153,16 @@ fn draw(
     let names: Vec<String> = groups.iter().map(|(name, _)| name.clone()).collect();
     let bars = groups.iter().map(|(_, stacks)| stacks.len()).sum::<usize>();
     let width = (bars as f64 * 26.0 + 200.0).clamp(style::WIDTH, 2.0 * style::WIDTH);
-    let top = layout::header_height(subtitle) + layout::legend_height(&entries, width);
-    let height = top + 640.0;
-    Figure::draw(title, width, height, |canvas| {
-        let used = layout::header(canvas, width, title, subtitle);
-        layout::legend(canvas, &entries, width, used);
-        let outer = Rect {
-            left: style::MARGIN,
-            top,
-            right: width - style::MARGIN,
-            bottom: height - style::MARGIN * 0.6,
-        };
-        let frame = Frame::draw(canvas, outer, "", &Axis::groups("", &names), &y);
+    layout::Chart {
+        title,
+        subtitle,
+        legend: &entries,
+        width,
+        height: 640.0,
+        x: &Axis::groups("", &names),
+        y: &y,
+    }
+    .figure(|canvas, frame| {
         for (at, (_, stacks)) in groups.iter().enumerate() {
             let one = frame.at(1.0, 0.0).0 - frame.at(0.0, 0.0).0;
             // Few bars do not become walls.
@@ -173,7 +171,7 @@ fn draw(
             for (bar, stack) in stacks.iter().enumerate() {
                 let start = first + bar as f64 * slot;
                 if let Some(stack) = stack {
-                    draw_stack(canvas, &frame, (start, start + slot), stack);
+                    draw_stack(canvas, frame, (start, start + slot), stack);
                 }
             }
         }

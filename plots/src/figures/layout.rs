@@ -1,6 +1,9 @@
 //! Titles and legends.
 
+use crate::PlotError;
+use crate::axis::{Axis, Frame, Rect};
 use crate::canvas::{Canvas, Type, fit, text_width};
+use crate::figure::Figure;
 use crate::style::{self, Marker, Rgb};
 
 /// How an entry of a legend looks.
@@ -89,6 +92,39 @@ pub(crate) fn legend(canvas: &mut Canvas<'_>, entries: &[Entry], width: f64, top
         canvas.text(&label, (end + 10.0, y), Type::new(style::LABEL));
     }
     legend_height(entries, width)
+}
+
+/// Title, subtitle, legend and axes of a figure with one diagram.
+pub(crate) struct Chart<'a> {
+    pub title: &'a str,
+    pub subtitle: &'a str,
+    pub legend: &'a [Entry],
+    pub width: f64,
+    /// Height of the diagram with its axes, without title and legend.
+    pub height: f64,
+    pub x: &'a Axis,
+    pub y: &'a Axis,
+}
+
+impl Chart<'_> {
+    /// The figure, whose diagram `draw` fills.
+    pub fn figure(&self, draw: impl FnOnce(&mut Canvas<'_>, &Frame)) -> Result<Figure, PlotError> {
+        let (title, subtitle, width) = (self.title, self.subtitle, self.width);
+        let top = header_height(subtitle) + legend_height(self.legend, width);
+        let height = top + self.height;
+        Figure::draw(title, width, height, |canvas| {
+            let used = header(canvas, width, title, subtitle);
+            legend(canvas, self.legend, width, used);
+            let outer = Rect {
+                left: style::MARGIN,
+                top,
+                right: width - style::MARGIN,
+                bottom: height - style::MARGIN * 0.6,
+            };
+            let frame = Frame::draw(canvas, outer, "", self.x, self.y);
+            draw(canvas, &frame);
+        })
+    }
 }
 
 /// Row and left edge of each entry.

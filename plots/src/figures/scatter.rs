@@ -51,21 +51,16 @@ pub(crate) fn scatter(chart: &Scatter) -> Result<Figure, PlotError> {
             swatch: Swatch::Thin,
         });
     }
-    let width = style::WIDTH;
-    let top = layout::header_height(&chart.subtitle) + layout::legend_height(&entries, width);
-    let height = top + 720.0;
-    Figure::draw(&chart.title, width, height, |canvas| {
-        let used = layout::header(canvas, width, &chart.title, &chart.subtitle);
-        layout::legend(canvas, &entries, width, used);
-        let outer = Rect {
-            left: style::MARGIN,
-            top,
-            right: width - style::MARGIN,
-            bottom: height - style::MARGIN * 0.6,
-        };
-        let frame = Frame::draw(canvas, outer, "", &chart.x, &chart.y);
-        draw_curves(canvas, chart, &frame);
-    })
+    layout::Chart {
+        title: &chart.title,
+        subtitle: &chart.subtitle,
+        legend: &entries,
+        width: style::WIDTH,
+        height: 720.0,
+        x: &chart.x,
+        y: &chart.y,
+    }
+    .figure(|canvas, frame| draw_curves(canvas, chart, frame))
 }
 
 fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {

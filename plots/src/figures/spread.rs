@@ -4,7 +4,7 @@
 use super::layout::{self, Entry, Swatch};
 use super::scatter::{place_names, trace};
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame};
 use crate::canvas::Canvas;
 use crate::dataset::Spread;
 use crate::figure::Figure;
@@ -64,21 +64,16 @@ pub(crate) fn spread(
         Axis::overhead(x_label, &xs),
         Axis::accuracy(y_label, &ys, false),
     );
-    let width = style::WIDTH;
-    let top = layout::header_height(subtitle) + layout::legend_height(&entries, width);
-    let height = top + 720.0;
-    Figure::draw(title, width, height, |canvas| {
-        let used = layout::header(canvas, width, title, subtitle);
-        layout::legend(canvas, &entries, width, used);
-        let outer = Rect {
-            left: style::MARGIN,
-            top,
-            right: width - style::MARGIN,
-            bottom: height - style::MARGIN * 0.6,
-        };
-        let frame = Frame::draw(canvas, outer, "", &x, &y);
-        draw_curves(canvas, &frame, curves);
-    })
+    layout::Chart {
+        title,
+        subtitle,
+        legend: &entries,
+        width: style::WIDTH,
+        height: 720.0,
+        x: &x,
+        y: &y,
+    }
+    .figure(|canvas, frame| draw_curves(canvas, frame, curves))
 }
 
 fn draw_curves(canvas: &mut Canvas<'_>, frame: &Frame, curves: &[SpreadCurve]) {

@@ -6,7 +6,7 @@ use hps_experiments::leaderboard::{Board, Entry, Form};
 
 use super::over;
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame};
 use crate::canvas::Canvas;
 use crate::figure::Figure;
 use crate::figures::layout::{self, Entry as Legend, Swatch};
@@ -79,21 +79,16 @@ pub(super) fn figure(board: &Board) -> Result<Figure, PlotError> {
         Axis::overhead("Overhead, %", &xs),
         Axis::numbers("Error: 1 - overlap, %", &ys, true),
     );
-    let width = style::WIDTH;
-    let top = layout::header_height(&subtitle) + layout::legend_height(&entries, width);
-    let height = top + 980.0;
-    Figure::draw(title, width, height, |canvas| {
-        let used = layout::header(canvas, width, title, &subtitle);
-        layout::legend(canvas, &entries, width, used);
-        let outer = Rect {
-            left: style::MARGIN,
-            top,
-            right: width - style::MARGIN,
-            bottom: height - style::MARGIN * 0.6,
-        };
-        let frame = Frame::draw(canvas, outer, "", &x, &y);
-        draw(canvas, &frame, &groups);
-    })
+    layout::Chart {
+        title,
+        subtitle: &subtitle,
+        legend: &entries,
+        width: style::WIDTH,
+        height: 980.0,
+        x: &x,
+        y: &y,
+    }
+    .figure(|canvas, frame| draw(canvas, frame, &groups))
 }
 
 /// The profilers of a form and a kind; their frequencies or periods are named if they differ.

@@ -16,8 +16,8 @@ use crate::chapter::Chapter;
 use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, HeatMap, Whiskers, grouped_bars_with, heat_map};
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_pictures, write_whole};
-use crate::reproduction::{Words, conditions, measurements_csv, page};
+use crate::report::{ReportFiles, write_whole};
+use crate::reproduction::{ChapterReport, Words, conditions, measurements_csv};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -46,8 +46,7 @@ pub fn write_leaderboard(
     if records.is_empty() {
         return Err(PlotError::NoRows);
     }
-    let folder = dir.join("figures");
-    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
     let csv = dir.join("measurements.csv");
     write_whole(&csv, measurements_csv(records)?.as_bytes())?;
     let mut chapters = Vec::new();
@@ -57,27 +56,15 @@ pub fn write_leaderboard(
     for worth in compiled::worth(records) {
         chapters.push(worth::chapter(&worth)?);
     }
-    let drawn: Vec<(&str, &Figure)> = (chapters.iter())
-        .flat_map(|c| &c.figures)
-        .map(|(name, figure)| (name.as_str(), figure))
-        .collect();
-    let figures = write_pictures(&folder, &drawn)?;
-    let failures: Vec<(String, &str)> = (records.iter())
-        .filter_map(|r| {
-            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
-            Some((what, r.failure.as_deref()?))
-        })
-        .collect();
-    let html = dir.join("report.html");
-    let page = page(
-        &chapters,
-        &conditions(&[], records),
-        &failures,
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    let report = ChapterReport {
+        chapters: &chapters,
+        conditions: &conditions(&[], records),
+        failures: &failures.collect::<Vec<_>>(),
         info,
-        &WORDS,
-    );
-    write_whole(&html, page.as_bytes())?;
-    Ok(ReportFiles { html, csv, figures })
+        words: &WORDS,
+    };
+    report.write(dir, csv)
 }
 
 fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, PlotError> {

@@ -4,7 +4,7 @@ use hps_experiments::leaderboard::compiled::{Figures, INSTRUMENTATION, ProfileWo
 use hps_experiments::leaderboard::{Mean, ProfilerInfo, all, in_percent};
 
 use crate::PlotError;
-use crate::axis::{Axis, Frame, Rect};
+use crate::axis::{Axis, Frame};
 use crate::canvas::Canvas;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
@@ -117,21 +117,16 @@ fn scatter(
         worth.machine,
         worth.programs.len()
     );
-    let width = style::WIDTH;
-    let top = layout::header_height(&subtitle) + layout::legend_height(&entries, width);
-    let height = top + 820.0;
-    Figure::draw(title, width, height, |canvas| {
-        let used = layout::header(canvas, width, title, &subtitle);
-        layout::legend(canvas, &entries, width, used);
-        let outer = Rect {
-            left: style::MARGIN,
-            top,
-            right: width - style::MARGIN,
-            bottom: height - style::MARGIN * 0.6,
-        };
-        let frame = Frame::draw(canvas, outer, "", &x, &y);
-        draw(canvas, &frame, &spots, counters);
-    })
+    layout::Chart {
+        title,
+        subtitle: &subtitle,
+        legend: &entries,
+        width: style::WIDTH,
+        height: 820.0,
+        x: &x,
+        y: &y,
+    }
+    .figure(|canvas, frame| draw(canvas, frame, &spots, counters))
 }
 
 fn draw(

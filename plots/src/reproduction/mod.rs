@@ -7,7 +7,7 @@ mod page;
 mod sweep;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hps_experiments::claims::{Claim, claims};
 use hps_experiments::{Outcome, Row, UnitRecord};
@@ -15,13 +15,15 @@ use hps_experiments::{Outcome, Row, UnitRecord};
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::dataset::group;
+use crate::figure::Figure;
 use crate::figures::study_chapters;
 use crate::html::ReportInfo;
 use crate::report::{ReportFiles, write_pictures, write_whole};
 use crate::table::one_line;
 
 pub(crate) use csv::{claims as claims_csv, measurements as measurements_csv};
-pub(crate) use page::{Words, page};
+pub(crate) use page::Words;
+use page::page;
 
 /// Programs, machine and fingerprint of what was measured, for the page.
 pub(crate) struct Conditions {
@@ -44,8 +46,7 @@ pub fn write_reproduction(
     if outcome.rows.is_empty() && outcome.records.is_empty() {
         return Err(PlotError::NoRows);
     }
-    let folder = dir.join("figures");
-    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
     let claims = claims(&outcome.rows, &outcome.records);
     let measurements = dir.join("measurements.csv");
     write_whole(
@@ -62,26 +63,47 @@ pub fn write_reproduction(
         crate::to_csv(&outcome.rows)?.as_bytes(),
     )?;
     let chapters = chapters(outcome, &claims)?;
-    let drawn: Vec<(&str, &crate::Figure)> = (chapters.iter())
-        .flat_map(|c| &c.figures)
-        .map(|(name, figure)| (name.as_str(), figure))
-        .collect();
-    let figures = write_pictures(&folder, &drawn)?;
-    let html = dir.join("report.html");
-    let conditions = conditions(&outcome.rows, &outcome.records);
-    let page = page(
-        &chapters,
-        &conditions,
-        &outcome.failures(),
+    let report = ChapterReport {
+        chapters: &chapters,
+        conditions: &conditions(&outcome.rows, &outcome.records),
+        failures: &outcome.failures(),
         info,
-        &page::HPS_2005,
-    );
-    write_whole(&html, page.as_bytes())?;
-    Ok(ReportFiles {
-        html,
-        csv: measurements,
-        figures,
-    })
+        words: &page::HPS_2005,
+    };
+    report.write(dir, measurements)
+}
+
+/// A report of chapters.
+pub(crate) struct ChapterReport<'a> {
+    pub chapters: &'a [Chapter],
+    pub conditions: &'a Conditions,
+    pub failures: &'a [(String, &'a str)],
+    pub info: &'a ReportInfo,
+    pub words: &'a Words,
+}
+
+impl ChapterReport<'_> {
+    /// Writes `figures/*.svg` and `figures/*.png` into `dir`, and `report.html` behind them. `csv` is the file that
+    /// holds the numbers.
+    pub fn write(&self, dir: &Path, csv: PathBuf) -> Result<ReportFiles, PlotError> {
+        let folder = dir.join("figures");
+        fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+        let drawn: Vec<(&str, &Figure)> = (self.chapters.iter())
+            .flat_map(|c| &c.figures)
+            .map(|(name, figure)| (name.as_str(), figure))
+            .collect();
+        let figures = write_pictures(&folder, &drawn)?;
+        let page = page(
+            self.chapters,
+            self.conditions,
+            self.failures,
+            self.info,
+            self.words,
+        );
+        let html = dir.join("report.html");
+        write_whole(&html, page.as_bytes())?;
+        Ok(ReportFiles { html, csv, figures })
+    }
 }
 
 /// The claims as text for a terminal: a line or two each.

@@ -29,7 +29,7 @@ pub(super) const HPS_2005: Words = Words {
 };
 
 /// The whole page.
-pub(crate) fn page(
+pub(super) fn page(
     chapters: &[Chapter],
     conditions: &Conditions,
     failures: &[(String, &str)],

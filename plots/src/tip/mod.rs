@@ -15,8 +15,10 @@ use crate::figures::{
     BarChart, BarPanel, Curve, HeatMap, Scatter, Whiskers, grouped_bars_with, heat_map, scatter,
 };
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_pictures, write_whole};
-use crate::reproduction::{Words, claims_csv, claims_tables, conditions, measurements_csv, page};
+use crate::report::{ReportFiles, write_whole};
+use crate::reproduction::{
+    ChapterReport, Words, claims_csv, claims_tables, conditions, measurements_csv,
+};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -45,8 +47,7 @@ pub fn write_tip(
     if records.is_empty() {
         return Err(PlotError::NoRows);
     }
-    let folder = dir.join("figures");
-    fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
+    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
     let csv = dir.join("measurements.csv");
     write_whole(&csv, measurements_csv(records)?.as_bytes())?;
     write_whole(&dir.join("claims.csv"), claims_csv(claims)?.as_bytes())?;
@@ -54,27 +55,15 @@ pub fn write_tip(
     for (isa, data) in boards {
         chapters.extend(of_isa(isa, data)?);
     }
-    let drawn: Vec<(&str, &Figure)> = (chapters.iter())
-        .flat_map(|c| &c.figures)
-        .map(|(name, figure)| (name.as_str(), figure))
-        .collect();
-    let figures = write_pictures(&folder, &drawn)?;
-    let failures: Vec<(String, &str)> = (records.iter())
-        .filter_map(|r| {
-            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
-            Some((what, r.failure.as_deref()?))
-        })
-        .collect();
-    let html = dir.join("report.html");
-    let page = page(
-        &chapters,
-        &conditions(&[], records),
-        &failures,
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    let report = ChapterReport {
+        chapters: &chapters,
+        conditions: &conditions(&[], records),
+        failures: &failures.collect::<Vec<_>>(),
         info,
-        &WORDS,
-    );
-    write_whole(&html, page.as_bytes())?;
-    Ok(ReportFiles { html, csv, figures })
+        words: &WORDS,
+    };
+    report.write(dir, csv)
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

@@ -30,12 +30,10 @@ pub(super) fn run(
     let alike = |p: &&&Profiler| (p.records, p.counts) == (first.records, first.counts);
     if let Some(other) = profilers.iter().find(|p| !alike(p)) {
         bail!(
-            "--charged: {} ({}) and {} ({}) cannot share a run; name one of them, or profilers with equal records \
-             (hps profilers)",
-            first.name,
-            first.records.describe(),
-            other.name,
-            other.records.describe()
+            "--charged: {} and {} cannot share a run; name one of them, or profilers that count the same and have \
+             equal records (hps profilers)",
+            described(first),
+            described(other)
         );
     }
     if !first.records.cost() {
@@ -52,6 +50,16 @@ pub(super) fn run(
         undisturbed_cycles: undisturbed.cycles(),
         records: first.records.describe(),
     }))
+}
+
+/// A profiler with what decides its cost.
+fn described(profiler: &Profiler) -> String {
+    format!(
+        "{} ({}; counts {})",
+        profiler.name,
+        profiler.records.describe(),
+        profiler.counts.describe()
+    )
 }
 
 impl Charged {

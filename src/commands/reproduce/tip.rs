@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use anyhow::bail;
-use hps_experiments::Program;
 use hps_experiments::tip::{Data, TipStudy, claims};
+use hps_experiments::{Program, UnitRecord};
 use hps_plots::{ReportInfo, text_of, write_tip};
 
 use super::{command, failed, programs};
@@ -61,14 +61,8 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", text_of(&claims))?;
     writeln!(out, "report: {}", files.html.display())?;
-    let failures: Vec<(String, &str)> = records
-        .iter()
-        .filter_map(|r| {
-            let what = format!("{} ({}): {}", r.program, r.isa, r.study);
-            Some((what, r.failure.as_deref()?))
-        })
-        .collect();
-    Ok(failed(&failures))
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    Ok(failed(&failures.collect::<Vec<_>>()))
 }
 
 /// What a reader has to know of the numbers.

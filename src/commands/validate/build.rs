@@ -7,32 +7,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_sim_core::image::{Isa, ProgramImage};
-use hps_workloads::sources;
+use hps_workloads::sources::{self, C_OPTIONS, COMPILER_OPTIONS, CPP_OPTIONS};
 use sha2::{Digest, Sha256};
 
 use crate::host;
 
-/// Flags of all forms, equal to those of `workloads/build.sh`.
-const COMMON: &[&str] = &[
-    "-O2",
-    "-g1",
-    "-ffreestanding",
-    "-fno-stack-protector",
-    "-fno-asynchronous-unwind-tables",
-    "-fno-unwind-tables",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-strict-aliasing",
-    "-ffunction-sections",
-    "-Iruntime",
-];
-const C: &[&str] = &["-std=c11"];
-const CPP: &[&str] = &[
-    "-std=c++17",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-threadsafe-statics",
-];
+/// Names of lines, beside [`COMPILER_OPTIONS`].
+const LINES: &str = "-g1";
 /// What would make a call of one build none, or another one, in the other: inlining, clones, merged
 /// functions, tail calls, and calls left out because the function has no effect (which instrumented
 /// functions always have).
@@ -209,7 +190,15 @@ impl Compilers {
             hash.update(path);
             hash.update(text);
         }
-        for part in [COMMON, C, CPP, SAME_CALLS, target.compile, target.link] {
+        for part in [
+            COMPILER_OPTIONS,
+            &[LINES],
+            C_OPTIONS,
+            CPP_OPTIONS,
+            SAME_CALLS,
+            target.compile,
+            target.link,
+        ] {
             hash.update(part.join(" "));
         }
         if let Some((text, flags)) = target.beside {
@@ -251,7 +240,8 @@ fn link(
         let mut command = Command::new(compiler);
         command
             .current_dir(work.path())
-            .args(COMMON)
+            .args(COMPILER_OPTIONS)
+            .arg(LINES)
             .args(SAME_CALLS)
             .args(target.compile)
             .args(flags)
@@ -263,13 +253,13 @@ fn link(
     for (path, _) in sources::runtime().iter().chain(own) {
         if path.ends_with(".cpp") {
             if is_cpp {
-                compile(target.cxx, CPP, path)?;
+                compile(target.cxx, CPP_OPTIONS, path)?;
             }
         } else if path.ends_with("string.c") {
-            let flags = [C, &["-fno-tree-loop-distribute-patterns"]].concat();
+            let flags = [C_OPTIONS, &["-fno-tree-loop-distribute-patterns"]].concat();
             compile(target.cc, &flags, path)?;
         } else if path.ends_with(".c") || path.starts_with(&format!("runtime/{}/", target.isa)) {
-            compile(target.cc, C, path)?;
+            compile(target.cc, C_OPTIONS, path)?;
         }
     }
     if let Some((text, flags)) = target.beside {

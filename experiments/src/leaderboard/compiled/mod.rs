@@ -1,4 +1,4 @@
-//! What a profile is worth to a compiler: clang compiles a program with each profiler's profile, and the result runs
+//! Measures what a profile is worth to a compiler: clang compiles a program with each profiler's profile, and the result runs
 //! on the simulated machine.
 //!
 //! 1. A program is compiled without a profile, and runs under the oracle and all profilers that only watch

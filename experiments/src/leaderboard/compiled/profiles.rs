@@ -8,6 +8,7 @@ use hps_profilers::registry::Profiler;
 use hps_profilers::views::{FunctionMap, symbolized_weights};
 use hps_profilers::{ExactProfile, Key};
 
+use super::super::passive::samples_of;
 use super::{BRANCH_COUNTS, COVERAGE, EXACT_COUNTS, EXACT_CYCLE_SUMS, EXACT_CYCLES};
 
 /// The column that makes the writer give a line the greatest weight of its instructions, as tools do that make such
@@ -38,9 +39,7 @@ pub(super) fn collect(
     let alone = Lab::of(program).timed_by(machine).run();
     let alone = alone.map_err(|e| e.to_string())?;
     let (cycles, instructions) = (alone.cycles(), alone.instructions());
-    let samples = samples
-        .min(cycles / super::super::LEAST_PERIOD_CYCLES)
-        .max(1);
+    let samples = samples_of(cycles, samples);
     let samplers = profilers.iter().map(|profiler| {
         let period = profiler.period(cycles, instructions, samples, 1);
         ((profiler.policy)(), period)
