@@ -14,3 +14,4 @@ pub mod predict;
 pub mod sampled;
 pub mod schedule;
 pub mod stacks;
+pub mod static_schedule;

@@ -17,3 +17,4 @@ mod observed;
 mod probes;
 mod relayout;
 mod sampled;
+mod static_schedule;

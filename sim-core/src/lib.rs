@@ -4,6 +4,7 @@ mod access;
 pub mod alpha;
 pub mod asm;
 pub mod bus;
+pub mod cfg;
 pub mod code;
 pub mod editor;
 pub mod exec;

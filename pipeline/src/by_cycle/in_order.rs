@@ -8,11 +8,11 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Op, OpClass, reg};
 use hps_sim_core::likely::seldom;
 
-use super::slotting::{Group, Traits};
 use super::uop::{MicroOp, flag};
 use super::{Context, Resources};
 use crate::config::{MachineConfig, Scheduling, Slotting, UnitTable};
 use crate::memsys::SharedMemory;
+use crate::model::{Group, Traits};
 use crate::model::{IssueStall, Pipe, PipelineProbe, UNKNOWN};
 
 /// The state of issue in order.

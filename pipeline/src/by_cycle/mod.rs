@@ -30,7 +30,6 @@ mod oracle;
 mod resources;
 mod rob;
 mod scheduler;
-mod slotting;
 mod squash;
 mod store_queue;
 mod units;

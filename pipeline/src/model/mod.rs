@@ -15,6 +15,7 @@ mod probe;
 mod replacement;
 mod restart;
 mod ring;
+mod slotting;
 mod stats;
 mod transfers;
 
@@ -31,6 +32,7 @@ pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub(crate) use replacement::{Ends, Sent, not_taken, sent};
 pub(crate) use restart::Restart;
 pub(crate) use ring::Ring;
+pub(crate) use slotting::{Group, Traits};
 pub use stats::CoreStats;
 pub(crate) use transfers::{UNKNOWN_TARGET, branch_kind, moves_frames, predicted_next};
 

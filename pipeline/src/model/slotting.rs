@@ -21,7 +21,7 @@
 //! multiplication in FM, square roots and moves between register files in FA, DISE's own branches
 //! in E1. Instructions that the manual gives no pipe (UNOP) take one as what they decode to.
 
-use crate::model::Pipe;
+use super::Pipe;
 use hps_sim_core::inst::{Op, OpClass};
 
 const E0: u8 = Pipe::E0.bit();
@@ -31,7 +31,7 @@ const FM: u8 = Pipe::FM.bit();
 
 /// What issue in order asks about an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Traits {
+pub(crate) struct Traits {
     /// Pipes that take it, as bits.
     pipes: u8,
     is_load: bool,
@@ -113,7 +113,7 @@ fn compares_or_is_logical(mnemonic: &str) -> bool {
 
 /// The instructions of a group: pipes that they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
+pub(crate) struct Group {
     used: u8,
     loads: bool,
     stores: bool,

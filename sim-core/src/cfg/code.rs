@@ -1,0 +1,115 @@
+//! The code of a program as its file has it.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::Placed;
+use crate::image::ProgramImage;
+use crate::inst::Inst;
+use crate::memory::Perm;
+use crate::symbols::Function;
+
+/// The code and the initial data of a program, for building graphs.
+pub struct Code<'a> {
+    image: &'a ProgramImage,
+    /// Targets of direct transfers that come from another function, in ascending order.
+    entries: Vec<u64>,
+}
+
+impl<'a> Code<'a> {
+    /// Reads the code of all functions once, for the places at which control comes into them.
+    #[must_use]
+    pub fn new(image: &'a ProgramImage) -> Code<'a> {
+        let mut code = Code {
+            image,
+            entries: Vec::new(),
+        };
+        let mut entries = BTreeSet::from([image.entry]);
+        for function in image.symbols.functions() {
+            let range = range_of(function);
+            for placed in code.insts(range.clone()) {
+                if placed.inst.class.is_direct() {
+                    let target = placed.pc.wrapping_add_signed(placed.inst.imm);
+                    // A call of itself comes from outside, too: the frame is another one.
+                    if placed.inst.class.is_call() || !range.contains(&target) {
+                        entries.insert(target);
+                    }
+                }
+            }
+        }
+        code.entries = entries.into_iter().collect();
+        code
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn image(&self) -> &'a ProgramImage {
+        self.image
+    }
+
+    /// The functions of the program, in ascending order of address.
+    #[must_use]
+    pub fn functions(&self) -> &'a [Function] {
+        self.image.symbols.functions()
+    }
+
+    /// The instruction at an address, if the file has code there.
+    #[must_use]
+    pub fn inst_at(&self, pc: u64) -> Option<Inst> {
+        let segment = self
+            .image
+            .segments
+            .iter()
+            .find(|s| s.perm.contains(Perm::X) && s.addr <= pc && pc < s.end())?;
+        let bytes = self.image.segment_bytes(segment);
+        let rest = bytes.get((pc - segment.addr) as usize..)?;
+        // The last instruction of a segment may have two bytes only.
+        let mut word = [0; 4];
+        let count = rest.len().min(4);
+        if count < 2 {
+            return None;
+        }
+        word[..count].copy_from_slice(&rest[..count]);
+        let inst = self.image.isa.decode(u32::from_le_bytes(word));
+        (usize::from(inst.len) <= count).then_some(inst)
+    }
+
+    /// What the file puts at an address: `bytes` bytes (at most 8), little endian.
+    #[must_use]
+    pub fn read(&self, addr: u64, bytes: usize) -> Option<u64> {
+        let segments = &self.image.segments;
+        let segment = segments.iter().find(|s| s.addr <= addr && addr < s.end())?;
+        let from = (addr - segment.addr) as usize;
+        let found = self.image.segment_bytes(segment);
+        let found = found.get(from..from.checked_add(bytes)?)?;
+        let mut word = [0; 8];
+        word.get_mut(..bytes)?.copy_from_slice(found);
+        Some(u64::from_le_bytes(word))
+    }
+
+    /// The instructions of a range of addresses, one behind the other, up to the first place without code.
+    #[must_use]
+    pub fn insts(&self, range: Range<u64>) -> Vec<Placed> {
+        let mut found = Vec::new();
+        let mut pc = range.start;
+        while pc < range.end
+            && let Some(inst) = self.inst_at(pc)
+        {
+            found.push(Placed { pc, inst });
+            pc += u64::from(inst.len.max(2));
+        }
+        found
+    }
+
+    /// The addresses in a range at which direct transfers come in from other functions.
+    pub(super) fn entries(&self, range: Range<u64>) -> impl Iterator<Item = u64> {
+        let first = self.entries.partition_point(|e| *e < range.start);
+        let all = self.entries[first..].iter().copied();
+        all.take_while(move |e| *e < range.end)
+    }
+}
+
+/// The addresses of a function.
+pub(super) fn range_of(function: &Function) -> Range<u64> {
+    function.addr..function.addr + function.size
+}
