@@ -74,6 +74,16 @@ pub struct Slotted {
 }
 
 impl Slotted {
+    /// Place in the block of the instruction whose result or unit it waits for last.
+    #[must_use]
+    pub fn producer(&self) -> Option<usize> {
+        self.stalls.iter().rev().find_map(|stall| match *stall {
+            StaticStall::Dependence { producer, .. } => Some(producer),
+            StaticStall::Unit { holder, .. } => Some(holder),
+            _ => None,
+        })
+    }
+
     /// Cycles that slotting costs: the first at the head, if a pipe kept it out of the group in front.
     #[must_use]
     pub fn slotting_cycles(&self) -> u32 {

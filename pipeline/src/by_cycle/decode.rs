@@ -321,6 +321,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     squashed: true,
                     mispredicted: false,
                     cause: f.gap,
+                    gap: f.gap,
                     pipe: None,
                     issue_stall: IssueStall::None,
                 });

@@ -274,11 +274,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 }
                 // The stages behind fetch cover a hit; what is beyond it stalls fetch.
                 self.fetch.stall_until = core.now + (access.ready_cycle - hit);
-                self.fetch.late(if access.tlb_miss {
+                let cause = if access.tlb_miss {
                     Cause::ITlb
                 } else {
                     Cause::ICache
-                });
+                };
+                self.fetch.late(cause);
+                if P::WANTS_STAGES {
+                    self.probe.fetch_missed(pc, cause, core.now);
+                }
                 core.progressed = true;
                 false
             }

@@ -206,6 +206,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     squashed: true,
                     mispredicted: false,
                     cause: d.gap,
+                    gap: d.gap,
                     pipe: None,
                     issue_stall: IssueStall::None,
                 });
@@ -326,6 +327,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             squashed,
             mispredicted: u.has(flag::MISPREDICTED),
             cause: if is_memory { u.level } else { Cause::Execute },
+            gap: u.front.gap,
             pipe: cycles.pipe,
             issue_stall: cycles.stall,
         }

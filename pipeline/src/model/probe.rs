@@ -41,6 +41,9 @@ pub struct StageRecord {
     pub cause: Cause,
     /// The pipe in which it issued; only a core with issue slots has them.
     pub pipe: Option<Pipe>,
+    /// What delayed it on its way to the window, if something did: a miss or redirect in front of it. Otherwise
+    /// [`Cause::Frontend`].
+    pub gap: Cause,
     /// Why, on a core that issues in order, it did not issue in the last cycle in which it was the
     /// oldest that had not.
     pub issue_stall: IssueStall,
@@ -49,7 +52,7 @@ pub struct StageRecord {
 /// A probe of the pipeline. Like [`Probe`], every hook is behind a constant and has no way to
 /// change the machine.
 pub trait PipelineProbe: Probe {
-    /// [`PipelineProbe::finished`] is wanted.
+    /// [`PipelineProbe::finished`] and [`PipelineProbe::fetch_missed`] are wanted.
     const WANTS_STAGES: bool = false;
     /// [`PipelineProbe::slots`] is wanted.
     const WANTS_SLOTS: bool = false;
@@ -61,6 +64,13 @@ pub trait PipelineProbe: Probe {
     #[inline]
     fn finished(&mut self, record: &StageRecord) {
         let _ = record;
+    }
+
+    /// In `cycle`, fetch has asked for the line of the instruction at `pc`, on whichever path, and has to wait:
+    /// `cause` is [`Cause::ICache`], or [`Cause::ITlb`] if the TLB missed too. Only the cycle-driven core tells it.
+    #[inline]
+    fn fetch_missed(&mut self, pc: u64, cause: Cause, cycle: u64) {
+        let _ = (pc, cause, cycle);
     }
 
     /// `count` commit slots belong to `cause`; `pc` is the instruction at the head of the ROB, or
@@ -112,6 +122,7 @@ macro_rules! for_each_hook {
     ($forward:ident) => {
         $forward! {
             WANTS_STAGES => finished(record: &StageRecord);
+            WANTS_STAGES => fetch_missed(pc: u64, cause: Cause, cycle: u64);
             WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
             WANTS_CYCLES => stretch(stretch: &Stretch);
             WANTS_CYCLES => committed(commit: &Commit);

@@ -1,0 +1,254 @@
+//! How far estimates are from the truth: the histograms of the paper's figures 8 and 9, cycles of instructions, and
+//! the share of stalls whose causes are among the named ones.
+
+use hps_sim_core::cfg::EdgeKind;
+use hps_sim_core::inst::OpClass;
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{Confidence, Kind, Procedure};
+use crate::collect::truth::{Spent, Truth};
+use crate::samples::{Event, Samples};
+
+/// Weights by relative error: twenty buckets of five percent around zero, and one on either side.
+///
+/// A bucket is named by its lower end: that of -15% holds errors from -15% to -10%.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Weights below -45%, then by bucket from -45% on, and from 45% on.
+    pub buckets: [f64; 20],
+    /// Weight of what has no estimate.
+    pub unknown: f64,
+    /// Weight of errors of more than 15% with more than low confidence.
+    pub confident: f64,
+    /// Weight by the absolute error: at most 5%, 10% and 15%.
+    pub within: [f64; 3],
+}
+
+impl Histogram {
+    /// Adds an estimate against the truth.
+    pub fn add(&mut self, estimate: Option<(f64, Confidence)>, truth: f64, weight: f64) {
+        let Some((estimate, confidence)) = estimate else {
+            self.unknown += weight;
+            return;
+        };
+        let error = if truth > 0.0 {
+            estimate / truth - 1.0
+        } else if estimate == 0.0 {
+            0.0
+        } else {
+            f64::INFINITY
+        };
+        let place = ((error + 0.5) / 0.05).floor().clamp(0.0, 19.0);
+        self.buckets[place as usize] += weight;
+        for (within, limit) in self.within.iter_mut().zip([0.05, 0.10, 0.15]) {
+            if error.abs() <= limit {
+                *within += weight;
+            }
+        }
+        if error.abs() > 0.15 && confidence > Confidence::Low {
+            self.confident += weight;
+        }
+    }
+
+    /// Adds another histogram, each of its weights times a factor.
+    pub fn merge(&mut self, other: &Histogram, factor: f64) {
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            *mine += factor * theirs;
+        }
+        for (mine, theirs) in self.within.iter_mut().zip(other.within) {
+            *mine += factor * theirs;
+        }
+        self.unknown += factor * other.unknown;
+        self.confident += factor * other.confident;
+    }
+
+    /// All weights.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.buckets.iter().sum::<f64>() + self.unknown
+    }
+
+    /// Shares of the weight within 5%, 10% and 15%, in percent.
+    #[must_use]
+    pub fn shares(&self) -> [f64; 3] {
+        let total = self.total().max(f64::MIN_POSITIVE);
+        self.within.map(|w| 100.0 * w / total)
+    }
+}
+
+/// How much of the stalls is explained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// Cycles that instructions really stalled dynamically.
+    pub stalls: f64,
+    /// Those whose real cause is among the causes that the analysis names at the instruction.
+    pub named: f64,
+    /// Those at instructions at which the analysis names no cause.
+    pub silent: f64,
+    /// Cycles of causes, instruction by instruction, that lie in the range which the analysis gives the cause.
+    pub in_range: f64,
+    /// Cycles of causes at instructions at which the analysis names them.
+    pub ranged: f64,
+}
+
+/// What a profile of a program is worth.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Accuracy {
+    /// Samples of cycles.
+    pub samples: u64,
+    /// Frequencies of instructions, weighted by samples.
+    pub frequencies: Histogram,
+    /// Frequencies of edges inside procedures, weighted by executions.
+    pub edges: Histogram,
+    /// Cycles of instructions at the head, weighted by samples.
+    pub cycles: Histogram,
+    /// Stalls and their causes.
+    pub explained: Explained,
+    /// Samples of dynamic stalls to which the analysis gives no cause.
+    pub unexplained_samples: f64,
+}
+
+impl Accuracy {
+    /// Adds a procedure.
+    pub fn add(&mut self, procedure: &Procedure, samples: &Samples, truth: &Truth) {
+        let Some(counts) = samples.of(Event::Cycles) else {
+            return;
+        };
+        let period = counts.period.mean();
+        self.samples += procedure.samples;
+        for row in &procedure.rows {
+            let truth_row = truth.rows.get(&row.pc).copied().unwrap_or_default();
+            let executions = truth_row.executions as f64;
+            let weight = row.samples as f64;
+            let estimate = row.frequency.map(|e| (e.frequency * period, e.confidence));
+            self.frequencies.add(estimate, executions, weight);
+            if executions > 0.0 {
+                let cycles = row.cycles().zip(row.frequency.map(|e| e.confidence));
+                self.cycles
+                    .add(cycles, truth_row.head_cycles() as f64 / executions, weight);
+            }
+            if row.dynamic > 0.0 && row.culprits.is_empty() {
+                self.unexplained_samples += row.dynamic;
+            }
+            self.explain(row, &truth_row, period);
+        }
+        for (at, edge) in procedure.cfg.edges.iter().enumerate() {
+            if let Some(executions) = edge_executions(procedure, at, truth) {
+                let estimate = procedure
+                    .edge(at)
+                    .map(|e| (e.frequency * period, e.confidence));
+                if edge.kind != EdgeKind::Entry {
+                    self.edges
+                        .add(estimate, executions as f64, executions as f64);
+                }
+            }
+        }
+    }
+
+    fn explain(
+        &mut self,
+        row: &crate::analysis::InstructionRow,
+        truth: &crate::collect::truth::Row,
+        period: f64,
+    ) {
+        let stalls = dynamic_stalls(row, truth);
+        for (what, cycles) in stalls {
+            let named = row.culprits.iter().filter(|c| c.kind.explains(what));
+            let (mut least, mut most, mut is_named) = (0.0, 0.0, false);
+            for culprit in named {
+                is_named = true;
+                least += culprit.least * period;
+                most += culprit.most * period;
+            }
+            self.explained.stalls += cycles;
+            if is_named {
+                self.explained.named += cycles;
+                self.explained.ranged += cycles;
+                // Samples have an error of their own: a tenth, or two samples.
+                let slack = (0.1 * most).max(2.0 * period);
+                if cycles >= least - slack && cycles <= most + slack {
+                    self.explained.in_range += cycles;
+                }
+            } else if row.culprits.is_empty() {
+                self.explained.silent += cycles;
+            }
+        }
+    }
+}
+
+/// The cycles that an instruction really stalled beyond its minimum head time, by cause. What the static schedule has
+/// it wait for anyway is taken from waits in the back-end, waits without a cause of their own first.
+#[must_use]
+pub fn dynamic_stalls(
+    row: &crate::analysis::InstructionRow,
+    truth: &crate::collect::truth::Row,
+) -> Vec<(Spent, f64)> {
+    let minimum = row.slotted.head_cycles.saturating_sub(1);
+    let mut fixed = truth.executions as f64 * f64::from(minimum);
+    let mut found = Vec::new();
+    for what in [
+        Spent::Slotting,
+        Spent::Dependence,
+        Spent::Unit,
+        Spent::MulDiv,
+        Spent::DCache,
+        Spent::Dtb,
+        Spent::WriteBuffer,
+        Spent::Synchronization,
+        Spent::ICache,
+        Spent::Itb,
+        Spent::Mispredict,
+        Spent::Fetch,
+    ] {
+        let cycles = truth.spent_on(what) as f64;
+        let rest = (cycles - fixed).max(0.0);
+        fixed = (fixed - cycles).max(0.0);
+        if rest > 0.0 && Kind::ALL.iter().any(|k| k.explains(what)) {
+            found.push((what, rest));
+        }
+    }
+    found
+}
+
+/// How often control followed an edge inside a procedure; none for edges out of it or into it.
+#[must_use]
+pub fn edge_executions(procedure: &Procedure, edge: usize, truth: &Truth) -> Option<u64> {
+    let cfg = &procedure.cfg;
+    let edge = cfg.edges[edge];
+    if edge.from >= cfg.blocks.len() || edge.to >= cfg.blocks.len() {
+        return None;
+    }
+    let last = cfg.block_insts(edge.from).last()?;
+    let class = last.inst.class;
+    Some(
+        if class.is_control() && !class.is_call() && class != OpClass::Return {
+            let transfer = (last.pc, cfg.block_start(edge.to));
+            truth.transfers.get(&transfer).copied().unwrap_or(0)
+        } else {
+            truth.executions(last.pc)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_fall_into_the_buckets_that_the_paper_describes() {
+        let mut histogram = Histogram::default();
+        // 0.87 of the truth lies in the bucket of -15%, the seventh behind that below -45%.
+        histogram.add(Some((87.0, Confidence::High)), 100.0, 1.0);
+        assert_eq!(histogram.buckets[7], 1.0);
+        histogram.add(Some((103.0, Confidence::Low)), 100.0, 2.0);
+        assert_eq!(histogram.buckets[10], 2.0);
+        histogram.add(Some((500.0, Confidence::Low)), 100.0, 4.0);
+        histogram.add(Some((1.0, Confidence::Medium)), 0.0, 8.0);
+        assert_eq!(histogram.buckets[19], 12.0);
+        histogram.add(None, 100.0, 16.0);
+        assert_eq!(histogram.total(), 31.0);
+        assert_eq!(histogram.within, [2.0, 2.0, 3.0]);
+        // The one without executions.
+        assert_eq!(histogram.confident, 8.0);
+    }
+}

@@ -1,0 +1,27 @@
+//! The analysis: from samples to frequencies, cycles of each instruction, and why it stalled (section 6 of the paper).
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `equivalence` | classes of blocks and edges that run equally often |
+//! | `frequency` | the estimate of a class from its samples, with a confidence |
+//! | `flow` | estimates of classes without samples, by flow constraints |
+//! | `procedure` | a procedure by instruction: all of it put together |
+//! | `costs` | how long at most what may delay an instruction takes on a machine |
+//! | `definitions` | who may have written what an instruction reads |
+//! | `culprits` | causes of dynamic stalls that cannot be ruled out, with ranges |
+//! | `summary` | where the cycles of a procedure go |
+
+mod costs;
+mod culprits;
+mod definitions;
+pub mod equivalence;
+pub mod flow;
+pub mod frequency;
+mod procedure;
+mod summary;
+
+pub use costs::Costs;
+pub use culprits::{Culprit, Kind};
+pub use frequency::{Confidence, Estimate, Rules};
+pub use procedure::{Analyst, InstructionRow, Procedure};
+pub use summary::{Cycles, Summary};

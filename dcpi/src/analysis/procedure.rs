@@ -1,0 +1,254 @@
+//! A procedure by instruction: how often each ran, how long it took, and why it stalled.
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::static_schedule::{NotInOrder, Slotted, StaticScheduler};
+use hps_sim_core::cfg::{Cfg, Code, EdgeKind};
+use hps_sim_core::symbols::Function;
+
+use super::costs::Costs;
+use super::culprits::{Bounds, Culprit, Suspect};
+use super::equivalence::Classes;
+use super::flow::propagate;
+use super::frequency::{Estimate, Point, Rules, estimate};
+use crate::samples::{Event, Samples};
+
+/// What the analysis of a program needs beside samples.
+pub struct Analyst<'a> {
+    code: &'a Code<'a>,
+    scheduler: StaticScheduler,
+    costs: Costs,
+    rules: Rules,
+}
+
+/// An instruction of a procedure.
+#[derive(Clone, Debug)]
+pub struct InstructionRow {
+    /// Its address.
+    pub pc: u64,
+    /// It as text.
+    pub text: String,
+    /// Number of its block.
+    pub block: usize,
+    /// Its samples of cycles.
+    pub samples: u64,
+    /// Its minimum head time and why it is as long.
+    pub slotted: Slotted,
+    /// Letters of its static stalls with their culprits, one for each cycle.
+    pub static_stalls: Vec<(char, Option<u64>)>,
+    /// How often it ran, in samples; none if nothing is known.
+    pub frequency: Option<Estimate>,
+    /// Samples beyond what its frequency and minimum head time explain: negative if it has fewer.
+    pub dynamic: f64,
+    /// What may have caused them.
+    pub culprits: Vec<Culprit>,
+}
+
+impl InstructionRow {
+    /// Cycles that it spent at the head of the issue queue, on average.
+    #[must_use]
+    pub fn cycles(&self) -> Option<f64> {
+        let frequency = self.frequency?.frequency;
+        (frequency > 0.0).then(|| self.samples as f64 / frequency)
+    }
+}
+
+/// The analysis of a procedure.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// Its name.
+    pub name: String,
+    /// Its graph.
+    pub cfg: Cfg,
+    /// Its classes.
+    pub classes: Classes,
+    /// The estimate of each class.
+    pub estimates: Vec<Option<Estimate>>,
+    /// Its instructions, block by block.
+    pub rows: Vec<InstructionRow>,
+    /// All samples of cycles in its address range: also of code that control cannot reach by its graph.
+    pub samples: u64,
+}
+
+/// Dynamic stalls shorter than this share of a cycle at each execution are not explained: they are noise.
+const LEAST_STALL: f64 = 0.25;
+
+impl<'a> Analyst<'a> {
+    /// The analysis of a program that ran on a machine.
+    ///
+    /// # Errors
+    /// [`NotInOrder`] if the machine issues out of order.
+    pub fn new(code: &'a Code<'a>, machine: &MachineConfig) -> Result<Analyst<'a>, NotInOrder> {
+        let costs = Costs::of(machine);
+        Ok(Analyst {
+            code,
+            scheduler: StaticScheduler::new(machine)?,
+            costs,
+            rules: Rules {
+                longest_stall: 2.0 * costs.load_fill + costs.dtb_miss,
+                ..Rules::default()
+            },
+        })
+    }
+
+    /// With other rules of the estimate.
+    #[must_use]
+    pub fn ruled(mut self, rules: Rules) -> Analyst<'a> {
+        self.rules = rules;
+        self
+    }
+
+    /// The rules of the estimate.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Analyzes a procedure.
+    #[must_use]
+    pub fn procedure(&self, function: &Function, samples: &Samples) -> Procedure {
+        let cfg = Cfg::of(self.code, function);
+        let classes = Classes::of(&cfg);
+        let schedules: Vec<Vec<Slotted>> = (0..cfg.blocks.len())
+            .map(|block| self.scheduler.schedule(cfg.block_insts(block)))
+            .collect();
+        let mut estimates = self.estimates(&cfg, &classes, &schedules, samples);
+        propagate(&cfg, &classes, &mut estimates);
+        let rows = self.rows(&cfg, &classes, &estimates, schedules, samples);
+        Procedure {
+            name: function.name.clone(),
+            samples: samples
+                .of(Event::Cycles)
+                .map_or(0, |c| c.within(cfg.range.clone())),
+            cfg,
+            classes,
+            estimates,
+            rows,
+        }
+    }
+
+    /// The estimate of each class that has samples to be estimated from.
+    fn estimates(
+        &self,
+        cfg: &Cfg,
+        classes: &Classes,
+        schedules: &[Vec<Slotted>],
+        samples: &Samples,
+    ) -> Vec<Option<Estimate>> {
+        let mut points: Vec<Vec<Vec<Point>>> = vec![Vec::new(); classes.count];
+        for (block, schedule) in schedules.iter().enumerate() {
+            let insts = cfg.block_insts(block);
+            // Behind a block that goes on into it, the first instructions may join a group that is there.
+            let goes_on = cfg
+                .into(block)
+                .iter()
+                .any(|e| cfg.edges[*e].kind == EdgeKind::Next);
+            let group_end = insts.first().map_or(0, |first| (first.pc | 15) + 1);
+            let is_split = insts.first().is_some_and(|first| first.pc & 15 != 0);
+            let points_of = insts.iter().zip(schedule).map(|(placed, slotted)| Point {
+                samples: samples.at(Event::Cycles, placed.pc),
+                minimum: slotted.head_cycles,
+                waits_for: slotted.producer(),
+                is_uncertain: goes_on && is_split && placed.pc < group_end,
+            });
+            points[classes.of_block[block]].push(points_of.collect());
+        }
+        points
+            .iter()
+            .map(|blocks| estimate(blocks, &self.rules))
+            .collect()
+    }
+
+    fn rows(
+        &self,
+        cfg: &Cfg,
+        classes: &Classes,
+        estimates: &[Option<Estimate>],
+        schedules: Vec<Vec<Slotted>>,
+        samples: &Samples,
+    ) -> Vec<InstructionRow> {
+        let of_block = |block: usize| estimates[classes.of_block[block]];
+        let blocks: Vec<Option<f64>> = (0..cfg.blocks.len())
+            .map(|block| of_block(block).map(|e| e.frequency))
+            .collect();
+        let period = samples.of(Event::Cycles).map_or(1.0, |c| c.period.mean());
+        // Samples of cycles that so many samples of another event stand for at most.
+        let bound = |event: Event, count: u64, cycles: f64| {
+            let counts = samples.of(event)?;
+            Some(count as f64 * counts.period.mean() * cycles / period)
+        };
+        let dtbmiss = samples
+            .of(Event::Dtbmiss)
+            .map(|c| c.within(cfg.range.clone()));
+        let mut rows = Vec::new();
+        for (block, schedule) in schedules.into_iter().enumerate() {
+            for (place, slotted) in schedule.into_iter().enumerate() {
+                let pc = cfg.block_insts(block)[place].pc;
+                let count = samples.at(Event::Cycles, pc);
+                let frequency = of_block(block);
+                let executions = frequency.map_or(0.0, |e| e.frequency);
+                let dynamic = match frequency {
+                    Some(_) => count as f64 - executions * f64::from(slotted.head_cycles),
+                    None => 0.0,
+                };
+                let suspect = Suspect {
+                    isa: self.code.image().isa,
+                    cfg,
+                    block,
+                    place,
+                    frequency: executions,
+                    blocks: &blocks,
+                    costs: &self.costs,
+                    slotted: &slotted,
+                };
+                let bounds = Bounds {
+                    imiss: bound(
+                        Event::Imiss,
+                        samples.at(Event::Imiss, pc),
+                        self.costs.instruction_fill,
+                    ),
+                    itbmiss: bound(
+                        Event::Itbmiss,
+                        samples.at(Event::Itbmiss, pc),
+                        self.costs.itb_miss,
+                    ),
+                    dtbmiss: dtbmiss.and_then(|n| {
+                        let cycles = self.costs.dtb_miss + self.costs.load_fill;
+                        bound(Event::Dtbmiss, n, cycles)
+                    }),
+                };
+                let culprits = if dynamic > LEAST_STALL * executions && dynamic > 0.0 {
+                    suspect.culprits(dynamic, &bounds)
+                } else {
+                    Vec::new()
+                };
+                let (text, static_stalls) = (suspect.text(), suspect.static_stalls());
+                rows.push(InstructionRow {
+                    pc,
+                    text,
+                    block,
+                    samples: count,
+                    static_stalls,
+                    frequency,
+                    dynamic,
+                    culprits,
+                    slotted,
+                });
+            }
+        }
+        rows
+    }
+}
+
+impl Procedure {
+    /// The estimate of a block.
+    #[must_use]
+    pub fn block(&self, block: usize) -> Option<Estimate> {
+        self.estimates[self.classes.of_block[block]]
+    }
+
+    /// The estimate of an edge, by its place in the graph.
+    #[must_use]
+    pub fn edge(&self, edge: usize) -> Option<Estimate> {
+        self.estimates[self.classes.of_edge[edge]]
+    }
+}

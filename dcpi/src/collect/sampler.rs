@@ -1,0 +1,80 @@
+//! A counter that overflows after random periods, and whose interrupt finds the head of the issue queue.
+
+use hps_sim_core::random::Random;
+
+use crate::samples::{Counts, Event, Range};
+
+/// What is sampled, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the counter counts.
+    pub event: Event,
+    /// Its periods.
+    pub period: Range,
+    /// Seed of the periods.
+    pub seed: u64,
+}
+
+/// Cycles from the overflow of a counter to the delivery of its interrupt (21164; section 4.1.2 of the paper).
+pub const DELIVERY_CYCLES: u64 = 6;
+
+/// A counter under way.
+#[derive(Clone, Debug)]
+pub(super) struct Sampler {
+    pub plan: Plan,
+    pub counts: Counts,
+    random: Random,
+    /// Of cycles, the cycle in which the next interrupt is delivered; of other events, how many are left.
+    left: u64,
+    /// Cycles in which interrupts are delivered that have found nothing yet, in ascending order.
+    deliveries: Vec<u64>,
+}
+
+impl Sampler {
+    pub fn new(plan: Plan) -> Sampler {
+        let mut sampler = Sampler {
+            counts: Counts::new(plan.period),
+            random: Random::new(plan.seed),
+            left: 0,
+            deliveries: Vec::new(),
+            plan,
+        };
+        sampler.left = sampler.draw();
+        if plan.event == Event::Cycles {
+            sampler.left += DELIVERY_CYCLES;
+        }
+        sampler
+    }
+
+    fn draw(&mut self) -> u64 {
+        let Range { least, most } = self.plan.period;
+        least + self.random.below(most - least + 1)
+    }
+
+    /// An instruction is at the head up to a cycle, from the last such cycle on.
+    pub fn head(&mut self, pc: u64, until: u64) {
+        let mut samples = 0;
+        if self.plan.event == Event::Cycles {
+            while self.left <= until {
+                self.left += self.draw();
+                samples += 1;
+            }
+        } else {
+            let before = self.deliveries.len();
+            self.deliveries.retain(|cycle| *cycle > until);
+            samples += (before - self.deliveries.len()) as u64;
+        }
+        if samples > 0 {
+            *self.counts.by_pc.entry(pc).or_default() += samples;
+        }
+    }
+
+    /// An event happens whose interrupt, if it is one, is delivered in a cycle.
+    pub fn event(&mut self, delivered: u64) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.draw();
+            self.deliveries.push(delivered);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What really happened: executions, cycles at the head of the issue queue and their causes by instruction, and
+//! control transfers.
+
+use rustc_hash::FxHashMap;
+
+/// What an instruction spends a cycle at the head of the issue queue on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spent {
+    /// It issues.
+    Execution,
+    /// It waits for a pipe, a block or the width of issue.
+    Slotting,
+    /// It waits for a result that takes its usual time: a load that hits, an addition.
+    Dependence,
+    /// It waits for fetch, and fetch for the instruction cache.
+    ICache,
+    /// It waits for fetch, and fetch for the instruction TLB.
+    Itb,
+    /// Fetch was on a wrong path.
+    Mispredict,
+    /// It waits for a load that missed the data cache, or the memory system refuses it.
+    DCache,
+    /// It waits for a load that missed the data TLB.
+    Dtb,
+    /// A store, which the write buffer refuses.
+    WriteBuffer,
+    /// It waits for a multiplication, a division or a square root, or for the unit of one.
+    MulDiv,
+    /// It waits for another unit.
+    Unit,
+    /// It, or an instruction before it, executes alone: system calls, barriers, atomics.
+    Synchronization,
+    /// It waits for fetch, which waits for nothing: bubbles behind taken branches.
+    Fetch,
+}
+
+impl Spent {
+    /// All of them, in the order of [`Row::spent`].
+    pub const ALL: [Spent; 13] = [
+        Spent::Execution,
+        Spent::Slotting,
+        Spent::Dependence,
+        Spent::ICache,
+        Spent::Itb,
+        Spent::Mispredict,
+        Spent::DCache,
+        Spent::Dtb,
+        Spent::WriteBuffer,
+        Spent::MulDiv,
+        Spent::Unit,
+        Spent::Synchronization,
+        Spent::Fetch,
+    ];
+}
+
+/// The truth of an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// How often it ran.
+    pub executions: u64,
+    /// Cycles at the head, by what they were spent on.
+    pub spent: [u64; Spent::ALL.len()],
+}
+
+impl Row {
+    /// Cycles at the head.
+    #[must_use]
+    pub fn head_cycles(&self) -> u64 {
+        self.spent.iter().sum()
+    }
+
+    /// Cycles that were spent on something.
+    #[must_use]
+    pub fn spent_on(&self, what: Spent) -> u64 {
+        self.spent[what as usize]
+    }
+}
+
+/// The truth of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Truth {
+    /// By address.
+    pub rows: FxHashMap<u64, Row>,
+    /// Control transfers from the address of the transfer to where execution went on, and how often.
+    pub transfers: FxHashMap<(u64, u64), u64>,
+    /// Events that happened, by [`Event`](crate::samples::Event): sampled or not.
+    pub events: FxHashMap<(crate::samples::Event, u64), u64>,
+}
+
+impl Truth {
+    /// How often the instruction at an address ran.
+    #[must_use]
+    pub fn executions(&self, pc: u64) -> u64 {
+        self.rows.get(&pc).map_or(0, |row| row.executions)
+    }
+
+    /// Cycles at the head of all instructions: those of the run up to the last issue.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.rows.values().map(Row::head_cycles).sum()
+    }
+}

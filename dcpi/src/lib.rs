@@ -1,0 +1,7 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+pub mod accuracy;
+pub mod analysis;
+pub mod collect;
+pub mod samples;

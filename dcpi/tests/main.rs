@@ -1,0 +1,8 @@
+//! Tests of graphs, estimates and culprits against what programs really do.
+
+#[path = "../../pipeline/tests/common/mod.rs"]
+mod common;
+
+mod graphs;
+mod hand_made;
+mod whole_programs;
