@@ -148,7 +148,7 @@ const LAYERS: [&[&str]; 11] = [
     &["by_cycle", "by_instruction"],
     &["either"],
     &["core"],
-    &["schedule", "stacks", "sampled"],
+    &["schedule", "stacks", "static_schedule", "sampled"],
     &["kanata"],
 ];
 
