@@ -4,6 +4,7 @@ mod tools;
 
 use std::path::PathBuf;
 
+use crate::commands::dcpi::args::DcpiCommand;
 use crate::commands::leaderboard::args::{LeaderboardArgs, ProfilersArgs};
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
@@ -48,6 +49,10 @@ pub enum Command {
     Leaderboard(LeaderboardArgs),
     /// The profilers there are, with one line each
     Profilers(ProfilersArgs),
+    /// Sample the program counter at random intervals, and say from samples how often instructions ran and why they
+    /// stalled
+    #[command(subcommand)]
+    Dcpi(DcpiCommand),
     /// Check and explain DISE production files
     #[command(subcommand)]
     Dise(DiseCommand),

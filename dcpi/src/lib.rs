@@ -4,4 +4,6 @@
 pub mod accuracy;
 pub mod analysis;
 pub mod collect;
+pub mod database;
+pub mod report;
 pub mod samples;

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod bench;
+pub mod dcpi;
 mod dise;
 mod doctor;
 pub mod leaderboard;
@@ -28,6 +29,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Profile(args) => profile::profile(&args),
         Command::Leaderboard(args) => leaderboard::leaderboard(&args),
         Command::Profilers(args) => profilers::profilers(&args),
+        Command::Dcpi(command) => dcpi::dcpi(&command),
         Command::Dise(command) => dise::dise(&command),
         Command::Machine(command) => machine::machine(&command),
         Command::Programs(args) => programs::programs(&args),

@@ -21,7 +21,7 @@ use hps_sim_core::probe::Probe;
 
 use super::sampler::{DELIVERY_CYCLES, Plan, Sampler};
 use super::truth::{Spent, Truth};
-use crate::samples::{Event, Samples};
+use crate::samples::{Counts, Event, Samples};
 
 /// Instructions back to which an interrupt that comes late in commit order is attributed.
 const PAST: usize = 64;
@@ -76,9 +76,21 @@ impl Observer {
         }
     }
 
+    /// Takes the samples since the last call, in the order of the plans.
+    pub fn take_samples(&mut self) -> Vec<(Plan, Counts)> {
+        let all = self.samplers.iter_mut();
+        all.map(|s| {
+            (
+                s.plan,
+                std::mem::replace(&mut s.counts, Counts::new(s.plan.period)),
+            )
+        })
+        .collect()
+    }
+
     /// The samples in the order of the plans, and the truth.
     #[must_use]
-    pub fn finish(self) -> (Vec<(Plan, crate::samples::Counts)>, Truth) {
+    pub fn finish(self) -> (Vec<(Plan, Counts)>, Truth) {
         let samples = self.samplers.into_iter().map(|s| (s.plan, s.counts));
         (samples.collect(), self.truth)
     }

@@ -1,0 +1,199 @@
+//! The command line of `hps dcpi`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use hps_dcpi::samples::{Event, Range};
+use hps_sim_core::image::Isa;
+
+use super::examples;
+use crate::cli::{GuestArgs, isa};
+
+/// `hps dcpi`.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = examples::DCPI)]
+pub enum DcpiCommand {
+    /// Run a program on a machine and add samples of it to a database
+    Collect(Box<CollectArgs>),
+    /// Samples by procedure or image
+    Prof(ProfArgs),
+    /// A procedure by instruction: frequency, cycles, why it stalls; or where the cycles of all procedures go
+    Calc(CalcArgs),
+    /// How samples of procedures vary over sets: epochs of a database, or databases
+    Stats(StatsArgs),
+    /// The difference of two databases, by procedure
+    Diff(DiffArgs),
+    /// Samples by source line
+    Annotate(ProfArgs),
+    /// The graph of a procedure as a drawing, in the language of Graphviz
+    Cfg(CfgArgs),
+    /// Samples in a format of another tool
+    Export(ExportArgs),
+}
+
+/// `hps dcpi collect`.
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// The folder of the database, made if there is none
+    #[arg(long, value_name = "DIR", default_value = "dcpi-db")]
+    pub db: PathBuf,
+    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
+    /// The machine. Only one that issues in order has minimum head times, on which `calc` rests
+    #[arg(long, value_name = "NAME|FILE", default_value = "ev5")]
+    pub machine: String,
+    /// Cycles between two samples, drawn uniformly from MIN..MAX (both included), or one number for a fixed period
+    #[arg(long, value_name = "MIN..MAX", default_value = "61440..65536", value_parser = range)]
+    pub period: Range,
+    /// Events that are sampled beside cycles: imiss, dmiss, branchmp, dtbmiss, itbmiss, or `all`
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub events: Vec<String>,
+    /// Events of these between two samples
+    #[arg(long, value_name = "MIN..MAX", default_value = "240..272", value_parser = range)]
+    pub event_period: Range,
+    /// Seed of the periods: collections with different seeds sample different cycles
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub period_seed: u64,
+    /// Begin a new epoch
+    #[arg(long)]
+    pub new_epoch: bool,
+    /// Write samples to the database each so many instructions
+    #[arg(long, value_name = "N", default_value_t = 50_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub merge_every: u64,
+    /// Stop after this many instructions of the program
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// Program and its arguments
+    #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
+    pub command: Vec<String>,
+}
+
+/// Which samples.
+#[derive(Debug, Args)]
+pub struct SetArgs {
+    /// The folder of the database
+    #[arg(long, value_name = "DIR", default_value = "dcpi-db")]
+    pub db: PathBuf,
+    /// Only these epochs
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    pub epoch: Vec<u32>,
+    /// Only this program: its name as it was collected, or the beginning of its hash
+    #[arg(long, value_name = "NAME")]
+    pub image: Option<String>,
+}
+
+/// `hps dcpi prof` and `hps dcpi annotate`.
+#[derive(Debug, Args)]
+pub struct ProfArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// By image instead of by procedure
+    #[arg(long)]
+    pub by_image: bool,
+    /// How many lines to list
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+}
+
+/// `hps dcpi calc`.
+#[derive(Debug, Args)]
+pub struct CalcArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// Where the cycles go instead, of this procedure or of all
+    #[arg(long)]
+    pub summary: bool,
+    /// The procedure, by its name
+    #[arg(value_name = "PROCEDURE", required_unless_present = "summary")]
+    pub procedure: Option<String>,
+}
+
+/// `hps dcpi stats`.
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// The databases; of one, its epochs are the sets
+    #[arg(value_name = "DIR", required = true)]
+    pub databases: Vec<PathBuf>,
+    /// Leave out procedures with less than this share of all samples
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
+    pub least: f64,
+    /// How many procedures to list
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+}
+
+/// `hps dcpi diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// The database before
+    #[arg(value_name = "BEFORE")]
+    pub before: PathBuf,
+    /// The database after
+    #[arg(value_name = "AFTER")]
+    pub after: PathBuf,
+    /// How many procedures to list
+    #[arg(long, default_value_t = 20)]
+    pub top: usize,
+}
+
+/// `hps dcpi cfg`.
+#[derive(Debug, Args)]
+pub struct CfgArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// The file; standard output without it
+    #[arg(long, short, value_name = "FILE.dot")]
+    pub out: Option<PathBuf>,
+    /// The procedure, by its name
+    #[arg(value_name = "PROCEDURE")]
+    pub procedure: String,
+}
+
+/// `hps dcpi export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// The event
+    #[arg(long, value_name = "NAME", default_value = "cycles", value_parser = event)]
+    pub event: Event,
+    /// The files, each in the format that the end of its name or FORMAT says: pprof, firefox, speedscope, callgrind,
+    /// folded, perf-script, flame-graph, llvm-samples
+    #[arg(value_name = "[FORMAT:]FILE", required = true)]
+    pub files: Vec<String>,
+}
+
+fn range(text: &str) -> Result<Range, String> {
+    let number = |part: &str| part.trim().parse::<u64>().ok();
+    let parts = text.split_once("..").unwrap_or((text, text));
+    let found = number(parts.0).zip(number(parts.1));
+    found
+        .and_then(|(least, most)| Range::new(least, most))
+        .ok_or_else(|| "a range is MIN..MAX with 0 < MIN <= MAX, or one number".to_string())
+}
+
+fn event(text: &str) -> Result<Event, String> {
+    let names = Event::ALL.map(Event::name);
+    Event::from_name(text).ok_or_else(|| format!("an event is one of {}", names.join(", ")))
+}
+
+impl CollectArgs {
+    /// The events beside cycles.
+    pub fn other_events(&self) -> Result<Vec<Event>, String> {
+        let others = || Event::ALL.into_iter().filter(|e| *e != Event::Cycles);
+        if self.events.iter().any(|name| name == "all") {
+            return Ok(others().collect());
+        }
+        let mut found = Vec::new();
+        for name in &self.events {
+            let one = event(name).map_err(|e| format!("--events {name}: {e}"))?;
+            if one != Event::Cycles && !found.contains(&one) {
+                found.push(one);
+            }
+        }
+        Ok(found)
+    }
+}

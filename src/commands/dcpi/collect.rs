@@ -1,0 +1,121 @@
+//! `hps dcpi collect`.
+
+use anyhow::{Context, anyhow};
+use hps_dcpi::collect::{Observer, Plan};
+use hps_dcpi::database::{Database, Header};
+use hps_dcpi::samples::Event;
+use hps_lab::{Lab, VERSION};
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::EitherCore;
+use hps_sim_core::machine::Stop;
+
+use super::args::CollectArgs;
+use crate::cli::CoreKind;
+use crate::commands::timed_machine;
+use crate::program;
+use crate::text::grouped;
+
+/// Runs the program and adds its samples to the database; the exit code is the program's, or 2 if it was stopped by a
+/// fault.
+pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
+    let machine = timed_machine(&args.machine, CoreKind::Cycle)?;
+    let plans = plans(args)?;
+    let guest = program::guest_options(&args.guest)?;
+    let (name, arguments) = args.command.split_first().context("a program is named")?;
+    let lab = Lab::program(name, args.isa)?
+        .args(arguments)
+        .guest(&guest)
+        .timed_by(&machine)
+        .watched_by(Observer::new(&machine.config, &plans));
+    let provenance = lab.provenance();
+    let database = Database::create(&args.db)?;
+    if args.new_epoch {
+        database.new_epoch()?;
+    }
+    let header = |event, period| Header {
+        image: image_name(name),
+        image_hash: provenance.program_hash.clone(),
+        isa: provenance.isa.to_string(),
+        machine: machine.config.to_ron(),
+        machine_name: machine.config.name.clone(),
+        version: VERSION.to_string(),
+        event,
+        period,
+    };
+    let EitherCore::Cycle(mut core) = lab.open()? else {
+        return Err(anyhow!("only the cycle-driven core has an issue queue"));
+    };
+    let mut left = args.max_instructions.unwrap_or(u64::MAX);
+    let mut totals = vec![0; plans.len()];
+    let stop = loop {
+        let step = args.merge_every.min(left);
+        let stop = core.run(step);
+        left -= step;
+        let is_over = stop != Stop::Limit || left == 0;
+        for ((plan, counts), total) in core.probe_mut().take_samples().iter().zip(&mut totals) {
+            *total += counts.total();
+            // That an event was sampled and not met is a result, too.
+            if is_over || !counts.by_pc.is_empty() {
+                database.add(&header(plan.event, plan.period), counts)?;
+            }
+        }
+        if is_over {
+            break stop;
+        }
+    };
+    let sums = plans.iter().zip(&totals);
+    let sums: Vec<String> = sums
+        .map(|(plan, total)| format!("{} {}", grouped(*total), plan.event.name()))
+        .collect();
+    let cycles = grouped(core.stats().cycles);
+    say!(
+        "hps: {cycles} cycles; samples: {}; {}",
+        sums.join(", "),
+        args.db.display()
+    );
+    Ok(match stop {
+        Stop::Exit(code) => code as u8,
+        Stop::Limit => 0,
+        other => {
+            say!("hps: the program stopped early: {other:?}; its samples are in the database");
+            2
+        }
+    })
+}
+
+/// The path of a program of the user's, which is found again from elsewhere; the name of one of the project's.
+fn image_name(name: &str) -> String {
+    let path = std::path::Path::new(name);
+    if !name.contains('/') && hps_workloads::find(name).is_some() {
+        return name.to_string();
+    }
+    std::path::absolute(path).map_or_else(|_| name.to_string(), |p| p.display().to_string())
+}
+
+/// A counter for cycles and one for each other event, each with a seed of its own.
+fn plans(args: &CollectArgs) -> anyhow::Result<Vec<Plan>> {
+    let mut plans = vec![Plan {
+        event: Event::Cycles,
+        period: args.period,
+        seed: args.period_seed,
+    }];
+    for (at, event) in args
+        .other_events()
+        .map_err(|e| anyhow!(e))?
+        .into_iter()
+        .enumerate()
+    {
+        plans.push(Plan {
+            event,
+            period: args.event_period,
+            seed: args.period_seed.wrapping_add((at as u64 + 1) << 32),
+        });
+    }
+    Ok(plans)
+}
+
+/// The machine that samples were made on.
+pub(super) fn machine_of(header: &Header) -> anyhow::Result<MachineConfig> {
+    let name = format!("machine {} of the database", header.machine_name);
+    Ok(MachineConfig::from_ron(&header.machine, &name)?)
+}

@@ -1,0 +1,169 @@
+//! `hps dcpi` from outside: collections, tools, refusals, and collections that are killed.
+
+mod support;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use support::Hps;
+
+/// Samples a program into a database in the folder.
+fn collect(hps: &Hps, more: &[&str]) -> support::Run {
+    let base = ["dcpi", "collect", "--isa", "alpha", "--period", "240..272"];
+    hps.run(&[&base[..], more, &["minicc", "small"]].concat())
+}
+
+/// All samples of cycles that `prof` counts.
+fn samples(hps: &Hps, options: &[&str]) -> u64 {
+    let text = hps
+        .run(&[&["dcpi", "prof"], options].concat())
+        .expect_code(0);
+    let (_, rest) = text.split_once("cycles = ").expect("a total");
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().expect("a number")
+}
+
+#[test]
+fn samples_add_up_and_the_tools_read_them() {
+    let hps = Hps::new();
+    let run = collect(&hps, &["--events", "all"]);
+    let expected = hps_workloads::find("minicc")
+        .expect("it exists")
+        .expected_small;
+    assert_eq!(run.expect_code(0), expected, "the program's own output");
+    let one = samples(&hps, &[]);
+    assert!(one > 20_000, "{one}");
+    collect(&hps, &["--events", "all"]).expect_code(0);
+    assert_eq!(samples(&hps, &[]), 2 * one, "the same cycles once more");
+    collect(&hps, &["--new-epoch", "--period-seed", "5"]).expect_code(0);
+    assert_eq!(samples(&hps, &["--epoch", "1"]), 2 * one);
+
+    let tool = |args: &[&str]| hps.run(&[&["dcpi"], args].concat()).expect_code(0);
+    let text = tool(&["calc", "execute.constprop.0"]);
+    assert!(
+        text.contains("Best-case") && text.contains("(d = D-cache miss)"),
+        "{text}"
+    );
+    let text = tool(&["calc", "--summary"]);
+    assert!(text.contains("Total tallied  100.0%"), "{text}");
+    // Misses of the data TLB were sampled, and there were none.
+    assert!(text.contains("DTB miss    0.0% to   0.0%"), "{text}");
+    let text = tool(&["stats", "dcpi-db"]);
+    assert!(text.contains("range%") && text.contains("set  2"), "{text}");
+    let text = tool(&["diff", "dcpi-db", "dcpi-db"]);
+    assert!(text.contains("+0.00%"), "{text}");
+    let text = tool(&["annotate"]);
+    assert!(text.contains("src-guest/minicc/"), "{text}");
+    let text = tool(&["cfg", "apply_operator"]);
+    assert!(
+        text.starts_with("digraph \"apply_operator\" {") && text.contains("->"),
+        "{text}"
+    );
+    tool(&["export", "p.folded"]);
+    let folded = std::fs::read_to_string(hps.path("p.folded")).expect("written");
+    let sum: u64 = folded
+        .lines()
+        .filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(sum, samples(&hps, &[]));
+}
+
+#[test]
+fn what_does_not_belong_is_refused_with_one_message() {
+    let hps = Hps::new();
+    let refused = |args: &[&str], wanted: &str| {
+        let run = hps.run(&[&["dcpi"], args].concat());
+        assert_eq!(
+            (run.code, run.stderr.lines().count()),
+            (2, 1),
+            "{}",
+            run.stderr
+        );
+        assert!(run.stderr.contains(wanted), "{}", run.stderr);
+    };
+    refused(&["prof"], "there is no database of samples");
+    refused(
+        &["collect", "--events", "heat", "bwt"],
+        "an event is one of",
+    );
+    let few = ["--max-instructions", "200000"];
+    collect(&hps, &few).expect_code(0);
+    let other = collect(&hps, &[&few[..], &["--period", "7"]].concat());
+    assert_ne!(other.code, 0);
+    let base = [
+        "collect", "--isa", "alpha", "--period", "7", "minicc", "small",
+    ];
+    refused(&base, "collect into a new epoch (--new-epoch)");
+    refused(&["calc", "nothing"], "has no such procedure");
+    refused(
+        &["prof", "--image", "chess"],
+        "the database has samples of minicc",
+    );
+    refused(&["stats", "dcpi-db"], "two sets");
+    // On a machine out of order, samples are collected, and the analysis says why it cannot use them.
+    let ev6 = ["--db", "ev6", "--machine", "ev6"];
+    collect(&hps, &[&few[..], &ev6].concat()).expect_code(0);
+    assert!(samples(&hps, &["--db", "ev6"]) > 100);
+    refused(&["calc", "--db", "ev6", "put"], "issues out of order");
+}
+
+#[test]
+fn a_program_that_has_changed_is_not_looked_up_in_old_samples() {
+    let hps = Hps::new();
+    let program = hps.program(
+        "prog",
+        &[support::write_text(), support::exit_with(0)].concat(),
+    );
+    let run = hps.run(&["dcpi", "collect", "--period", "3", &program]);
+    run.expect_code(0);
+    assert!(samples(&hps, &[]) > 10);
+    hps.program(
+        "prog",
+        &[support::exit_with(0), support::write_text()].concat(),
+    );
+    let run = hps.run(&["dcpi", "prof"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr.contains("its file has changed"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_killed_collection_leaves_what_it_had_merged() {
+    let hps = Hps::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .args(["dcpi", "collect", "--isa", "alpha", "--db", &hps.path("db")])
+        .args([
+            "--period",
+            "100",
+            "--merge-every",
+            "100000",
+            "minicc",
+            "large",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    // It merges many times in a second.
+    let folder = std::path::PathBuf::from(hps.path("db")).join("epoch-0001");
+    let has_samples = || std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+    let begun = Instant::now();
+    while !has_samples() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let left = samples(&hps, &["--db", &hps.path("db")]);
+    assert!(left >= 900, "{left}");
+    // The database goes on.
+    let db = hps.path("db");
+    let more = ["--db", &db, "--max-instructions", "100000"];
+    let base = ["dcpi", "collect", "--isa", "alpha", "--period", "100"];
+    hps.run(&[&base[..], &more, &["minicc", "small"]].concat())
+        .expect_code(0);
+    assert!(samples(&hps, &["--db", &db]) > left);
+}
