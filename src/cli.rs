@@ -328,6 +328,11 @@ pub struct ProfileArgs {
 }
 
 impl ReproduceArgs {
+    /// The machine of the studies that do not ask for one of their own.
+    pub fn machine(&self) -> &str {
+        self.machine.as_deref().unwrap_or("hps-4wide")
+    }
+
     /// The folder for results.
     pub fn folder(&self) -> PathBuf {
         let default = || self.paper.to_possible_value();
@@ -428,10 +433,13 @@ pub enum Paper {
     /// ISCA 2023
     #[value(name = "tip-2021")]
     Tip2021,
+    /// Anderson and others, Continuous Profiling: Where Have All the Cycles Gone?, SOSP 1997
+    #[value(name = "dcpi-1997")]
+    Dcpi1997,
 }
 
 /// `hps reproduce`.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Clone)]
 #[command(after_long_help = examples::REPRODUCE)]
 pub struct ReproduceArgs {
     /// Which paper
@@ -461,9 +469,9 @@ pub struct ReproduceArgs {
     /// Input size of the programs that come with the project, and of the suite
     #[arg(long, value_enum, default_value_t = Size::Small)]
     pub size: Size,
-    /// Machine
-    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
-    pub machine: String,
+    /// Machine [default: hps-4wide; of dcpi-1997, ev5]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub machine: Option<String>,
     /// How the machine is simulated
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
     pub core: CoreKind,

@@ -122,6 +122,8 @@ Examples:
       Every figure for a program of your own.
   hps reproduce hps-2005 --suite --size large --out suite
       The real programs that `hps programs build` built. Overnight.
+  hps reproduce dcpi-1997 --isa alpha --isa riscv64
+      DCPI's frequencies, edges and culprits on ev5 against exact counts and true causes.
   hps reproduce tip-2021
       What sampling policies get wrong, beside the published errors, and what explains the differences.
   hps reproduce tip-2021 --core instruction --size large --samples 1000000 --out tip-large

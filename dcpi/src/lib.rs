@@ -5,5 +5,7 @@ pub mod accuracy;
 pub mod analysis;
 pub mod collect;
 pub mod database;
+pub mod paper;
 pub mod report;
 pub mod samples;
+pub mod table;

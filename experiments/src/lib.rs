@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod claims;
+pub mod dcpi;
 pub mod figure6;
 pub mod figure7;
 mod findings;

@@ -5,6 +5,7 @@ mod canvas;
 mod chapter;
 mod csv;
 mod dataset;
+mod dcpi;
 mod error;
 mod figure;
 pub mod figures;
@@ -20,6 +21,7 @@ mod tip;
 
 pub use chapter::{Chapter, ChapterTable};
 pub use csv::to_csv;
+pub use dcpi::write_dcpi;
 pub use error::PlotError;
 pub use figure::Figure;
 pub use figures::{

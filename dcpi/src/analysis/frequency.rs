@@ -173,14 +173,11 @@ pub fn estimate(blocks: &[Vec<Point>], rules: &Rules) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::COPY_LOOP;
 
     /// The copy loop of the paper's figure 7: samples and minimum head times as printed.
     fn copy_loop() -> Vec<Vec<Point>> {
-        let samples = [
-            3126, 0, 1636, 390, 1482, 0, 27766, 0, 1493, 174_727, 1548, 0, 1586,
-        ];
-        let minima = [1, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0, 1];
-        let points = samples.iter().zip(minima).map(|(&samples, minimum)| Point {
+        let points = COPY_LOOP.iter().map(|&(samples, minimum)| Point {
             samples,
             minimum,
             waits_for: None,

@@ -76,6 +76,22 @@ impl Observer {
         }
     }
 
+    /// Keeps the addresses that the counter of the plan at this place samples, in their order.
+    #[must_use]
+    pub fn tracing(mut self, plan: usize) -> Observer {
+        if let Some(sampler) = self.samplers.get_mut(plan) {
+            sampler.trace = Some(Vec::new());
+        }
+        self
+    }
+
+    /// The sampled addresses that were kept.
+    #[must_use]
+    pub fn trace(&self) -> &[u64] {
+        let kept = self.samplers.iter().find_map(|s| s.trace.as_deref());
+        kept.unwrap_or_default()
+    }
+
     /// Takes the samples since the last call, in the order of the plans.
     pub fn take_samples(&mut self) -> Vec<(Plan, Counts)> {
         let all = self.samplers.iter_mut();

@@ -23,6 +23,8 @@ pub const DELIVERY_CYCLES: u64 = 6;
 pub(super) struct Sampler {
     pub plan: Plan,
     pub counts: Counts,
+    /// The sampled addresses in their order, if they are kept.
+    pub trace: Option<Vec<u64>>,
     random: Random,
     /// Of cycles, the cycle in which the next interrupt is delivered; of other events, how many are left.
     left: u64,
@@ -34,6 +36,7 @@ impl Sampler {
     pub fn new(plan: Plan) -> Sampler {
         let mut sampler = Sampler {
             counts: Counts::new(plan.period),
+            trace: None,
             random: Random::new(plan.seed),
             left: 0,
             deliveries: Vec::new(),
@@ -66,6 +69,9 @@ impl Sampler {
         }
         if samples > 0 {
             *self.counts.by_pc.entry(pc).or_default() += samples;
+            if let Some(trace) = &mut self.trace {
+                trace.extend((0..samples).map(|_| pc));
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! `hps reproduce`: a paper's evaluation made again, with a report.
 
+mod dcpi;
 mod programs;
 mod tip;
 
@@ -18,11 +19,12 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     match args.paper {
         Paper::Hps2005 => hps(args),
         Paper::Tip2021 => tip::reproduce(args),
+        Paper::Dcpi1997 => dcpi::reproduce(args),
     }
 }
 
 fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    let machine = timed_machine(&args.machine, args.core)?;
+    let machine = timed_machine(args.machine(), args.core)?;
     let reproduction = Reproduction {
         programs: programs::programs(args)?,
         machine,
@@ -85,6 +87,7 @@ fn intervals(outcome: &hps_experiments::Outcome) -> String {
 /// The command that makes the same results again.
 fn command(args: &ReproduceArgs) -> String {
     let mut words = vec![match args.paper {
+        Paper::Dcpi1997 => "hps reproduce dcpi-1997".to_string(),
         Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
         Paper::Tip2021 => format!(
             "hps reproduce tip-2021 --samples {} --phases {}",
@@ -108,8 +111,8 @@ fn command(args: &ReproduceArgs) -> String {
     if args.size == Size::Large {
         words.push("--size large".to_string());
     }
-    if args.machine != "hps-4wide" {
-        words.push(format!("--machine {}", args.machine));
+    if let Some(machine) = &args.machine {
+        words.push(format!("--machine {machine}"));
     }
     if args.core == CoreKind::Instruction {
         words.push("--core instruction".to_string());

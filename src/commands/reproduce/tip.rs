@@ -17,7 +17,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     if !args.only.is_empty() {
         bail!("--only names figures of hps-2005; tip-2021 is made as a whole");
     }
-    let machine = timed_machine(&args.machine, args.core)?;
+    let machine = timed_machine(args.machine(), args.core)?;
     let folder = args.folder();
     let mut by_isa: Vec<(String, Vec<Program>)> = Vec::new();
     for program in programs::programs(args)? {

@@ -1,0 +1,127 @@
+//! What the records of the study say.
+
+use std::collections::BTreeMap;
+
+use crate::measurement::{Measurement, UnitRecord};
+
+/// The measurements of one instruction set.
+pub struct Data<'a> {
+    /// The machine's name.
+    pub machine: String,
+    measurements: Vec<&'a Measurement>,
+}
+
+/// The name of a bucket of a histogram of errors, by its place.
+#[must_use]
+pub fn bucket_name(at: usize) -> String {
+    match at {
+        0 => "<-45".to_string(),
+        19 => ">45".to_string(),
+        at => format!("{}", 5 * at as i64 - 50),
+    }
+}
+
+impl<'a> Data<'a> {
+    /// The records of programs of an instruction set.
+    #[must_use]
+    pub fn of(records: &'a [UnitRecord], isa: &str) -> Data<'a> {
+        let wanted = records.iter().filter(|r| r.isa == isa);
+        let machine = wanted.clone().next().map_or("", |r| &r.machine);
+        Data {
+            machine: machine.to_string(),
+            measurements: wanted.flat_map(|r| &r.measurements).collect(),
+        }
+    }
+
+    /// The programs, in the order of their names.
+    #[must_use]
+    pub fn programs(&self) -> Vec<&'a str> {
+        let all: std::collections::BTreeSet<&str> = self
+            .measurements
+            .iter()
+            .map(|m| m.program.as_str())
+            .collect();
+        all.into_iter().collect()
+    }
+
+    /// A number of each program, by name.
+    #[must_use]
+    pub fn by_program(&self, setting: &str, measure: &str) -> BTreeMap<&'a str, f64> {
+        let wanted = self.measurements.iter();
+        wanted
+            .filter(|m| m.setting == setting && m.measure == measure)
+            .map(|m| (m.program.as_str(), m.value))
+            .collect()
+    }
+
+    /// The mean of a number over programs.
+    #[must_use]
+    pub fn mean(&self, setting: &str, measure: &str) -> Option<f64> {
+        let all = self.by_program(setting, measure);
+        (!all.is_empty()).then(|| all.values().sum::<f64>() / all.len() as f64)
+    }
+
+    /// The histogram of an estimate, as the mean of the programs' percents by bucket.
+    #[must_use]
+    pub fn histogram(&self, setting: &str, name: &str) -> [f64; 20] {
+        let measure = format!("{name}_bucket_percent");
+        let mut buckets = [0.0; 20];
+        let programs = self.programs().len().max(1) as f64;
+        for m in &self.measurements {
+            if m.setting == setting && m.measure == measure {
+                let at = m.x.map_or(0, |x| x as usize).min(19);
+                buckets[at] += m.value / programs;
+            }
+        }
+        buckets
+    }
+
+    /// For each procedure its I-cache misses, and the bottom and the top of the cycles that it stalled for them.
+    #[must_use]
+    pub fn icache(&self) -> Vec<(f64, f64, f64)> {
+        let mut all: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+        for m in &self.measurements {
+            let place = || m.scheme.as_str();
+            match m.measure.as_str() {
+                "icache_misses" => all.entry(place()).or_default().0 = m.value,
+                "icache_stall_bottom_cycles" => all.entry(place()).or_default().1 = m.value,
+                "icache_stall_top_cycles" => all.entry(place()).or_default().2 = m.value,
+                _ => {}
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+/// The correlation of two series (Pearson); none of fewer than three points, or of a series that does not vary.
+pub(super) fn correlation(points: &[(f64, f64)]) -> Option<f64> {
+    let count = points.len() as f64;
+    if points.len() < 3 {
+        return None;
+    }
+    let (x, y) = points
+        .iter()
+        .fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));
+    let (x, y) = (x / count, y / count);
+    let sums = points.iter().fold((0.0, 0.0, 0.0), |(xy, xx, yy), p| {
+        let (dx, dy) = (p.0 - x, p.1 - y);
+        (xy + dx * dy, xx + dx * dx, yy + dy * dy)
+    });
+    let below = (sums.1 * sums.2).sqrt();
+    (below > 0.0).then(|| sums.0 / below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::correlation;
+
+    #[test]
+    fn correlations_are_those_of_small_examples() {
+        let line: Vec<(f64, f64)> = (0..5).map(|i| (f64::from(i), 3.0 - f64::from(i))).collect();
+        assert!((correlation(&line).expect("it varies") + 1.0).abs() < 1e-12);
+        // (1,1), (2,3), (3,2): covariance 1, deviations sqrt(2) each.
+        let some = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0)];
+        assert!((correlation(&some).expect("it varies") - 0.5).abs() < 1e-12);
+        assert_eq!(correlation(&[(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)]), None);
+    }
+}

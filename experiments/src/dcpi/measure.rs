@@ -1,0 +1,327 @@
+//! What is measured of a program.
+
+use hps_dcpi::accuracy::{Accuracy, Histogram};
+use hps_dcpi::analysis::{Analyst, Kind, Procedure, Summary};
+use hps_dcpi::collect::truth::Truth;
+use hps_dcpi::collect::{Observer, Plan};
+use hps_dcpi::paper::HANDLER_CYCLES;
+use hps_dcpi::samples::{Counts, Event, Range, Samples};
+use hps_dcpi::table::{Replacement, Table};
+use hps_lab::{Collecting, Lab, Program, TimedMachine, Watch};
+use hps_profilers::registry::Records;
+use hps_profilers::{Period, Spread, Unit};
+use hps_sim_core::cfg::Code;
+
+use super::{MAIN_PERIOD, PERIODS, RUNS, RUNS_PERIOD};
+use crate::measurement::Measurement;
+
+/// Events between two samples of an event.
+const EVENT_PERIOD: u64 = 8;
+
+/// Periods around a mean, by a sixteenth to both sides: about as wide, for its length, as DCPI's.
+fn around(mean: u64) -> Range {
+    let half = mean / 16;
+    Range {
+        least: mean - half,
+        most: mean + half,
+    }
+}
+
+/// The counters: each period, every other event, and the eighty runs.
+fn plans() -> Vec<Plan> {
+    let cycles = |period, seed| Plan {
+        event: Event::Cycles,
+        period,
+        seed,
+    };
+    let mut plans: Vec<Plan> = PERIODS.map(|p| cycles(around(p), p)).to_vec();
+    // The trace of the published period is that of the hash table.
+    plans.push(cycles(Range::fixed(MAIN_PERIOD), 0));
+    let events = Event::ALL.into_iter().filter(|e| *e != Event::Cycles);
+    plans.extend(events.map(|event| Plan {
+        event,
+        period: Range::fixed(EVENT_PERIOD),
+        seed: 1,
+    }));
+    plans.extend((0..RUNS).map(|run| cycles(around(RUNS_PERIOD), 1_000_000 + run)));
+    plans
+}
+
+/// What one program gives: estimates against the truth at all periods, culprits, the hash table.
+pub(super) fn estimates(
+    program: &Program,
+    machine: &TimedMachine,
+) -> Result<Vec<Measurement>, String> {
+    let plans = plans();
+    let main = PERIODS.iter().position(|p| *p == MAIN_PERIOD).unwrap_or(0);
+    let observer = Observer::new(&machine.config, &plans).tracing(main);
+    let ran = Lab::of(program)
+        .timed_by(machine)
+        .watched_by(observer)
+        .run()
+        .map_err(|e| e.to_string())?;
+    let ran = ran.successful().map_err(|e| e.to_string())?;
+    let trace = ran.probe.trace().to_vec();
+    let (sampled, truth) = ran.probe.finish();
+    let (periods, rest) = sampled.split_at(PERIODS.len());
+    let (fixed, rest) = rest.split_at(1);
+    let events: Vec<(Event, Counts)> = rest
+        .iter()
+        .filter(|(plan, _)| plan.event != Event::Cycles)
+        .map(|(plan, counts)| (plan.event, counts.clone()))
+        .collect();
+    let runs: Vec<&Counts> = rest
+        .iter()
+        .filter(|(plan, _)| plan.event == Event::Cycles)
+        .map(|(_, counts)| counts)
+        .collect();
+    let with = |cycles: &Counts| {
+        let mut samples = Samples::default();
+        samples.events.insert(Event::Cycles, cycles.clone());
+        samples.events.extend(events.iter().cloned());
+        samples
+    };
+    let study = Study {
+        program,
+        machine,
+        truth: &truth,
+    };
+    let mut all = Vec::new();
+    for (plan, counts) in periods {
+        let period = (plan.period.least + plan.period.most) / 2;
+        let setting = format!("period={period}");
+        let is_main = period == MAIN_PERIOD;
+        all.extend(study.accuracy(&with(counts), &setting, Some(period), is_main)?);
+    }
+    all.extend(study.accuracy(&with(&fixed[0].1), "fixed", None, false)?);
+    all.extend(study.accuracy(&with(runs[0]), "runs=1", Some(1), false)?);
+    let mut sum = Counts::new(runs[0].period);
+    for counts in &runs {
+        for (pc, count) in &counts.by_pc {
+            *sum.by_pc.entry(*pc).or_default() += count;
+        }
+    }
+    // The samples of eighty runs are as dense as those of one run with an eightieth of the period.
+    let together = study.merged(&sum);
+    all.extend(study.accuracy(&together, "runs=80", Some(RUNS), false)?);
+    all.extend(table(program, &trace));
+    Ok(all)
+}
+
+struct Study<'a> {
+    program: &'a Program,
+    machine: &'a TimedMachine,
+    truth: &'a Truth,
+}
+
+impl Study<'_> {
+    fn measurement(&self, setting: &str, x: Option<u64>, measure: &str, value: f64) -> Measurement {
+        Measurement {
+            setting: setting.to_string(),
+            x: x.map(|x| x as f64),
+            ..Measurement::new(self.program, "dcpi", measure, value)
+        }
+    }
+
+    /// Samples of all runs. Executions are told per run: the period is that of one run, divided by their number.
+    fn merged(&self, sum: &Counts) -> Samples {
+        let period = (sum.period.mean() / RUNS as f64).round() as u64;
+        let mut samples = Samples::default();
+        let mut counts = sum.clone();
+        counts.period = Range::fixed(period);
+        samples.events.insert(Event::Cycles, counts);
+        samples
+    }
+
+    fn accuracy(
+        &self,
+        samples: &Samples,
+        setting: &str,
+        x: Option<u64>,
+        is_main: bool,
+    ) -> Result<Vec<Measurement>, String> {
+        let code = Code::new(&self.program.image);
+        let analyst = Analyst::new(&code, &self.machine.config).map_err(|e| e.to_string())?;
+        let mut accuracy = Accuracy::default();
+        let mut summary = Summary::default();
+        let mut procedures = Vec::new();
+        for function in code.functions() {
+            let procedure = analyst.procedure(function, samples);
+            accuracy.add(&procedure, samples, self.truth);
+            let own = Summary::of(&procedure);
+            summary.add(&own);
+            if is_main {
+                procedures.push((procedure, own));
+            }
+        }
+        let m = |measure: &str, value: f64| self.measurement(setting, x, measure, value);
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let mut all = vec![m("samples", accuracy.samples as f64)];
+        let histograms = [
+            ("frequency", &accuracy.frequencies),
+            ("edge", &accuracy.edges),
+            ("cpi", &accuracy.cycles),
+        ];
+        for (name, histogram) in histograms {
+            for (limit, percent) in [5, 10, 15].iter().zip(histogram.shares()) {
+                all.push(m(&format!("{name}_within_{limit}_percent"), percent));
+            }
+            if is_main {
+                all.extend(self.buckets(setting, name, histogram));
+            }
+        }
+        let wrong = accuracy.frequencies.total() - accuracy.frequencies.within[2];
+        let e = accuracy.explained;
+        all.extend([
+            m(
+                "confident_of_wrong_ratio",
+                share(accuracy.frequencies.confident, wrong),
+            ),
+            m("named_stall_ratio", share(e.named, e.stalls)),
+            m("silent_stall_ratio", share(e.silent, e.stalls)),
+            m("in_range_stall_ratio", share(e.in_range, e.ranged)),
+            m(
+                "unexplained_ratio",
+                share(summary.unexplained_stall, summary.samples),
+            ),
+            m(
+                "dynamic_stall_ratio",
+                share(summary.dynamic_stalls(), summary.samples),
+            ),
+        ]);
+        if is_main {
+            all.extend(self.icache(setting, samples, &procedures));
+        }
+        Ok(all)
+    }
+
+    fn buckets(&self, setting: &str, name: &str, histogram: &Histogram) -> Vec<Measurement> {
+        let total = histogram.total().max(f64::MIN_POSITIVE);
+        let buckets = histogram.buckets.iter().enumerate();
+        buckets
+            .map(|(at, weight)| {
+                let measure = format!("{name}_bucket_percent");
+                self.measurement(setting, Some(at as u64), &measure, 100.0 * weight / total)
+            })
+            .collect()
+    }
+
+    /// I-cache stalls of procedures against sampled misses, for those that hold 99.9% of the samples.
+    fn icache(
+        &self,
+        setting: &str,
+        samples: &Samples,
+        procedures: &[(Procedure, Summary)],
+    ) -> Vec<Measurement> {
+        let mut sorted: Vec<_> = procedures.iter().collect();
+        sorted.sort_by_key(|(p, _)| std::cmp::Reverse(p.samples));
+        let total: u64 = sorted.iter().map(|(p, _)| p.samples).sum();
+        let mut seen = 0;
+        let mut all = Vec::new();
+        let (Some(cycles), Some(imiss)) = (samples.of(Event::Cycles), samples.of(Event::Imiss))
+        else {
+            return all;
+        };
+        for (procedure, summary) in sorted {
+            if seen as f64 >= 0.999 * total as f64 {
+                break;
+            }
+            seen += procedure.samples;
+            let misses = imiss.within(procedure.cfg.range.clone()) as f64 * imiss.period.mean();
+            let range = summary.dynamic[Kind::ICache as usize];
+            let scheme = format!("{}::{}", self.program.name, procedure.name);
+            for (measure, value) in [
+                ("icache_misses", misses),
+                ("icache_stall_top_cycles", range.most * cycles.period.mean()),
+                (
+                    "icache_stall_bottom_cycles",
+                    range.least * cycles.period.mean(),
+                ),
+            ] {
+                all.push(Measurement {
+                    scheme: scheme.clone(),
+                    ..self.measurement(setting, None, measure, value)
+                });
+            }
+        }
+        all
+    }
+}
+
+/// The hash table over the sampled addresses: as published, and small ones in which entries are evicted.
+fn table(program: &Program, trace: &[u64]) -> Vec<Measurement> {
+    let (hit, miss) = HANDLER_CYCLES;
+    let mut all = Vec::new();
+    let shapes = [
+        ("table=published", Table::published()),
+        ("table=4-way", Table::new(64, 4, Replacement::Modulo)),
+        ("table=4-way-front", Table::new(64, 4, Replacement::Front)),
+        ("table=6-way", Table::new(64, 6, Replacement::Modulo)),
+        ("table=6-way-front", Table::new(64, 6, Replacement::Front)),
+    ];
+    for (setting, mut table) in shapes {
+        for &pc in trace {
+            table.add(pc);
+        }
+        let ratio = table.miss_ratio();
+        for (measure, value) in [
+            ("table_miss_ratio", ratio),
+            ("table_handler_cycles", hit + ratio * (miss - hit)),
+            ("table_unaccounted_samples", {
+                (table.kept() + table.evicted).abs_diff(trace.len() as u64) as f64
+            }),
+        ] {
+            all.push(Measurement {
+                setting: setting.to_string(),
+                ..Measurement::new(program, "dcpi", measure, value)
+            });
+        }
+    }
+    all
+}
+
+/// What sampling costs at the published period: interrupts, and a handler in guest code that stores a record.
+pub(super) fn overhead(
+    program: &Program,
+    machine: &TimedMachine,
+) -> Result<Vec<Measurement>, String> {
+    let alone = Lab::of(program).timed_by(machine).run();
+    let alone = alone.map_err(|e| e.to_string())?;
+    let cycles = alone.successful().map_err(|e| e.to_string())?.cycles();
+    let period = Range::PUBLISHED;
+    let mean = (period.least + period.most) / 2;
+    // Three percent to both sides of 62 K are 60 K to 64 K.
+    let random = Period {
+        mean,
+        unit: Unit::Cycles,
+        spread: Spread::Random {
+            percent: 3,
+            seed: 1,
+        },
+        phase: 0,
+    };
+    let records = Records::Interrupt {
+        words: 4,
+        delay_cycles: 6,
+    };
+    let how = Collecting::new(records, random);
+    let collected = Lab::of(program)
+        .timed_by(machine)
+        .collected(&how, Watch::default())
+        .map_err(|e| e.to_string())?;
+    let taken = collected.interrupts.taken_events;
+    let stored = collected.stored.records.len() as u64;
+    let handler = collected.handler_cycles();
+    let ran = collected.truth.ran;
+    let ran = ran.successful().map_err(|e| e.to_string())?;
+    let m = |measure: &str, value: f64| Measurement::new(program, "dcpi-record", measure, value);
+    Ok(vec![
+        m("overhead_ratio", ran.cycles() as f64 / cycles as f64 - 1.0),
+        m("interrupts", taken as f64),
+        m("records", stored as f64),
+        m(
+            "handler_cycles_per_interrupt",
+            handler / taken.max(1) as f64,
+        ),
+    ])
+}

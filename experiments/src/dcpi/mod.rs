@@ -1,0 +1,88 @@
+//! The evaluation of DCPI (Anderson and others: "Continuous Profiling: Where Have All the Cycles Gone?", SOSP 1997),
+//! made again: frequencies, edges and cycles against exact counts, culprits against true causes, the hash table.
+//!
+//! Each program runs once on a machine in order. All counters watch that run: they change nothing, so that one run
+//! serves every period, every seed and the truth. A run of its own under interrupts and a handler in guest code says
+//! what sampling costs.
+
+mod claims;
+mod data;
+mod measure;
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use hps_lab::{Program, TimedMachine};
+use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
+
+pub use claims::claims;
+pub use data::{Data, bucket_name};
+
+use crate::measurement::{Unit, UnitRecord, run_units};
+use crate::runner::Observer;
+use crate::store::{Records, StoreError};
+
+/// Mean periods at which cycles are sampled. The second one is that of the main results.
+pub const PERIODS: [u64; 5] = [16, 64, 256, 1024, 4096];
+
+/// The mean period of the main results.
+pub const MAIN_PERIOD: u64 = 64;
+
+/// The mean period at which one run is compared with eighty: a multiple of their number.
+pub const RUNS_PERIOD: u64 = 1040;
+
+/// How many runs are put together.
+pub const RUNS: u64 = 80;
+
+/// The study: programs and machine.
+#[derive(Clone, Debug)]
+pub struct DcpiStudy {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The machine, which issues in order.
+    pub machine: TimedMachine,
+}
+
+impl DcpiStudy {
+    /// Whether the machine can be analyzed.
+    ///
+    /// # Errors
+    /// [`NotInOrder`] if it issues out of order.
+    pub fn check(&self) -> Result<(), NotInOrder> {
+        StaticScheduler::new(&self.machine.config).map(|_| ())
+    }
+
+    /// Runs what the store in `folder` does not hold, and gives the records of all units.
+    ///
+    /// # Errors
+    /// [`StoreError`] if results cannot be read or written.
+    pub fn run(
+        &self,
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+        let units: Vec<Unit<'_>> = self.programs.iter().flat_map(|p| self.units(p)).collect();
+        run_units(&units, &self.machine, &store, observer)
+    }
+
+    fn units<'a>(&'a self, program: &'a Program) -> [Unit<'a>; 2] {
+        let unit = |study, run| Unit {
+            study,
+            title: format!("{} ({}), {study}", program.name, program.image.isa),
+            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS }),
+            program,
+            run,
+        };
+        [
+            unit(
+                "dcpi-estimates",
+                Box::new(|| measure::estimates(program, &self.machine)),
+            ),
+            unit(
+                "dcpi-overhead",
+                Box::new(|| measure::overhead(program, &self.machine)),
+            ),
+        ]
+    }
+}

@@ -1,0 +1,312 @@
+//! The evaluation of DCPI as a report: claims, histograms of errors, samples against accuracy, I-cache stalls.
+
+use std::fs;
+use std::path::Path;
+
+use hps_dcpi::paper;
+use hps_experiments::UnitRecord;
+use hps_experiments::claims::{Claim, Section};
+use hps_experiments::dcpi::{Data, MAIN_PERIOD, PERIODS, bucket_name};
+
+use crate::PlotError;
+use crate::axis::Axis;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figure::Figure;
+use crate::figures::{BarChart, BarPanel, Curve, Scatter, Whiskers, grouped_bars_with, scatter};
+use crate::html::ReportInfo;
+use crate::report::{ReportFiles, write_whole};
+use crate::reproduction::{
+    ChapterReport, Words, claims_csv, claims_tables, conditions, measurements_csv,
+};
+use crate::style;
+
+const WORDS: Words = Words {
+    introduction: "DCPI samples the program counter at random intervals, and works out from samples alone how often each \
+        instruction ran, how many cycles it took and why it stalled. Its authors could check frequencies by \
+        instrumenting, and culprits by counting events only. Here programs run on a simulated machine in order, whose \
+        counts and causes are exact.",
+    files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
+        fingerprint and the program's hash.",
+    guide: include_str!("guide.html"),
+};
+
+/// Draws what was measured and writes `report.html`, `claims.csv`, `measurements.csv` and the pictures into `dir`. The
+/// page comes last. `boards` has the records of each instruction set.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
+/// written, and the errors of drawing.
+pub fn write_dcpi(
+    dir: &Path,
+    boards: &[(&str, Data<'_>)],
+    claims: &[Claim],
+    records: &[UnitRecord],
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    if records.is_empty() {
+        return Err(PlotError::NoRows);
+    }
+    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
+    let csv = dir.join("measurements.csv");
+    write_whole(&csv, measurements_csv(records)?.as_bytes())?;
+    write_whole(&dir.join("claims.csv"), claims_csv(claims)?.as_bytes())?;
+    let mut chapters = vec![claims_chapter(claims)];
+    for (isa, data) in boards
+        .iter()
+        .filter(|(_, data)| !data.programs().is_empty())
+    {
+        chapters.extend(of_isa(isa, data)?);
+    }
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    let report = ChapterReport {
+        chapters: &chapters,
+        conditions: &conditions(&[], records),
+        failures: &failures.collect::<Vec<_>>(),
+        info,
+        words: &WORDS,
+    };
+    report.write(dir, csv)
+}
+
+fn claims_chapter(claims: &[Claim]) -> Chapter {
+    let mut tables = Vec::new();
+    for (section, what) in [
+        (Section::Accuracy, "Estimates"),
+        (Section::Cost, "Cost"),
+        (Section::Explained, "What explains the differences"),
+    ] {
+        let of: Vec<Claim> = claims
+            .iter()
+            .filter(|c| c.section == section)
+            .cloned()
+            .collect();
+        for mut table in claims_tables(&of) {
+            table.title = format!("{what}: {}", table.title);
+            tables.push(table);
+        }
+    }
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the paper says, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. Programs, inputs and machine \
+             are others than the paper's, and runs are far shorter, so that samples are taken more often."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables,
+    }
+}
+
+fn of_isa(isa: &str, data: &Data<'_>) -> Result<Vec<Chapter>, PlotError> {
+    let name = |figure: &str| format!("{isa}-{figure}");
+    let mut estimates = Chapter {
+        id: format!("estimates-{isa}"),
+        title: format!(
+            "Frequencies and cycles against exact counts: {isa} on {}",
+            data.machine
+        ),
+        figures: vec![
+            (
+                name("frequencies"),
+                histogram(
+                    isa,
+                    data,
+                    "Errors of instruction frequencies (figure 8)",
+                    "weighted by samples",
+                    "frequency",
+                )?,
+            ),
+            (
+                name("edges"),
+                histogram(
+                    isa,
+                    data,
+                    "Errors of edge frequencies (figure 9)",
+                    "weighted by edge executions",
+                    "edge",
+                )?,
+            ),
+            (
+                name("cpi"),
+                histogram(
+                    isa,
+                    data,
+                    "Errors of cycles per instruction",
+                    "weighted by samples",
+                    "cpi",
+                )?,
+            ),
+            (name("periods"), periods(isa, data)?),
+        ],
+        ..Chapter::default()
+    };
+    estimates.tables.push(programs_table(data));
+    let mut culprits = Chapter {
+        id: format!("culprits-{isa}"),
+        title: format!("Culprits against true causes: {isa}"),
+        ..Chapter::default()
+    };
+    if let Some(figure) = icache(isa, data)? {
+        culprits.figures.push((name("icache"), figure));
+    }
+    culprits.tables.push(culprits_table(data));
+    Ok(vec![estimates, culprits])
+}
+
+fn setting() -> String {
+    format!("period={MAIN_PERIOD}")
+}
+
+fn histogram(
+    isa: &str,
+    data: &Data<'_>,
+    title: &str,
+    weight: &str,
+    estimate: &str,
+) -> Result<Figure, PlotError> {
+    let buckets = data.histogram(&setting(), estimate);
+    let panel = BarPanel {
+        title: String::new(),
+        groups: (0..buckets.len()).map(bucket_name).collect(),
+        group_label: "Error of the estimate, %".to_string(),
+        values: buckets.iter().map(|b| vec![Some(*b)]).collect(),
+        y: Axis::numbers("Share, %", &buckets, true),
+    };
+    let chart = BarChart {
+        title: title.to_string(),
+        subtitle: format!(
+            "{isa} on {}, {weight}; a sample each {MAIN_PERIOD} cycles; mean over {} programs",
+            data.machine,
+            data.programs().len()
+        ),
+        bars: vec![("here".to_string(), style::category(0))],
+        rows: vec![(480.0, vec![panel])],
+    };
+    grouped_bars_with(&chart, "", &Whiskers::new())
+}
+
+/// Shares within a few percent by period, beside the published ones.
+fn periods(isa: &str, data: &Data<'_>) -> Result<Figure, PlotError> {
+    let measures = [5, 10, 15].map(|limit| format!("frequency_within_{limit}_percent"));
+    let mut groups = vec!["published".to_string()];
+    let mut values = vec![paper::FREQUENCIES_WITHIN.map(Some).to_vec()];
+    for period in PERIODS {
+        let of = |measure: &String| data.mean(&format!("period={period}"), measure);
+        groups.push(format!("{period}"));
+        values.push(measures.iter().map(of).collect());
+    }
+    let tops: Vec<f64> = values.iter().flatten().flatten().copied().collect();
+    let panel = BarPanel {
+        title: String::new(),
+        groups,
+        group_label: "Cycles between two samples".to_string(),
+        y: Axis::numbers("Share of samples, %", &tops, true),
+        values,
+    };
+    let chart = BarChart {
+        title: "Frequencies near the truth, by the period of sampling".to_string(),
+        subtitle: format!(
+            "{isa} on {}; mean over {} programs; published: runs with millions of samples",
+            data.machine,
+            data.programs().len()
+        ),
+        bars: ["within 5%", "within 10%", "within 15%"]
+            .iter()
+            .enumerate()
+            .map(|(at, label)| ((*label).to_string(), style::category(at)))
+            .collect(),
+        rows: vec![(520.0, vec![panel])],
+    };
+    grouped_bars_with(&chart, "", &Whiskers::new())
+}
+
+/// The range of I-cache stalls of each procedure against its misses.
+fn icache(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
+    let points = data.icache();
+    if points.is_empty() {
+        return Ok(None);
+    }
+    let curve = |label: &str, category, pick: fn(&(f64, f64, f64)) -> f64| Curve {
+        label: label.to_string(),
+        category,
+        points: points
+            .iter()
+            .map(|p| (p.0, pick(p), String::new()))
+            .collect(),
+    };
+    let xs: Vec<f64> = points.iter().map(|p| p.0).collect();
+    let ys: Vec<f64> = points.iter().map(|p| p.2).collect();
+    let figure = scatter(&Scatter {
+        title: "I-cache stall cycles against I-cache misses (figure 10)".to_string(),
+        subtitle: format!("{isa} on {}; two marks for each procedure", data.machine),
+        x: Axis::numbers("I-cache misses, from samples", &xs, true),
+        y: Axis::numbers(
+            "Stall cycles that the analysis gives the I-cache",
+            &ys,
+            true,
+        ),
+        curves: vec![
+            curve("top of the range", 0, |p| p.2),
+            curve("bottom of the range", 1, |p| p.1),
+        ],
+        joined: false,
+        thin: Vec::new(),
+        thin_label: String::new(),
+    })?;
+    Ok(Some(figure))
+}
+
+fn table_of(data: &Data<'_>, title: &str, columns: &[(&str, &str, f64)]) -> ChapterTable {
+    let mut head = vec!["Program"];
+    head.extend(columns.iter().map(|(name, _, _)| *name));
+    let mut table = ChapterTable::new(title, 1, &head);
+    let numbers: Vec<_> = columns
+        .iter()
+        .map(|(_, measure, factor)| (data.by_program(&setting(), measure), factor))
+        .collect();
+    for program in data.programs() {
+        let mut row = vec![program.to_string()];
+        row.extend(numbers.iter().map(|(by_program, factor)| {
+            let value = by_program.get(program);
+            value.map_or_else(|| "–".to_string(), |v| format!("{:.1}", *factor * v))
+        }));
+        table.rows.push(row);
+    }
+    table
+}
+
+fn programs_table(data: &Data<'_>) -> ChapterTable {
+    let title =
+        format!("Estimates by program, a sample each {MAIN_PERIOD} cycles; shares in percent");
+    table_of(
+        data,
+        &title,
+        &[
+            ("Samples, thousands", "samples", 0.001),
+            ("Frequency within 5%", "frequency_within_5_percent", 1.0),
+            ("within 10%", "frequency_within_10_percent", 1.0),
+            ("within 15%", "frequency_within_15_percent", 1.0),
+            ("Edges within 10%", "edge_within_10_percent", 1.0),
+            ("CPI within 10%", "cpi_within_10_percent", 1.0),
+        ],
+    )
+}
+
+fn culprits_table(data: &Data<'_>) -> ChapterTable {
+    table_of(
+        data,
+        "Culprits by program, in percent",
+        &[
+            ("Dynamic stalls", "dynamic_stall_ratio", 100.0),
+            ("Without a cause", "unexplained_ratio", 100.0),
+            ("True cause named", "named_stall_ratio", 100.0),
+            (
+                "At instructions without a named cause",
+                "silent_stall_ratio",
+                100.0,
+            ),
+            ("Range holds the true cycles", "in_range_stall_ratio", 100.0),
+        ],
+    )
+}

@@ -1,0 +1,73 @@
+//! `hps reproduce dcpi-1997`: what samples tell of frequencies, cycles and stalls, beside the published numbers.
+
+use std::io::Write;
+
+use anyhow::bail;
+use hps_experiments::dcpi::{Data, DcpiStudy, claims};
+use hps_experiments::{Program, UnitRecord};
+use hps_plots::{ReportInfo, text_of, write_dcpi};
+use hps_sim_core::image::Isa;
+
+use super::{command, failed, programs};
+use crate::cli::{CoreKind, ReproduceArgs};
+use crate::commands::timed_machine;
+use crate::progress;
+
+/// The machine of the study.
+const MACHINE: &str = "ev5";
+
+/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    if !args.only.is_empty() {
+        bail!("--only names figures of hps-2005; dcpi-1997 is made as a whole");
+    }
+    if args.core != CoreKind::Cycle {
+        bail!("--core: only the cycle-driven core issues in order");
+    }
+    let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
+    let folder = args.folder();
+    let mut args_of_study = args.clone();
+    if args.isa.is_empty() {
+        // The paper's instruction set.
+        args_of_study.isa.push(Isa::Alpha);
+    }
+    let programs = programs::programs(&args_of_study)?;
+    let mut isas: Vec<&str> = programs
+        .iter()
+        .map(|p: &Program| p.image.isa.name())
+        .collect();
+    isas.dedup();
+    let study = DcpiStudy {
+        programs: programs.clone(),
+        machine: machine.clone(),
+    };
+    study.check()?;
+    let progress = progress::Units::new("dcpi-1997");
+    let records = study.run(&folder, &progress)?;
+    progress.clear();
+    let boards: Vec<(&str, Data<'_>)> = isas
+        .iter()
+        .map(|isa| (*isa, Data::of(&records, isa)))
+        .collect();
+    let claims: Vec<_> = boards
+        .iter()
+        .flat_map(|(isa, data)| claims(data, isa))
+        .collect();
+    let info = ReportInfo {
+        title: "DCPI: where have all the cycles gone, made again".to_string(),
+        command: command(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: vec![
+            "Every run was timed from its first instruction on. Counters watch the run without changing it, but for the \
+             overhead, which has runs of its own."
+                .to_string(),
+        ],
+        machine_text: machine.to_ron(),
+    };
+    let files = write_dcpi(&folder, &boards, &claims, &records, &info)?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", text_of(&claims))?;
+    writeln!(out, "report: {}", files.html.display())?;
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    Ok(failed(&failures.collect::<Vec<_>>()))
+}

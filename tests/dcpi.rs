@@ -1,0 +1,58 @@
+//! `hps reproduce dcpi-1997`: claims beside the published numbers, resumed runs, refusals.
+
+mod support;
+
+use support::Hps;
+
+#[test]
+fn claims_are_held_against_a_program() {
+    let hps = Hps::new();
+    let out = hps.path("out");
+    let order = [
+        "reproduce",
+        "dcpi-1997",
+        "--programs",
+        "place",
+        "--out",
+        &out,
+    ];
+    let text = hps.run(&order).expect_code(0);
+    for claim in [
+        "claims on alpha",
+        "here: 1549 by the rule; 1527 without the ratio 1636",
+        "[confirmed] samples whose frequency is within 15% of the truth",
+        "[confirmed] edge executions whose frequency is within 10% of the truth",
+        "[confirmed] eighty runs give better frequencies than one",
+        "[confirmed] stalls without a cause",
+        "[confirmed] no sample is lost",
+        "[confirmed] slowdown at 60-64 K cycles a sample",
+    ] {
+        assert!(text.contains(claim), "{claim}: {text}");
+    }
+    // Nothing runs again.
+    let store = hps.path("out/units.jsonl");
+    let whole = std::fs::read(&store).expect("the store");
+    assert_eq!(hps.run(&order).expect_code(0), text);
+    assert_eq!(std::fs::read(&store).expect("the store"), whole);
+    for file in ["report.html", "claims.csv", "measurements.csv"] {
+        let path = hps.path(&format!("out/{file}"));
+        assert!(std::fs::metadata(path).expect(file).len() > 1000, "{file}");
+    }
+}
+
+#[test]
+fn what_the_study_cannot_do_is_refused() {
+    let hps = Hps::new();
+    for (more, wanted) in [
+        (["--machine", "ev6"], "issues out of order"),
+        (
+            ["--core", "instruction"],
+            "only the cycle-driven core issues in order",
+        ),
+        (["--only", "figure7"], "dcpi-1997 is made as a whole"),
+    ] {
+        let run = hps.run(&[&["reproduce", "dcpi-1997"][..], &more].concat());
+        assert_eq!(run.code, 2, "{more:?}");
+        assert!(run.stderr.contains(wanted), "{more:?}: {}", run.stderr);
+    }
+}
