@@ -100,3 +100,24 @@ fn a_race_of_two_programs_stays_inside() {
         swaps.wait_with_output().expect("hps ends");
     }
 }
+
+/// A program that looks at itself, without any file of the host.
+#[test]
+fn a_program_finds_itself_in_proc() {
+    let expected = "open exe ok\nsame file ok\nmap exe ok\nmaps ok ok\nstack bounds ok (0)\ncomm ok\n\
+                    st_dev differs over mounts ok\n";
+    for isa in Isa::BOTH {
+        let program = build(isa, "proc_files.c", &["-O2", "-pthread"]);
+        // The first thread's name is the program's, cut to 15 bytes.
+        for options in [&[][..], &["--no-files"], &["--root", "/"]] {
+            run_in_all_modes(options, &[&program], |mode, run| {
+                // Without files there is no `/` whose number could be told.
+                let expected = match options {
+                    ["--no-files"] => &expected[..expected.find("st_dev").unwrap()],
+                    _ => expected,
+                };
+                assert_eq!(run.expect_code(0), expected, "{isa:?} {mode} {options:?}");
+            });
+        }
+    }
+}

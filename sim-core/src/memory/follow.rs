@@ -14,6 +14,8 @@ impl Memory {
     /// Afterwards no page of this memory is dirty.
     pub fn copy_pages(&mut self, source: &Memory, pages: &[u64]) {
         self.clear_dirty();
+        self.written_pages = source.written_pages;
+        self.peak_written_pages = source.peak_written_pages;
         if self.layout_epoch != source.layout_epoch {
             self.copy_layout(source);
         }

@@ -134,6 +134,9 @@ pub struct Memory {
     mapped_bytes: u64,
     /// Pages with [`bits::TOUCHED`] that are not mapped now.
     retired_pages: u64,
+    /// Pages with [`bits::WRITTEN`], and the most that there ever were.
+    written_pages: u64,
+    peak_written_pages: u64,
     limit_bytes: u64,
     dirty: Vec<u32>,
     code_epoch: u64,
@@ -198,6 +201,8 @@ impl Memory {
             regions: Regions::default(),
             mapped_bytes: 0,
             retired_pages: 0,
+            written_pages: 0,
+            peak_written_pages: 0,
             limit_bytes,
             dirty: Vec::new(),
             code_epoch: 0,
@@ -230,6 +235,8 @@ impl Memory {
         copy.regions = self.regions.clone();
         copy.mapped_bytes = self.mapped_bytes;
         copy.retired_pages = self.retired_pages;
+        copy.written_pages = self.written_pages;
+        copy.peak_written_pages = self.peak_written_pages;
         copy.dirty = self.dirty.clone();
         copy.code_epoch = self.code_epoch;
         copy.layout_epoch = self.layout_epoch;
@@ -311,6 +318,7 @@ impl Memory {
         self.bytes[start..start + PAGE_SIZE as usize].fill(0);
         // The next write has to note again that the page is written.
         self.pages[page] &= !(bits::WRITTEN | bits::FAST_W);
+        self.written_pages -= 1;
         self.code_epoch += u64::from(self.pages[page] & bits::X != 0);
     }
 
@@ -350,6 +358,33 @@ impl Memory {
     #[must_use]
     pub fn mapped_bytes(&self) -> u64 {
         self.mapped_bytes
+    }
+
+    /// Bytes of mapped pages that have been written since they were mapped or discarded.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        self.written_pages * PAGE_SIZE
+    }
+
+    /// The most that [`Memory::resident_bytes`] has ever been.
+    #[must_use]
+    pub fn peak_resident_bytes(&self) -> u64 {
+        self.peak_written_pages * PAGE_SIZE
+    }
+
+    /// The mapped ranges in ascending order, each of one set of permissions.
+    pub fn mapped_parts(&self) -> impl Iterator<Item = (Range<u64>, Perm)> + '_ {
+        self.regions.iter().flat_map(|range| {
+            let mut start = range.start;
+            let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
+            self.pages[page_indices(&range)]
+                .chunk_by(same)
+                .map(move |pages| {
+                    let part = start..start + pages.len() as u64 * PAGE_SIZE;
+                    start = part.end;
+                    (part, Perm(pages[0] & bits::PERM))
+                })
+        })
     }
 
     /// The most that may be mapped, in bytes.
@@ -429,6 +464,10 @@ impl Memory {
         if *byte & bits::DIRTY == 0 {
             self.dirty.push(page as u32);
         }
+        if *byte & bits::WRITTEN == 0 {
+            self.written_pages += 1;
+            self.peak_written_pages = self.peak_written_pages.max(self.written_pages);
+        }
         *byte |= bits::DIRTY | bits::WRITTEN | bits::TOUCHED;
         if *byte & bits::W != 0 {
             *byte |= bits::FAST_W;
@@ -447,6 +486,7 @@ impl Memory {
                     self.mark_written(page);
                     let start = page << PAGE_SHIFT;
                     self.bytes[start..start + PAGE_SIZE as usize].fill(0);
+                    self.written_pages -= 1;
                 }
                 self.retired_pages += u64::from(byte & bits::TOUCHED != 0);
                 self.pages[page] &= bits::DIRTY | bits::TOUCHED;

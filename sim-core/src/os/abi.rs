@@ -77,6 +77,8 @@ pub struct MapFlags {
 /// so that a run does not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStat {
+    /// Number of the file system that holds it.
+    pub device: u64,
     /// Number of the file: a hash of its path in the guest.
     pub inode: u64,
     /// Type and permissions.
@@ -111,6 +113,10 @@ pub struct FsStat {
     pub blocks: u32,
     /// Blocks that are free.
     pub free: u32,
+    /// Files that it can hold.
+    pub files: u32,
+    /// Files that it can still hold.
+    pub free_files: u32,
     /// Longest name of a file, in bytes.
     pub name_bytes: u32,
 }

@@ -183,11 +183,13 @@ impl Abi for Riscv64 {
     }
 
     fn statfs(&self, stat: &FsStat) -> Vec<u8> {
-        let words = [stat.kind, BLOCK_BYTES, stat.blocks, stat.free, stat.free];
+        let space = [stat.blocks, stat.free, stat.free];
+        let files = [stat.files, stat.free_files];
+        let words = [&[stat.kind, BLOCK_BYTES][..], &space, &files].concat();
         let record = words
             .into_iter()
             .fold(Record::new(), |r, word| r.u64(u64::from(word)));
-        // Numbers of files and the identity of the file system are not told.
+        // The identity of the file system is not told.
         let record = record.pad_to(64).u64(u64::from(stat.name_bytes));
         record.u64(u64::from(BLOCK_BYTES)).pad_to(120).done()
     }
@@ -230,7 +232,7 @@ impl Abi for Riscv64 {
 
     fn stat(&self, stat: &FileStat, _: StatFormat) -> Vec<u8> {
         let mut record = Record::new()
-            .u64(super::DEVICE)
+            .u64(stat.device)
             .u64(stat.inode)
             .u32(stat.mode)
             .u32(stat.links)
@@ -337,6 +339,7 @@ mod tests {
     #[test]
     fn structures_have_the_sizes_of_linux() {
         let stat = FileStat {
+            device: 1,
             inode: 1,
             mode: 2,
             links: 3,

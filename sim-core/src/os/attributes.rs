@@ -38,7 +38,8 @@ impl Linux {
     }
 
     fn change_mode(&self, dirfd: u64, path: &[u8], mode: u64) -> Result<u64, Errno> {
-        let place = self.resolve(dirfd, path, true)?;
+        let (dirfd, path) = self.on_host(dirfd, path, true)?;
+        let place = self.resolve(dirfd, &path, true)?;
         let node = place.existing()?;
         self.writable_root()?;
         set_mode(node, permissions(mode)?)?;
@@ -47,8 +48,8 @@ impl Linux {
 
     /// Owners and times are not kept, except that the file must exist.
     pub(super) fn change_at(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let place = self.resolve(a[0], &self.path_argument(mem, a[1])?, true)?;
-        place.existing()?;
+        let (dirfd, path) = self.on_host(a[0], &self.path_argument(mem, a[1])?, true)?;
+        self.resolve(dirfd, &path, true)?.existing()?;
         self.writable_root().map(|_| 0)
     }
 

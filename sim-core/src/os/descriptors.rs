@@ -10,6 +10,7 @@ use super::errno::Errno;
 use super::eventfd::EventCounter;
 use super::listing::Listing;
 use super::locks::Locks;
+use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
 use super::streams::Which;
 
@@ -31,7 +32,12 @@ pub(super) enum Kind {
     Epoll(Epoll),
     Null,
     Zero,
+    Full,
     Random,
+    /// A file of `/proc` or `/sys`.
+    MadeText(MadeText),
+    /// A folder of `/proc`, `/sys` or `/dev`.
+    MadeFolder(MadeFolder),
     /// Opened with `O_PATH`.
     Place(Node),
 }
@@ -161,6 +167,12 @@ impl Descriptors {
                 self.close(fd as u64)
             };
         }
+    }
+
+    /// The descriptors that are open, in ascending order.
+    pub(super) fn open_numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        let numbered = (0..).zip(&self.descriptors);
+        numbered.filter_map(|(fd, descriptor)| descriptor.map(|_| fd))
     }
 
     fn descriptor(&self, fd: u64) -> Result<Descriptor, Errno> {

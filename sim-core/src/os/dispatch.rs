@@ -324,6 +324,13 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
+            Call::Read | Call::Readv | Call::Getdents64 | Call::OsfGetdirentries => {
+                self.refresh_made(thread, mem, a[0], None);
+            }
+            Call::Pread64 | Call::Preadv => self.refresh_made(thread, mem, a[0], Some(a[3])),
+            _ => {}
+        }
+        match call {
             Call::Read => self.read(mem, a),
             Call::Write => self.write(mem, a),
             Call::Pread64 => self.pread(mem, a),
@@ -370,7 +377,7 @@ impl Linux {
             Call::EpollWait => self.epoll_pwait(thread, mem, &[a[0], a[1], a[2], a[3], 0, 0]),
             Call::EpollPwait => self.epoll_pwait(thread, mem, a),
             Call::EpollPwait2 => self.epoll_pwait2(thread, mem, a),
-            Call::Openat => self.openat(mem, a),
+            Call::Openat => self.openat(thread, mem, a),
             Call::Fstat => self.fstat(mem, a, StatFormat::Native),
             Call::Fstat64 => self.fstat(mem, a, StatFormat::Large),
             Call::OsfFstat => self.fstat(mem, a, StatFormat::Osf),

@@ -78,6 +78,9 @@ impl Linux {
             root: self.root.clone(),
             writable: false,
             cwd: self.cwd.clone(),
+            made_cwd: self.made_cwd.clone(),
+            isa: self.isa,
+            started: self.started.clone(),
             listings: self.listings.clone(),
             refusals: self.refusals.clone(),
             exe: self.exe.clone(),
@@ -131,7 +134,10 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
         Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),
         Kind::Null => Kind::Null,
         Kind::Zero => Kind::Zero,
+        Kind::Full => Kind::Full,
         Kind::Random => Kind::Random,
+        Kind::MadeText(text) => Kind::MadeText(text.clone()),
+        Kind::MadeFolder(folder) => Kind::MadeFolder(folder.clone()),
         Kind::Place(node) => Kind::Place(node.clone()),
     };
     Ok(OpenFile {

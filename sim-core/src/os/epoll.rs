@@ -180,7 +180,14 @@ impl Linux {
         let slot = self.files.slot(fd)?;
         let nests = match self.files.get(fd)?.kind {
             Kind::Place(_) => return Err(Errno::EBADF),
-            Kind::File(_) | Kind::Directory(_) | Kind::Null | Kind::Zero | Kind::Random => {
+            Kind::File(_)
+            | Kind::Directory(_)
+            | Kind::Null
+            | Kind::Zero
+            | Kind::Full
+            | Kind::Random
+            | Kind::MadeText(_)
+            | Kind::MadeFolder(_) => {
                 return Err(Errno::EPERM);
             }
             Kind::Epoll(_) => true,

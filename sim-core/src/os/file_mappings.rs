@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Arc, Weak};
 
 use super::errno::Errno;
+use super::paths::GuestPath;
 use super::ranges::{Piece, Ranges};
 use super::streams::retry;
 use crate::memory::Memory;
@@ -22,6 +23,8 @@ const PIECE_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct MappedFile {
     file: Arc<File>,
+    /// Where the file was opened, if it has a place.
+    path: Option<GuestPath>,
     offset: u64,
     /// Writes would have to reach the file, so its pages cannot become writable.
     pub is_shared: bool,
@@ -37,6 +40,19 @@ impl Piece for MappedFile {
 }
 
 impl MappedFile {
+    /// What `/proc/self/maps` says of it.
+    pub(super) fn name(&self) -> Vec<u8> {
+        match &self.path {
+            Some(path) => path.text(),
+            None => b"/memfd: (deleted)".to_vec(),
+        }
+    }
+
+    /// The place in the file at which it begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Copies the file to where it is mapped. Behind its end the pages stay as they are.
     pub(super) fn copy_to(&self, mem: &mut Memory, range: Range<u64>) -> Result<(), Errno> {
         let len = range.end - range.start;
@@ -72,6 +88,7 @@ impl FileMappings {
     pub(super) fn hold(
         &mut self,
         host: &File,
+        path: Option<&GuestPath>,
         offset: u64,
         is_shared: bool,
         most: u64,
@@ -93,6 +110,7 @@ impl FileMappings {
         };
         Ok(MappedFile {
             file,
+            path: path.cloned(),
             offset,
             is_shared,
         })

@@ -126,7 +126,15 @@ impl Linux {
         }
         match &mut file.kind {
             Kind::File(host) => read_file(host, mem, addr, allowed, offset),
-            Kind::Directory(_) => Err(Errno::EISDIR),
+            Kind::Directory(_) | Kind::MadeFolder(_) => Err(Errno::EISDIR),
+            Kind::MadeText(text) => {
+                let bytes = text.read(allowed, offset);
+                mem.write_bytes(addr, bytes)?;
+                Ok(bytes.len() as u64)
+            }
+            Kind::Null | Kind::Zero | Kind::Full | Kind::Random => {
+                self.read_device(mem, fd, addr, allowed)
+            }
             _ if offset.is_some() => Err(Errno::ESPIPE),
             Kind::Stdin => {
                 let buffer = mem.writable(addr, allowed.min(PIECE_BYTES))?;
@@ -167,19 +175,24 @@ impl Linux {
                 }
             },
             Kind::Epoll(_) => Err(Errno::EINVAL),
-            Kind::Null => Ok(0),
-            Kind::Zero => {
-                let buffer = mem.writable(addr, allowed)?;
-                buffer.fill(0);
-                Ok(allowed)
-            }
-            Kind::Random => {
-                let buffer = mem.writable(addr, allowed)?;
-                self.random.fill(buffer);
-                Ok(allowed)
-            }
             Kind::Output(_) | Kind::PipeWriter(_) | Kind::Place(_) => Err(Errno::EBADF),
         }
+    }
+
+    /// Reads `len` bytes of a device.
+    fn read_device(
+        &mut self,
+        mem: &mut Memory,
+        fd: u64,
+        addr: u64,
+        len: u64,
+    ) -> Result<u64, Errno> {
+        match self.files.get(fd)?.kind {
+            Kind::Null => return Ok(0),
+            Kind::Random => self.random.fill(mem.writable(addr, len)?),
+            _ => mem.writable(addr, len)?.fill(0),
+        }
+        Ok(len)
     }
 
     fn write_to(
@@ -235,6 +248,9 @@ impl Linux {
                 Some(offset) => retry(|| host.write_at(bytes, offset))?,
                 None => retry(|| host.write(bytes))?,
             },
+            Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
+            Kind::Full if bytes.is_empty() => 0,
+            Kind::Full => return Err(Errno::ENOSPC),
             _ if offset.is_some() => return Err(Errno::ESPIPE),
             Kind::Output(which) => match self.streams.write(*which, bytes) {
                 Err(Errno::EPIPE) => {
@@ -282,8 +298,12 @@ impl Linux {
                 8
             }
             Kind::Epoll(_) => return Err(Errno::EINVAL),
-            Kind::Null | Kind::Zero | Kind::Random => bytes.len(),
-            Kind::Stdin | Kind::PipeReader(_) | Kind::Directory(_) | Kind::Place(_) => {
+            Kind::Stdin
+            | Kind::PipeReader(_)
+            | Kind::Directory(_)
+            | Kind::MadeText(_)
+            | Kind::MadeFolder(_)
+            | Kind::Place(_) => {
                 return Err(Errno::EBADF);
             }
         };
@@ -328,7 +348,23 @@ impl Linux {
                 listing.seek(usize::try_from(target).map_err(|_| Errno::EINVAL)?);
                 Ok(listing.position())
             }
-            Kind::Null | Kind::Zero | Kind::Random | Kind::Event(_) | Kind::Epoll(_) => Ok(0),
+            Kind::MadeText(text) if whence <= CURRENT => text.seek(offset, whence == SET),
+            Kind::MadeText(_) => Err(Errno::EINVAL),
+            Kind::MadeFolder(folder) => {
+                let target = match whence {
+                    SET => offset,
+                    CURRENT => (folder.position() as i64).saturating_add(offset),
+                    _ => return Err(Errno::EINVAL),
+                };
+                folder.seek(usize::try_from(target).map_err(|_| Errno::EINVAL)?);
+                Ok(folder.position())
+            }
+            Kind::Null
+            | Kind::Zero
+            | Kind::Full
+            | Kind::Random
+            | Kind::Event(_)
+            | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),
             _ => Err(Errno::ESPIPE),
         }
@@ -350,7 +386,7 @@ impl Linux {
     pub(super) fn fsync(&mut self, fd: u64) -> Result<u64, Errno> {
         match &self.opened(fd)?.kind {
             Kind::File(host) if self.writable => Ok(host.sync_all().map(|()| 0)?),
-            Kind::File(_) | Kind::Directory(_) => Ok(0),
+            Kind::File(_) | Kind::Directory(_) | Kind::MadeFolder(_) => Ok(0),
             _ => Err(Errno::EINVAL),
         }
     }

@@ -13,6 +13,7 @@ use super::Linux;
 use super::abi::short_inode;
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::made_up::MadeFolder;
 use super::paths::{Folder, GuestPath, open_to_list};
 use super::record::{Record, write_optional};
 use crate::memory::Memory;
@@ -73,11 +74,11 @@ struct Name {
 
 /// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry<'a> {
-    name: &'a [u8],
-    inode: u64,
+pub(super) struct Entry<'a> {
+    pub name: &'a [u8],
+    pub inode: u64,
     /// `DT_*`.
-    kind: u8,
+    pub kind: u8,
 }
 
 impl Names {
@@ -225,6 +226,7 @@ impl Linux {
     ) -> Result<u64, Errno> {
         let start = match &self.files.get(a[0])?.kind {
             Kind::Directory(listing) => listing.position(),
+            Kind::MadeFolder(folder) => folder.position(),
             _ => return Err(Errno::ENOTDIR),
         };
         let count = self.list_entries(mem, a, osf_dirent)?;
@@ -240,6 +242,9 @@ impl Linux {
         encode: fn(&Entry, u64) -> Vec<u8>,
     ) -> Result<u64, Errno> {
         let [fd, buffer, size, ..] = *a;
+        if let Kind::MadeFolder(folder) = &mut self.files.get_mut(fd)?.kind {
+            return list_made(folder, mem, buffer, size, encode);
+        }
         let names = self.names(fd, mem.limit_bytes().saturating_sub(mem.mapped_bytes()))?;
         let Kind::Directory(listing) = &mut self.files.get_mut(fd)?.kind else {
             return Err(Errno::ENOTDIR);
@@ -293,6 +298,30 @@ impl Linux {
         self.listings.keep(listing.key, Arc::clone(&names));
         Ok(names)
     }
+}
+
+/// Fills a buffer with the next entries of a made-up folder.
+fn list_made(
+    folder: &mut MadeFolder,
+    mem: &mut Memory,
+    buffer: u64,
+    size: u64,
+    encode: fn(&Entry, u64) -> Vec<u8>,
+) -> Result<u64, Errno> {
+    let mut bytes = Vec::new();
+    let is_left = folder.list(|entry, position| {
+        let record = encode(entry, position as u64 + 1);
+        let fits = (bytes.len() + record.len()) as u64 <= u64::from(size as u32);
+        if fits {
+            bytes.extend(record);
+        }
+        fits
+    });
+    if bytes.is_empty() && is_left {
+        return Err(Errno::EINVAL);
+    }
+    mem.write_bytes(buffer, &bytes)?;
+    Ok(bytes.len() as u64)
 }
 
 /// `struct linux_dirent64`.

@@ -74,6 +74,10 @@ impl Heap {
     pub(super) fn new(start: u64) -> Heap {
         Heap { start, end: start }
     }
+
+    pub(super) fn range(self) -> std::ops::Range<u64> {
+        self.start..self.end
+    }
 }
 
 impl Linux {
@@ -193,7 +197,8 @@ impl Linux {
             Kind::File(_) if writes_file => Err(Errno::ENODEV),
             Kind::File(host) => {
                 let most = self.limits.descriptors();
-                let file = self.mappings.hold(host, offset, flags.shared, most)?;
+                let path = open.path.as_ref();
+                let file = self.mappings.hold(host, path, offset, flags.shared, most)?;
                 Ok(Some(file))
             }
             Kind::Zero => Ok(None),

@@ -30,6 +30,7 @@ mod identity;
 mod limits;
 mod listing;
 mod locks;
+mod made_up;
 mod memory;
 mod memory_advice;
 mod memory_files;
@@ -62,16 +63,17 @@ use self::listing::Listings;
 use self::memory::Heap;
 use self::memory_locks::Locks;
 use self::misc::Limits;
-use self::paths::{Folder, Root};
+use self::paths::{Folder, Root, joined};
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::streams::{Streams, Which};
 use crate::image::{Isa, LoadError};
-use crate::process::ProcessConfig;
+use crate::process::{ProcessConfig, Thread};
 use crate::random::Random;
 
 pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
+pub(crate) use self::made_up::Started;
 pub(crate) use self::schedule::Scheduling;
 pub(crate) use self::signals::ThreadSignals;
 pub use self::signals::{
@@ -167,6 +169,10 @@ pub struct Linux {
     writable: bool,
     /// The working folder, where there are files.
     cwd: Option<Folder>,
+    /// The working folder, if it is a made-up one.
+    made_cwd: Option<String>,
+    isa: Isa,
+    started: Option<Started>,
     listings: Listings,
     refusals: Refusals,
     exe: Vec<u8>,
@@ -235,21 +241,24 @@ impl Linux {
             None => None,
             Some(root) => Some(starting_folder(root, &config.cwd)?),
         };
-        let exe = if name.starts_with('/') {
-            name.to_owned()
-        } else {
-            format!("/{name}")
+        let start = match (&root, &cwd) {
+            (Some(root), Some(folder)) => root.current_path(folder).map(|path| path.text()),
+            _ => Ok(Vec::new()),
         };
+        let exe = joined(&start.unwrap_or_default(), name.as_bytes());
         let mut os = Linux {
             abi,
             files: Descriptors::default(),
             cwd,
+            made_cwd: None,
+            isa,
+            started: None,
             streams: Streams::new(config.stdin.clone(), config.stdout, config.stderr),
             root,
             writable: config.writable,
             listings: Listings::default(),
             refusals: Refusals::default(),
-            exe: exe.into_bytes(),
+            exe,
             umask: 0o022,
             heap: Heap::new(heap_start),
             mappings: FileMappings::default(),
@@ -285,6 +294,25 @@ impl Linux {
     #[must_use]
     pub fn trampoline(&self) -> &'static [u8] {
         self.abi.trampoline()
+    }
+
+    /// Says what was started, which the files in `/proc` tell of.
+    pub(crate) fn set_started(&mut self, started: Started) {
+        self.started = Some(started);
+    }
+
+    /// The file name of the program, as the first thread's name.
+    pub(crate) fn first_name(&self) -> [u8; Thread::NAME_BYTES] {
+        let start = self
+            .exe
+            .iter()
+            .rposition(|&b| b == b'/')
+            .map_or(0, |at| at + 1);
+        let name = &self.exe[start..];
+        let len = name.len().min(Thread::NAME_BYTES - 1);
+        let mut padded = [0; Thread::NAME_BYTES];
+        padded[..len].copy_from_slice(&name[..len]);
+        padded
     }
 
     /// Draws from the guest's randomness.

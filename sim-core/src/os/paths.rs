@@ -16,7 +16,8 @@
 //!   is asked where it is ([`Root::path_of`]); outside, there is nothing to be found.
 //! - A last name is opened with `O_PATH | O_NOFOLLOW`, which neither waits nor touches a device. Content is
 //!   only opened through this descriptor and only of regular files ([`Node::open`]).
-//! - The host's `/proc` is never entered, wherever it is mounted: its files tell of the simulator.
+//! - The host's `/proc` and `/sys` are never entered, wherever they are mounted: their files tell of the host
+//!   and of the simulator.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -37,8 +38,8 @@ const NAME_MAX: usize = 255;
 const MAX_LINKS: u32 = 40;
 /// Tries of what somebody else's change may disturb.
 const TRIES: u32 = 64;
-/// `f_type` of the host's `/proc`.
-const PROC_SUPER_MAGIC: i64 = 0x9fa0;
+/// `f_type` of the host's `/proc` and `/sys`.
+const ABOUT_HOST: [i64; 2] = [0x9fa0, 0x6265_6572];
 
 /// How places are held: neither content nor devices are opened, links are not followed.
 const HOLD: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -81,6 +82,30 @@ impl GuestPath {
         let end = self.0.iter().rposition(|&b| b == b'/').unwrap_or(0);
         GuestPath(self.0[..end].to_vec())
     }
+}
+
+/// The text of the place that `path` names from `base` on, without `.` and `..`.
+pub(super) fn joined(base: &[u8], path: &[u8]) -> Vec<u8> {
+    let base = if path.first() == Some(&b'/') {
+        &[]
+    } else {
+        base
+    };
+    let mut text = Vec::new();
+    for name in [base, path]
+        .into_iter()
+        .flat_map(|path| path.split(|&b| b == b'/'))
+    {
+        match name {
+            b"" | b"." => {}
+            b".." => text.truncate(text.iter().rposition(|&b| b == b'/').unwrap_or(0)),
+            name => {
+                text.push(b'/');
+                text.extend(name);
+            }
+        }
+    }
+    text
 }
 
 /// A folder inside the root, held by an `O_PATH` descriptor.
@@ -538,7 +563,7 @@ fn identity(stat: &Stat) -> (u64, u64) {
 }
 
 fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
-    Ok(fs::fstatfs(fd)?.f_type as i64 == PROC_SUPER_MAGIC)
+    Ok(ABOUT_HOST.contains(&(fs::fstatfs(fd)?.f_type as i64)))
 }
 
 /// Where the host's kernel says that a descriptor's file is.

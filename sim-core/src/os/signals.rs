@@ -255,7 +255,8 @@ impl AltStack {
 /// Signals that wait for delivery, each at most once.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
-    set: u64,
+    /// Signal 1 is the lowest bit.
+    pub(super) set: u64,
     infos: [SigInfo; LAST_SIGNAL as usize + 1],
 }
 

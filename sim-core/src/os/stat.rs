@@ -6,6 +6,7 @@ use super::Linux;
 use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};
 use super::descriptors::Kind;
 use super::errno::Errno;
+use super::made_up::Located;
 use super::paths::GuestPath;
 use super::record::Record;
 use super::time::EPOCH_SECONDS;
@@ -23,10 +24,10 @@ const AT_STATX_SYNC_TYPE: u64 = 0x6000;
 const STATX_RESERVED: u64 = 0x8000_0000;
 
 const S_IFIFO: u32 = 0o010_000;
-const S_IFCHR: u32 = 0o020_000;
-const S_IFDIR: u32 = 0o040_000;
-const S_IFREG: u32 = 0o100_000;
-const S_IFLNK: u32 = 0o120_000;
+pub(super) const S_IFCHR: u32 = 0o020_000;
+pub(super) const S_IFDIR: u32 = 0o040_000;
+pub(super) const S_IFREG: u32 = 0o100_000;
+pub(super) const S_IFLNK: u32 = 0o120_000;
 const S_IFMT: u32 = 0o170_000;
 
 /// The mode that the guest sees. If it may change files, these are the host's bits. Otherwise it is the
@@ -46,6 +47,7 @@ pub(super) fn mode_of(found: &Stat, is_writable: bool) -> u32 {
 fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
     let kind = found.st_mode & S_IFMT;
     FileStat {
+        device: super::DEVICE,
         inode: path.inode(),
         mode: mode_of(found, is_writable),
         links: match kind {
@@ -62,15 +64,15 @@ fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
     }
 }
 
-/// What a stream, a pipe or a device is.
+/// What a stream or a pipe is.
 fn special_stat(kind: &Kind, number: u64) -> FileStat {
     let mode = match kind {
-        Kind::Null | Kind::Zero | Kind::Random => S_IFCHR | 0o666,
         // No type, as of all that has no place in a file system.
         Kind::Event(_) | Kind::Epoll(_) => 0o600,
         _ => S_IFIFO | 0o600,
     };
     FileStat {
+        device: super::DEVICE,
         inode: number + 1,
         mode,
         links: 1,
@@ -81,10 +83,12 @@ fn special_stat(kind: &Kind, number: u64) -> FileStat {
 }
 
 /// An ext2 file system of 4 GiB, half full.
-const FILE_SYSTEM: FsStat = FsStat {
+pub(super) const FILE_SYSTEM: FsStat = FsStat {
     kind: 0xef53,
     blocks: 1 << 20,
     free: 1 << 19,
+    files: 1 << 18,
+    free_files: 1 << 17,
     name_bytes: 255,
 };
 
@@ -106,11 +110,13 @@ fn statx_bytes(stat: &FileStat) -> Vec<u8> {
     for _ in ["access", "birth", "change", "modification"] {
         record = record.u64(stat.time_seconds).u64(0);
     }
-    // No device number of its own (major, minor), then those of the device that holds it.
+    // Numbers of the device that it is and of the one that holds it, major and minor.
+    let [own, holding] = [stat.rdev, stat.device].map(|device| device as u32);
     record
-        .u64(0)
-        .u32(0)
-        .u32(super::DEVICE as u32)
+        .u32(own >> 8)
+        .u32(own & 0xff)
+        .u32(holding >> 8)
+        .u32(holding & 0xff)
         .pad_to(256)
         .done()
 }
@@ -127,8 +133,11 @@ impl Linux {
         Ok(0)
     }
 
-    fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
+    pub(super) fn stat_descriptor(&self, fd: u64) -> Result<FileStat, Errno> {
         let file = self.files.get(fd)?;
+        if let Some(made) = Linux::stat_open_made(file) {
+            return Ok(made);
+        }
         match (&file.kind, &file.path) {
             (Kind::File(host), Some(path)) => {
                 Ok(stat_of(&rustix::fs::fstat(host)?, path, self.writable))
@@ -172,10 +181,21 @@ impl Linux {
         } else {
             path
         };
-        if let Some(kind) = self.device(&path) {
-            return Ok(special_stat(&kind, 0));
+        let follow = flags & AT_SYMLINK_NOFOLLOW == 0;
+        let found = match self.locate(dirfd, &path, follow)? {
+            Located::Host(dirfd, path) => self.stat_host(dirfd, &path, follow),
+            made => return self.stat_located(&made),
+        };
+        match found {
+            Err(Errno::ENOENT) if self.names_program(dirfd, &path) => {
+                self.stat_located(&Located::Program)
+            }
+            found => found,
         }
-        let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
+    }
+
+    fn stat_host(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<FileStat, Errno> {
+        let place = self.resolve(dirfd, path, follow)?;
         let path = self.root()?.path_at(&place.entrance)?;
         Ok(stat_of(&place.existing()?.stat, &path, self.writable))
     }
@@ -198,17 +218,31 @@ impl Linux {
 
     pub(super) fn statfs(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let path = self.path_argument(mem, a[0])?;
-        if self.device(&path).is_none() {
-            self.resolve(AT_FDCWD as u64, &path, true)?.existing()?;
-        }
-        mem.write_bytes(a[1], &self.abi.statfs(&FILE_SYSTEM))?;
+        let system = match self.locate(AT_FDCWD as u64, &path, true)? {
+            Located::Host(dirfd, path) => {
+                self.resolve(dirfd, &path, true)?.existing()?;
+                FILE_SYSTEM
+            }
+            Located::Made(made) => made.file_system(),
+            Located::Program => FILE_SYSTEM,
+            Located::Descriptor(fd) => self.file_system_of(fd)?,
+        };
+        mem.write_bytes(a[1], &self.abi.statfs(&system))?;
         Ok(0)
     }
 
     pub(super) fn fstatfs(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        self.files.get(a[0])?;
-        mem.write_bytes(a[1], &self.abi.statfs(&FILE_SYSTEM))?;
+        let system = self.file_system_of(a[0])?;
+        mem.write_bytes(a[1], &self.abi.statfs(&system))?;
         Ok(0)
+    }
+
+    fn file_system_of(&self, fd: u64) -> Result<FsStat, Errno> {
+        Ok(match &self.files.get(fd)?.kind {
+            Kind::MadeText(open) => open.made().file_system(),
+            Kind::MadeFolder(open) => open.made().file_system(),
+            _ => FILE_SYSTEM,
+        })
     }
 
     pub(super) fn statx(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {

@@ -10,9 +10,11 @@ use super::abi::OpenFlags;
 use super::attributes::{new_mode, set_mode};
 use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
+use super::made_up::Located;
 use super::paths::{Entrance, Folder, Last, Node, PATH_MAX, Place, Root};
 use super::stat::{AT_SYMLINK_NOFOLLOW, mode_of};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 pub(super) const AT_FDCWD: i32 = -100;
 pub(super) const AT_REMOVEDIR: u64 = 0x200;
@@ -47,6 +49,10 @@ impl Linux {
             Some(b'/') => return Ok(self.root()?.folder()),
             Some(_) => {}
         }
+        // Made-up folders are looked at before.
+        if dirfd as i32 == AT_FDCWD && self.made_cwd.is_some() {
+            return Err(Errno::EACCES);
+        }
         if dirfd as i32 == AT_FDCWD {
             return self.cwd.clone().ok_or(Errno::ENOENT);
         }
@@ -58,41 +64,61 @@ impl Linux {
         match &self.files.get(fd)?.kind {
             Kind::Directory(listing) => Ok(listing.folder().clone()),
             Kind::Place(node) => node.folder(),
+            Kind::MadeFolder(_) => Err(Errno::EACCES),
             _ => Err(Errno::ENOTDIR),
         }
     }
 
-    /// What a path leads to.
+    /// What a path leads to among the files of the root folder.
     pub(super) fn resolve(&self, dirfd: u64, path: &[u8], follow: bool) -> Result<Place, Errno> {
         let start = self.start(dirfd, path)?;
         self.root()?.find(&start, path, follow)
     }
 
-    /// The last name of a path and its folder.
+    /// The last name of a path and its folder, for a call that changes it: made-up files cannot be changed.
     fn entrance(&self, dirfd: u64, path: &[u8]) -> Result<Entrance, Errno> {
+        let (dirfd, path) = &self.on_host(dirfd, path, false)?;
+        let dirfd = *dirfd;
         let start = self.start(dirfd, path)?;
         self.root()?.entrance(&start, path)
     }
 
-    pub(super) fn openat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    /// A path of the root folder, for a call that changes what is there.
+    ///
+    /// # Errors
+    /// [`Errno::EACCES`] if a made-up file is there.
+    pub(super) fn on_host(
+        &self,
+        dirfd: u64,
+        path: &[u8],
+        follow: bool,
+    ) -> Result<(u64, Vec<u8>), Errno> {
+        match self.locate(dirfd, path, follow)? {
+            Located::Host(dirfd, path) => Ok((dirfd, path)),
+            _ => Err(Errno::EACCES),
+        }
+    }
+
+    pub(super) fn openat(
+        &mut self,
+        thread: &Thread,
+        mem: &Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
         let [dirfd, path, flags, mode, ..] = *a;
         let path = self.path_argument(mem, path)?;
         let flags = self.abi.open_rules().decode(flags);
-        let limit = self.limits.descriptors();
-        if let Some(kind) = self.device(&path) {
-            return self.files.insert(
-                OpenFile {
-                    kind,
-                    flags,
-                    path: None,
-                    number: None,
-                },
-                limit,
-            );
+        let keeps_link = flags.nofollow || (flags.create && flags.exclusive);
+        let (from, way) = match self.locate(dirfd, &path, !keeps_link)? {
+            Located::Host(from, way) => (from, way),
+            made => return self.open_made(made, flags, thread, mem),
+        };
+        let opened = self.open_path(from, &way, flags, new_mode(mode, self.umask));
+        if opened.as_ref().err() == Some(&Errno::ENOENT) && self.names_program(dirfd, &path) {
+            return self.open_made(Located::Program, flags, thread, mem);
         }
-        let opened = self.open_path(dirfd, &path, flags, new_mode(mode, self.umask));
         let file = self.noted(&path, opened)?;
-        self.files.insert(file, limit)
+        self.files.insert(file, self.limits.descriptors())
     }
 
     /// Remembers a refusal that an option of the user's would have avoided.
@@ -127,17 +153,6 @@ impl Linux {
             path: Some(path),
             number: None,
         })
-    }
-
-    /// The few devices that programs take for granted. They exist wherever there are files.
-    pub(super) fn device(&self, path: &[u8]) -> Option<Kind> {
-        self.root.as_ref()?;
-        match path {
-            b"/dev/null" => Some(Kind::Null),
-            b"/dev/zero" => Some(Kind::Zero),
-            b"/dev/random" | b"/dev/urandom" => Some(Kind::Random),
-            _ => None,
-        }
     }
 
     fn open_kind(&mut self, place: &Place, flags: OpenFlags, mode: Mode) -> Result<Kind, Errno> {
@@ -203,16 +218,21 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let path = self.path_argument(mem, path)?;
-        let target = if path == b"/proc/self/exe" {
-            self.exe.clone()
-        } else if path.is_empty() && dirfd as i32 != AT_FDCWD {
+        let target = if path.is_empty() && dirfd as i32 != AT_FDCWD {
             match &self.files.get(dirfd)?.kind {
                 Kind::Place(node) if node.is_link() => node.link_target()?,
+                Kind::MadeText(open) => self.made_link(open.made()).map_err(|_| Errno::ENOENT)?,
                 _ => return Err(Errno::ENOENT),
             }
         } else {
-            let place = self.resolve(dirfd, &path, false)?;
-            place.existing()?.link_target()?
+            match self.locate(dirfd, &path, false)? {
+                Located::Host(dirfd, path) => {
+                    let place = self.resolve(dirfd, &path, false)?;
+                    place.existing()?.link_target()?
+                }
+                Located::Made(made) => self.made_link(&made)?,
+                _ => return Err(Errno::EINVAL),
+            }
         };
         let len = target.len().min(size as usize);
         mem.write_bytes(buffer, &target[..len])?;
@@ -229,19 +249,24 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         let path = self.path_argument(mem, path)?;
-        if self.device(&path).is_some() {
-            return if wanted & X_OK == 0 {
-                Ok(0)
-            } else {
-                Err(Errno::EACCES)
-            };
-        }
-        let place = self.resolve(dirfd, &path, flags & AT_SYMLINK_NOFOLLOW == 0)?;
-        let node = place.existing()?;
-        if wanted & W_OK != 0 && !self.writable {
-            return Err(Errno::EROFS);
-        }
-        let mode = mode_of(&node.stat, self.writable);
+        let follow = flags & AT_SYMLINK_NOFOLLOW == 0;
+        let mode = match self.locate(dirfd, &path, follow)? {
+            Located::Host(from, way) => match self.resolve(from, &way, follow) {
+                Ok(place) if place.node.is_some() => {
+                    let node = place.existing()?;
+                    if wanted & W_OK != 0 && !self.writable {
+                        return Err(Errno::EROFS);
+                    }
+                    mode_of(&node.stat, self.writable)
+                }
+                Ok(_) | Err(Errno::ENOENT) if self.names_program(dirfd, &path) => {
+                    self.stat_located(&Located::Program)?.mode
+                }
+                Ok(_) => return Err(Errno::ENOENT),
+                Err(errno) => return Err(errno),
+            },
+            made => self.stat_located(&made)?.mode,
+        };
         // The guest is the owner.
         if wanted as u32 & !(mode >> 6) != 0 {
             return Err(Errno::EACCES);
@@ -249,11 +274,17 @@ impl Linux {
         Ok(0)
     }
 
+    /// The path of the working folder.
+    pub(super) fn cwd_text(&self) -> Result<Vec<u8>, Errno> {
+        match (&self.made_cwd, &self.root, &self.cwd) {
+            (Some(made), ..) => Ok(super::made_up::shown(made).into_bytes()),
+            (None, Some(root), Some(folder)) => Ok(root.current_path(folder)?.text()),
+            _ => Ok(b"/".to_vec()),
+        }
+    }
+
     pub(super) fn getcwd(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let mut text = match (&self.root, &self.cwd) {
-            (Some(root), Some(folder)) => root.current_path(folder)?.text(),
-            _ => b"/".to_vec(),
-        };
+        let mut text = self.cwd_text()?;
         text.push(0);
         if a[1] < text.len() as u64 {
             return Err(Errno::ERANGE);
@@ -264,13 +295,26 @@ impl Linux {
 
     pub(super) fn chdir(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let path = self.path_argument(mem, a[0])?;
-        let place = self.resolve(AT_FDCWD as u64, &path, true)?;
-        self.cwd = Some(place.existing()?.folder()?);
+        match self.locate(AT_FDCWD as u64, &path, true)? {
+            Located::Host(dirfd, path) => {
+                let place = self.resolve(dirfd, &path, true)?;
+                self.cwd = Some(place.existing()?.folder()?);
+                self.made_cwd = None;
+            }
+            Located::Made(made) => self.made_cwd = Some(made.into_folder()?),
+            Located::Descriptor(fd) => return self.fchdir(fd),
+            Located::Program => return Err(Errno::ENOTDIR),
+        }
         Ok(0)
     }
 
     pub(super) fn fchdir(&mut self, fd: u64) -> Result<u64, Errno> {
+        if let Kind::MadeFolder(folder) = &self.files.get(fd)?.kind {
+            self.made_cwd = Some(folder.made().clone().into_folder()?);
+            return Ok(0);
+        }
         self.cwd = Some(self.open_folder(fd)?);
+        self.made_cwd = None;
         Ok(0)
     }
 
@@ -359,7 +403,8 @@ impl Linux {
     pub(super) fn truncate(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let len = super::files::file_offset(a[1])?;
         let path = self.path_argument(mem, a[0])?;
-        let place = self.resolve(AT_FDCWD as u64, &path, true)?;
+        let (dirfd, path) = self.on_host(AT_FDCWD as u64, &path, true)?;
+        let place = self.resolve(dirfd, &path, true)?;
         let node = place.existing()?;
         if node.is_dir() {
             return Err(Errno::EISDIR);
@@ -391,7 +436,7 @@ fn create(entrance: &Entrance, flags: OpenFlags, mode: Mode) -> Result<Kind, Err
 }
 
 /// How the host opens a regular file.
-fn open_flags(flags: OpenFlags) -> OFlags {
+pub(super) fn open_flags(flags: OpenFlags) -> OFlags {
     let access = match (flags.read, flags.write) {
         (_, false) => OFlags::RDONLY,
         (false, true) => OFlags::WRONLY,

@@ -14,7 +14,7 @@ use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
-use crate::os::{DuplicateError, Linux, OsInterface, Output, Stdin, SyscallResult};
+use crate::os::{DuplicateError, Linux, OsInterface, Output, Started, Stdin, SyscallResult};
 use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
@@ -170,16 +170,22 @@ impl Process {
             argument_count: args.len() as u64,
         };
         os.abi().set_initial_registers(&mut hart, &start);
+        os.set_started(Started {
+            image: Arc::clone(&image),
+            stack: stack.pointer,
+            arguments: stack.arguments,
+            environment: stack.environment,
+            auxiliary: stack.auxiliary,
+        });
+        let mut thread = Thread::first(hart);
+        thread.name = os.first_name();
         let guest = Guest {
             mem,
             os,
             image,
             counters_before: GuestCounters::default(),
         };
-        Ok(Process {
-            guest,
-            thread: Thread::first(hart),
-        })
+        Ok(Process { guest, thread })
     }
 
     /// A second process in the same state, which shares nothing with this one.

@@ -1,6 +1,8 @@
 //! The initial stack: argument count, arguments, environment, auxiliary vector, as Linux lays
 //! them out (psABI, "Process Initialization"; Linux `fs/binfmt_elf.c`, `create_elf_tables`).
 
+use std::ops::Range;
+
 use super::{ProcessConfig, layout};
 use crate::image::{LoadError, ProgramImage};
 use crate::os::{GID, Linux, OsInterface, UID};
@@ -33,6 +35,12 @@ pub(super) struct Stack {
     pub pointer: u64,
     /// The stack from there to its top.
     pub bytes: Vec<u8>,
+    /// Where the strings of the arguments lie.
+    pub arguments: Range<u64>,
+    /// Where those of the environment lie.
+    pub environment: Range<u64>,
+    /// Where the auxiliary vector lies.
+    pub auxiliary: Range<u64>,
 }
 
 /// Strings collected from the top of the stack down.
@@ -45,6 +53,11 @@ impl Strings {
     /// Pushes bytes and returns their address.
     fn push(&mut self, bytes: &[u8]) -> u64 {
         self.reversed.extend(bytes.iter().rev());
+        self.start()
+    }
+
+    /// The lowest address so far.
+    fn start(&self) -> u64 {
         layout::STACK_TOP - self.reversed.len() as u64
     }
 
@@ -71,16 +84,19 @@ pub(super) fn build(
         reversed: vec![0; 8],
     };
     let file_name = strings.push_cstr(&args[0]);
+    let end_of_environment = strings.start();
     let env: Vec<u64> = env
         .iter()
         .rev()
         .map(|text| strings.push_cstr(text))
         .collect();
+    let end_of_arguments = strings.start();
     let argv: Vec<u64> = args
         .iter()
         .rev()
         .map(|text| strings.push_cstr(text))
         .collect();
+    let start_of_arguments = strings.start();
     let platform = os.abi().platform().map(|name| strings.push_cstr(name));
     let mut random = [0; 16];
     os.fill_random(&mut random);
@@ -91,16 +107,24 @@ pub(super) fn build(
     words.push(0);
     words.extend(env.iter().rev());
     words.push(0);
+    let words_before = words.len() as u64;
     for (kind, value) in auxiliary(image, os, file_name, random, platform) {
         words.extend([kind, value]);
     }
 
-    let strings_start = layout::STACK_TOP - strings.reversed.len() as u64;
+    let strings_start = strings.start();
     let pointer = (strings_start - words.len() as u64 * 8) & !15;
+    let auxiliary = pointer + words_before * 8..pointer + words.len() as u64 * 8;
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.resize((strings_start - pointer) as usize, 0);
     bytes.extend(strings.reversed.iter().rev());
-    Ok(Stack { pointer, bytes })
+    Ok(Stack {
+        pointer,
+        bytes,
+        arguments: start_of_arguments..end_of_arguments,
+        environment: end_of_arguments..end_of_environment,
+        auxiliary,
+    })
 }
 
 fn auxiliary(

@@ -16,6 +16,7 @@ mod decode;
 mod disasm;
 mod encode;
 pub(crate) mod exec;
+pub mod extensions;
 pub mod registers;
 mod rvc;
 pub(crate) mod table;

@@ -41,6 +41,7 @@ fn half(bytes: &[u8], at: usize) -> u64 {
 
 fn structures(facts: &Facts) {
     let sample = FileStat {
+        device: 1,
         inode: 7,
         mode: 0o100_644,
         links: 3,
@@ -77,6 +78,8 @@ fn structures(facts: &Facts) {
         kind: 1,
         blocks: 10,
         free: 5,
+        files: 8,
+        free_files: 4,
         name_bytes: 255,
     });
     assert_eq!(bytes.len(), facts.at("sizeof statfs"));

@@ -3,12 +3,12 @@
 
 use super::super::abi::{BLOCK_BYTES, FileStat, FsStat, short_inode};
 use super::super::record::Record;
-use super::super::{DEVICE, GID, UID};
+use super::super::{GID, UID};
 
 /// `struct stat` of Linux.
 pub(super) fn stat(stat: &FileStat) -> Vec<u8> {
     let mut record = Record::new()
-        .u32(DEVICE as u32)
+        .u32(stat.device as u32)
         .u32(short_inode(stat.inode))
         .u32(stat.mode)
         .u32(stat.links)
@@ -30,7 +30,7 @@ pub(super) fn stat(stat: &FileStat) -> Vec<u8> {
 /// `struct stat64` of Linux.
 pub(super) fn stat64(stat: &FileStat) -> Vec<u8> {
     let mut record = Record::new()
-        .u64(DEVICE)
+        .u64(stat.device)
         .u64(stat.inode)
         .u64(stat.rdev)
         .u64(stat.size_bytes)
@@ -50,7 +50,7 @@ pub(super) fn stat64(stat: &FileStat) -> Vec<u8> {
 /// The first `struct stat` of OSF/1, of the calls 67, 68 and 91.
 pub(in super::super) fn osf_stat(stat: &FileStat) -> Vec<u8> {
     let mut record = Record::new()
-        .u32(DEVICE as u32)
+        .u32(stat.device as u32)
         .u32(short_inode(stat.inode))
         .u32(stat.mode)
         .u16(stat.links as u16)
@@ -73,7 +73,7 @@ pub(in super::super) fn osf_stat(stat: &FileStat) -> Vec<u8> {
 /// The second, of the calls 224 to 226, which Linux has as `struct osf_stat`.
 pub(super) fn second_osf_stat(stat: &FileStat) -> Vec<u8> {
     let mut record = Record::new()
-        .u32(DEVICE as u32)
+        .u32(stat.device as u32)
         .u32(0)
         .u32(stat.mode)
         .u16(stat.links as u16)
@@ -94,9 +94,11 @@ pub(super) fn second_osf_stat(stat: &FileStat) -> Vec<u8> {
 
 /// `struct statfs`, whose words have 32 bits on Alpha.
 pub(super) fn statfs(stat: &FsStat) -> Vec<u8> {
-    let words = [stat.kind, BLOCK_BYTES, stat.blocks, stat.free, stat.free];
+    let space = [stat.blocks, stat.free, stat.free];
+    let files = [stat.files, stat.free_files];
+    let words = [&[stat.kind, BLOCK_BYTES][..], &space, &files].concat();
     let record = words.into_iter().fold(Record::new(), Record::u32);
-    // Numbers of files and the identity of the file system are not told.
+    // The identity of the file system is not told.
     record
         .pad_to(36)
         .u32(stat.name_bytes)
@@ -114,6 +116,7 @@ mod tests {
     #[test]
     fn osf_structures() {
         let sample = FileStat {
+            device: 1,
             inode: 0x1_0000_0002,
             mode: 3,
             links: 4,

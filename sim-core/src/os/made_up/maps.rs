@@ -1,0 +1,128 @@
+//! `/proc/self/maps`: what is mapped, with permissions, and what lies there (Linux `fs/proc/task_mmu.c`).
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::memory::{Memory, Perm};
+use crate::os::Linux;
+use crate::os::paths::GuestPath;
+use crate::process::layout;
+
+/// What lies at a range of addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Area {
+    /// The file, or a name in brackets; empty for anonymous memory.
+    name: Vec<u8>,
+    offset: u64,
+    is_shared: bool,
+}
+
+impl Linux {
+    pub(super) fn maps(&self, mem: &Memory) -> String {
+        // Ends of areas, behind which another one may begin.
+        let mut text = String::new();
+        for (range, perm) in mem.mapped_parts() {
+            // Handlers of profilers are not the guest's.
+            if layout::is_for_handlers(range.start) {
+                continue;
+            }
+            let mut start = range.start;
+            while start < range.end {
+                let (end, area) = self.area(start, range.end);
+                write_line(&mut text, start..end, perm, &area);
+                start = end;
+            }
+        }
+        text
+    }
+
+    /// What lies at `start`, and where that ends, at `limit` at the latest.
+    fn area(&self, start: u64, limit: u64) -> (u64, Area) {
+        let named = |name: &[u8]| Area {
+            name: name.to_vec(),
+            ..Area::default()
+        };
+        let page = self.abi.page_bytes();
+        let stack = layout::STACK_TOP - layout::STACK_BYTES;
+        let stack = stack - stack % page..layout::STACK_TOP.next_multiple_of(page);
+        let heap = self.heap.range();
+        let heap = heap.start.next_multiple_of(page)..heap.end.next_multiple_of(page);
+        let trampoline = layout::TRAMPOLINE..layout::TRAMPOLINE + crate::memory::PAGE_SIZE;
+        let fixed = [
+            (heap, &b"[heap]"[..]),
+            (stack, b"[stack]"),
+            (trampoline, b"[vdso]"),
+        ];
+        let mut end = limit;
+        for (range, name) in fixed {
+            if range.contains(&start) {
+                return (range.end.min(limit), named(name));
+            }
+            if range.start > start {
+                end = end.min(range.start);
+            }
+        }
+        for (range, offset) in self.segments(page) {
+            if range.contains(&start) {
+                let area = Area {
+                    offset: offset + (start - range.start),
+                    ..named(&self.exe)
+                };
+                return (range.end.min(limit), area);
+            }
+            if range.start > start {
+                end = end.min(range.start);
+            }
+        }
+        match self.mappings.ranges.within(start..end).into_iter().next() {
+            Some((part, file)) if part.start == start => {
+                let area = Area {
+                    name: file.name(),
+                    offset: file.offset(),
+                    is_shared: file.is_shared,
+                };
+                (part.end, area)
+            }
+            Some((part, _)) => (part.start, Area::default()),
+            None => (end, Area::default()),
+        }
+    }
+
+    /// Where the program's file lies, in whole pages, and the place in the file.
+    fn segments(&self, page: u64) -> impl Iterator<Item = (Range<u64>, u64)> {
+        let segments = self.started.iter().flat_map(|s| &s.image.segments);
+        segments.filter(|s| !s.file_range.is_empty()).map(move |s| {
+            let before = s.addr % page;
+            let end = s.addr + s.file_range.len() as u64;
+            let offset = (s.file_range.start as u64).saturating_sub(before);
+            (s.addr - before..end.next_multiple_of(page), offset)
+        })
+    }
+}
+
+fn write_line(text: &mut String, range: Range<u64>, perm: Perm, area: &Area) {
+    const NAME_COLUMN: usize = 73;
+    let letter = |has, letter| if perm.contains(has) { letter } else { '-' };
+    let is_file = area.name.first() == Some(&b'/');
+    let inode = match is_file {
+        true => GuestPath::new(&area.name).inode(),
+        false => 0,
+    };
+    let mut line = format!(
+        "{:08x}-{:08x} {}{}{}{} {:08x} 00:{:02x} {inode} ",
+        range.start,
+        range.end,
+        letter(Perm::R, 'r'),
+        letter(Perm::W, 'w'),
+        letter(Perm::X, 'x'),
+        if area.is_shared { 's' } else { 'p' },
+        area.offset,
+        u8::from(is_file),
+    );
+    if !area.name.is_empty() {
+        let name = String::from_utf8_lossy(&area.name);
+        line = format!("{line:<NAME_COLUMN$}{name}");
+    }
+    // Writing into a String cannot fail.
+    let _ = writeln!(text, "{line}");
+}

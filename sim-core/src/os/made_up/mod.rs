@@ -1,0 +1,38 @@
+//! Files that Linux makes up: `/proc`, `/sys`, and the devices of `/dev`.
+//!
+//! They tell of the guest and its simulated machine alone, and they exist with and without a root folder.
+//! A path into `/proc` or `/sys` never reaches the host. In `/dev` the devices below are made up, and other
+//! names are those of the root folder.
+//!
+//! [`tree`] says which files there are, [`locate`] where a path leads, [`open`] what opening and listing
+//! give; [`process`], [`maps`] and [`system`] write the text of the files.
+
+mod locate;
+mod maps;
+mod open;
+mod process;
+mod system;
+mod tree;
+
+pub(super) use self::locate::Located;
+pub(super) use self::open::{MadeFolder, MadeText};
+pub(super) use self::tree::shown;
+
+use std::sync::Arc;
+
+use crate::image::ProgramImage;
+
+/// The program and where its arguments lie, which the files of the process tell.
+#[derive(Clone, Debug)]
+pub(crate) struct Started {
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// The initial stack pointer.
+    pub stack: u64,
+    /// The strings of the arguments.
+    pub arguments: std::ops::Range<u64>,
+    /// The strings of the environment.
+    pub environment: std::ops::Range<u64>,
+    /// The auxiliary vector.
+    pub auxiliary: std::ops::Range<u64>,
+}

@@ -1,0 +1,213 @@
+//! What `/proc/self` tells of the process (Linux `fs/proc/array.c`).
+
+use super::tree::Text;
+use crate::memory::{Memory, PAGE_SIZE};
+use crate::os::{GID, Linux, PID, UID};
+use crate::process::{Thread, layout};
+
+impl Linux {
+    pub(super) fn process_text(&self, text: Text, thread: &Thread, mem: &Memory) -> Vec<u8> {
+        let from_stack = |range: Option<&std::ops::Range<u64>>| {
+            let range = range.cloned().unwrap_or_default();
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            // Linux reads them from the process's memory, too, where it may have changed them.
+            let _ = mem.read_bytes(range.start, &mut bytes);
+            bytes
+        };
+        let started = self.started.as_ref();
+        match text {
+            Text::Arguments => from_stack(started.map(|s| &s.arguments)),
+            Text::Environment => from_stack(started.map(|s| &s.environment)),
+            Text::Auxiliary => from_stack(started.map(|s| &s.auxiliary)),
+            Text::Name => format!("{}\n", name(thread)).into_bytes(),
+            Text::MemoryStatus => self.memory_status(mem).into_bytes(),
+            Text::ProcessStat => self.process_stat(thread, mem).into_bytes(),
+            Text::Status => self.status(thread, mem).into_bytes(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// `statm`: total, resident, shared, text, libraries, data and stack, dirty; in pages.
+    fn memory_status(&self, mem: &Memory) -> String {
+        let page = self.abi.page_bytes();
+        let sizes = self.sizes(mem);
+        format!(
+            "{} {} 0 {} 0 {} 0\n",
+            sizes.total / page,
+            mem.resident_bytes() / page,
+            sizes.text / page,
+            (sizes.data + sizes.stack) / page
+        )
+    }
+
+    fn sizes(&self, mem: &Memory) -> Sizes {
+        let total = mem.mapped_ranges().map(|r| r.end - r.start).sum();
+        let segments = self.started.iter().flat_map(|s| &s.image.segments);
+        let text = segments
+            .filter(|segment| segment.perm.contains(crate::memory::Perm::X))
+            .map(|segment| segment.mem_bytes.next_multiple_of(PAGE_SIZE))
+            .sum();
+        let stack = layout::STACK_BYTES;
+        Sizes {
+            total,
+            text,
+            stack,
+            data: total.saturating_sub(text + stack),
+        }
+    }
+
+    /// `stat`: 52 numbers. Those that have no meaning here are zero.
+    fn process_stat(&self, thread: &Thread, mem: &Memory) -> String {
+        let started = self.started.as_ref();
+        let image = started.map(|started| &started.image);
+        let text = image.and_then(|image| {
+            let is_text = |s: &&crate::image::Segment| s.perm.contains(crate::memory::Perm::X);
+            image.segments.iter().find(is_text)
+        });
+        let (code, code_end) = text.map_or((0, 0), |s| (s.addr, s.end()));
+        let stack = started.map_or(0, |started| started.stack);
+        let range = |range: Option<&std::ops::Range<u64>>| {
+            range.map_or((0, 0), |range| (range.start, range.end))
+        };
+        let arguments = range(started.map(|s| &s.arguments));
+        let environment = range(started.map(|s| &s.environment));
+        let signals = self.signal_sets(thread);
+        let low = |set: u64| set & 0x7fff_ffff;
+        let pid = u64::from(PID);
+        let sizes = self.sizes(mem);
+        let resident = mem.resident_bytes() / self.abi.page_bytes();
+        let heap = self.heap.range().start;
+        let parts: [&[u64]; 6] = [
+            // time of user, system, children; priority, nice, threads, interval, start
+            &[self.busy_ticks(), 0, 0, 0, 20, 0, 1, 0, 0],
+            // memory in bytes, resident pages, their limit; code, stack, stack pointer, program counter
+            &[sizes.total, resident, u64::MAX, code, code_end, stack, 0, 0],
+            // signals: pending, blocked, ignored, caught; place of waiting, swapped pages of two kinds
+            &[
+                low(signals.pending),
+                low(signals.blocked),
+                low(signals.ignored),
+                low(signals.caught),
+                0,
+                0,
+                0,
+            ],
+            // signal to the parent, processor, real-time priority, policy, delays, guest time twice
+            &[17, 0, 0, 0, 0, 0, 0],
+            // data and its end, heap
+            &[code_end, heap, heap],
+            // arguments, environment, exit code
+            &[arguments.0, arguments.1, environment.0, environment.1, 0],
+        ];
+        let rest: Vec<String> = parts.concat().iter().map(u64::to_string).collect();
+        let rest = rest.join(" ");
+        // parent, group, session, terminal, its group, flags, four kinds of page faults
+        let first = format!("1 {pid} {pid} 0 -1 0 0 0 0 0");
+        format!("{PID} ({}) R {first} {rest}\n", name(thread))
+    }
+
+    /// `status`.
+    fn status(&self, thread: &Thread, mem: &Memory) -> String {
+        let sizes = self.sizes(mem);
+        let signals = self.signal_sets(thread);
+        let name = name(thread);
+        let kib = |bytes: u64| format!("{:>8} kB", bytes >> 10);
+        let id = |id: u32| format!("{id}\t{id}\t{id}\t{id}");
+        let descriptors = self.files.open_numbers().last().map_or(0, |fd| fd + 1);
+        let rows: Vec<(&str, String)> = vec![
+            ("Name", name),
+            ("Umask", format!("{:04o}", self.umask)),
+            ("State", "R (running)".to_owned()),
+            ("Tgid", PID.to_string()),
+            ("Ngid", "0".to_owned()),
+            ("Pid", PID.to_string()),
+            ("PPid", "1".to_owned()),
+            ("TracerPid", "0".to_owned()),
+            ("Uid", id(UID)),
+            ("Gid", id(GID)),
+            ("FDSize", descriptors.next_multiple_of(64).to_string()),
+            ("Groups", String::new()),
+            ("VmSize", kib(sizes.total)),
+            ("VmLck", kib(self.locks.ranges.bytes_within(0..u64::MAX))),
+            ("VmPin", kib(0)),
+            ("VmHWM", kib(mem.peak_resident_bytes())),
+            ("VmRSS", kib(mem.resident_bytes())),
+            ("RssAnon", kib(mem.resident_bytes())),
+            ("RssFile", kib(0)),
+            ("RssShmem", kib(0)),
+            ("VmData", kib(sizes.data)),
+            ("VmStk", kib(sizes.stack)),
+            ("VmExe", kib(sizes.text)),
+            ("VmLib", kib(0)),
+            ("VmSwap", kib(0)),
+            ("Threads", "1".to_owned()),
+            ("SigPnd", format!("{:016x}", signals.own_pending)),
+            (
+                "ShdPnd",
+                format!("{:016x}", signals.pending & !signals.own_pending),
+            ),
+            ("SigBlk", format!("{:016x}", signals.blocked)),
+            ("SigIgn", format!("{:016x}", signals.ignored)),
+            ("SigCgt", format!("{:016x}", signals.caught)),
+            ("CapInh", "0000000000000000".to_owned()),
+            ("CapPrm", "0000000000000000".to_owned()),
+            ("CapEff", "0000000000000000".to_owned()),
+            ("CapBnd", "0000000000000000".to_owned()),
+            ("CapAmb", "0000000000000000".to_owned()),
+            ("Seccomp", "0".to_owned()),
+            ("Cpus_allowed", "1".to_owned()),
+            ("Cpus_allowed_list", "0".to_owned()),
+            ("Mems_allowed_list", "0".to_owned()),
+            ("voluntary_ctxt_switches", "0".to_owned()),
+            ("nonvoluntary_ctxt_switches", "0".to_owned()),
+        ];
+        rows.into_iter()
+            .map(|(key, value)| format!("{key}:\t{value}\n"))
+            .collect()
+    }
+
+    fn signal_sets(&self, thread: &Thread) -> SignalSets {
+        let mut sets = SignalSets {
+            own_pending: thread.signals.pending.set,
+            pending: thread.signals.pending.set | self.signals.pending.set,
+            blocked: thread.signals.blocked,
+            ignored: 0,
+            caught: 0,
+        };
+        for (signal, action) in self.signals.actions.iter().enumerate().skip(1) {
+            match action.handler {
+                crate::os::signals::SIG_DFL => {}
+                crate::os::signals::SIG_IGN => sets.ignored |= 1 << (signal - 1),
+                _ => sets.caught |= 1 << (signal - 1),
+            }
+        }
+        sets
+    }
+}
+
+/// Sizes of parts of the address space, in bytes.
+struct Sizes {
+    total: u64,
+    text: u64,
+    data: u64,
+    stack: u64,
+}
+
+/// Sets of signals; signal 1 is the lowest bit.
+struct SignalSets {
+    own_pending: u64,
+    pending: u64,
+    blocked: u64,
+    ignored: u64,
+    caught: u64,
+}
+
+/// A thread's name, without what would end its field.
+fn name(thread: &Thread) -> String {
+    let len = thread
+        .name
+        .iter()
+        .position(|&b| b == 0)
+        .unwrap_or(thread.name.len());
+    String::from_utf8_lossy(&thread.name[..len]).into_owned()
+}

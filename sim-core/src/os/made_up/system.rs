@@ -1,0 +1,122 @@
+//! What `/proc` tells of the system: its processor, memory and time, all of them simulated.
+
+use super::tree::Text;
+use crate::isa::Isa;
+use crate::memory::Memory;
+use crate::os::time::EPOCH_SECONDS;
+use crate::os::{CLOCK_TICKS_PER_SECOND, Linux};
+use crate::process::Thread;
+
+const NANOS_PER_TICK: u64 = 1_000_000_000 / CLOCK_TICKS_PER_SECOND;
+
+impl Linux {
+    /// The text of a made-up file.
+    pub(super) fn made_text(&mut self, text: Text, thread: &Thread, mem: &Memory) -> Vec<u8> {
+        let (name, release) = self.abi.system();
+        match text {
+            Text::Fixed(text) => text.to_owned(),
+            Text::CpuInfo => self.cpu_info(),
+            Text::MemInfo => memory_info(mem),
+            Text::Stat => self.system_stat(),
+            Text::Uptime => format!("{} {}\n", seconds(self.now_ns), seconds(self.idle_ns)),
+            Text::LoadAverage => "0.00 0.00 0.00 1/1 1000\n".to_owned(),
+            Text::Version => format!("{name} version {release} (hps@hps) #1\n"),
+            Text::Release => format!("{release}\n"),
+            Text::SystemName => format!("{name}\n"),
+            Text::Uuid => self.uuid(),
+            Text::Maps => self.maps(mem),
+            _ => return self.process_text(text, thread, mem),
+        }
+        .into_bytes()
+    }
+
+    /// `/proc/cpuinfo`: one processor, as Linux tells of it (`arch/riscv/kernel/cpu.c`,
+    /// `arch/alpha/kernel/setup.c`).
+    fn cpu_info(&self) -> String {
+        match self.isa {
+            Isa::Riscv64 => {
+                let isa = crate::riscv::extensions::isa_string();
+                format!(
+                    "processor\t: 0\nhart\t\t: 0\nisa\t\t: {isa}\nmmu\t\t: sv39\nmvendorid\t: 0x0\n\
+                     marchid\t\t: 0x0\nmimpid\t\t: 0x0\nhart isa\t: {isa}\n\n"
+                )
+            }
+            Isa::Alpha => [
+                ("cpu", "Alpha"),
+                ("cpu model", "EV67"),
+                ("cpu variation", "7"),
+                ("system type", "hps"),
+                ("page size [bytes]", "8192"),
+                ("platform string", "hps"),
+                ("cpus detected", "1"),
+                ("cpus active", "1"),
+                ("cpu active mask", "0000000000000001"),
+            ]
+            .map(|(key, value)| {
+                let tabs = "\t".repeat(3usize.saturating_sub(key.len() / 8).max(1));
+                format!("{key}{tabs}: {value}\n")
+            })
+            .concat(),
+        }
+    }
+
+    /// `/proc/stat`: time in ticks since the start, all of it the program's or idle.
+    fn system_stat(&self) -> String {
+        let idle = self.idle_ns / NANOS_PER_TICK;
+        let times = format!("{} 0 0 {idle} 0 0 0 0 0 0", self.busy_ticks());
+        format!(
+            "cpu  {times}\ncpu0 {times}\nintr 0\nctxt 0\nbtime {EPOCH_SECONDS}\nprocesses 1\n\
+             procs_running 1\nprocs_blocked 0\n"
+        )
+    }
+
+    /// Time that the program has computed, in ticks.
+    pub(super) fn busy_ticks(&self) -> u64 {
+        self.now_ns.saturating_sub(self.idle_ns) / NANOS_PER_TICK
+    }
+
+    /// A random UUID (version 4) from the guest's seed.
+    fn uuid(&mut self) -> String {
+        let mut bytes = [0; 16];
+        self.random.fill(&mut bytes);
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let part = |from: usize, to: usize| &hex[from..to];
+        format!(
+            "{}-{}-{}-{}-{}\n",
+            part(0, 8),
+            part(8, 12),
+            part(12, 16),
+            part(16, 20),
+            part(20, 32)
+        )
+    }
+}
+
+/// `/proc/meminfo`: the machine has as much memory as the guest may use.
+fn memory_info(mem: &Memory) -> String {
+    let total = mem.limit_bytes() >> 10;
+    let free = mem.limit_bytes().saturating_sub(mem.mapped_bytes()) >> 10;
+    let rows = [
+        ("MemTotal", total),
+        ("MemFree", free),
+        ("MemAvailable", free),
+        ("Buffers", 0),
+        ("Cached", 0),
+        ("SwapCached", 0),
+        ("SwapTotal", 0),
+        ("SwapFree", 0),
+        ("Shmem", 0),
+        ("CommitLimit", total),
+        ("Committed_AS", mem.mapped_bytes() >> 10),
+    ];
+    let row = |(name, kib): (&str, u64)| format!("{:<16}{kib:>8} kB\n", format!("{name}:"));
+    rows.map(row).concat()
+}
+
+/// Nanoseconds as seconds with two digits behind the point.
+fn seconds(nanos: u64) -> String {
+    let hundredths = nanos / 10_000_000;
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
