@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::config::MAX_PATTERNS;
+use bitvec::BitArr;
+
+use crate::config::{MAX_COUNTERS, MAX_PATTERNS};
 use crate::error::Diagnostic;
+use crate::flags::FlagCondition;
 use crate::pattern::PatternEntry;
 use crate::set::ProductionSet;
 use crate::tables::{Micro, Production, Tables, Template};
@@ -347,6 +350,9 @@ pub fn micro_text(set: &ProductionSet, micro: Micro) -> String {
     }
 }
 
+/// A set of counters.
+type CounterSet = BitArr!(for MAX_COUNTERS);
+
 /// Likely mistakes that no single place shows.
 fn notes(set: &ProductionSet, tables: &Tables) -> Vec<String> {
     let mut notes = Vec::new();
@@ -356,34 +362,29 @@ fn notes(set: &ProductionSet, tables: &Tables) -> Vec<String> {
             "the set needs {entries} PT entries; no engine has more than {MAX_PATTERNS}"
         ));
     }
-    let mut tested = 0_u32;
-    let mut written = 0_u32;
-    let mut read = 0_u32;
+    let mut tested = CounterSet::ZERO;
+    let mut written = CounterSet::ZERO;
+    let mut read = CounterSet::ZERO;
     for production in &tables.productions {
-        for bit in (0..32).filter(|bit| {
-            production
-                .entries
-                .iter()
-                .any(|e| e.condition.care >> bit & 1 != 0)
-        }) {
-            tested |= 1 << (bit / 2);
+        let conditions = production.entries.iter().map(|e| e.condition);
+        for bit in conditions.flat_map(FlagCondition::tested_bits) {
+            tested.set(bit as usize / 2, true);
         }
         for micro in &production.control {
-            written |= 1 << micro.counter();
+            written.set(usize::from(micro.counter()), true);
         }
         let templates = production.replacement.iter().flat_map(|s| &s.templates);
-        read |= templates
-            .filter_map(Template::count)
-            .fold(0, |all, counter| all | 1 << counter);
+        for counter in templates.filter_map(Template::count) {
+            read.set(usize::from(counter), true);
+        }
     }
-    for counter in 0..16 {
-        let is = |set: u32| set >> counter & 1 != 0;
-        if is(tested) && !is(written) {
+    for counter in 0..MAX_COUNTERS {
+        if tested[counter] && !written[counter] {
             notes.push(format!(
                 "counter {counter} is tested, but no production changes it"
             ));
         }
-        if is(written) && !is(tested) && !is(read) {
+        if written[counter] && !tested[counter] && !read[counter] {
             notes.push(format!(
                 "counter {counter} is changed, but nothing tests or reads it"
             ));

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use bitvec::BitArr;
+use bitvec::array::BitArray;
+use bitvec::field::BitField;
 use hps_sim_core::editor::{Decision, DecodeEditor, Replacement};
 use hps_sim_core::inst::{Inst, reg};
 
@@ -19,6 +22,9 @@ pub type GuestRead<'a> = dyn FnMut(u64, &mut [u8]) -> bool + 'a;
 
 /// The consumer of a profile buffer, called when a handler executes `d_drain`.
 pub type Drain = Box<dyn FnMut(&mut dyn FnMut(u64, &mut [u8]) -> bool) + Send>;
+
+/// A set of entries of the pattern table.
+type EntrySet = BitArr!(for MAX_PATTERNS, in u32);
 
 /// A production in the form that the hot path wants.
 #[derive(Clone, Debug)]
@@ -48,7 +54,7 @@ pub struct DiseEngine {
     patterns: Vec<StaticPattern>,
     conditions: [FlagCondition; MAX_PATTERNS],
     owner: [u8; MAX_PATTERNS],
-    /// Entries whose production has a replacement.
+    /// Entries whose production has a replacement: a word, since each decision takes part of it.
     replacing: u32,
     rules: Vec<Rule>,
     initial: Vec<(u8, u8)>,
@@ -57,7 +63,7 @@ pub struct DiseEngine {
     replacement_table: Residency,
     conditionals_table: Residency,
     config: DiseConfig,
-    /// Bit `n`: some `set_N` reads DISE register `n`.
+    /// DISE registers that some `set_N` reads: a word, since decode asks for each instruction.
     registers_read: u32,
     stats: DiseStats,
     drain: Option<Drain>,
@@ -109,16 +115,12 @@ impl DiseEngine {
         let entries = tables.priority_entries();
         let mut conditions = [FlagCondition::default(); MAX_PATTERNS];
         let mut owner = [0; MAX_PATTERNS];
-        let mut replacing = 0;
+        let mut replacing = EntrySet::ZERO;
         for (bit, entry) in entries.iter().enumerate() {
             conditions[bit] = entry.pattern.condition;
             owner[bit] = entry.production;
-            if tables.productions[usize::from(entry.production)]
-                .replacement
-                .is_some()
-            {
-                replacing |= 1 << bit;
-            }
+            let production = &tables.productions[usize::from(entry.production)];
+            replacing.set(bit, production.replacement.is_some());
         }
         let (lists, list_of) = tables.control_lists();
         let list_sizes = lists.iter().map(|list| list.len()).collect();
@@ -133,7 +135,7 @@ impl DiseEngine {
         Ok(DiseEngine {
             conditions,
             owner,
-            replacing,
+            replacing: replacing.load_le(),
             counters: Counters::new(config.counters, rules.len(), writes, config.repair_counters),
             pattern_table: Residency::new(vec![1; entries.len()], config.pt_entries),
             replacement_table: Residency::new(sizes, config.rt_entries),
@@ -381,7 +383,7 @@ impl DecodeEditor for DiseEngine {
     }
 }
 
-/// Positions of the bits that are set, lowest first.
+/// Positions of the bits that are set, lowest first. Runs for each decision, so it works on the word.
 fn bits(mut word: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
@@ -416,15 +418,13 @@ fn rule(production: &crate::tables::Production, control_list: Option<usize>) -> 
 }
 
 fn registers_read(tables: &Tables) -> u32 {
-    tables
-        .productions
-        .iter()
-        .flat_map(|p| &p.control)
-        .filter_map(|micro| match micro {
-            Micro::Set { register, .. } => Some(1 << (register - reg::DISE)),
-            _ => None,
-        })
-        .fold(0, |all, bit: u32| all | bit)
+    let mut read: BitArr!(for reg::DISE_COUNT as usize, in u32) = BitArray::ZERO;
+    for micro in tables.productions.iter().flat_map(|p| &p.control) {
+        if let Micro::Set { register, .. } = micro {
+            read.set(usize::from(register - reg::DISE), true);
+        }
+    }
+    read.load_le()
 }
 
 fn empty_stats(tables: &Tables) -> DiseStats {
@@ -463,11 +463,7 @@ fn validate_tables(tables: &Tables, config: &DiseConfig) -> Result<(), DiseError
         }
         let mut counters: Vec<u8> = production.control.iter().map(|m| m.counter()).collect();
         for entry in &production.entries {
-            counters.extend(
-                (0..32_u8)
-                    .filter(|bit| entry.condition.care >> bit & 1 != 0)
-                    .map(|bit| bit / 2),
-            );
+            counters.extend(entry.condition.tested_bits().map(|bit| (bit / 2) as u8));
         }
         if let Some(sequence) = &production.replacement {
             validate_sequence(&production.name, sequence, config)?;

@@ -7,7 +7,7 @@ use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::isa::Isa;
 
 use crate::check::micro_text;
-use crate::flags::flag_name;
+use crate::flags::{bits_of, flag_name};
 use crate::names::class_name;
 use crate::set::ProductionSet;
 use crate::tables::PriorityEntry;
@@ -200,10 +200,8 @@ fn cases(set: &ProductionSet, entries: &[PriorityEntry], matching: &[usize]) -> 
     let care = matching
         .iter()
         .fold(0, |care, i| care | entries[*i].pattern.condition.care);
-    let bits: Vec<u32> = (0..32)
-        .filter(|bit| care >> bit & 1 != 0)
-        .take(MAX_FLAGS)
-        .collect();
+    let mut bits = bits_of(care);
+    bits.truncate(MAX_FLAGS);
     (0..1_u32 << bits.len())
         .map(|choice| {
             bits.iter()

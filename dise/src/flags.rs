@@ -1,6 +1,11 @@
 //! The flags of the counters, and conditions on them: the masking layer of HPS.
+//!
+//! Flags are a plain word: the engine evaluates conditions for each decoded instruction that a pattern matches.
 
 use std::fmt;
+
+use bitvec::order::Lsb0;
+use bitvec::view::BitView;
 
 /// A conjunction of flags and negated flags. Bit `2 N` stands for `overflow_N`, bit `2 N + 1`
 /// for `zero_N`.
@@ -35,6 +40,13 @@ pub fn flag_name(bit: u32) -> String {
     format!("{kind}_{}", bit / 2)
 }
 
+/// Positions of the bits that are set in a word of flags, lowest first.
+#[must_use]
+pub fn bits_of(flags: u32) -> Vec<u32> {
+    let ones = flags.view_bits::<Lsb0>().iter_ones();
+    ones.map(|bit| bit as u32).collect()
+}
+
 impl FlagCondition {
     /// Whether the flags meet it.
     #[inline]
@@ -65,6 +77,11 @@ impl FlagCondition {
         self.care & !other.care == 0 && (self.want ^ other.want) & self.care == 0
     }
 
+    /// The flags looked at, as positions of their bits in ascending order.
+    pub fn tested_bits(self) -> impl Iterator<Item = u32> {
+        bits_of(self.care).into_iter()
+    }
+
     /// Number of flags looked at.
     #[must_use]
     pub const fn fixed_bits(self) -> u32 {
@@ -75,7 +92,7 @@ impl FlagCondition {
 impl fmt::Display for FlagCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
-        for bit in (0..32).filter(|bit| self.care >> bit & 1 != 0) {
+        for bit in self.tested_bits() {
             let not = if self.want >> bit & 1 == 0 { "!" } else { "" };
             write!(f, "{separator}{not}{}", flag_name(bit))?;
             separator = " && ";

@@ -82,7 +82,7 @@ pub fn class_set_name(set: ClassSet) -> String {
         return (*name).to_owned();
     }
     let single = |(name, s): &(&'static str, ClassSet)| {
-        (s.0.count_ones() == 1 && set.contains_all(*s)).then_some(*name)
+        (s.len() == 1 && set.contains_all(*s)).then_some(*name)
     };
     let names: Vec<&str> = CLASSES.iter().filter_map(single).collect();
     format!("{{{}}}", names.join(", "))

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use bitvec::BitArr;
+use bitvec::array::BitArray;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
 
@@ -11,11 +13,11 @@ use crate::names;
 
 /// A set of [`OpClass`]es, one bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ClassSet(pub u32);
+pub struct ClassSet(BitArr!(for 32, in u32));
 
 impl ClassSet {
     /// Every class.
-    pub const ANY: ClassSet = ClassSet((1 << OpClass::COUNT) - 1);
+    pub const ANY: ClassSet = ClassSet::of_word((1 << OpClass::COUNT) - 1);
 
     /// The classes listed.
     #[must_use]
@@ -26,43 +28,62 @@ impl ClassSet {
             bits |= 1 << classes[i] as u32;
             i += 1;
         }
-        ClassSet(bits)
+        ClassSet::of_word(bits)
+    }
+
+    /// The classes whose bits are set.
+    const fn of_word(bits: u32) -> Self {
+        let mut set = BitArray::ZERO;
+        set.data = [bits];
+        ClassSet(set)
     }
 
     /// Whether `class` is in the set.
     #[must_use]
-    pub const fn contains(self, class: OpClass) -> bool {
-        self.0 >> class as u32 & 1 != 0
+    pub fn contains(self, class: OpClass) -> bool {
+        self.0[class as usize]
     }
 
     /// Whether every class of `other` is in the set.
     #[must_use]
-    pub const fn contains_all(self, other: ClassSet) -> bool {
-        other.0 & !self.0 == 0
+    pub fn contains_all(self, other: ClassSet) -> bool {
+        other.intersect(self) == other
+    }
+
+    /// Classes in one of the sets.
+    #[must_use]
+    pub fn union(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 | other.0)
     }
 
     /// Classes in both sets.
     #[must_use]
-    pub const fn intersect(self, other: ClassSet) -> ClassSet {
+    pub fn intersect(self, other: ClassSet) -> ClassSet {
         ClassSet(self.0 & other.0)
     }
 
     /// Classes not in this set.
     #[must_use]
-    pub const fn complement(self) -> ClassSet {
+    pub fn complement(self) -> ClassSet {
         ClassSet(!self.0 & Self::ANY.0)
     }
 
     /// Whether no class is left.
     #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub fn is_empty(self) -> bool {
+        self.0.not_any()
+    }
+
+    /// Number of classes in the set.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.count_ones()
     }
 
     /// Bits of a 5-bit class number that the set fixes: 5 for one class, 4 for two, 0 for any.
     #[must_use]
-    pub const fn fixed_bits(self) -> u32 {
-        match self.0.count_ones() {
+    pub fn fixed_bits(self) -> u32 {
+        match self.len() {
             0 | 1 => 5,
             n => 5_u32.saturating_sub((n - 1).ilog2() + 1),
         }

@@ -1,11 +1,14 @@
 //! Which patterns and sequences are in tables that are too small for all of them.
 
+use bitvec::vec::BitVec;
+
 /// Items of different sizes in a table of fixed size, replaced least-recently-used first by the
 /// controller. If everything fits, everything is resident from the start and nothing misses.
 #[derive(Clone, Debug)]
 pub struct Residency {
     sizes: Vec<usize>,
-    /// Time of the last use; 0 for items that are not resident.
+    resident: BitVec,
+    /// Time of the last use of each item.
     last_use: Vec<u64>,
     capacity: usize,
     used: usize,
@@ -19,6 +22,7 @@ impl Residency {
     pub fn new(sizes: Vec<usize>, capacity: usize) -> Self {
         let all_fit = sizes.iter().sum::<usize>() <= capacity;
         Residency {
+            resident: BitVec::repeat(false, sizes.len()),
             last_use: vec![0; sizes.len()],
             sizes,
             capacity,
@@ -37,7 +41,7 @@ impl Residency {
 
     /// Forgets what is resident.
     pub fn reset(&mut self) {
-        self.last_use.fill(0);
+        self.resident.fill(false);
         self.used = 0;
         self.clock = 0;
     }
@@ -48,25 +52,22 @@ impl Residency {
             return false;
         }
         self.clock += 1;
-        let miss = self.last_use[item] == 0;
+        let miss = !self.resident[item];
         if miss {
             while self.used > 0 && self.used + self.sizes[item] > self.capacity {
                 self.evict();
             }
             self.used += self.sizes[item];
+            self.resident.set(item, true);
         }
         self.last_use[item] = self.clock;
         miss
     }
 
     fn evict(&mut self) {
-        let resident = self
-            .last_use
-            .iter()
-            .enumerate()
-            .filter(|(_, time)| **time != 0);
-        if let Some((oldest, _)) = resident.min_by_key(|(_, time)| **time) {
-            self.last_use[oldest] = 0;
+        let resident = self.resident.iter_ones();
+        if let Some(oldest) = resident.min_by_key(|item| self.last_use[*item]) {
+            self.resident.set(oldest, false);
             self.used -= self.sizes[oldest];
         }
     }

@@ -13,7 +13,7 @@ const WORDS: usize = 1 << (PAGE_SHIFT - GRANULE_SHIFT - 6);
 const REGION_SHIFT: u32 = 24;
 const PAGES_PER_REGION: usize = 1 << (REGION_SHIFT - PAGE_SHIFT);
 
-/// One bit for each granule of a guest page.
+/// One bit for each granule of a guest page. Plain words: each reference of a run sets one of them.
 type PageBits = [u64; WORDS];
 
 /// Counts the distinct aligned 8-byte granules in which the program's loads, stores and atomics

@@ -9,6 +9,7 @@
 //! DCPI extends it for infinite loops and does not say how. Here a block of each part that never reaches the exit gets
 //! an edge to it that is never taken. That can only part classes, never join them.
 
+use bitvec::vec::BitVec;
 use hps_sim_core::cfg::Cfg;
 
 /// Classes of a function's blocks and edges: what is in one class runs equally often.
@@ -70,13 +71,13 @@ impl Classes {
 
 /// A block of each part of a graph from which control never reaches the exit.
 fn endless(cfg: &Cfg) -> Vec<usize> {
-    let mut ends = vec![false; cfg.nodes()];
+    let mut ends: BitVec = BitVec::repeat(false, cfg.nodes());
     let mut open = vec![cfg.exit()];
     let mut found = Vec::new();
     let mut next = 0;
     loop {
         while let Some(node) = open.pop() {
-            if !std::mem::replace(&mut ends[node], true) {
+            if !ends.replace(node, true) {
                 open.extend(cfg.into(node).iter().map(|e| cfg.edges[*e].from));
             }
         }
@@ -200,7 +201,7 @@ impl Tree {
             to_above: vec![Vec::new(); nodes],
             children: vec![Vec::new(); nodes],
         };
-        let mut done = vec![false; edges.len()];
+        let mut done: BitVec = BitVec::repeat(false, edges.len());
         tree.number[root] = 0;
         let mut path = vec![(root, 0)];
         while let Some((node, next)) = path.pop() {
@@ -208,7 +209,7 @@ impl Tree {
                 continue;
             };
             path.push((node, next + 1));
-            if std::mem::replace(&mut done[edge], true) {
+            if done.replace(edge, true) {
                 continue;
             }
             if tree.number[other] == NONE {

@@ -320,7 +320,10 @@ fn simplify(terms: Vec<PatternEntry>) -> Vec<PatternEntry> {
             .iter_mut()
             .find(|t| t.condition == term.condition && t.pattern.tests == term.pattern.tests);
         match same {
-            Some(same) => same.pattern.classes.0 |= term.pattern.classes.0,
+            Some(same) => {
+                let classes = &mut same.pattern.classes;
+                *classes = classes.union(term.pattern.classes);
+            }
             None => joined.push(term),
         }
     }

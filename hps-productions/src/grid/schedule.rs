@@ -1,4 +1,4 @@
-//! When each point's sampling is on: a bit mask that changes only at toggles.
+//! When each point's sampling is on: a bit mask that changes only at toggles, a plain word since each event reads it.
 
 use crate::point::SamplePoint;
 

@@ -5,22 +5,27 @@
 //! What a signal handler could see of a register that the program will not read again does not count;
 //! nor does a handler that skips a faulting load, whose register then keeps what inserted code left there.
 
-use hps_sim_core::inst::{Inst, OpClass, reg};
+use bitvec::BitArr;
+use hps_sim_core::inst::{OpClass, reg};
 
 use super::code::Code;
 
 /// A set of integer registers.
-pub type Registers = u32;
+pub type Registers = BitArr!(for reg::FP as usize, in u32);
 
 /// Every register.
-pub const ALL: Registers = u32::MAX;
+const ALL: Registers = {
+    let mut all = Registers::ZERO;
+    all.data = [u32::MAX];
+    all
+};
 
 /// The registers that are live in front of each instruction.
 pub fn live(code: &Code) -> Vec<Registers> {
     let n = code.list.len();
     let behind: Vec<Option<usize>> = (0..n).map(|at| code.behind(at)).collect();
     let targets: Vec<Option<usize>> = (0..n).map(|at| code.target(at)).collect();
-    let mut live: Vec<Registers> = vec![0; n];
+    let mut live: Vec<Registers> = vec![Registers::ZERO; n];
     loop {
         let mut changed = false;
         for at in (0..n).rev() {
@@ -42,7 +47,7 @@ pub fn live(code: &Code) -> Vec<Registers> {
                 }
                 _ => of(behind[at]),
             };
-            let before = out & !written(inst) | read(inst);
+            let before = out & !set(&[inst.rd]) | set(&[inst.rs1, inst.rs2, inst.rs3]);
             changed |= live[at] != before;
             live[at] = before;
         }
@@ -52,23 +57,22 @@ pub fn live(code: &Code) -> Vec<Registers> {
     }
 }
 
-fn bit(register: u8) -> Registers {
-    if register == reg::ZERO || register >= reg::FP {
-        0
-    } else {
-        1 << register
+/// Those of `registers` that hold something and are integer registers.
+fn set(registers: &[u8]) -> Registers {
+    let mut set = Registers::ZERO;
+    for register in registers {
+        if is_tracked(*register) {
+            set.set(usize::from(*register), true);
+        }
     }
-}
-
-fn written(inst: &Inst) -> Registers {
-    bit(inst.rd)
-}
-
-fn read(inst: &Inst) -> Registers {
-    bit(inst.rs1) | bit(inst.rs2) | bit(inst.rs3)
+    set
 }
 
 /// Whether a register is in a set.
 pub fn contains(set: Registers, register: u8) -> bool {
-    set & bit(register) != 0
+    is_tracked(register) && set[usize::from(register)]
+}
+
+fn is_tracked(register: u8) -> bool {
+    register != reg::ZERO && register < reg::FP
 }

@@ -20,6 +20,7 @@
 
 mod taken;
 
+use bitvec::vec::BitVec;
 use hps_sim_core::inst::{Op, OpClass};
 
 use super::code::Code;
@@ -29,11 +30,11 @@ use super::{Checks, SoftwareOptions};
 #[derive(Clone, Debug)]
 pub struct Sites {
     /// A check in front of the instruction, which is a method's first.
-    pub entry: Vec<bool>,
+    pub entry: BitVec,
     /// A check in front of the instruction, behind its instrumentation: a back-edge, or a call.
-    pub event: Vec<bool>,
+    pub event: BitVec,
     /// Back-edges that have no check because their loop is boring.
-    pub boring: Vec<bool>,
+    pub boring: BitVec,
 }
 
 impl Sites {
@@ -47,9 +48,9 @@ impl Sites {
     ) -> Sites {
         let n = code.list.len();
         let mut sites = Sites {
-            entry: vec![false; n],
-            event: vec![false; n],
-            boring: vec![false; n],
+            entry: BitVec::repeat(false, n),
+            event: BitVec::repeat(false, n),
+            boring: BitVec::repeat(false, n),
         };
         if options.checks == Checks::None {
             return sites;
@@ -57,29 +58,31 @@ impl Sites {
         for (at, instruction) in code.list.iter().enumerate() {
             let inst = &instruction.inst;
             if inst.is_back_edge() {
-                sites.boring[at] =
+                let is_boring =
                     options.reduced_checks && is_boring(code, at, options.boring, interest);
-                sites.event[at] = !sites.boring[at];
+                sites.boring.set(at, is_boring);
+                sites.event.set(at, !is_boring);
             } else if options.checks == Checks::CallSites {
-                sites.event[at] = inst.class.is_call();
+                sites.event.set(at, inst.class.is_call());
             }
         }
         if options.checks == Checks::Entries {
             for &start in &code.starts {
-                sites.entry[start] = true;
+                sites.entry.set(start, true);
             }
             for &start in &code.starts {
                 if let Some(behind) = behind_ldgp(code, start)
                     && sites.entry[behind]
                 {
-                    sites.entry[start] = false;
+                    sites.entry.set(start, false);
                 }
             }
             if options.reduced_checks {
                 let kept = taken::needing_checks(code, mem, all_taken);
-                for entry in 0..n {
+                let all: Vec<usize> = sites.entry.iter_ones().collect();
+                for entry in all {
                     let function = code.function_of(entry);
-                    sites.entry[entry] &= function.is_some_and(|f| kept[f]);
+                    sites.entry.set(entry, function.is_some_and(|f| kept[f]));
                 }
             }
         }
@@ -230,9 +233,9 @@ mod tests {
                 };
                 Sites::choose(&code, &process.mem, false, &options, &is_reference).boring
             };
-            let count = |k| boring(k).iter().filter(|&&b| b).count();
+            let count = |k| boring(k).count_ones();
             assert!(count(0) < count(4) && count(4) < count(1000));
-            for (at, _) in boring(4).iter().enumerate().filter(|(_, b)| **b) {
+            for at in boring(4).iter_ones() {
                 let head = code.target(at).expect("a loop");
                 assert!((head..at).all(|i| !code.list[i].inst.is_back_edge()));
                 assert!((head..=at).filter(|&i| is_reference(i)).count() <= 4);

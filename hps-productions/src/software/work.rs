@@ -7,6 +7,8 @@
 //! loads, and `d_ret` a return: the handler keeps every register, the link among them. `d_drain` stays
 //! what it is, the consumer that costs the guest nothing.
 
+use bitvec::order::Lsb0;
+use bitvec::view::BitView;
 use hps_dise::tables::{ImmediateSource, Sequence, Template};
 use hps_dise::{DiseEngine, ProductionSet, load_immediate};
 use hps_sim_core::editor::DecodeEditor;
@@ -59,10 +61,8 @@ impl<'a> Work<'a> {
 
     fn sequence(&self, at: &Instruction) -> Option<(&'a str, &'a Sequence)> {
         let mask = self.engine.static_mask(at.addr, &at.inst);
-        let entries = self.sequences.iter().enumerate();
-        entries
-            .filter(|(bit, _)| mask >> bit & 1 != 0)
-            .find_map(|(_, sequence)| *sequence)
+        let mut entries = mask.view_bits::<Lsb0>().iter_ones();
+        entries.find_map(|entry| self.sequences[entry])
     }
 
     /// Whether an instruction is instrumented.

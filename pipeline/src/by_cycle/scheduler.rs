@@ -35,7 +35,7 @@ pub struct Scheduler {
     next_far: u64,
 }
 
-/// Bit of a slot in its word.
+/// Bit of a slot in its word. Sets of slots are plain words: each issue cycle joins and walks them.
 #[inline(always)]
 fn bit(slot: Slot) -> u64 {
     1 << (slot.index() % 64)

@@ -29,6 +29,7 @@ impl Pipe {
         }
     }
 
+    /// Its bit in a set of pipes, which is a plain byte: each cycle of an in-order core builds one.
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }

@@ -223,6 +223,7 @@ impl StoreSets {
 /// for each load, by its address.
 #[derive(Clone, Debug)]
 pub struct StoreWait {
+    /// A byte for each bit: each load that is dispatched reads one.
     waits: Box<[bool]>,
     clear_interval: u64,
     next_clear: u64,

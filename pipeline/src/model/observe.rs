@@ -109,7 +109,8 @@ impl Stretch {
     }
 }
 
-/// What happened to an instruction, as a set of events.
+/// What happened to an instruction, as a set of events. A plain word: each commit that is observed makes one, and
+/// observers look it up in hash maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventSet(u16);
 

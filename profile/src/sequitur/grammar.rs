@@ -1,5 +1,7 @@
 //! A finished grammar in two flat arrays.
 
+use bitvec::vec::BitVec;
+
 use super::{NO_NODE, START, Sequitur, code};
 
 /// One symbol of a rule's body.
@@ -107,10 +109,10 @@ impl Grammar {
     /// All rules in reverse postorder from the start rule: each before the rules that it uses.
     pub fn reverse_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.rules() as usize);
-        let mut seen = vec![false; self.rules() as usize];
+        let mut seen: BitVec = BitVec::repeat(false, self.rules() as usize);
         // A rule and the position in `symbols` from which its uses are still to be visited.
         let mut stack = vec![(Self::START, self.offsets[START as usize])];
-        seen[START as usize] = true;
+        seen.set(START as usize, true);
         while let Some((rule, position)) = stack.last_mut() {
             let end = self.offsets[*rule as usize + 1];
             if *position == end {
@@ -121,7 +123,7 @@ impl Grammar {
             let symbol = self.symbols[*position as usize];
             *position += 1;
             if let GrammarSymbol::Rule(used) = symbol
-                && !std::mem::replace(&mut seen[used as usize], true)
+                && !seen.replace(used as usize, true)
             {
                 stack.push((used, self.offsets[used as usize]));
             }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
 use rustc_hash::FxHashMap;
 
 use super::segment::SegmentStream;
@@ -131,11 +133,11 @@ impl Candidates {
                     .saturating_mul(uses[id as usize]),
             )
         });
-        let mut kept = vec![false; self.nodes.len()];
+        let mut kept: BitVec = BitVec::repeat(false, self.nodes.len());
         ranked
             .iter()
             .take(count)
-            .for_each(|&id| kept[id as usize] = true);
+            .for_each(|&id| kept.set(id as usize, true));
         self.dropped += self.nodes.len().saturating_sub(count) as u64;
 
         let mut top_uses: Vec<u64> = self.nodes.iter().map(|node| node.top_uses).collect();
@@ -153,7 +155,7 @@ impl Candidates {
 
     /// The children of a node with each that is not kept replaced by its own children, which have
     /// been replaced already.
-    fn kept_children(&self, id: u32, kept: &[bool]) -> Vec<(u32, u32)> {
+    fn kept_children(&self, id: u32, kept: &BitSlice) -> Vec<(u32, u32)> {
         let mut all = Vec::new();
         for &(child, times) in &self.nodes[id as usize].children {
             if kept[child as usize] {
@@ -176,19 +178,19 @@ impl Candidates {
         all
     }
 
-    fn renumber(&mut self, kept: &[bool]) {
+    fn renumber(&mut self, kept: &BitSlice) {
         let mut next = 0;
         let numbers: Vec<u32> = kept
             .iter()
-            .map(|&keep| {
+            .by_vals()
+            .map(|keep| {
                 next += u32::from(keep);
                 // Unused for those that go.
                 next.saturating_sub(1)
             })
             .collect();
-        let mut place = kept.iter();
-        self.nodes
-            .retain(|_| place.next().copied().unwrap_or(false));
+        let mut place = kept.iter().by_vals();
+        self.nodes.retain(|_| place.next().unwrap_or(false));
         self.nodes.shrink_to_fit();
         self.ids = FxHashMap::default();
         for (id, node) in self.nodes.iter_mut().enumerate() {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bitvec::vec::BitVec;
+
 use super::code::range_of;
 use super::indirect::{Targets, resolve};
 use super::{Block, Cfg, Code, Edge, EdgeKind, Placed};
@@ -97,18 +99,18 @@ impl Cfg {
 
     /// The part of the graph that control can reach: compilers pad functions with instructions that never run.
     fn reachable(self) -> Cfg {
-        let mut reached = vec![false; self.nodes()];
+        let mut reached: BitVec = BitVec::repeat(false, self.nodes());
         let mut open = vec![self.entry()];
         while let Some(node) = open.pop() {
-            if !std::mem::replace(&mut reached[node], true) {
+            if !reached.replace(node, true) {
                 open.extend(self.out_of(node).iter().map(|e| self.edges[*e].to));
             }
         }
-        if reached[..self.blocks.len()].iter().all(|r| *r) {
+        if reached[..self.blocks.len()].all() {
             return self;
         }
         let mut number = vec![usize::MAX; self.nodes()];
-        let kept: Vec<usize> = (0..self.blocks.len()).filter(|b| reached[*b]).collect();
+        let kept: Vec<usize> = reached[..self.blocks.len()].iter_ones().collect();
         for (new, old) in kept.iter().enumerate() {
             number[*old] = new;
         }

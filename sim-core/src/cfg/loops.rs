@@ -2,6 +2,8 @@
 //!
 //! After Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
 
+use bitvec::vec::BitVec;
+
 use super::Cfg;
 
 /// A natural loop: all blocks from which control comes back to the header without leaving through it.
@@ -60,17 +62,17 @@ impl Cfg {
             if back.is_empty() {
                 continue;
             }
-            let mut inside = vec![false; self.nodes()];
-            inside[header] = true;
+            let mut inside: BitVec = BitVec::repeat(false, self.nodes());
+            inside.set(header, true);
             let mut open: Vec<usize> = back.iter().map(|e| self.edges[*e].from).collect();
             while let Some(node) = open.pop() {
-                if !std::mem::replace(&mut inside[node], true) {
+                if !inside.replace(node, true) {
                     open.extend(self.into(node).iter().map(|e| self.edges[*e].from));
                 }
             }
             loops.push(Loop {
                 header,
-                blocks: (0..self.blocks.len()).filter(|b| inside[*b]).collect(),
+                blocks: inside[..self.blocks.len()].iter_ones().collect(),
                 back_edges: back,
             });
         }
@@ -80,15 +82,15 @@ impl Cfg {
     /// The nodes that are reached from the entry, each behind those to which it leads.
     fn postorder(&self) -> Vec<usize> {
         let mut order = Vec::new();
-        let mut seen = vec![false; self.nodes()];
+        let mut seen: BitVec = BitVec::repeat(false, self.nodes());
         let mut path = vec![(self.entry(), 0)];
-        seen[self.entry()] = true;
+        seen.set(self.entry(), true);
         while let Some((node, next)) = path.pop() {
             match self.out_of(node).get(next) {
                 Some(edge) => {
                     path.push((node, next + 1));
                     let to = self.edges[*edge].to;
-                    if !std::mem::replace(&mut seen[to], true) {
+                    if !seen.replace(to, true) {
                         path.push((to, 0));
                     }
                 }

@@ -2,7 +2,8 @@
 
 use crate::inst::Op;
 
-/// When a conditional branch is taken: a bit for each way in which its two sources can compare.
+/// When a conditional branch is taken: a bit for each way in which its two sources can compare. A plain byte, since
+/// each branch of a program shifts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition(u8);
 

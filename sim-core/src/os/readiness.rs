@@ -3,6 +3,12 @@
 //! A guest has one thread, so whatever is not ready at once stays so while it waits. A call with a time-out
 //! lets simulated time jump to its end; a call without one can never return, and the run stops.
 
+use bitvec::BitArr;
+use bitvec::array::BitArray;
+use bitvec::field::BitField;
+use bitvec::order::Lsb0;
+use bitvec::view::BitView;
+
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::record::read_words;
@@ -174,15 +180,15 @@ impl Linux {
 
     /// The descriptors of `wanted`, whose lowest bit stands for `first`, that are ready for one of `events`.
     fn select_word(&self, wanted: u64, first: u64, count: u64, events: u16) -> Result<u64, Errno> {
-        let mut found = 0;
-        for bit in (0..64.min(count - first)).filter(|bit| wanted >> bit & 1 != 0) {
-            match self.ready_events(first + bit, events) {
+        let mut found: BitArr!(for 64, in u64) = BitArray::ZERO;
+        let asked = 64.min(count - first) as usize;
+        for bit in wanted.view_bits::<Lsb0>()[..asked].iter_ones() {
+            match self.ready_events(first + bit as u64, events) {
                 POLLNVAL => return Err(Errno::EBADF),
-                ready if ready & events != 0 => found |= 1 << bit,
-                _ => {}
+                ready => found.set(bit, ready & events != 0),
             }
         }
-        Ok(found)
+        Ok(found.load_le())
     }
 
     /// The end of a time-out of `nanos` that begins now.

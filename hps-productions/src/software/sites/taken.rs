@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bitvec::slice::BitSlice;
+use bitvec::vec::BitVec;
 use hps_sim_core::alpha::registers::GP;
 use hps_sim_core::inst::{Inst, Op};
 use hps_sim_core::isa::Isa;
@@ -13,22 +15,21 @@ use crate::software::code::Code;
 
 /// For each function ([`Code::starts`]): it may be called through a pointer, or lies on a cycle of
 /// direct calls and jumps.
-pub fn needing_checks(code: &Code, mem: &Memory, all_taken: bool) -> Vec<bool> {
+pub fn needing_checks(code: &Code, mem: &Memory, all_taken: bool) -> BitVec {
     let mut kept = if all_taken {
-        vec![true; code.starts.len()]
+        BitVec::repeat(true, code.starts.len())
     } else {
         let mut taken = Taken {
             code,
-            found: vec![false; code.starts.len()],
+            found: BitVec::repeat(false, code.starts.len()),
         };
         taken.in_memory(mem);
         taken.in_code();
         taken.found
     };
     let calls = calls(code);
-    for (function, on_cycle) in on_cycles(&calls, &kept).into_iter().enumerate() {
-        kept[function] |= on_cycle;
-    }
+    let on_cycles = on_cycles(&calls, &kept);
+    kept |= on_cycles;
     kept
 }
 
@@ -59,14 +60,14 @@ fn calls(code: &Code) -> Vec<Vec<usize>> {
 
 /// Functions on a cycle that does not pass a function in `without`: members of components of more than
 /// one function, and functions that call themselves (Tarjan, without recursion of ours).
-fn on_cycles(calls: &[Vec<usize>], without: &[bool]) -> Vec<bool> {
+fn on_cycles(calls: &[Vec<usize>], without: &BitSlice) -> BitVec {
     const NEW: usize = usize::MAX;
     let n = calls.len();
     let mut order = vec![NEW; n];
     let mut lowest = vec![0; n];
-    let mut is_open = vec![false; n];
+    let mut is_open: BitVec = BitVec::repeat(false, n);
     let mut open = Vec::new();
-    let mut found = vec![false; n];
+    let mut found: BitVec = BitVec::repeat(false, n);
     let mut next = 0;
     for root in 0..n {
         if order[root] != NEW || without[root] {
@@ -80,14 +81,16 @@ fn on_cycles(calls: &[Vec<usize>], without: &[bool]) -> Vec<bool> {
                 lowest[v] = next;
                 next += 1;
                 open.push(v);
-                is_open[v] = true;
+                is_open.set(v, true);
             }
             if let Some(&w) = calls[v].get(*edge) {
                 *edge += 1;
                 if without[w] {
                     continue;
                 }
-                found[v] |= w == v;
+                if w == v {
+                    found.set(v, true);
+                }
                 if order[w] == NEW {
                     path.push((w, 0));
                 } else if is_open[w] {
@@ -108,11 +111,13 @@ fn on_cycles(calls: &[Vec<usize>], without: &[bool]) -> Vec<bool> {
 }
 
 /// Takes the component whose first function is `v` off the stack.
-fn close(v: usize, open: &mut Vec<usize>, is_open: &mut [bool], found: &mut [bool]) {
+fn close(v: usize, open: &mut Vec<usize>, is_open: &mut BitSlice, found: &mut BitSlice) {
     let several = open.last() != Some(&v);
     while let Some(w) = open.pop() {
-        is_open[w] = false;
-        found[w] |= several;
+        is_open.set(w, false);
+        if several {
+            found.set(w, true);
+        }
         if w == v {
             return;
         }
@@ -121,7 +126,7 @@ fn close(v: usize, open: &mut Vec<usize>, is_open: &mut [bool], found: &mut [boo
 
 struct Taken<'a> {
     code: &'a Code,
-    found: Vec<bool>,
+    found: BitVec,
 }
 
 impl Taken<'_> {
@@ -131,12 +136,12 @@ impl Taken<'_> {
         if let Some(at) = self.code.index.find(addr)
             && let Ok(function) = self.code.starts.binary_search(&at)
         {
-            self.found[function] = true;
+            self.found.set(function, true);
             // A second entry behind the first one's `ldgp` is reached through the first.
             if let Some(behind) = super::behind_ldgp(self.code, at)
                 && let Ok(function) = self.code.starts.binary_search(&behind)
             {
-                self.found[function] = true;
+                self.found.set(function, true);
             }
         }
     }
@@ -225,6 +230,9 @@ impl Taken<'_> {
 
 #[cfg(test)]
 mod tests {
+    use bitvec::bits;
+    use bitvec::order::Lsb0;
+
     use super::*;
 
     #[test]
@@ -239,11 +247,7 @@ mod tests {
             vec![6],
             vec![5],
         ];
-        let mut without = vec![false; 7];
-        without[6] = true;
-        assert_eq!(
-            on_cycles(&calls, &without),
-            [false, true, true, false, true, false, false]
-        );
+        let without = bits![0, 0, 0, 0, 0, 0, 1];
+        assert_eq!(on_cycles(&calls, without), bits![0, 1, 1, 0, 1, 0, 0]);
     }
 }
