@@ -167,3 +167,44 @@ fn a_killed_collection_leaves_what_it_had_merged() {
         .expect_code(0);
     assert!(samples(&hps, &["--db", &db]) > left);
 }
+
+#[test]
+fn a_charged_collection_costs_cycles_and_accounts_for_every_sample() {
+    let hps = Hps::new();
+    let base = [
+        "dcpi",
+        "collect",
+        "--isa",
+        "alpha",
+        "--charged",
+        "--period",
+        "4000..4200",
+    ];
+    let run = hps.run(&[&base[..], &["minicc", "small"]].concat());
+    let said = run.stderr.clone();
+    let expected = hps_workloads::find("minicc")
+        .expect("it exists")
+        .expected_small;
+    assert_eq!(run.expect_code(0), expected, "the program's output");
+    let number = |before: &str, after: &str| -> u64 {
+        let (_, rest) = said
+            .split_once(before)
+            .unwrap_or_else(|| panic!("{before}: {said}"));
+        let (digits, _) = rest
+            .split_once(after)
+            .unwrap_or_else(|| panic!("{after}: {said}"));
+        digits
+            .replace(',', "")
+            .parse()
+            .unwrap_or_else(|_| panic!("{digits}: {said}"))
+    };
+    let taken = number(" of which in ", " interrupts");
+    let sums = number("samples: ", " kept")
+        + number("kept, ", " evicted")
+        + number("evicted, ", " dropped");
+    assert_eq!(sums, taken, "{said}");
+    assert_eq!(samples(&hps, &[]), taken);
+    assert!(taken > 1000, "{said}");
+    let refused = hps.run(&[&base[..], &["--events", "all", "minicc", "small"]].concat());
+    assert_eq!(refused.code, 2);
+}

@@ -70,6 +70,13 @@ pub const SAMPLE_HANDLER: ProductionFile = production_file!(
     [],
     "handlers of sampling interrupts: records, their buffer and its reader's file"
 );
+/// DCPI's handler of sampling interrupts.
+pub const DCPI_HANDLER: ProductionFile = production_file!(
+    "dcpi_handler",
+    "handlers/dcpi",
+    [],
+    "DCPI's handler of sampling interrupts: a hash table of samples, overflow buffers, the daemon's file"
+);
 /// The hot method profile.
 pub const HOT_METHOD: ProductionFile = production_file!(
     "hot_method",
@@ -170,7 +177,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 19] = [
+pub const ALL: [ProductionFile; 20] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -187,6 +194,7 @@ pub const ALL: [ProductionFile; 19] = [
     HOT_CALL_PAIR_HANDLER,
     HOT_DATA_STREAM_HANDLER,
     SAMPLE_HANDLER,
+    DCPI_HANDLER,
     FIGURE4_PREAMBLE,
     FIGURE4_PRINTED,
     FIGURE5_PRINTED,

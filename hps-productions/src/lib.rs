@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+pub mod aggregating;
 pub mod collector;
 pub mod counts;
 pub mod files;
@@ -14,6 +15,7 @@ pub mod statistics;
 pub mod stream;
 pub mod unique;
 
+pub use aggregating::{TableEntry, TableHandler, TableOptions, TableSamples};
 pub use collector::{CollectedProfile, Collector, CollectorError, CollectorOptions};
 pub use counts::{AddressCounts, MethodMap};
 pub use files::ProductionFile;

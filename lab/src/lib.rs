@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+mod aggregating;
 mod collecting;
 mod end;
 mod error;
@@ -17,6 +18,7 @@ mod provenance;
 mod ran;
 mod truth;
 
+pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
 pub use end::{EndError, Faulted, place};
 pub use error::{LabError, MapError, ProductionsError};

@@ -1,5 +1,6 @@
 //! Runs that the lab puts together, and what it refuses.
 
+mod aggregating;
 mod collecting;
 mod refusals;
 mod runs;

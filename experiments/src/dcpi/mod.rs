@@ -70,7 +70,7 @@ impl DcpiStudy {
         let unit = |study, run| Unit {
             study,
             title: format!("{} ({}), {study}", program.name, program.image.isa),
-            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS }),
+            key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table" }),
             program,
             run,
         };

@@ -52,6 +52,13 @@ pub struct CollectArgs {
     /// Events of these between two samples
     #[arg(long, value_name = "MIN..MAX", default_value = "240..272", value_parser = range)]
     pub event_period: Range,
+    /// Let the program pay: interrupts, and the handler in guest code with its hash table and buffers. Cycles alone are
+    /// sampled, and where an interrupt finds the program is where it goes on
+    #[arg(long, conflicts_with_all = ["events", "merge_every"])]
+    pub charged: bool,
+    /// Of --charged: what the daemon takes for an entry that it reads, in turns of an empty loop
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "charged")]
+    pub daemon_loops: u32,
     /// Seed of the periods: collections with different seeds sample different cycles
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub period_seed: u64,

@@ -1,12 +1,15 @@
 //! `hps dcpi collect`.
 
 use anyhow::{Context, anyhow};
-use hps_dcpi::collect::{Observer, Plan};
+use hps_dcpi::collect::{DELIVERY_CYCLES, Observer, Plan};
 use hps_dcpi::database::{Database, Header};
-use hps_dcpi::samples::Event;
-use hps_lab::{Lab, VERSION};
+use hps_dcpi::samples::{Counts, Event};
+use hps_lab::{Lab, Timed, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
+use hps_pipeline::pmu::CounterConfig;
+use hps_productions::TableOptions;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 
 use super::args::CollectArgs;
@@ -25,8 +28,7 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     let lab = Lab::program(name, args.isa)?
         .args(arguments)
         .guest(&guest)
-        .timed_by(&machine)
-        .watched_by(Observer::new(&machine.config, &plans));
+        .timed_by(&machine);
     let provenance = lab.provenance();
     let database = Database::create(&args.db)?;
     if args.new_epoch {
@@ -42,6 +44,13 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         event,
         period,
     };
+    if args.charged {
+        let lab = lab.limit(args.max_instructions.unwrap_or(u64::MAX));
+        let found = charged(lab, args)?;
+        database.add(&header(Event::Cycles, args.period), &found.0)?;
+        return Ok(exit_code(found.1));
+    }
+    let lab = lab.watched_by(Observer::new(&machine.config, &plans));
     let EitherCore::Cycle(mut core) = lab.open()? else {
         return Err(anyhow!("only the cycle-driven core has an issue queue"));
     };
@@ -73,14 +82,58 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         sums.join(", "),
         args.db.display()
     );
-    Ok(match stop {
+    Ok(exit_code(stop))
+}
+
+/// The exit code of the command, if the program stopped so.
+fn exit_code(stop: Stop) -> u8 {
+    match stop {
         Stop::Exit(code) => code as u8,
         Stop::Limit => 0,
         other => {
             say!("hps: the program stopped early: {other:?}; its samples are in the database");
             2
         }
-    })
+    }
+}
+
+/// Samples a run by interrupts that cost what they cost, and says what they did.
+fn charged(
+    lab: Lab<'_, Timed<'_>, NoEditor>,
+    args: &CollectArgs,
+) -> anyhow::Result<(Counts, Stop)> {
+    let counter = CounterConfig {
+        spread: args.period.most - args.period.least,
+        seed: args.period_seed,
+        skid_cycles: DELIVERY_CYCLES,
+        ..CounterConfig::every(hps_pipeline::pmu::Event::CYCLES, args.period.least)
+    };
+    let options = TableOptions {
+        daemon_loops: args.daemon_loops,
+        ..TableOptions::default()
+    };
+    let found = lab.aggregated(&[counter], options)?;
+    let mut counts = Counts::new(args.period);
+    for entry in found.samples.entries() {
+        *counts.by_pc.entry(entry.pc).or_default() += entry.count;
+    }
+    let [kept, evicted, dropped] = found.samples.totals();
+    let taken = found.interrupts.taken_events;
+    say!(
+        "hps: {} cycles, {} of which in {} interrupts ({:.0} each); samples: {} kept, {} evicted, {} dropped, {} missed \
+         in the table, {} lost before they were taken; {}",
+        grouped(found.ran.cycles()),
+        grouped(found.interrupts.handled_cycles),
+        grouped(taken),
+        found.interrupts.handled_cycles as f64 / taken.max(1) as f64,
+        grouped(kept),
+        grouped(evicted),
+        grouped(dropped),
+        grouped(found.samples.missed),
+        grouped(found.overflows_lost),
+        args.db.display()
+    );
+    Ok((counts, found.ran.stop))
 }
 
 /// The path of a program of the user's, which is found again from elsewhere; the name of one of the project's.

@@ -1,0 +1,296 @@
+//! Sampling by interrupts whose handler counts samples in a hash table, as DCPI's driver does: table, overflow buffers
+//! and the daemon's file in guest memory. The handler's text is `productions/handlers/dcpi.dise`.
+
+use std::collections::HashMap;
+
+use hps_dise::{DataArea, LoadOptions, ProductionSet};
+use hps_sim_core::isa::Isa;
+use hps_sim_core::memory::{Perm, page_align_up};
+use hps_sim_core::process::{Process, layout};
+
+use crate::collector::CollectorError;
+use crate::files;
+
+/// Where the handler lies: where other handlers of sampling interrupts do, which are never installed beside it.
+const BASE: u64 = layout::HANDLER_BASE + 0x3000_0000;
+/// Bytes of an entry: a key and a count.
+const ENTRY: u64 = 16;
+/// Entries of a bucket.
+const WAYS: u64 = 4;
+
+/// Places in the handler's state, in words.
+mod state {
+    pub const EVICTIONS: u64 = 0;
+    pub const NEXT: u64 = 1;
+    pub const END: u64 = 2;
+    pub const START: u64 = 3;
+    pub const OTHER: u64 = 4;
+    pub const FILE: u64 = 5;
+    pub const DROPPED: u64 = 6;
+}
+
+/// Sizes and costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Buckets of four entries of 16 bytes, a power of two.
+    pub buckets: u32,
+    /// Entries of each of the two overflow buffers.
+    pub buffer_entries: u32,
+    /// Entries that the daemon's file has room for. What comes behind is dropped.
+    pub file_entries: u32,
+    /// What the daemon takes for an entry beside its copy, in turns of an empty loop: a cycle each where a branch and the
+    /// addition that it tests issue together, two on `ev5`.
+    pub daemon_loops: u32,
+}
+
+impl Default for TableOptions {
+    /// The paper's sizes, and a daemon that is free but for its copy.
+    fn default() -> Self {
+        TableOptions {
+            buckets: 4096,
+            buffer_entries: 8192,
+            file_entries: 1 << 20,
+            daemon_loops: 0,
+        }
+    }
+}
+
+/// What the handler has left in memory: counts by counter and address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableSamples {
+    /// Samples in the table.
+    pub kept: Vec<TableEntry>,
+    /// Samples in overflow buffers and in the daemon's file, one item an eviction.
+    pub evicted: Vec<TableEntry>,
+    /// Samples for which the file had no room.
+    pub dropped: u64,
+    /// Samples that did not find their key.
+    pub missed: u64,
+}
+
+/// An entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableEntry {
+    /// The number of the counter.
+    pub source: u8,
+    /// The sampled address.
+    pub pc: u64,
+    /// Samples.
+    pub count: u64,
+}
+
+impl TableEntry {
+    fn of_words(key: u64, count: u64) -> TableEntry {
+        TableEntry {
+            source: (key >> 56) as u8,
+            pc: key & ((1 << 56) - 1),
+            count,
+        }
+    }
+}
+
+impl TableSamples {
+    /// Samples that are in the table, that were evicted, and that were dropped: all that were taken.
+    #[must_use]
+    pub fn totals(&self) -> [u64; 3] {
+        let sum = |entries: &[TableEntry]| entries.iter().map(|e| e.count).sum();
+        [sum(&self.kept), sum(&self.evicted), self.dropped]
+    }
+
+    /// All entries, kept ones first.
+    pub fn entries(&self) -> impl Iterator<Item = &TableEntry> {
+        self.kept.iter().chain(&self.evicted)
+    }
+}
+
+/// The handler with its table and buffers.
+#[derive(Clone, Debug)]
+pub struct TableHandler {
+    /// By [`Isa`].
+    sets: [ProductionSet; Isa::ALL.len()],
+    options: TableOptions,
+}
+
+impl TableHandler {
+    /// A handler for a table and buffers of these sizes.
+    ///
+    /// # Errors
+    /// [`CollectorError::Size`] for a size that the handler cannot use, [`CollectorError::Dise`] for data that do not
+    /// fit where handlers lie.
+    pub fn new(options: TableOptions) -> Result<Self, CollectorError> {
+        let refuse = |option, value: u32, allowed| {
+            Err(CollectorError::Size {
+                option,
+                value: u64::from(value),
+                allowed,
+            })
+        };
+        if !options.buckets.is_power_of_two() {
+            return refuse("buckets", options.buckets, "a power of two");
+        }
+        if options.buffer_entries == 0 {
+            return refuse("buffer_entries", 0, "at least 1");
+        }
+        if options.file_entries == 0 {
+            return refuse("file_entries", 0, "at least 1");
+        }
+        let load = |isa| {
+            let params = [
+                ("buckets", i64::from(options.buckets)),
+                ("buffer_entries", i64::from(options.buffer_entries)),
+                ("file_entries", i64::from(options.file_entries)),
+                ("daemon_loops", i64::from(options.daemon_loops)),
+            ];
+            let options = LoadOptions {
+                handler_base: BASE,
+                params: HashMap::from(params.map(|(name, value)| (name.to_string(), value))),
+                ..LoadOptions::default().for_isa(isa)
+            };
+            files::load(&[files::DCPI_HANDLER], &options)
+        };
+        let [first, second] = Isa::ALL;
+        Ok(TableHandler {
+            sets: [load(first)?, load(second)?],
+            options,
+        })
+    }
+
+    /// Maps handler and data into a process, and gives the address of the handler.
+    ///
+    /// # Errors
+    /// [`CollectorError::Map`] if there is no memory for them.
+    pub fn install(&self, process: &mut Process) -> Result<u64, CollectorError> {
+        let set = &self.sets[usize::from(process.image.isa != Isa::ALL[0])];
+        let map_error = |source| CollectorError::Map { base: BASE, source };
+        for (base, code) in set.handler_image() {
+            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
+            process.mem.map(base, size, Perm::RX).map_err(map_error)?;
+            (process.mem.write_bytes_forced(base, &code))
+                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        }
+        let [table, file] = [self.area("Dcpi_table"), self.area("Dcpi_file")];
+        let end = page_align_up(file.address + file.size).unwrap_or(u64::MAX);
+        (process
+            .mem
+            .map(table.address, end - table.address, Perm::RW))
+        .map_err(map_error)?;
+        let buffers = self.area("Dcpi_buffers").address;
+        let bytes = u64::from(self.options.buffer_entries) * ENTRY;
+        for (at, value) in [
+            (state::NEXT, buffers),
+            (state::END, buffers + bytes),
+            (state::START, buffers),
+            (state::OTHER, buffers + bytes),
+            (state::FILE, file.address),
+        ] {
+            let place = self.area("Dcpi_state").address + 8 * at;
+            (process.mem.write_bytes(place, &value.to_le_bytes()))
+                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        }
+        Ok(set.symbols()["Dcpi_handler"])
+    }
+
+    /// What the handler has left so far. Changes nothing.
+    ///
+    /// # Errors
+    /// [`CollectorError::NotInstalled`].
+    pub fn read(&self, process: &Process) -> Result<TableSamples, CollectorError> {
+        let state = self.words(process, self.area("Dcpi_state").address, 8)?;
+        let state = |at: u64| state[at as usize];
+        let table = self.area("Dcpi_table").address;
+        let entries = u64::from(self.options.buckets) * WAYS;
+        let kept = self.entries(process, table, table + entries * ENTRY)?;
+        let file = self.area("Dcpi_file").address;
+        let mut evicted = self.entries(process, file, state(state::FILE))?;
+        evicted.extend(self.entries(process, state(state::START), state(state::NEXT))?);
+        Ok(TableSamples {
+            kept,
+            evicted,
+            dropped: state(state::DROPPED),
+            missed: state(state::EVICTIONS),
+        })
+    }
+
+    /// Memory of the program's address space that handler, table and buffers take, in bytes; the file is the daemon's.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.area("Dcpi_file").address - BASE
+    }
+
+    fn entries(
+        &self,
+        process: &Process,
+        from: u64,
+        to: u64,
+    ) -> Result<Vec<TableEntry>, CollectorError> {
+        let words = self.words(process, from, to.saturating_sub(from) / 8)?;
+        let pairs = words.chunks_exact(2);
+        let entries = pairs.map(|pair| TableEntry::of_words(pair[0], pair[1]));
+        Ok(entries.filter(|e| e.count > 0).collect())
+    }
+
+    fn words(&self, process: &Process, from: u64, count: u64) -> Result<Vec<u64>, CollectorError> {
+        let mut bytes = vec![0; 8 * count as usize];
+        (process.mem.read_bytes(from, &mut bytes))
+            .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        let words = bytes.chunks_exact(8).map(|word| {
+            let word = word.try_into().unwrap_or_default();
+            u64::from_le_bytes(word)
+        });
+        Ok(words.collect())
+    }
+
+    /// A data area, which lies at the same place for every instruction set: the handler takes one page.
+    fn area(&self, name: &str) -> DataArea {
+        let areas = self.sets[0].data_areas();
+        let found = areas.iter().find(|area| area.name == name);
+        found.cloned().unwrap_or_else(|| DataArea {
+            name: name.to_string(),
+            address: BASE,
+            size: 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_and_buffers_have_the_papers_sizes() {
+        let handler = TableHandler::new(TableOptions::default()).expect("it loads");
+        let [first, second] = &handler.sets;
+        assert_eq!(first.data_areas(), second.data_areas());
+        // 16 K entries, a line of state, and two buffers of 8 K entries: 512 KB.
+        assert_eq!(handler.area("Dcpi_table").size, 256 << 10);
+        assert_eq!(handler.area("Dcpi_buffers").size, 256 << 10);
+        assert!(handler.area("Dcpi_table").address.is_multiple_of(64));
+        assert!(handler.memory_bytes() < (512 << 10) + 3 * 4096);
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let options = TableOptions::default();
+        for wrong in [
+            TableOptions {
+                buckets: 3,
+                ..options
+            },
+            TableOptions {
+                buckets: 0,
+                ..options
+            },
+            TableOptions {
+                buffer_entries: 0,
+                ..options
+            },
+            TableOptions {
+                file_entries: 0,
+                ..options
+            },
+        ] {
+            let refused = TableHandler::new(wrong).expect_err("it cannot be");
+            assert!(matches!(refused, CollectorError::Size { .. }), "{refused}");
+        }
+    }
+}
