@@ -7,12 +7,15 @@ use hps_pipeline::config::{InterruptConfig, MachineConfig};
 use hps_pipeline::core::{EitherCore, Origin};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
-use hps_productions::{SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords};
+use hps_productions::{
+    CollectorError, SampleHandler, SampleHandlers, SampleOptions, SampleRecord, SampleRecords,
+    TableHandler, TableOptions,
+};
 use hps_profilers::registry::Records;
 use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::layout;
+use hps_sim_core::process::{Process, layout};
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -53,7 +56,8 @@ pub struct Collected<E> {
     pub interrupts: InterruptStats,
     /// Overflows that fell while the one before still waited.
     pub overflows_lost: u64,
-    /// The records that handlers have stored; of records that the hardware stores, only places.
+    /// The records that handlers have stored; of records that the hardware stores, only places; of samples in a hash
+    /// table, a record each without count and cycle.
     pub stored: SampleRecords,
     /// Memory that handlers and buffer take, in bytes.
     pub memory_bytes: u64,
@@ -68,7 +72,7 @@ impl<E> Collected<E> {
             return Vec::new();
         };
         let mut weights: Vec<(Key, u64)> = match sampled.policy {
-            SOFTWARE => {
+            SOFTWARE | DCPI => {
                 let units = sampled.credits.units_per_sample;
                 let records = self.stored.records.iter();
                 let credit = |record: &SampleRecord| (Key::of_program(record.pc), units);
@@ -103,13 +107,77 @@ impl<E> Collected<E> {
 
 /// The policy whose profile is what the handler of its interrupts finds.
 const SOFTWARE: &str = "interrupt";
+/// The same, counted in a hash table.
+const DCPI: &str = "dcpi";
 
 /// The hardware of a profiler: a counter, the costs of what the counter raises, a handler and its buffer.
 struct Hardware {
     counter: CounterConfig,
     costs: InterruptConfig,
-    handler: SampleHandler,
-    buffers: SampleOptions,
+    handler: Handler,
+}
+
+/// What an interrupt runs.
+enum Handler {
+    /// It stores records, or empties their buffer.
+    Records(SampleHandler, SampleOptions),
+    /// It counts samples in a hash table.
+    Table,
+}
+
+/// A handler in guest memory.
+enum Installed {
+    Records(SampleHandlers),
+    Table(TableHandler),
+}
+
+impl Installed {
+    fn read(&self, process: &Process) -> Result<SampleRecords, CollectorError> {
+        match self {
+            Installed::Records(handlers) => handlers.read(process),
+            Installed::Table(handler) => {
+                let samples = handler.read(process)?;
+                let all = samples.entries().flat_map(|entry| {
+                    let record = SampleRecord {
+                        pc: entry.pc,
+                        source: u64::from(entry.source),
+                        count: 0,
+                        cycle: 0,
+                    };
+                    (0..entry.count).map(move |_| record)
+                });
+                Ok(SampleRecords {
+                    records: all.collect(),
+                    lost: samples.dropped,
+                })
+            }
+        }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        match self {
+            Installed::Records(handlers) => handlers.memory_bytes(),
+            Installed::Table(handler) => handler.memory_bytes(),
+        }
+    }
+}
+
+impl Handler {
+    /// Puts it into a process; gives its address, too.
+    fn install(&self, process: &mut Process) -> Result<(Installed, u64), CollectorError> {
+        Ok(match *self {
+            Handler::Records(handler, options) => {
+                let installed = SampleHandlers::new(options)?;
+                let address = installed.install(process, handler)?;
+                (Installed::Records(installed), address)
+            }
+            Handler::Table => {
+                let installed = TableHandler::new(TableOptions::default())?;
+                let address = installed.install(process)?;
+                (Installed::Table(installed), address)
+            }
+        })
+    }
 }
 
 impl Hardware {
@@ -134,8 +202,12 @@ impl Hardware {
                     ..counter
                 },
                 costs: costs.clone(),
-                handler: SampleHandler::Record,
-                buffers: buffers(words, there_and_back),
+                handler: Handler::Records(SampleHandler::Record, buffers(words, there_and_back)),
+            }),
+            Records::Table => Some(Hardware {
+                counter,
+                costs: costs.clone(),
+                handler: Handler::Table,
             }),
             Records::Assist { words } => Some(Hardware {
                 counter,
@@ -146,9 +218,11 @@ impl Hardware {
                     return_cycles: 0,
                     ..costs.clone()
                 },
-                handler: SampleHandler::Record,
                 // The interrupt, and then the reader.
-                buffers: buffers(words, 2 * there_and_back),
+                handler: Handler::Records(
+                    SampleHandler::Record,
+                    buffers(words, 2 * there_and_back),
+                ),
             }),
             Records::Beside { words } => {
                 let buffer = u64::from(how.buffer_records);
@@ -159,8 +233,7 @@ impl Hardware {
                         ..counter
                     },
                     costs: costs.clone(),
-                    handler: SampleHandler::Drain,
-                    buffers: buffers(words, there_and_back),
+                    handler: Handler::Records(SampleHandler::Drain, buffers(words, there_and_back)),
                 })
             }
         })
@@ -210,8 +283,7 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         let mut handlers = None;
         let mut attached = None;
         if let Some(hardware) = hardware {
-            let installed = SampleHandlers::new(hardware.buffers)?;
-            let address = installed.install(&mut process, hardware.handler)?;
+            let (installed, address) = hardware.handler.install(&mut process)?;
             let pmu = Pmu::new(&[hardware.counter])?;
             attached = Some(Interrupts::new(&hardware.costs, pmu, address)?);
             handlers = Some(installed);

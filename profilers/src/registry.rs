@@ -28,6 +28,8 @@ pub struct Profiler {
 pub enum Counts {
     /// Cycles.
     Cycles,
+    /// Cycles, with periods that vary randomly by three percent, as DCPI's do.
+    RandomCycles,
     /// Instructions, with a random jitter.
     Instructions,
 }
@@ -38,6 +40,7 @@ impl Counts {
     pub fn describe(self) -> &'static str {
         match self {
             Counts::Cycles => "cycles",
+            Counts::RandomCycles => "cycles, randomly",
             Counts::Instructions => "instructions, randomly",
         }
     }
@@ -57,6 +60,8 @@ pub enum Records {
         /// From the sample to the interrupt, in cycles: the hardware completes the record.
         delay_cycles: u32,
     },
+    /// Each sample interrupts the program; the handler counts it in a hash table with overflow buffers, as DCPI's does.
+    Table,
     /// The hardware stops the program, stores the record into a buffer, and interrupts when the buffer is full.
     Assist {
         /// Words of a record.
@@ -90,6 +95,7 @@ impl Records {
                 words,
                 delay_cycles,
             } => format!("interrupt after {delay_cycles} cycles, {words} words"),
+            Records::Table => "interrupt, hash table".to_string(),
             Records::Assist { words } => format!("assist, {words} words"),
             Records::Beside { words } => format!("beside, {words} words"),
         }
@@ -146,7 +152,15 @@ pub const PROFILERS: &[Profiler] = &[
         hardware: "a counter and its interrupt",
         counts: Counts::Cycles,
         records: Records::SHORT,
-        policy: || Box::new(Interrupt::new(SKID_CYCLES)),
+        policy: || Box::new(Interrupt::new("interrupt", SKID_CYCLES)),
+    },
+    Profiler {
+        name: "dcpi",
+        about: "DCPI: as interrupt, at random intervals and counted in a hash table",
+        hardware: "a counter and its interrupt",
+        counts: Counts::RandomCycles,
+        records: Records::Table,
+        policy: || Box::new(Interrupt::new("dcpi", SKID_CYCLES)),
     },
     Profiler {
         name: "ibs",
@@ -245,11 +259,15 @@ pub fn find(name: &str) -> Option<&'static Profiler> {
 }
 
 impl Profiler {
-    /// A period of this mean, in what it counts: fixed for cycles, random for instructions.
+    /// A period of this mean, in what it counts: fixed for cycles, random for instructions and random cycles.
     #[must_use]
     pub fn period_of(&self, mean: u64, seed: u64) -> Period {
         match self.counts {
             Counts::Cycles => Period::cycles(mean),
+            Counts::RandomCycles => Period {
+                spread: Spread::Random { percent: 3, seed },
+                ..Period::cycles(mean.max(1))
+            },
             Counts::Instructions => Period {
                 mean: mean.max(1),
                 unit: Unit::Instructions,
@@ -266,6 +284,7 @@ impl Profiler {
         let samples = samples.max(1);
         match self.counts {
             Counts::Cycles => self.period_of(Period::prime_from(cycles / samples), seed),
+            Counts::RandomCycles => self.period_of(cycles / samples, seed),
             Counts::Instructions => self.period_of(instructions / samples, seed),
         }
     }

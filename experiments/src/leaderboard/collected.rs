@@ -128,6 +128,7 @@ fn measured(
 fn period(group: &Group, found: &Found, period_cycles: u64) -> Period {
     let mean = match group.counts {
         Counts::Cycles => Period::prime_from(period_cycles),
+        Counts::RandomCycles => period_cycles,
         Counts::Instructions => {
             let scaled = u128::from(found.instructions) * u128::from(period_cycles);
             (scaled / u128::from(found.cycles.max(1))) as u64

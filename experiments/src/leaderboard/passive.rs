@@ -191,7 +191,7 @@ fn exhaustive(
 /// Periods of samplers that together sample every cycle, or every instruction.
 fn exhaustive_periods(profiler: &Profiler) -> Vec<Period> {
     let unit = match profiler.counts {
-        Counts::Cycles => hps_profilers::Unit::Cycles,
+        Counts::Cycles | Counts::RandomCycles => hps_profilers::Unit::Cycles,
         Counts::Instructions => hps_profilers::Unit::Instructions,
     };
     let several = (profiler.policy)().has_one_tag() || profiler.counts == Counts::Instructions;

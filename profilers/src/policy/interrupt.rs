@@ -16,6 +16,7 @@ use crate::sampler::Credits;
 /// Blames the instruction with which the program goes on behind the interrupt.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
+    name: &'static str,
     skid_cycles: u64,
     pending: Vec<Pending>,
 }
@@ -30,10 +31,11 @@ enum Pending {
 }
 
 impl Interrupt {
-    /// A profiler with `skid_cycles` cycles from the sample to the recognition of its interrupt.
+    /// A profiler of a name, with `skid_cycles` cycles from the sample to the recognition of its interrupt.
     #[must_use]
-    pub fn new(skid_cycles: u64) -> Self {
+    pub fn new(name: &'static str, skid_cycles: u64) -> Self {
         Interrupt {
+            name,
             skid_cycles,
             pending: Vec::new(),
         }
@@ -51,7 +53,7 @@ fn begins_instruction(commit: &Commit) -> bool {
 
 impl Policy for Interrupt {
     fn name(&self) -> &'static str {
-        "interrupt"
+        self.name
     }
 
     fn sample(&mut self, moment: &Moment<'_>, _: &mut Credits) -> bool {
