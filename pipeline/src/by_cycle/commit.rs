@@ -3,15 +3,15 @@
 use hps_sim_core::bus::Bus;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
-use hps_sim_core::likely::{often, seldom};
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::{Stop, report};
 
 use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::model::{
-    Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, State, Stretch, TrapTaken,
-    branch_kind, cause_of, moves_frames,
+    Cause, Commit, EventSet, IssueStall, PipelineProbe, Standing, State, Stretch, TrapTaken,
+    branch_kind, moves_frames, owner_of,
 };
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
@@ -85,7 +85,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
         let open = core.params.commit_width - core.committed_in_cycle;
         if open > 0 {
-            let (pc, _) = self.blame(core);
+            let (pc, _) = self.standing(core);
             self.account_slots_of(core, pc, Cause::Serialize, open);
             core.committed_in_cycle = core.params.commit_width;
         }
@@ -95,23 +95,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     fn retire(&mut self, core: &mut Resources) {
         let slot = self.rob.slot_of(self.rob.head);
         let u = self.rob.at(slot);
-        let (position, pc, flags, class, checkpoint) = (
+        let (position, pc, origin, class, checkpoint) = (
             self.rob.head,
             u.front.pc,
-            u.flags,
+            u.origin(),
             u.inst_class(),
             u.front.checkpoint,
         );
-        let slot_owner = if often(flags & flag::PROGRAM != 0) {
-            core.stats.commit_program_instructions += 1;
-            Cause::Base
-        } else if flags & flag::HANDLER != 0 {
-            core.stats.commit_handler_instructions += 1;
-            Cause::DiseInserted
-        } else {
-            core.stats.commit_inserted_instructions += 1;
-            Cause::DiseInserted
-        };
+        let slot_owner = owner_of(origin);
+        core.stats.count_commit(origin);
         core.cpi.add(slot_owner, 1);
         if P::WANTS_SLOTS {
             self.probe.slots(pc, slot_owner, 1);
@@ -178,13 +170,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             _ => EventSet::NONE,
         };
-        let origin = if u.has(flag::PROGRAM) {
-            Origin::Program
-        } else if u.has(flag::HANDLER) {
-            Origin::Handler
-        } else {
-            Origin::Inserted
-        };
         let dispatch_cycle = u.front.since(core.now);
         self.last_commit_dispatch = dispatch_cycle;
         self.probe.committed(&Commit {
@@ -193,7 +178,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             position,
             pc: u.front.pc,
             disepc: self.disepc_of(u, position),
-            origin,
+            origin: u.origin(),
             class,
             length: u.front.inst.len,
             dispatch_cycle,
@@ -283,11 +268,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Gives lost commit slots to their owner.
     pub(super) fn account_lost_slots(&mut self, core: &mut Resources, slots: u64) {
-        let (pc, cause) = self.blame(core);
+        let (pc, standing) = self.standing(core);
         if P::WANTS_CYCLES {
-            self.observe_lost_cycles(core, pc, cause, slots);
+            self.observe_lost_cycles(core, pc, standing.state(), slots);
         }
-        self.account_slots_of(core, pc, cause, slots);
+        self.account_slots_of(core, pc, standing.cause(), slots);
     }
 
     /// Tells the probe of cycles from this one on in which nothing commits. A cycle that loses only some of its
@@ -296,20 +281,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         &mut self,
         core: &mut Resources,
         next_pc: u64,
-        cause: Cause,
+        state: State,
         slots: u64,
     ) {
         if !slots.is_multiple_of(core.params.commit_width) {
             return;
         }
-        let waits_for_dispatch = |d: &Front| self.waits_for_dispatch(core, d);
-        let state = if !self.rob.is_empty() {
-            State::Stalled(cause)
-        } else if self.front.decoded().is_some_and(waits_for_dispatch) {
-            State::Drained(cause)
-        } else {
-            State::empty(cause)
-        };
         self.probe.stretch(&Stretch {
             context: self.id,
             first_cycle: core.now,
@@ -352,31 +329,35 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         core.now = now;
     }
 
-    /// What keeps the next instruction from committing, and its address.
-    fn blame(&self, core: &Resources) -> (u64, Cause) {
+    /// Where the instruction stands that commits next, and its address.
+    fn standing(&self, core: &Resources) -> (u64, Standing) {
         if let Some(head) = self.rob.head() {
-            return (head.front.pc, self.blame_head(core, head));
+            return (head.front.pc, self.standing_of_head(core, head));
         }
         if let Some(d) = self.front.decoded() {
-            return (
-                d.pc,
-                match d.inst.class {
-                    _ if !self.waits_for_dispatch(core, d) => d.gap,
-                    OpClass::Store | OpClass::Atomic if self.stores.is_full() => Cause::StoreWait,
-                    _ => Cause::Serialize,
-                },
-            );
+            let standing = match d.inst.class {
+                _ if !self.waits_for_dispatch(core, d) => Standing::OnItsWay(d.gap),
+                OpClass::Store | OpClass::Atomic if self.stores.is_full() => {
+                    Standing::WaitsForStoreQueue
+                }
+                _ => Standing::WaitsToBeAlone,
+            };
+            return (d.pc, standing);
         }
+        let (pc, gap) = self.approach(core);
+        (pc, Standing::OnItsWay(gap))
+    }
+
+    /// The next instruction, which is not decoded yet, and what delays it.
+    fn approach(&self, core: &Resources) -> (u64, Cause) {
         if let Some(x) = &self.expansion {
             return (x.trigger_pc(), Cause::DiseStall);
         }
+        let fetched = self.front.fetched();
         if core.now < self.decode_stall_until {
-            return (
-                self.front.fetched().map_or(self.fetch.pc, |f| f.pc),
-                Cause::DiseStall,
-            );
+            return (fetched.map_or(self.fetch.pc, |f| f.pc), Cause::DiseStall);
         }
-        match self.front.fetched() {
+        match fetched {
             Some(f) => (f.pc, self.decode_gap.unwrap_or(f.gap)),
             None => (self.fetch.pc, self.fetch.gap),
         }
@@ -389,19 +370,19 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         order.is_some_and(|order| order.stall == IssueStall::WriteBuffer)
     }
 
-    fn blame_head(&self, core: &Resources, head: &MicroOp) -> Cause {
+    fn standing_of_head(&self, core: &Resources, head: &MicroOp) -> Standing {
         // The first instruction behind a bubble still has to pass the stages of the window.
         if core.now < head.front.since(core.now) + core.params.fill_cycles() {
-            return head.front.gap;
+            return Standing::Enters(head.front.gap);
         }
         if head.has(flag::PARKED) {
-            return Cause::StoreWait;
+            return Standing::ParkedLoad;
         }
         match head.inst_class() {
-            OpClass::Store if self.waits_for_write_buffer() => Cause::StoreWait,
-            OpClass::Load if head.has(flag::ISSUED) => head.level,
-            OpClass::Load => Cause::LoadL1,
-            class => cause_of(class),
+            OpClass::Store if self.waits_for_write_buffer() => Standing::WaitsForWriteBuffer,
+            OpClass::Load if head.has(flag::ISSUED) => Standing::IssuedLoad(head.level),
+            OpClass::Load => Standing::UnissuedLoad,
+            class => Standing::Executes(class),
         }
     }
 }

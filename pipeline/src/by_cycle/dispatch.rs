@@ -416,16 +416,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             || front.all_fetched().any(|f| is_stale(f, DisePc::NONE))
     }
 
-    /// Guest time: cycles, and nanoseconds by the clock of the machine.
+    /// What the program reads as its counters.
     pub(crate) fn guest_counters(&self, core: &Resources) -> GuestCounters {
-        let counters = GuestCounters {
-            cycle: core.now,
-            time_ns: core.now.saturating_mul(1000) / core.params.clock_mhz.max(1),
-            instret: core.stats.commit_program_instructions,
-        };
-        counters
-            .plus(self.process.counters_before)
-            .after_idle(self.process.os.idle_ns())
+        let committed = core.stats.commit_program_instructions;
+        core.params
+            .guest_counters(&self.process, core.now, committed)
     }
 
     /// Waits for the producers that have not issued yet, or goes into the calendar.

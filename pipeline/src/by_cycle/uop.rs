@@ -8,9 +8,10 @@
 use hps_sim_core::code::HandlerLink;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::likely::often;
 
 use super::rob::Slot;
-use crate::model::{Cause, IssueStall, Pipe, UNKNOWN};
+use crate::model::{Cause, IssueStall, Origin, Pipe, UNKNOWN};
 
 /// No branch checkpoint.
 pub const NO_CHECKPOINT: u16 = u16::MAX;
@@ -211,6 +212,18 @@ impl MicroOp {
     #[inline(always)]
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Where the instruction comes from.
+    #[inline(always)]
+    pub fn origin(&self) -> Origin {
+        if often(self.has(flag::PROGRAM)) {
+            Origin::Program
+        } else if self.has(flag::HANDLER) {
+            Origin::Handler
+        } else {
+            Origin::Inserted
+        }
     }
 
     /// The class of the instruction, whether it faults or not.

@@ -12,8 +12,9 @@ use super::execute::{Ready, cause_of};
 use super::insts::StaticInst;
 use super::path::{Path, RightPath, WrongPath};
 use super::stores::Store;
+use super::work::Kind;
 use super::{DecodeEditor, DrivenCore, NEVER, Passing, When};
-use crate::model::{Cause, EventSet, Origin, PipelineProbe, kind};
+use crate::model::{Cause, EventSet, Origin, PipelineProbe};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Why the program may not access what an editor has put into its memory.
@@ -40,7 +41,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return self.faults::<K>(i, ready, cause);
         }
         // A wrong path sees its own stores.
-        if i.inst.kind() == kind::LOADS
+        if i.inst.kind() == Kind::Load
             && (!K::IS_WRONG || often(self.is_untouched(addr, i.inst.bytes())))
             && let Some(value) = i.inst.plain().load(&self.process.mem, addr)
         {
@@ -82,7 +83,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if K::IS_WRONG && self.process.mem.is_unwritable(addr) {
             return self.wrong_path_store_faults(i, addr);
         }
-        if !K::IS_WRONG && i.inst.kind() == kind::STORES {
+        if !K::IS_WRONG && i.inst.kind() == Kind::Store {
             let (hart, mem) = self.process.hart_and_memory();
             let data = hart.r[usize::from(i.inst.rs2)];
             if often(i.inst.plain().store(mem, addr, data)) {
@@ -195,7 +196,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     ) -> (When, Store) {
         let inst = i.inst;
         let ready = self.ready_by_first(inst);
-        let when = self.issue_as::<K>(ready, what);
+        let when = self.issue::<K>(ready, what);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         let store = Store {
             addr,
@@ -289,7 +290,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     fn wrong_path_load_faults(&mut self, inst: &StaticInst, ready: u64) -> bool {
         self.dependence(inst.pc, self.dispatched);
         self.loads += 1;
-        let when = self.issue_as::<WrongPath>(ready, &self.faulting(inst));
+        let when = self.issue::<WrongPath>(ready, &self.faulting(inst));
         self.set_when(inst.rd, when);
         true
     }

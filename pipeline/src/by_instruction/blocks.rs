@@ -11,6 +11,7 @@ use hps_sim_core::likely::{often, seldom};
 use super::fetch::Pace;
 use super::insts::{At, Code, StaticInst};
 use super::path::Path;
+use super::work::Kind;
 use super::{DecodeEditor, DrivenCore, Passing};
 use crate::model::{PipelineProbe, kind};
 
@@ -36,20 +37,43 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if seldom(count == 0) {
             return self.step_alone::<K>(code);
         }
-        let insts = code.insts.take(at, count);
-        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
+        let dispatch = self.fetch.dispatch;
         if seldom(!self.has_stations(count as u32)) {
             self.pass::<K>(dispatch);
             if !self.has_stations(count as u32) {
                 return self.step_alone::<K>(code);
             }
         }
-        let kinds = insts[0].ahead;
+        let kinds = code.insts.at(at).ahead;
         if seldom(kinds & kind::LIMITED != 0)
             && seldom(!self.is_open_to::<K>(kinds, count as u32, dispatch))
         {
             return self.step_through_queues::<K>(code, (at, count));
         }
+        self.take_block::<K, false>(code, (at, count))
+    }
+
+    /// Steps through `count` instructions of a block whose queues may fill up on the way.
+    #[inline(never)]
+    fn step_through_queues<K: Path>(&mut self, code: &mut Code, (at, count): (At, usize)) -> bool {
+        let first = code.insts.at(at).kind().bits();
+        if !self.is_open::<K>(first, self.fetch.dispatch) {
+            // It may come so late that nothing is drained for it.
+            return self.step_alone::<K>(code);
+        }
+        self.take_block::<K, true>(code, (at, count))
+    }
+
+    /// Takes `count` instructions of a block through all stages, in the cycles of their group. `MAY_FILL`: a queue may
+    /// fill up on the way, so that those behind are dispatched late.
+    #[inline(always)]
+    fn take_block<K: Path, const MAY_FILL: bool>(
+        &mut self,
+        code: &mut Code,
+        (at, count): (At, usize),
+    ) -> bool {
+        let insts = code.insts.take(at, count);
+        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
         if seldom(self.stores.next_drain <= dispatch) {
             self.drain_until_here(dispatch);
         }
@@ -63,106 +87,61 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if E::ENABLED {
             self.edit.leave_sequence();
         }
-        self.waiting += count as u32;
-        let left = left - count;
+        if !MAY_FILL {
+            self.waiting += count as u32;
+        }
+        let left = self.fetch.left - count;
+        let mut late = 0;
         for inst in insts {
             self.position += 1;
             if E::ENABLED {
                 self.edit.fetched(decode);
             }
-            if self.computes(inst) {
+            if !MAY_FILL && self.computes(inst) {
                 let ready = self.ready_by_two(inst);
                 self.finish_computed::<K>(inst, ready);
                 continue;
             }
-            if inst.kind() & kind::TRANSFERS != 0 {
-                // The last one of its block.
+            if inst.kind().is_transfer() {
+                // The last one of its block. It waits for room in no queue.
+                if MAY_FILL {
+                    self.waiting += 1;
+                }
                 self.fetch.left = left;
-                self.count_block::<K>(count, 0);
+                self.count_block::<K>(count, late);
                 return self.predict_and_execute::<K>(inst);
             }
             let passing = Passing {
                 inst,
                 predicted_next: inst.next(),
             };
-            let goes_on = if inst.kind() == kind::LOADS {
+            let goes_on = if MAY_FILL && !self.is_open::<K>(inst.kind().bits(), dispatch) {
+                late += 1;
+                self.dispatch_late::<K>(passing, self.position - 1)
+            } else if MAY_FILL {
+                self.waiting += 1;
+                self.complete::<K>(passing)
+            } else if inst.kind() == Kind::Load {
                 self.execute_load_here::<K>(passing)
-            } else if !K::IS_WRONG && inst.kind() == kind::STORES {
+            } else if !K::IS_WRONG && inst.kind() == Kind::Store {
                 self.execute_store_here::<K>(passing)
             } else {
                 self.complete_other::<K>(passing)
             };
-            debug_assert!(self.fetch.pace == Pace::Even);
-            if seldom(!goes_on) {
+            debug_assert!(MAY_FILL || self.fetch.pace == Pace::Even);
+            if seldom(!goes_on || MAY_FILL && self.fetch.pace != Pace::Even) {
                 let done = self.leave_block_at(code, at, inst, left + count);
-                self.waiting -= (count - done) as u32;
-                self.count_block::<K>(done, 0);
-                return false;
+                if !MAY_FILL {
+                    self.waiting -= (count - done) as u32;
+                }
+                self.count_block::<K>(done, late);
+                return goes_on;
             }
         }
         self.fetch.left = left;
         self.fetch.go_on(insts[count - 1].next());
-        self.count_block::<K>(count, 0);
+        self.count_block::<K>(count, late);
         true
-    }
-
-    /// Steps through `count` instructions of a block whose queues may fill up on the way.
-    #[inline(never)]
-    fn step_through_queues<K: Path>(&mut self, code: &mut Code, (at, count): (At, usize)) -> bool {
-        let (decode, dispatch) = (self.fetch.decode, self.fetch.dispatch);
-        if !self.is_open::<K>(code.insts.at(at).kind(), dispatch) {
-            // It may come so late that nothing is drained for it.
-            return self.step_alone::<K>(code);
-        }
-        let insts = code.insts.take(at, count);
-        if self.stores.next_drain <= dispatch {
-            self.drain_until(dispatch);
-        }
-        self.dispatched = dispatch;
-        if K::IS_WRONG && self.is_squashed_before_issue(dispatch) {
-            return self.dispatch_unissued_block(code, at, insts);
-        }
-        if P::WANTS_CYCLES {
-            self.told_dispatch = dispatch;
-        }
-        if E::ENABLED {
-            self.edit.leave_sequence();
-        }
-        let left = self.fetch.left;
-        let (mut done, mut late) = (0, 0);
-        let mut goes_on = true;
-        let mut last = &insts[0];
-        for inst in insts {
-            last = inst;
-            done += 1;
-            self.position += 1;
-            if E::ENABLED {
-                self.edit.fetched(decode);
-            }
-            if inst.kind() & kind::TRANSFERS != 0 {
-                self.fetch.left = left - done;
-                self.count_block::<K>(done, late);
-                self.waiting += 1;
-                return self.predict_and_execute::<K>(inst);
-            }
-            let passing = Passing {
-                inst,
-                predicted_next: inst.next(),
-            };
-            if self.is_open::<K>(inst.kind(), dispatch) {
-                self.waiting += 1;
-                goes_on = self.complete::<K>(passing);
-            } else {
-                late += 1;
-                goes_on = self.dispatch_late::<K>(passing, self.position - 1);
-            }
-            if !goes_on || self.fetch.pace != Pace::Even {
-                break;
-            }
-        }
-        let done = self.leave_block_at(code, at, last, left);
-        self.count_block::<K>(done, late);
-        goes_on
     }
 
     /// Steps through the block at the next address if its instructions are decoded or dispatched in different cycles.
@@ -189,7 +168,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             done += 1;
             self.position = position + 1;
             let mut predicted_next = inst.next();
-            if inst.kind() & kind::TRANSFERS != 0 {
+            if inst.kind().is_transfer() {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
             }
@@ -255,7 +234,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn leave_block(&mut self, last: &StaticInst, left: usize) {
         // Where a transfer leads has been predicted.
-        if last.kind() & kind::TRANSFERS == 0 {
+        if !last.kind().is_transfer() {
             self.fetch.left = left;
             self.fetch.go_on(last.next());
         }
@@ -276,7 +255,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// Where the next instruction lies; zero: there is nothing that could be executed.
     #[inline(always)]
     pub(super) fn find_next(&mut self, code: &mut Code) -> At {
-        let at = code.insts.after_last(self.fetch.turn);
+        let at = code.insts.after_last(self.fetch.way);
         if often(code.insts.at(at).pc == self.fetch.pc) {
             return at;
         }
@@ -289,7 +268,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let Some(at) = self.find(code, self.fetch.pc) else {
             return 0;
         };
-        code.insts.note_after_last(self.fetch.turn, at);
+        code.insts.note_after_last(self.fetch.way, at);
         at
     }
 
@@ -324,10 +303,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             };
             let next = at.wrapping_add(u64::from(slot.inst.len));
             let inst = self.static_inst(&slot.inst, at, next);
-            let other = kind::TRANSFERS | kind::ADDS;
-            let turns = inst.kind() & (kind::TURNS_FETCH | other) == kind::TURNS_FETCH;
-            let is_alone = turns
-                || inst.kind() & kind::SERIALIZES != 0
+            let is_alone = matches!(inst.kind(), Kind::TurnsFetch | Kind::Alone)
                 || E::ENABLED && (slot.mask != 0 || self.editor.reads_register(inst.rd))
                 || E::RELAYOUT;
             if is_alone && at != pc {
@@ -342,7 +318,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             if is_alone {
                 return Some(first);
             }
-            if inst.kind() & kind::TRANSFERS != 0 {
+            if inst.kind().is_transfer() {
                 break;
             }
         }

@@ -1,5 +1,5 @@
-//! Commit, and the account of every slot: the owners of the cycle-driven core, found for a stretch of
-//! cycles at a time.
+//! Commit, and the account of every slot, for a stretch of cycles at a time. Who owns a lost slot says
+//! [`Standing`], for both cores.
 
 use std::hint::select_unpredictable;
 
@@ -10,9 +10,12 @@ use hps_sim_core::machine::report;
 use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore};
 use crate::model::{
-    Cause, Commit, ContextId, EventSet, Origin, PipelineProbe, State, Stretch, cause_of,
-    moves_frames,
+    Cause, Commit, ContextId, EventSet, Origin, PipelineProbe, Standing, Stretch, moves_frames,
+    owner_of,
 };
+
+/// Decode waits for the editor.
+const DECODE_STALLS: Standing = Standing::OnItsWay(Cause::DiseStall);
 
 /// How far commit has come: to a cycle in which a slot is left.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,23 +106,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let cycle = self.commits.take(self.params.commit_width);
         self.stamps.set_last_commit(self.position, cycle);
         let origin = self.edit.origin::<E>();
-        let (count, owner) = match origin {
-            Origin::Program => (&mut self.stats.commit_program_instructions, Cause::Base),
-            Origin::Inserted => (
-                &mut self.stats.commit_inserted_instructions,
-                Cause::DiseInserted,
-            ),
-            Origin::Handler => (
-                &mut self.stats.commit_handler_instructions,
-                Cause::DiseInserted,
-            ),
-        };
         // Without an editor they are counted by their positions.
         if !Self::ALL_OF_PROGRAM {
-            *count += 1;
+            self.stats.count_commit(origin);
         }
         if P::WANTS_SLOTS {
-            self.probe.slots(inst.pc, owner, 1);
+            self.probe.slots(inst.pc, owner_of(origin), 1);
         }
         if P::ENABLED {
             report(
@@ -179,10 +171,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             return;
         }
         if inst.class == OpClass::Load {
-            self.give(&mut lost, done.issue + 1, inst.pc, Cause::LoadL1);
-            self.give(&mut lost, until, inst.pc, done.level);
+            self.give(&mut lost, done.issue + 1, inst.pc, Standing::UnissuedLoad);
+            self.give(&mut lost, until, inst.pc, Standing::IssuedLoad(done.level));
         } else {
-            self.give(&mut lost, until, inst.pc, cause_of(inst.class));
+            self.give(&mut lost, until, inst.pc, Standing::Executes(inst.class));
         }
     }
 
@@ -196,7 +188,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if inst.class == OpClass::Load {
             self.account_load(&mut lost, inst.pc, issued);
         } else {
-            self.give(&mut lost, until, inst.pc, cause_of(inst.class));
+            self.give(&mut lost, until, inst.pc, Standing::Executes(inst.class));
         }
     }
 
@@ -233,69 +225,57 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             && let Some(gone) = self.edit.gone.take()
         {
             self.account_gap(lost, gone.pc, gone.gap);
-            self.give_empty(lost, gone.stalled_until, gone.pc, Cause::DiseStall);
-            self.give_empty(lost, gone.taken + 1, gone.pc, gone.gap.0);
-            self.give_empty(lost, gone.ended + 1, gone.pc, Cause::DiseStall);
+            self.give(lost, gone.stalled_until, gone.pc, DECODE_STALLS);
+            self.give(
+                lost,
+                gone.taken + 1,
+                gone.pc,
+                Standing::OnItsWay(gone.gap.0),
+            );
+            self.give(lost, gone.ended + 1, gone.pc, DECODE_STALLS);
         }
         let mut gap = self.fetch.gap_of(position).0;
         self.account_gap(lost, pc, self.fetch.gap_of(position));
         if E::ENABLED {
             let here = self.edit.here;
-            self.give_empty(lost, here.stalled_until, pc, Cause::DiseStall);
-            self.give_empty(lost, here.due.unwrap_or(decode) + 1, pc, gap);
-            self.give_empty(lost, decode + 1, pc, Cause::DiseStall);
+            self.give(lost, here.stalled_until, pc, DECODE_STALLS);
+            let due = here.due.unwrap_or(decode);
+            self.give(lost, due + 1, pc, Standing::OnItsWay(gap));
+            self.give(lost, decode + 1, pc, DECODE_STALLS);
             gap = here.gap.unwrap_or(gap);
         }
         let ripe = decode + self.params.decode_to_dispatch;
-        self.give_empty(lost, ripe + 1, pc, gap);
-        let (waited, full_until) = self.full;
-        if waited == position {
-            self.give_drained(lost, full_until.min(dispatch + 1), pc, Cause::StoreWait);
+        self.give(lost, ripe + 1, pc, Standing::OnItsWay(gap));
+        if self.full.position == position {
+            let until = self.full.until.min(dispatch + 1);
+            self.give(lost, until, pc, Standing::WaitsForStoreQueue);
         }
-        self.give_drained(lost, dispatch + 1, pc, Cause::Serialize);
-        self.give(lost, known, pc, gap);
+        self.give(lost, dispatch + 1, pc, Standing::WaitsToBeAlone);
+        self.give(lost, known, pc, Standing::Enters(gap));
     }
 
     /// Those that are lost before it is known why an instruction comes late.
     #[inline(always)]
     fn account_gap(&mut self, lost: &mut Lost, pc: u64, (gap, since): (Cause, u64)) {
         if lost.from <= since && gap != Cause::Frontend {
-            self.give_empty(lost, since + 1, pc, Cause::Frontend);
+            self.give(lost, since + 1, pc, Standing::OnItsWay(Cause::Frontend));
         }
     }
 
     fn account_load(&mut self, lost: &mut Lost, pc: u64, (issue, level): (u64, Cause)) {
         for at in 0..self.parked.len() {
             let (parked, woken) = self.parked[at];
-            self.give(lost, parked + 1, pc, Cause::LoadL1);
-            self.give(lost, woken + 1, pc, Cause::StoreWait);
+            self.give(lost, parked + 1, pc, Standing::UnissuedLoad);
+            self.give(lost, woken + 1, pc, Standing::ParkedLoad);
         }
-        self.give(lost, issue + 1, pc, Cause::LoadL1);
+        self.give(lost, issue + 1, pc, Standing::UnissuedLoad);
         let until = lost.until;
-        self.give(lost, until, pc, level);
+        self.give(lost, until, pc, Standing::IssuedLoad(level));
     }
 
-    /// Gives the slots of the cycles before `to` to a cause; the instruction is in the window by then.
+    /// Gives the slots of the cycles before `to`, in which the instruction at `pc` has this standing.
     #[inline(always)]
-    fn give(&mut self, lost: &mut Lost, to: u64, pc: u64, cause: Cause) {
-        self.give_in(lost, to, pc, State::Stalled(cause), cause);
-    }
-
-    /// Gives the slots of the cycles before `to`, in which the window is empty, to what delays the instruction on
-    /// its way there.
-    #[inline(always)]
-    fn give_empty(&mut self, lost: &mut Lost, to: u64, pc: u64, gap: Cause) {
-        self.give_in(lost, to, pc, State::empty(gap), gap);
-    }
-
-    /// Gives the slots of the cycles before `to`, in which the instruction waits in front of an empty window.
-    #[inline(always)]
-    fn give_drained(&mut self, lost: &mut Lost, to: u64, pc: u64, cause: Cause) {
-        self.give_in(lost, to, pc, State::Drained(cause), cause);
-    }
-
-    #[inline(always)]
-    fn give_in(&mut self, lost: &mut Lost, to: u64, pc: u64, state: State, cause: Cause) {
+    fn give(&mut self, lost: &mut Lost, to: u64, pc: u64, standing: Standing) {
         let to = to.min(lost.until);
         if to <= lost.from {
             return;
@@ -309,7 +289,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     context: ContextId::FIRST,
                     first_cycle,
                     cycles: to - first_cycle,
-                    state,
+                    state: standing.state(),
                     next_pc: pc,
                 });
             }
@@ -317,6 +297,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let slots = (to - lost.from) * lost.width - used;
         lost.from = to;
         if slots > 0 {
+            let cause = standing.cause();
             self.cpi.add(cause, slots);
             if P::WANTS_SLOTS {
                 self.probe.slots(pc, cause, slots);
@@ -343,7 +324,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn account_cycle(&mut self, pc: u64) {
         let until = self.commits.cycle + 1;
         let mut lost = self.lost(until);
-        self.give_empty(&mut lost, until, pc, Cause::Serialize);
+        self.give(&mut lost, until, pc, Standing::OnItsWay(Cause::Serialize));
         self.commits = Commits::full(self.commits.cycle, self.params.commit_width);
     }
 }

@@ -12,6 +12,7 @@ use super::calendar::Demand;
 use super::commit::{Commits, Done, Seen};
 use super::insts::StaticInst;
 use super::path::Path;
+use super::work::Kind;
 use super::wrong_path::WrongPathBus;
 use super::{DecodeEditor, DrivenCore, Passing, When};
 use crate::model::{Cause, PipelineProbe, kind};
@@ -63,25 +64,25 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// for one that traps, and then nothing has changed.
     #[inline(always)]
     pub(super) fn computes(&mut self, inst: &StaticInst) -> bool {
-        if inst.kind() == kind::ADDS {
+        if inst.kind() == Kind::Adds {
             let r = &mut self.process.thread.hart.r;
             let sum = r[usize::from(inst.rs1)].wrapping_add(r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = sum.wrapping_add(inst.imm as u64);
             return true;
         }
-        if inst.kind() == kind::SUMS {
+        if inst.kind() == Kind::Sums {
             let r = &mut self.process.thread.hart.r;
             let sources = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = inst.adds().of(sources.0, sources.1);
             return true;
         }
-        if inst.kind() == kind::COMBINES {
+        if inst.kind() == Kind::Combines {
             let r = &mut self.process.thread.hart.r;
             let sources = (r[usize::from(inst.rs1)], r[usize::from(inst.rs2)]);
             r[usize::from(inst.rd)] = inst.combines().of(sources.0, sources.1);
             return true;
         }
-        inst.kind() == 0 && often(self.takes_effect(inst))
+        inst.kind() == Kind::Computes && often(self.takes_effect(inst))
     }
 
     /// Gives an instruction that has only computed its further cycles.
@@ -100,12 +101,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub(super) fn execute<K: Path>(&mut self, i: Passing<'_>) -> bool {
         let inst = i.inst;
         let kind = inst.kind();
-        if kind & kind::FLOAT != 0 {
+        if kind.has(kind::FLOAT) {
             self.waiting -= 1;
             self.fp_waiting += 1;
         }
         let mut ready = (self.ready(inst), 0);
-        let is_memory = kind & (kind::LOADS | kind::STORES) != 0;
+        let is_memory = kind.is_memory();
         if is_memory {
             ready.1 = inst.address(&self.process.thread.hart.r);
         }
@@ -117,12 +118,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Outcome::Next => {}
             outcome => return self.faults::<K>(i, ready, cause_of(outcome)),
         }
-        let when = self.issue::<K>(ready.0, inst);
-        self.set_when(inst.rd, when);
-        if !K::IS_WRONG {
-            let done = self.done(when, Cause::Execute);
-            self.commit(i.inst, done, Seen::straight(i.inst));
-        }
+        self.finish_computed::<K>(inst, ready.0);
         true
     }
 
@@ -188,20 +184,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let kind = i.inst.kind();
         let demand = self.faulting(i.inst);
         self.stored = 0;
-        if kind & kind::FLOAT != 0 {
+        if kind.has(kind::FLOAT) {
             // It leaves as what it issues as.
             self.fp_waiting -= 1;
             self.waiting += 1;
         }
-        if kind & kind::LOADS != 0 {
+        if kind.has(kind::LOADS) {
             self.dependence(i.inst.pc, self.dispatched);
             self.loads += 1;
         }
-        let when = if kind & kind::STORES != 0 {
+        let when = if kind.has(kind::STORES) {
             self.follows_store(i.inst.pc);
             self.finish_faulting_store::<K>(i, addr)
         } else {
-            let when = self.issue_as::<K>(ready, &demand);
+            let when = self.issue::<K>(ready, &demand);
             self.set_when(i.inst.rd, when);
             when
         };

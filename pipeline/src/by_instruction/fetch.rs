@@ -4,7 +4,7 @@ use hps_sim_core::code::{CodeCache, PAGE_SHIFT};
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 
-use super::insts::{ELSEWHERE, STRAIGHT_ON, StaticInst, TURNED};
+use super::insts::{StaticInst, Way};
 use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER};
 use crate::memsys::AccessResult;
@@ -45,8 +45,8 @@ pub struct Fetch {
     pub decode: u64,
     pub dispatch: u64,
     pub stall_until: u64,
-    /// How it has gone on from the last instruction: [`STRAIGHT_ON`] and so on.
-    pub turn: usize,
+    /// How it goes on from the last instruction.
+    pub way: Way,
     line: u64,
     /// Why the next group comes late, and since when that is known.
     gap: Cause,
@@ -107,7 +107,7 @@ impl Fetch {
             decode: 0,
             dispatch: 0,
             stall_until: 0,
-            turn: TURNED,
+            way: Way::Turned,
             line: NO_LINE,
             gap: Cause::Frontend,
             gap_since: 0,
@@ -136,7 +136,7 @@ impl Fetch {
         self.cycle = cycle - 1;
         self.left = 0;
         self.stall_until = cycle;
-        self.turn = TURNED;
+        self.way = Way::Turned;
         self.line = NO_LINE;
         self.gap = gap;
         self.gap_since = 0;
@@ -146,7 +146,7 @@ impl Fetch {
     #[inline(always)]
     pub fn go_on(&mut self, pc: u64) {
         self.pc = pc;
-        self.turn = STRAIGHT_ON;
+        self.way = Way::StraightOn;
         if seldom(pc > self.block_last) {
             self.left = 0;
         }
@@ -401,11 +401,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let next = if taken { direct } else { inst.next() };
         if seldom(taken & !btb_hit) {
             self.fetch.pc = next;
-            self.fetch.turn = ELSEWHERE;
+            self.fetch.way = Way::Elsewhere;
             self.misfetch();
         } else if next != inst.next() {
             self.fetch.pc = next;
-            self.fetch.turn = ELSEWHERE;
+            self.fetch.way = Way::Elsewhere;
             self.leave_line(inst.pc, next);
         } else {
             self.fetch.go_on(next);
@@ -428,7 +428,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let next = predicted_next(&predicted, is_direct.then_some(direct), fallthrough);
         let f = &mut self.fetch;
         f.pc = next;
-        f.turn = ELSEWHERE;
+        f.way = Way::Elsewhere;
         if next == UNKNOWN_TARGET {
             f.wait();
             self.stats.btb_misfetch_events += 1;

@@ -12,8 +12,9 @@ use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::Memory;
 
 use super::calendar::{Issues, Lanes};
+use super::work::{Access, Detail, Effect, Kind, Packed};
 use super::{DecodeEditor, DrivenCore, INTEGER_REGISTERS, PROGRAM_REGISTERS, REGISTERS};
-use crate::model::{PipelineProbe, kind};
+use crate::model::PipelineProbe;
 use crate::predict::Site;
 
 /// An instruction of the program, or of a sequence that takes its place, and what this machine knows of it: a
@@ -23,56 +24,26 @@ use crate::predict::Site;
 pub struct StaticInst {
     inst: Inst,
     pub pc: u64,
-    does: Does,
+    /// How it takes effect.
+    effect: Effect,
     /// What it takes of the cycle in which it issues.
     full: Lanes,
-    /// Where the instruction lies that was executed behind it the last time: [straight on](STRAIGHT_ON) and
-    /// [elsewhere](ELSEWHERE).
+    /// Where the instruction lies that was executed behind it the last time: [straight on](Way::StraightOn) and
+    /// [elsewhere](Way::Elsewhere).
     after: [u32; 2],
-    /// Where a transfer lies in the predictor's tables: see [`Self::site`]. Transfers access no memory, so the fields
-    /// of [`Self::load_extra`], [`Self::plain`] and [`Self::adds`] share these places.
-    target_set: u32,
-    target_tag: u32,
-    local: u16,
     latency_cycles: u16,
+    /// What else is kept for its kind.
+    detail: Packed,
     /// From its address to that behind it.
     length: u8,
-    /// See [`Self::kind`].
-    kind: u8,
-    /// What any instruction from this one to the end of its block is, as [`kind`](Self::kind).
+    kind: Kind,
+    /// The [bits](Kind::bits) of the kinds of all instructions from this one to the end of its block.
     pub ahead: u8,
     /// Instructions from this one to the end of its block; zero: it goes its own way.
     rest: u8,
 }
 
 const _: () = assert!(size_of::<StaticInst>() == 64);
-
-/// What an instruction does.
-#[derive(Clone, Copy)]
-union Does {
-    /// For an instruction that is neither a load nor a conditional branch.
-    straight: Straight,
-    /// For a load: see [`Plain::mask`]. It has eight bytes, the most of any variant.
-    mask: u64,
-    /// For a conditional branch.
-    condition: Condition,
-}
-
-impl Does {
-    fn of(inst: &Inst) -> Self {
-        match inst.class {
-            OpClass::Load => Does {
-                mask: Plain::of(inst.op).map_or(0, |plain| plain.mask),
-            },
-            OpClass::Branch => Does {
-                condition: Condition::of(inst.op),
-            },
-            _ => Does {
-                straight: inst.op.straight(),
-            },
-        }
-    }
-}
 
 impl StaticInst {
     /// A placeholder at an address where no instruction lies.
@@ -81,77 +52,52 @@ impl StaticInst {
         StaticInst {
             inst,
             pc: u64::MAX,
-            does: Does::of(&inst),
+            effect: Effect::of(&inst),
             full: 0,
             after: [0; 2],
-            target_set: 0,
-            target_tag: 0,
-            local: 0,
             latency_cycles: 0,
+            detail: Packed::of(Detail::Nothing),
             length: 0,
-            kind: 0,
+            kind: Kind::TurnsFetch,
             ahead: 0,
             rest: 0,
         }
     }
 
-    /// See [`kind`]. Zero: it only computes, not from a third register, and not by adding alone.
+    /// What it does.
     #[inline(always)]
-    pub fn kind(&self) -> u8 {
+    pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// Its effect, for an instruction that continues with the next one and is neither a load nor a conditional branch.
     #[inline(always)]
     pub fn straight(&self) -> Straight {
-        assert!(self.kind & (kind::LOADS | kind::TRANSFERS) == 0);
-        // SAFETY: see `Does::of`: that is what loads and conditional branches have among their kinds.
-        unsafe { self.does.straight }
+        self.effect.straight(self.kind)
     }
 
     /// When a conditional branch is taken.
     #[inline(always)]
     pub fn condition(&self) -> Condition {
-        debug_assert!(self.class == OpClass::Branch);
-        // SAFETY: see `Does::of`; everything else has a first byte, too, and each byte is a condition.
-        unsafe { self.does.condition }
+        self.effect.condition(self.class)
     }
 
-    /// What an instruction writes that [adds](kind::SUMS).
+    /// What an instruction writes that [computes a sum](Kind::Sums).
     #[inline(always)]
     pub fn adds(&self) -> Sum {
-        let [shift, drop] = self.local.to_le_bytes();
-        Sum {
-            shift,
-            flip: self.target_tag as i32,
-            addend: self.target_set as i32,
-            drop,
-        }
+        self.detail.sum(self.kind)
     }
 
-    /// What an instruction writes that [combines bits](kind::COMBINES).
+    /// What an instruction writes that [combines bits](Kind::Combines).
     #[inline(always)]
     pub fn combines(&self) -> Logic {
-        let [right, which] = self.local.to_le_bytes();
-        Logic {
-            right,
-            flip: u64::from(self.target_tag) << 32 | u64::from(self.target_set),
-            both: which & 1 != 0,
-            differ: which & 2 != 0,
-        }
+        self.detail.logic(self.kind)
     }
 
-    /// How a load or a store accesses memory that does not [convert](kind::CONVERTS).
+    /// How a [load](Kind::Load) or a [store](Kind::Store) of plain bytes accesses memory.
     #[inline(always)]
     pub fn plain(&self) -> Plain {
-        debug_assert!(matches!(self.kind, kind::LOADS | kind::STORES));
-        let [bytes, shift] = (self.target_set as u16).to_le_bytes();
-        Plain {
-            bytes,
-            shift,
-            // SAFETY: see `Does::of`; for a store it is a pointer, whose eight bytes are not used.
-            mask: unsafe { self.does.mask },
-        }
+        self.detail.plain(self.kind, self.effect)
     }
 
     /// From issue to result.
@@ -163,23 +109,19 @@ impl StaticInst {
     /// Cycles by which a load into its register takes longer.
     #[inline(always)]
     pub fn load_extra(&self) -> u64 {
-        u64::from(self.local)
+        u64::from(self.detail.access(self.kind).load_extra)
     }
 
-    /// Bytes that it accesses; zero: it does not touch memory.
+    /// Bytes that a load, store or atomic accesses.
     #[inline(always)]
     pub fn bytes(&self) -> u8 {
-        self.target_set as u8
+        self.detail.access(self.kind).bytes
     }
 
     /// Where a control transfer lies in the predictor's tables.
     #[inline(always)]
     pub fn site(&self) -> Site {
-        Site {
-            target_set: self.target_set,
-            target_tag: self.target_tag,
-            local: self.local,
-        }
+        self.detail.site(self.kind)
     }
 
     /// How many registers, from the first on, hold all that it may write on a wrong path, [`reg::SINK`] aside: what
@@ -198,12 +140,11 @@ impl StaticInst {
         self.pc.wrapping_add(u64::from(self.length))
     }
 
-    /// The address that it accesses.
+    /// The address that a load, store or atomic accesses.
     #[inline(always)]
     pub fn address(&self, registers: &[u64; reg::COUNT]) -> u64 {
         let addr = registers[usize::from(self.rs1)].wrapping_add(self.imm as u64);
-        // The bits that the access leaves as they are, sign-extended.
-        addr & i64::from(self.target_tag as i8) as u64
+        addr & i64::from(self.detail.access(self.kind).address_mask) as u64
     }
 }
 
@@ -233,12 +174,17 @@ impl Deref for StaticInst {
     }
 }
 
-/// Fetch goes straight on.
-pub const STRAIGHT_ON: usize = 0;
-/// Fetch follows a transfer.
-pub const ELSEWHERE: usize = 1;
-/// Fetch has been redirected from an unknown place.
-pub const TURNED: usize = 2;
+/// How fetch comes from the last instruction to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Way {
+    /// To the instruction behind it.
+    StraightOn,
+    /// Where a transfer leads.
+    Elsewhere,
+    /// It does not: fetch has been redirected from an unknown place.
+    Turned,
+}
 
 /// Decoded code.
 #[derive(Clone)]
@@ -332,15 +278,16 @@ impl Insts {
         self.last.set(at);
     }
 
-    /// What fetch took the last time that it had turned like that behind the last instruction.
+    /// What fetch took the last time that it came this way from the last instruction.
     #[inline(always)]
-    pub fn after_last(&self, turn: usize) -> At {
-        self.at(self.last.get()).after[turn % 2] as At
+    pub fn after_last(&self, way: Way) -> At {
+        self.at(self.last.get()).after[way as usize % 2] as At
     }
 
-    pub fn note_after_last(&mut self, turn: usize, at: At) {
-        if turn != TURNED {
-            self.all[self.last.get() / SIZE].after[turn % 2] = at as u32;
+    /// Notes what fetch takes this way behind the last instruction.
+    pub fn note_after_last(&mut self, way: Way, at: At) {
+        if way != Way::Turned {
+            self.all[self.last.get() / SIZE].after[way as usize % 2] = at as u32;
         }
     }
 
@@ -362,11 +309,11 @@ impl Insts {
         let mut ahead = 0;
         let mut behind = self.end();
         for (rest, inst) in (1..).zip(self.all[first / SIZE..].iter_mut().rev()) {
-            ahead |= inst.kind;
+            ahead |= inst.kind.bits();
             inst.ahead = ahead;
             inst.rest = rest;
             if rest > 1 {
-                inst.after[STRAIGHT_ON] = behind as u32;
+                inst.after[Way::StraightOn as usize] = behind as u32;
             }
             behind -= SIZE;
         }
@@ -379,47 +326,18 @@ impl Insts {
     }
 }
 
-/// Whether the immediate is all that is added to the sources as they are.
-fn is_plain(sum: Sum, inst: &Inst) -> bool {
-    sum == Sum {
-        shift: 0,
-        flip: 0,
-        addend: inst.imm as i32,
-        drop: 0,
-    }
-}
-
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// What this machine knows of an instruction at `pc` that goes on at `next`.
     pub(super) fn static_inst(&self, inst: &Inst, pc: u64, next: u64) -> StaticInst {
-        let kind = match self.kinds[inst.class as usize] {
-            0 if inst.rs3 != reg::ZERO => kind::BY_THREE,
-            0 => match inst.sum() {
-                Some(sum) if is_plain(sum, inst) => kind::ADDS,
-                Some(_) => kind::SUMS,
-                None if inst.logic().is_some() => kind::COMBINES,
-                None => 0,
-            },
-            kind @ (kind::LOADS | kind::STORES) if Plain::of(inst.op).is_none() => {
-                kind | kind::CONVERTS
-            }
-            kind => kind,
-        };
-        let site = if inst.class.is_control() {
-            self.branches.site(pc)
-        } else {
-            self.parameters(inst)
-        };
+        let kind = Kind::of(inst, self.kinds[inst.class as usize]);
         debug_assert!(next.wrapping_sub(pc) <= 4);
         StaticInst {
             inst: *inst,
             pc,
-            does: Does::of(inst),
+            effect: Effect::of(inst),
             full: self.calendar.full(inst.class),
-            target_set: site.target_set,
-            target_tag: site.target_tag,
-            local: site.local,
             latency_cycles: self.latencies[inst.op as usize],
+            detail: Packed::of(self.detail(inst, pc, kind)),
             length: (next.wrapping_sub(pc)) as u8,
             kind,
             after: [0; 2],
@@ -428,34 +346,28 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
     }
 
-    /// What stands there of an instruction that is no transfer (see [`StaticInst::target_set`]).
-    fn parameters(&self, inst: &Inst) -> Site {
-        if inst.class.is_memory() {
-            let shift = Plain::of(inst.op).map_or(0, |plain| plain.shift);
+    /// What is kept for the kind of an instruction at `pc`.
+    fn detail(&self, inst: &Inst, pc: u64, kind: Kind) -> Detail {
+        if kind.is_transfer() {
+            return Detail::Site(self.branches.site(pc));
+        }
+        if kind.is_memory() {
             let loads_float = (reg::FP..reg::DISE).contains(&inst.rd);
-            return Site {
-                target_set: u32::from(inst.op.access_bytes()) | u32::from(shift) << 8,
-                target_tag: u32::from(inst.op.data_address(u64::MAX, 0) as u8),
-                local: if loads_float {
+            return Detail::Access(Access {
+                bytes: inst.op.access_bytes(),
+                shift: Plain::of(inst.op).map_or(0, |plain| plain.shift),
+                address_mask: inst.op.data_address(u64::MAX, 0) as i8,
+                load_extra: if loads_float {
                     self.params.fp_load_extra as u16
                 } else {
                     0
                 },
-            };
+            });
         }
-        if let Some(sum) = inst.sum() {
-            return Site {
-                target_set: sum.addend as u32,
-                target_tag: sum.flip as u32,
-                local: u16::from_le_bytes([sum.shift, sum.drop]),
-            };
-        }
-        let logic = inst.logic().unwrap_or_default();
-        let which = u8::from(logic.both) | u8::from(logic.differ) << 1;
-        Site {
-            target_set: logic.flip as u32,
-            target_tag: (logic.flip >> 32) as u32,
-            local: u16::from_le_bytes([logic.right, which]),
+        match kind {
+            Kind::Sums => inst.sum().map_or(Detail::Nothing, Detail::Sum),
+            Kind::Combines => inst.logic().map_or(Detail::Nothing, Detail::Logic),
+            _ => Detail::Nothing,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::calendar::Issues;
 use super::insts::StaticInst;
 use super::path::{Path, WrongPath};
-use super::{DecodeEditor, DrivenCore, NEVER, When};
+use super::{DecodeEditor, DrivenCore, Full, NEVER, When};
 use crate::model::{DEADLOCK_CYCLES, PipelineProbe, kind};
 use hps_sim_core::inst::{Inst, OpClass, reg};
 
@@ -116,7 +116,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if (limited & kind::STORES != 0) & self.stores.is_full() {
             let free = self.drain_one();
             if free > cycle {
-                self.full = (position, free);
+                self.full = Full {
+                    position,
+                    until: free,
+                };
                 self.stats.rename_store_queue_full_cycles += self.until_limit::<K>(cycle, free);
                 cycle = free;
             }
@@ -188,15 +191,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.issues[usize::from(register)] = when.issue;
     }
 
-    /// Issues an instruction that does not touch memory: when, and when its result is there.
+    /// Issues an instruction that does not touch memory, or the address of a store: when, and when its result is there.
     #[inline(always)]
-    pub(super) fn issue<K: Path>(&mut self, ready: u64, inst: &StaticInst) -> When {
-        self.issue_as::<K>(ready, inst)
-    }
-
-    /// Issues an instruction by its issue class and latency.
-    #[inline(always)]
-    pub(super) fn issue_as<K: Path>(&mut self, ready: u64, what: &impl Issues) -> When {
+    pub(super) fn issue<K: Path>(&mut self, ready: u64, what: &impl Issues) -> When {
         if K::IS_WRONG && ready >= self.limit {
             self.stays::<K>(what.class());
             return When {
@@ -217,17 +214,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// An instruction of a wrong path is dispatched so late that no sources allow it to issue before the squash.
     #[inline(always)]
     pub(super) fn waits_until_squash(&mut self, inst: &StaticInst) {
-        if inst.kind() & kind::FLOAT != 0 {
+        if inst.kind().has(kind::FLOAT) {
             self.fp_waiting += 1;
         } else {
             self.waiting += 1;
         }
         self.stays::<WrongPath>(inst.class);
-        if inst.kind() & kind::LOADS != 0 {
+        if inst.kind().has(kind::LOADS) {
             self.dependence(inst.pc, self.dispatched);
             self.loads += 1;
         }
-        if inst.kind() & kind::STORES != 0 {
+        if inst.kind().has(kind::STORES) {
             self.follows_store(inst.pc);
             self.stores.push_unknown();
         }

@@ -42,6 +42,7 @@ mod stamps;
 mod stores;
 mod transfers;
 mod undispatched;
+mod work;
 mod wrong_path;
 
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -185,6 +186,22 @@ struct When {
     issue: u64,
 }
 
+/// The last instruction that found the store queue full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Full {
+    position: u64,
+    /// The cycle in which there was room.
+    until: u64,
+}
+
+impl Full {
+    /// None has.
+    const NEVER: Full = Full {
+        position: u64::MAX,
+        until: 0,
+    };
+}
+
 /// An instruction that has been dispatched, the last one, in [`DrivenCore::dispatched`].
 #[derive(Clone, Copy)]
 struct Passing<'a> {
@@ -210,8 +227,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     code: Option<Code>,
     /// Latency of each operation, in cycles from issue to result.
     latencies: [u16; Op::ALL.len()],
-    /// What an instruction takes and does, by class (see [`kind`]); [`kind::FLOAT`] only where there is a
-    /// queue for it.
+    /// What dispatch asks of an instruction, by class (see [`kind`]); [`kind::FLOAT`] only where there is a queue
+    /// for it.
     kinds: [u8; OpClass::COUNT],
     /// See [`DrivenCore::take_each_alone`].
     each_alone: bool,
@@ -261,8 +278,7 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     /// stations, and in the queue for floating point if there is one.
     waiting: u32,
     fp_waiting: u32,
-    /// The last instruction that found the store queue full, and until when it was.
-    full: (u64, u64),
+    full: Full,
     stores: Stores,
     /// Stretches of cycles in which the last load was parked.
     parked: Vec<(u64, u64)>,
@@ -385,7 +401,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             },
             waiting: 0,
             fp_waiting: 0,
-            full: (u64::MAX, 0),
+            full: Full::NEVER,
             stores: Stores::new(config.window.store_queue_entries as usize),
             parked: Vec::new(),
             episodes: Vec::new(),
@@ -556,17 +572,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         code.insts.go_back_to(begin);
     }
 
-    /// Guest time: cycles, and nanoseconds by the clock of the machine.
+    /// What the program reads as its counters in a cycle.
     fn guest_counters(&self, now: u64) -> GuestCounters {
-        let counters = GuestCounters {
-            cycle: now,
-            time_ns: now.saturating_mul(1000) / self.params.clock_mhz.max(1),
-            // Not the one that asks, which has its position already.
-            instret: self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM),
-        };
-        counters
-            .plus(self.process.counters_before)
-            .after_idle(self.process.os.idle_ns())
+        // Not the one that asks, which has its position already.
+        let committed = self.committed_of_program() - u64::from(Self::ALL_OF_PROGRAM);
+        self.params.guest_counters(&self.process, now, committed)
     }
 
     /// The state of histories and return addresses as it is, but for what was predicted of an instruction

@@ -14,7 +14,7 @@ use super::insts::StaticInst;
 use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER, Passing};
 use crate::model::{
-    Cause, Ends, EventSet, Origin, PipelineProbe, Restart, Sent, UNKNOWN_TARGET, branch_kind, kind,
+    Cause, Ends, EventSet, Origin, PipelineProbe, Restart, Sent, UNKNOWN_TARGET, branch_kind,
     not_taken, sent,
 };
 
@@ -339,6 +339,6 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             inst.class,
             OpClass::DiseBranch | OpClass::DiseCall | OpClass::DiseReturn
         );
-        alone || here.origin == Origin::Inserted && inst.kind() & kind::TRANSFERS != 0
+        alone || here.origin == Origin::Inserted && inst.kind().is_transfer()
     }
 }

@@ -8,7 +8,8 @@ use super::edit::Edited;
 use super::fetch::Pace;
 use super::insts::Code;
 use super::path::Path;
-use super::{DecodeEditor, DrivenCore, NEVER, Passing, in_order};
+use super::work::Kind;
+use super::{DecodeEditor, DrivenCore, Full, NEVER, Passing, in_order};
 use crate::model::{PipelineProbe, kind};
 
 /// Where nothing can be executed.
@@ -41,7 +42,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.stats.fetch_instructions += 1;
         }
         let mut predicted_next = inst.next();
-        if inst.kind() & kind::TRANSFERS != 0 {
+        if inst.kind().is_transfer() {
             predicted_next = self.predict(inst);
         } else {
             self.fetch.go_on(inst.next());
@@ -148,10 +149,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let here = self.stamps.at(position, 0);
         self.stamps.set_dispatch(here, dispatch);
         debug_assert!(
-            self.full.0 == u64::MAX || self.full.0 < position,
+            self.full == Full::NEVER || self.full.position < position,
             "what comes to dispatch has not waited there"
         );
-        let limited = inst.kind() & kind::LIMITED;
+        let limited = inst.kind().bits() & kind::LIMITED;
         if (self.waiting >= self.params.reservation_stations) | (limited != 0) {
             let cycle = self.wait_for_room::<K>(dispatch, limited, position);
             if cycle > dispatch {
@@ -202,21 +203,21 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     #[inline(always)]
     pub(super) fn complete_other<K: Path>(&mut self, passing: Passing<'_>) -> bool {
         let kind = passing.inst.kind();
-        if kind & !kind::CONVERTS == kind::LOADS {
+        if matches!(kind, Kind::Load | Kind::ConvertingLoad) {
             return self.execute_load::<K>(passing);
         }
-        if kind & kind::TRANSFERS != 0 {
+        if kind.is_transfer() {
             return self.execute_transfer::<K>(passing);
         }
-        if kind & !kind::CONVERTS == kind::STORES {
+        if matches!(kind, Kind::Store | Kind::ConvertingStore) {
             return self.execute_store::<K>(passing);
         }
-        if kind == kind::BY_THREE && self.takes_effect(passing.inst) {
+        if kind == Kind::ByThree && self.takes_effect(passing.inst) {
             let ready = self.ready(passing.inst);
             self.finish_computed::<K>(passing.inst, ready);
             return true;
         }
-        if kind & kind::SERIALIZES != 0 {
+        if kind == Kind::Alone {
             self.execute_alone(passing);
             return false;
         }

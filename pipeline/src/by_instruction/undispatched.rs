@@ -46,7 +46,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         let last = &insts[insts.len() - 1];
         let left = self.fetch.left - insts.len();
-        if last.kind() & kind::TRANSFERS != 0 {
+        if last.kind().is_transfer() {
             self.fetch.left = left;
             self.predict_undispatched(last);
         } else {
@@ -72,7 +72,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         for inst in insts {
             done += 1;
             let mut predicted_next = inst.next();
-            if inst.kind() & kind::TRANSFERS != 0 {
+            if inst.kind().is_transfer() {
                 self.fetch.left = left - done;
                 predicted_next = self.predict(inst);
             }
@@ -82,9 +82,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             }
             // Its cycle of dispatch is never used, but the cache takes a store to make room for one.
             let waits = if E::ENABLED {
-                !self.is_open::<WrongPath>(inst.kind(), dispatch)
+                !self.is_open::<WrongPath>(inst.kind().bits(), dispatch)
             } else {
-                inst.kind() & kind::STORES != 0 && self.stores.is_full()
+                inst.kind().has(kind::STORES) && self.stores.is_full()
             };
             if is_decoded && waits {
                 let passing = Passing {
@@ -122,12 +122,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             last = inst;
             taken += 1;
             self.position += 1;
-            if inst.kind() & kind::TRANSFERS != 0 {
+            if inst.kind().is_transfer() {
                 // The last one of its block. It waits for room in no queue.
                 self.fetch.left = left - taken;
                 self.predict_undispatched(inst);
             }
-            if !self.is_open::<WrongPath>(inst.kind(), dispatch) {
+            if !self.is_open::<WrongPath>(inst.kind().bits(), dispatch) {
                 late += 1;
                 let passing = Passing {
                     inst,

@@ -8,8 +8,8 @@ use hps_sim_core::memory::Memory;
 use hps_sim_core::trap::TrapCause;
 
 use super::commit::Done;
-use super::insts::{ELSEWHERE, STRAIGHT_ON};
-use super::{DecodeEditor, DrivenCore, Passing, REGISTERS};
+use super::insts::Way;
+use super::{DecodeEditor, DrivenCore, Full, Passing, REGISTERS};
 use crate::model::{
     Cause, ContextId, Origin, PipelineProbe, Restart, Squash, TrapTaken, branch_kind, kind,
 };
@@ -312,7 +312,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.loads = episode.loads;
         self.stores.tail = episode.stores;
         // Another instruction will have the position of the one that waited.
-        self.full = (u64::MAX, 0);
+        self.full = Full::NEVER;
         let hart = &mut self.process.thread.hart;
         let used = self.registers;
         hart.r[..used].copy_from_slice(&episode.registers[..used]);
@@ -347,7 +347,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             Turn::Branch { taken, .. } => {
                 self.fetch.redirect(pc, Cause::Mispredict, cycle);
                 if self.depth == 0 {
-                    self.fetch.turn = if taken { ELSEWHERE } else { STRAIGHT_ON };
+                    self.fetch.way = if taken {
+                        Way::Elsewhere
+                    } else {
+                        Way::StraightOn
+                    };
                 }
             }
             Turn::Elsewhere => self.fetch.redirect(pc, Cause::Mispredict, cycle),

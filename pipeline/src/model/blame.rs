@@ -2,12 +2,71 @@
 
 use hps_sim_core::inst::OpClass;
 
-use super::Cause;
+use super::{Cause, Origin, State};
 use crate::memsys::Level;
+
+/// Where the instruction stands that commits next, as far as it says to whom the commit slots go that are lost before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// On its way to dispatch, delayed by this. The window is empty.
+    OnItsWay(Cause),
+    /// In front of an empty window, as the store queue is full.
+    WaitsForStoreQueue,
+    /// In front of an empty window, as it executes alone.
+    WaitsToBeAlone,
+    /// In the window, but not as long as its stages take: what delayed it before still does.
+    Enters(Cause),
+    /// A load that has not issued.
+    UnissuedLoad,
+    /// A load that waits for an older store.
+    ParkedLoad,
+    /// A load that has issued: what serves it.
+    IssuedLoad(Cause),
+    /// A store that could issue if the write buffer took it.
+    WaitsForWriteBuffer,
+    /// Any other instruction in the window.
+    Executes(OpClass),
+}
+
+impl Standing {
+    /// The owner of the lost slots.
+    #[inline(always)]
+    pub fn cause(self) -> Cause {
+        match self {
+            Standing::OnItsWay(gap) | Standing::Enters(gap) => gap,
+            Standing::WaitsForStoreQueue | Standing::ParkedLoad | Standing::WaitsForWriteBuffer => {
+                Cause::StoreWait
+            }
+            Standing::WaitsToBeAlone => Cause::Serialize,
+            Standing::UnissuedLoad => Cause::LoadL1,
+            Standing::IssuedLoad(level) => level,
+            Standing::Executes(class) => cause_of(class),
+        }
+    }
+
+    /// What a probe is told of cycles in which nothing commits.
+    #[inline(always)]
+    pub fn state(self) -> State {
+        match self {
+            Standing::OnItsWay(gap) => State::empty(gap),
+            Standing::WaitsForStoreQueue | Standing::WaitsToBeAlone => State::Drained(self.cause()),
+            _ => State::Stalled(self.cause()),
+        }
+    }
+}
+
+/// The owner of the slot of an instruction that commits.
+#[inline(always)]
+pub(crate) fn owner_of(origin: Origin) -> Cause {
+    match origin {
+        Origin::Program => Cause::Base,
+        Origin::Inserted | Origin::Handler => Cause::DiseInserted,
+    }
+}
 
 /// Why the head of the window does not commit, by its class alone.
 #[inline(always)]
-pub(crate) fn cause_of(class: OpClass) -> Cause {
+fn cause_of(class: OpClass) -> Cause {
     match class {
         OpClass::IntMul
         | OpClass::IntDiv

@@ -17,21 +17,6 @@ pub const FLOAT: u8 = 1 << 4;
 /// A control transfer, which the branch unit predicts.
 pub const TRANSFERS: u8 = 1 << 5;
 
-/// A computation from three registers. No class has this kind.
-pub const BY_THREE: u8 = 1 << 6;
-
-/// A load or store whose value differs between memory and register. No class has this kind.
-pub const CONVERTS: u8 = BY_THREE;
-
-/// A sum (see [`Inst::sum`](hps_sim_core::inst::Inst::sum)) that shifts and drops nothing. No class has this kind.
-pub const ADDS: u8 = 1 << 7;
-
-/// A sum that shifts or drops bits.
-pub const SUMS: u8 = ADDS | BY_THREE;
-
-/// A combination of bits (see [`Inst::logic`](hps_sim_core::inst::Inst::logic)). No class has this kind.
-pub const COMBINES: u8 = ADDS | TURNS_FETCH;
-
 /// The kinds for which dispatch asks more than whether there is room in the window.
 pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 

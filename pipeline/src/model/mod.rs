@@ -19,7 +19,7 @@ mod slotting;
 mod stats;
 mod transfers;
 
-pub(crate) use blame::{cause_of, cause_of_load};
+pub(crate) use blame::{Standing, cause_of_load, owner_of};
 pub use cpi::{Cause, CpiStack};
 pub use finished::Finished;
 pub use in_order::{IssueStall, Pipe};

@@ -1,8 +1,10 @@
 //! The numbers of a machine, in the form in which both cores use them.
 
-use crate::config::MachineConfig;
+use hps_sim_core::hart::GuestCounters;
+use hps_sim_core::process::Process;
 
 use super::kind;
+use crate::config::MachineConfig;
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 pub(crate) const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -45,6 +47,19 @@ pub(crate) struct Params {
 }
 
 impl Params {
+    /// What a program reads as its counters in a cycle, behind `instret` of its instructions: cycles, and nanoseconds by
+    /// the clock of the machine.
+    pub fn guest_counters(&self, process: &Process, cycle: u64, instret: u64) -> GuestCounters {
+        let counters = GuestCounters {
+            cycle,
+            time_ns: cycle.saturating_mul(1000) / self.clock_mhz.max(1),
+            instret,
+        };
+        counters
+            .plus(process.counters_before)
+            .after_idle(process.os.idle_ns())
+    }
+
     /// Cycles from dispatch to commit of an instruction that waits for nothing: the stages of the window.
     #[inline]
     pub fn fill_cycles(&self) -> u64 {

@@ -4,6 +4,8 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
 use serde::Serialize;
 
+use super::Origin;
+
 /// Declares the counters: the struct, and the list of their names.
 macro_rules! counters {
     ($(#[$attribute:meta])* $name:ident { $($field:ident,)+ }) => {
@@ -76,6 +78,16 @@ counters! {
 }
 
 impl CoreStats {
+    /// Counts a committed instruction.
+    #[inline(always)]
+    pub(crate) fn count_commit(&mut self, origin: Origin) {
+        match origin {
+            Origin::Program => self.commit_program_instructions += 1,
+            Origin::Inserted => self.commit_inserted_instructions += 1,
+            Origin::Handler => self.commit_handler_instructions += 1,
+        }
+    }
+
     /// A control transfer commits, which was mispredicted or not.
     #[inline(always)]
     pub(crate) fn count_branch(&mut self, class: OpClass, mispredicted: bool) {
