@@ -148,10 +148,69 @@ impl<E: DecodeEditor> Machine<E> {
             }
             let slice = self.process.os.instructions_in_time(SLICE);
             let until = self.retired.program.saturating_add(slice).min(end);
-            match self.run_until(probe, until) {
+            match self.run_to_deadline(probe, until) {
                 Stop::Limit if until < end => {}
                 stop => return stop,
             }
+        }
+    }
+
+    /// Runs until `end` instructions of the program have retired, and does what the operating system has to do on
+    /// the way: the turns of threads, timers.
+    fn run_to_deadline<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
+        loop {
+            let until = self.deadline().min(end);
+            match self.run_until(probe, until) {
+                Stop::Limit => {}
+                stop => return stop,
+            }
+            if self.retired.program >= end {
+                return Stop::Limit;
+            }
+            if self.deadline() <= self.retired.program
+                && let Some(stop) = self.attend(probe)
+            {
+                return stop;
+            }
+        }
+    }
+
+    /// After how many instructions of the program its operating system has something to do.
+    fn deadline(&self) -> u64 {
+        match self.process.os.deadline_ns() {
+            u64::MAX => u64::MAX,
+            deadline => {
+                let left = deadline.saturating_sub(self.guest_counters().time_ns);
+                self.retired.program.saturating_add(left)
+            }
+        }
+    }
+
+    /// Lets the operating system do what is due, or what comes next execute first if the program is not between two
+    /// of its instructions.
+    #[cold]
+    fn attend<P: Probe>(&mut self, probe: &mut P) -> Option<Stop> {
+        let hart = &mut self.process.thread.hart;
+        let pc = hart.pc;
+        let is_between = hart.disepc == DisePc::NONE
+            && self.link.is_none()
+            && (!E::RELAYOUT || self.editor.place(pc, self.editor.original(pc)) == pc);
+        if !is_between {
+            let next = self.retired.program + 1;
+            return match self.run_until(probe, next) {
+                Stop::Limit => None,
+                stop => Some(stop),
+            };
+        }
+        self.process.thread.hart.counters = self.guest_counters();
+        match self.process.attend(&self.editor, pc) {
+            Then::Next => None,
+            Then::Elsewhere { pc, .. } => {
+                self.process.thread.hart.pc = pc;
+                None
+            }
+            Then::Exit(code) => Some(Stop::Exit(code)),
+            Then::Fault(cause) => self.fault(pc, cause, false),
         }
     }
 
@@ -176,7 +235,11 @@ impl<E: DecodeEditor> Machine<E> {
             let stop = match event {
                 Event::Limit => return Stop::Limit,
                 Event::Expand { pc, trigger, at } => self.expand(probe, pc, trigger, at),
-                Event::Special(pc, inst, outcome) => self.special(probe, pc, inst, outcome),
+                Event::Special(pc, inst, outcome) => {
+                    let stop = self.special(probe, pc, inst, outcome);
+                    // What the operating system has to do, and when, may have changed.
+                    stop.or_else(|| self.process.os.has_deadline().then_some(Stop::Limit))
+                }
             };
             if let Some(stop) = stop {
                 return stop;

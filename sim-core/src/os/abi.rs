@@ -253,6 +253,11 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
 
     /// The registers that a program starts with, besides the stack pointer.
     fn set_initial_registers(&self, _hart: &mut Hart, _start: &ProgramStart) {}
+    /// Sets the thread pointer, from which a thread finds its own data.
+    fn set_thread_pointer(&self, hart: &mut Hart, value: u64);
+    /// Whether `clone` takes the thread pointer as its last argument, behind the place of the child's number,
+    /// instead of in front of it.
+    fn clone_has_tls_last(&self) -> bool;
     /// The unit of memory protection that the program sees, in bytes: a multiple of
     /// [`PAGE_SIZE`](crate::memory::PAGE_SIZE).
     fn page_bytes(&self) -> u64 {

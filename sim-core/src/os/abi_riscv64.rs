@@ -20,6 +20,7 @@ use crate::memory::Memory;
 
 const RA: usize = 1;
 const SP: usize = 2;
+const TP: usize = 4;
 const A0: usize = 10;
 const A7: usize = 17;
 
@@ -52,7 +53,9 @@ numbers! {
     135 RtSigprocmask 136 RtSigpending 139 RtSigreturn 153 Times 155 Getpgid 156 Getsid
     160 Uname 163 Getrlimit 164 Setrlimit 165 Getrusage 166 Umask 167 Prctl 168 Getcpu
     169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
-    178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 220 Clone 221 Execve 222 Mmap
+    178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 102 Getitimer 103 Setitimer 107 TimerCreate 108 TimerGettime 109 TimerGetoverrun 110 TimerSettime 111 TimerDelete
+    137 RtSigtimedwait 138 RtSigqueueinfo 240 RtTgsigqueueinfo 85 TimerfdCreate 86 TimerfdSettime 87 TimerfdGettime
+    100 GetRobustList 95 Waitid 220 Clone 221 Execve 222 Mmap
     223 Fadvise64 226 Mprotect 227 Msync 228 Mlock 229 Munlock 230 Mlockall 231 Munlockall 232 Mincore
     233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache 260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom
     279 MemfdCreate 283 Membarrier 284 Mlock2 285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq
@@ -117,6 +120,7 @@ mod frame {
 const SIGNAL_RULES: SignalRules = SignalRules {
     on_stack: 0x0800_0000,
     no_defer: 0x4000_0000,
+    restart: 0x1000_0000,
     reset_handler: 0x8000_0000,
     block: 0,
     unblock: 1,
@@ -156,6 +160,14 @@ impl Abi for Riscv64 {
 
     fn set_stack_pointer(&self, hart: &mut Hart, value: u64) {
         hart.r[SP] = value;
+    }
+
+    fn set_thread_pointer(&self, hart: &mut Hart, value: u64) {
+        hart.r[TP] = value;
+    }
+
+    fn clone_has_tls_last(&self) -> bool {
+        false
     }
 
     fn machine(&self) -> &'static str {
@@ -263,6 +275,9 @@ impl Abi for Riscv64 {
             Signal::Pipe => 13,
             Signal::Fpe => 8,
             Signal::FileSize => 25,
+            Signal::Alarm => 14,
+            Signal::VirtualAlarm => 26,
+            Signal::Profiling => 27,
         }
     }
 

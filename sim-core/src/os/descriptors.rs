@@ -13,6 +13,7 @@ use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
 use super::streams::Which;
+use super::timers::TimerFile;
 
 /// Capacity of a new pipe, in bytes: a writer waits when it is full.
 pub(super) const PIPE_BYTES: usize = 65536;
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     Directory(Listing),
     PipeReader(PipeEnd),
     PipeWriter(PipeEnd),
+    /// A `timerfd`.
+    Timer(TimerFile),
     /// An `eventfd`.
     Event(EventCounter),
     Epoll(Epoll),
@@ -146,6 +149,8 @@ pub(super) struct Descriptors {
     /// How many numbers were given to files without a path.
     pub(super) numbers: u64,
     pub(super) locks: Locks,
+    /// A timer has been open.
+    pub(super) has_timers: bool,
 }
 
 impl Descriptors {

@@ -3,7 +3,6 @@
 use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
-use super::signal_calls::tkill;
 use super::time::TimeFormat;
 use super::{GID, Linux, PID, SyscallResult, UID, identity, schedule, time};
 use crate::memory::Memory;
@@ -13,13 +12,21 @@ impl Linux {
     /// Serves the system call that `thread` makes. `hart.pc` is already behind the instruction. On
     /// return the result is in its register, or a signal handler is about to run.
     pub fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+        self.now_ns = thread.hart.counters.time_ns;
+        self.serve_call(thread, mem)
+    }
+
+    pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
         let hart = &mut thread.hart;
-        self.now_ns = hart.counters.time_ns;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
         match self.abi.call(number, arguments) {
-            Some((Call::Exit | Call::ExitGroup, arguments)) => {
+            Some((Call::ExitGroup, arguments)) => {
                 return SyscallResult::Exit((arguments[0] & 0xff) as i32);
+            }
+            Some((Call::Exit, arguments)) => {
+                let code = (arguments[0] & 0xff) as i32;
+                return self.exit_thread(thread, mem, code);
             }
             Some((call @ (Call::RtSigreturn | Call::Sigreturn), _)) => {
                 let kind = match call {
@@ -35,6 +42,15 @@ impl Linux {
                 if let Some(signal) = self.raised.take() {
                     self.raise_for(thread, signal);
                 }
+                if self.stop.is_none()
+                    && let Some(blocked) = self.wait.take()
+                    && result.is_err()
+                {
+                    return self.begin_wait(call, thread, mem, blocked);
+                }
+                if !self.threads.is_alone() && call.may_change_files() {
+                    self.threads.wake_on_files();
+                }
                 let hart = &mut thread.hart;
                 self.abi.set_result(hart, result);
                 if let Some(second) = self.second_result.take() {
@@ -46,6 +62,15 @@ impl Linux {
                 self.abi.set_result(hart, Err(Errno::ENOSYS));
             }
         }
+        let result = self.end_call(thread, mem);
+        if result == SyscallResult::Continue && std::mem::take(&mut self.yields) {
+            return SyscallResult::Yields;
+        }
+        result
+    }
+
+    /// The current call has its result: delivers signals.
+    pub(super) fn end_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
         if self.stop.is_some() {
             return SyscallResult::Trap;
         }
@@ -75,15 +100,14 @@ impl Linux {
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
-            Call::Clone | Call::Clone3 | Call::Execve => {
+            Call::Clone => self.clone_thread(thread, mem, a),
+            Call::Clone3 => self.clone3_thread(thread, mem, a),
+            Call::Execve => {
                 let name = call.name();
-                self.warn(
-                    number,
-                    format!("{name} is refused: a guest has one process with one thread"),
-                );
+                self.warn(number, format!("{name} is refused: a guest is one process"));
                 Err(Errno::ENOSYS)
             }
-            Call::Wait4 => Err(Errno::ECHILD),
+            Call::Wait4 | Call::Waitid => Err(Errno::ECHILD),
             Call::Settimeofday => Err(Errno::EPERM),
             // glibc and musl do without them.
             Call::Rseq | Call::RiscvHwprobe => Err(Errno::ENOSYS),
@@ -95,6 +119,9 @@ impl Linux {
             Call::OsfGetsysinfo => self.getsysinfo(thread, mem, a),
             Call::OsfSetsysinfo => self.setsysinfo(thread, mem, a),
             Call::Kill
+            | Call::RtSigqueueinfo
+            | Call::RtSigtimedwait
+            | Call::RtTgsigqueueinfo
             | Call::Tkill
             | Call::Tgkill
             | Call::RtSigaction
@@ -132,6 +159,16 @@ impl Linux {
             | Call::OsfGetrusage
             | Call::OsfUsleepThread
             | Call::ClockSettime
+            | Call::Getitimer
+            | Call::Setitimer
+            | Call::TimerCreate
+            | Call::TimerDelete
+            | Call::TimerGetoverrun
+            | Call::TimerGettime
+            | Call::TimerSettime
+            | Call::TimerfdCreate
+            | Call::TimerfdGettime
+            | Call::TimerfdSettime
             | Call::Adjtimex => self.serve_time(call, mem, a),
             Call::Getpid
             | Call::Gettid
@@ -245,7 +282,10 @@ impl Linux {
             Call::SchedGetPriorityMax => schedule::priorities(a[0]).map(|(_, most)| most),
             Call::SchedGetPriorityMin => schedule::priorities(a[0]).map(|(least, _)| least),
             Call::SchedRrGetInterval => schedule::time_slice(mem, a),
-            Call::SchedYield => Ok(0),
+            Call::SchedYield => {
+                self.yields = self.threads.has_ready();
+                Ok(0)
+            }
             Call::Getcpu => schedule::getcpu(mem, a),
             _ => Err(Errno::ENOSYS),
         }
@@ -260,9 +300,14 @@ impl Linux {
     ) -> Result<u64, Errno> {
         match call {
             Call::Kill => self.kill(a),
-            Call::Tkill => tkill(thread, a[0], a[1]),
+            Call::RtSigqueueinfo => self.queue_signal(thread, mem, [a[0], 0, a[1], a[2]], false),
+            Call::RtTgsigqueueinfo => {
+                self.queue_signal(thread, mem, [a[0], a[1], a[2], a[3]], true)
+            }
+            Call::RtSigtimedwait => self.rt_sigtimedwait(thread, mem, a),
+            Call::Tkill => self.tkill(thread, a[0], a[1]),
             Call::Tgkill if a[0] as u32 != PID => Err(Errno::ESRCH),
-            Call::Tgkill => tkill(thread, a[1], a[2]),
+            Call::Tgkill => self.tkill(thread, a[1], a[2]),
             Call::RtSigaction => self.rt_sigaction(thread, mem, a),
             Call::RtSigpending => self.rt_sigpending(thread, mem, a),
             Call::RtSigprocmask => self.rt_sigprocmask(thread, mem, a),
@@ -301,7 +346,17 @@ impl Linux {
             Call::ClockGettime => self.clock_gettime(mem, a),
             Call::ClockGetres => self.clock_getres(mem, a),
             Call::ClockNanosleep => self.clock_nanosleep(mem, a),
-            Call::Nanosleep => self.sleep(mem, a[0]),
+            Call::Nanosleep => self.sleep(mem, a),
+            Call::Getitimer => self.getitimer(mem, a),
+            Call::Setitimer => self.setitimer(mem, a),
+            Call::TimerCreate => self.timer_create(mem, a),
+            Call::TimerDelete => self.timer_delete(a[0]),
+            Call::TimerGetoverrun => self.timer_getoverrun(a[0]),
+            Call::TimerGettime => self.timer_gettime(mem, a),
+            Call::TimerSettime => self.timer_settime(mem, a),
+            Call::TimerfdCreate => self.timerfd_create(a),
+            Call::TimerfdGettime => self.timerfd_gettime(mem, a),
+            Call::TimerfdSettime => self.timerfd_settime(mem, a),
             Call::Gettimeofday => self.gettimeofday(mem, a),
             Call::Times => self.times(mem, a[0]),
             Call::Getrusage => self.getrusage(mem, a, 16),
@@ -414,6 +469,7 @@ impl Linux {
                 thread.clear_tid = a[0];
                 Ok(u64::from(thread.tid))
             }
+            Call::GetRobustList => self.robust_list(thread, mem, a),
             Call::SetRobustList => {
                 thread.robust_list = a[0];
                 Ok(0)

@@ -96,6 +96,11 @@ impl Linux {
             file_limit: self.file_limit,
             time_limit: self.time_limit.map(TimeLimit::anew),
             attributes: self.attributes,
+            threads: self.threads.clone(),
+            timers: self.timers.clone(),
+            yields: self.yields,
+            wait: self.wait,
+            resumed: self.resumed,
             second_result: self.second_result,
             raised: self.raised,
             now_ns: self.now_ns,
@@ -130,6 +135,7 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
         }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
         Kind::PipeReader(_) | Kind::PipeWriter(_) => return Err(DuplicateError::Pipe),
+        Kind::Timer(timer) => Kind::Timer(*timer),
         Kind::Event(counter) => Kind::Event(counter.clone()),
         Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),
         Kind::Null => Kind::Null,
@@ -167,6 +173,7 @@ impl Descriptors {
             None => Ok(None),
         };
         Ok(Descriptors {
+            has_timers: self.has_timers,
             descriptors: self.descriptors.clone(),
             numbers: self.numbers,
             locks: self.locks.clone(),

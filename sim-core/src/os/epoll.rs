@@ -88,6 +88,7 @@ fn activity(kind: &Kind, events: u32) -> Option<u64> {
     match kind {
         Kind::PipeReader(end) => Some(end.lock().arrivals),
         Kind::PipeWriter(end) => Some(end.lock().departures),
+        Kind::Timer(timer) => Some(timer.arrivals),
         Kind::Event(counter) => {
             let count = |ready: u16, count| {
                 if events & u32::from(ready) != 0 {

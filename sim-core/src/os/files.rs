@@ -10,6 +10,7 @@ use super::errno::Errno;
 use super::record::read_words;
 use super::signals::Signal;
 use super::streams::{Which, retry};
+use super::threads::Blocked;
 use super::{Linux, StopReason};
 use crate::memory::Memory;
 
@@ -56,7 +57,27 @@ impl Linux {
 
     pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, ..] = *a;
-        self.write_to(mem, fd, addr, len, None)
+        // A pipe takes what fits, and the rest when there is room.
+        let before = self.resumed.map_or(0, |resumed| resumed.done).min(len);
+        let at = addr.wrapping_add(before);
+        let result = self.write_to(mem, fd, at, len - before, None);
+        if let Some(wait) = &mut self.wait {
+            wait.done = before;
+        }
+        let done = before + result?;
+        if done < len
+            && let Ok(file) = self.files.get(fd)
+            && matches!(file.kind, Kind::PipeWriter(_))
+            && !file.flags.nonblock
+            && mem.readable(addr.wrapping_add(done), 1).is_ok()
+        {
+            self.wait = Some(Blocked {
+                done,
+                ..Blocked::on_file("room in a pipe that only it reads")
+            });
+            return Err(Errno::EAGAIN);
+        }
+        Ok(done)
     }
 
     pub(super) fn pread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -144,9 +165,7 @@ impl Linux {
                 let mut pipe = end.lock();
                 if pipe.buffer.is_empty() && !pipe.writer_closed && len > 0 {
                     if !file.flags.nonblock {
-                        self.stop = Some(StopReason::Deadlock {
-                            waits_for: "data in a pipe that only it writes",
-                        });
+                        self.wait = Some(Blocked::on_file("data in a pipe that only it writes"));
                     }
                     return Err(Errno::EAGAIN);
                 }
@@ -158,8 +177,20 @@ impl Linux {
                 }
                 Ok(count as u64)
             }
-            Kind::Event(_) if len < 8 => Err(Errno::EINVAL),
-            Kind::Event(_) if allowed < 8 => Err(Errno::EFAULT),
+            Kind::Event(_) | Kind::Timer(_) if len < 8 => Err(Errno::EINVAL),
+            Kind::Event(_) | Kind::Timer(_) if allowed < 8 => Err(Errno::EFAULT),
+            Kind::Timer(timer) => match timer.take() {
+                Some(count) => {
+                    mem.write_bytes(addr, &count.to_le_bytes())?;
+                    Ok(8)
+                }
+                None => {
+                    if !file.flags.nonblock {
+                        self.wait = Some(Blocked::on_file("a timerfd that is not set"));
+                    }
+                    Err(Errno::EAGAIN)
+                }
+            },
             Kind::Event(counter) => match counter.take() {
                 Some(value) => {
                     mem.write_bytes(addr, &value.to_le_bytes())?;
@@ -167,9 +198,7 @@ impl Linux {
                 }
                 None => {
                     if !file.flags.nonblock {
-                        self.stop = Some(StopReason::Deadlock {
-                            waits_for: "an eventfd that only it writes",
-                        });
+                        self.wait = Some(Blocked::on_file("an eventfd that only it writes"));
                     }
                     Err(Errno::EAGAIN)
                 }
@@ -275,9 +304,7 @@ impl Linux {
                 }
                 if count == 0 && !bytes.is_empty() {
                     if !file.flags.nonblock {
-                        self.stop = Some(StopReason::Deadlock {
-                            waits_for: "room in a pipe that only it reads",
-                        });
+                        self.wait = Some(Blocked::on_file("room in a pipe that only it reads"));
                     }
                     return Err(Errno::EAGAIN);
                 }
@@ -289,15 +316,13 @@ impl Linux {
                 };
                 if counter.add(u64::from_le_bytes(*bytes))?.is_none() {
                     if !file.flags.nonblock {
-                        self.stop = Some(StopReason::Deadlock {
-                            waits_for: "room in an eventfd that only it reads",
-                        });
+                        self.wait = Some(Blocked::on_file("room in an eventfd that only it reads"));
                     }
                     return Err(Errno::EAGAIN);
                 }
                 8
             }
-            Kind::Epoll(_) => return Err(Errno::EINVAL),
+            Kind::Epoll(_) | Kind::Timer(_) => return Err(Errno::EINVAL),
             Kind::Stdin
             | Kind::PipeReader(_)
             | Kind::Directory(_)
@@ -364,6 +389,7 @@ impl Linux {
             | Kind::Full
             | Kind::Random
             | Kind::Event(_)
+            | Kind::Timer(_)
             | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),
             _ => Err(Errno::ESPIPE),

@@ -10,7 +10,8 @@ use std::io::Seek;
 use super::descriptors::{Descriptors, Kind};
 use super::errno::Errno;
 use super::record::Record;
-use super::{Linux, PID, StopReason};
+use super::threads::Blocked;
+use super::{Linux, PID};
 use crate::memory::Memory;
 
 /// Record locks that a process may have; more are refused with `ENOLCK`.
@@ -209,9 +210,7 @@ impl Linux {
             .any(|held| held.file == file && (held.is_exclusive || is_exclusive));
         if is_held {
             if operation & NONBLOCK == 0 {
-                self.stop = Some(StopReason::Deadlock {
-                    waits_for: "a lock (flock) that it holds itself",
-                });
+                self.wait = Some(Blocked::on_file("a lock (flock) that it holds itself"));
             }
             return Err(Errno::EAGAIN);
         }
@@ -282,9 +281,9 @@ impl Linux {
         }
         if self.files.locks.conflict(&request.lock).is_some() {
             if mode.waits {
-                self.stop = Some(StopReason::Deadlock {
-                    waits_for: "a record lock (fcntl) that it holds itself",
-                });
+                self.wait = Some(Blocked::on_file(
+                    "a record lock (fcntl) that it holds itself",
+                ));
             }
             return Err(Errno::EAGAIN);
         }

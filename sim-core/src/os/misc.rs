@@ -1,10 +1,10 @@
-//! Names, limits, randomness, and what a single thread needs of futexes.
+//! Names, limits, randomness.
 
+use super::Linux;
 use super::abi::{Abi, Resource};
 use super::errno::Errno;
 use super::identity::is_own;
 use super::record::{Record, read_words};
-use super::{Linux, StopReason};
 use crate::memory::Memory;
 use crate::process::layout;
 
@@ -191,35 +191,5 @@ impl Linux {
         }
         mem.write_bytes(mask, &1u64.to_le_bytes())?;
         Ok(8)
-    }
-
-    /// No other thread can wake a waiter, so waiting for ever is a deadlock.
-    pub(super) fn futex(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        const COMMAND: u64 = 0x7f;
-        const WAIT: u64 = 0;
-        const WAKE: u64 = 1;
-        const REQUEUE: u64 = 3;
-        const CMP_REQUEUE: u64 = 4;
-        const WAIT_BITSET: u64 = 9;
-        const WAKE_BITSET: u64 = 10;
-        let [addr, operation, value, timeout, ..] = *a;
-        match operation & COMMAND {
-            WAKE | WAKE_BITSET | REQUEUE | CMP_REQUEUE => {
-                mem.readable(addr, 4).map(|_| 0).map_err(Errno::from)
-            }
-            WAIT | WAIT_BITSET => {
-                if mem.read::<4>(addr)? != value & 0xffff_ffff {
-                    return Err(Errno::EAGAIN);
-                }
-                if timeout != 0 {
-                    return Err(Errno::ETIMEDOUT);
-                }
-                self.stop = Some(StopReason::Deadlock {
-                    waits_for: "a futex that no other thread can wake",
-                });
-                Err(Errno::EDEADLK)
-            }
-            _ => Err(Errno::ENOSYS),
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Linux as a guest sees it: system calls of one process with one thread. Programs of OSF/1 get that
+//! Linux as a guest sees it: system calls of one process and its threads. Programs of OSF/1 get that
 //! system's calls from the same parts.
 //!
 //! The numbers, structures and conventions of an instruction set lie behind [`abi::Abi`]; the rest
@@ -48,7 +48,9 @@ mod signals;
 mod stat;
 mod streams;
 mod sysinfo;
+mod threads;
 mod time;
+mod timers;
 mod transfers;
 mod tree;
 
@@ -67,6 +69,8 @@ use self::paths::{Folder, Root, joined};
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::streams::{Streams, Which};
+use self::threads::{Resumed, Threads};
+use self::timers::Timers;
 use crate::image::{Isa, LoadError};
 use crate::process::{ProcessConfig, Thread};
 use crate::random::Random;
@@ -80,6 +84,8 @@ pub use self::signals::{
     Action, AltStack, Fault, SigInfo, Signal, SignalRules, exit_code_of_fault,
 };
 pub use self::streams::{Output, Stdin};
+pub(crate) use self::threads::Blocked;
+pub use self::threads::ThreadRules;
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
 /// Number of the guest's process and of its first thread.
@@ -127,6 +133,12 @@ pub enum SyscallResult {
     Exit(i32),
     /// It can never go on; [`Linux::stop_reason`] says why.
     Trap,
+    /// Its thread waits; another one has to go on.
+    Waits,
+    /// Its thread has given up its turn.
+    Yields,
+    /// Its thread has ended; others go on.
+    Ended,
 }
 
 /// Why a process can never go on.
@@ -136,7 +148,7 @@ pub enum StopReason {
     #[error("deadlock: the program waits for {waits_for}")]
     Deadlock {
         /// What it waits for.
-        waits_for: &'static str,
+        waits_for: String,
     },
     /// It wrote too much.
     #[error(
@@ -181,6 +193,8 @@ pub struct Linux {
     mappings: FileMappings,
     locks: Locks,
     signals: Signals,
+    pub(crate) threads: Threads,
+    timers: Timers,
     random: Random,
     limits: Limits,
     output_limit: Option<u64>,
@@ -188,6 +202,12 @@ pub struct Linux {
     file_limit: Option<FileLimit>,
     time_limit: Option<TimeLimit>,
     attributes: Attributes,
+    /// The current call gives up the thread's turn.
+    yields: bool,
+    /// The current call waits.
+    wait: Option<Blocked>,
+    /// The current call has waited before.
+    resumed: Option<Resumed>,
     /// The second result of the current call.
     second_result: Option<u64>,
     /// The signal that the current call raises for its thread.
@@ -264,6 +284,11 @@ impl Linux {
             mappings: FileMappings::default(),
             locks: Locks::default(),
             signals: Signals::default(),
+            threads: Threads::new(config.threads),
+            timers: Timers::default(),
+            yields: false,
+            wait: None,
+            resumed: None,
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
             second_result: None,
@@ -354,6 +379,14 @@ impl Linux {
     /// Passes warnings on as they come. Without a sink they are only collected.
     pub fn set_warning_sink(&mut self, sink: WarningSink) {
         self.sink = Some(sink);
+    }
+
+    /// Warns, once for each text.
+    fn warn_once(&mut self, text: &str) {
+        if !self.warnings.iter().any(|warning| warning == text) {
+            // No call has such a number.
+            self.warn(u64::MAX - self.warnings.len() as u64, text.to_owned());
+        }
     }
 
     /// Warns, once for each call number.

@@ -74,6 +74,7 @@ calls! {
     Getgid "getgid";
     Getgroups "getgroups";
     Gethostname "gethostname";
+    Getitimer "getitimer";
     Getpagesize "getpagesize";
     Getpgid "getpgid";
     Getpid "getpid";
@@ -84,6 +85,7 @@ calls! {
     Getresuid "getresuid";
     Getrlimit "getrlimit";
     Getrusage "getrusage";
+    GetRobustList "get_robust_list";
     Getsid "getsid";
     Gettid "gettid";
     Gettimeofday "gettimeofday";
@@ -155,8 +157,11 @@ calls! {
     RtSigaction "rt_sigaction";
     RtSigpending "rt_sigpending";
     RtSigprocmask "rt_sigprocmask";
+    RtSigqueueinfo "rt_sigqueueinfo";
     RtSigreturn "rt_sigreturn";
     RtSigsuspend "rt_sigsuspend";
+    RtSigtimedwait "rt_sigtimedwait";
+    RtTgsigqueueinfo "rt_tgsigqueueinfo";
     SchedGetaffinity "sched_getaffinity";
     SchedGetparam "sched_getparam";
     SchedGetPriorityMax "sched_get_priority_max";
@@ -173,6 +178,7 @@ calls! {
     Setfsuid "setfsuid";
     Setgid "setgid";
     Setgroups "setgroups";
+    Setitimer "setitimer";
     Setpgid "setpgid";
     Setpriority "setpriority";
     Setregid "setregid";
@@ -194,6 +200,14 @@ calls! {
     Syncfs "syncfs";
     Sysinfo "sysinfo";
     Tgkill "tgkill";
+    TimerCreate "timer_create";
+    TimerDelete "timer_delete";
+    TimerfdCreate "timerfd_create";
+    TimerfdGettime "timerfd_gettime";
+    TimerfdSettime "timerfd_settime";
+    TimerGetoverrun "timer_getoverrun";
+    TimerGettime "timer_gettime";
+    TimerSettime "timer_settime";
     Times "times";
     Tkill "tkill";
     Truncate "truncate";
@@ -202,6 +216,7 @@ calls! {
     Unlinkat "unlinkat";
     Utimensat "utimensat";
     Wait4 "wait4";
+    Waitid "waitid";
     Write "write";
     Writev "writev";
 }

@@ -1,7 +1,6 @@
 //! Calls that wait until descriptors are ready: `poll`, `ppoll`, `select`, `pselect6`.
 //!
-//! A guest has one thread, so whatever is not ready at once stays so while it waits. A call with a time-out
-//! lets simulated time jump to its end; a call without one can never return, and the run stops.
+//! A call whose descriptors are not ready waits for what other threads, timers and signals do, and looks again.
 
 use bitvec::BitArr;
 use bitvec::array::BitArray;
@@ -9,11 +8,12 @@ use bitvec::field::BitField;
 use bitvec::order::Lsb0;
 use bitvec::view::BitView;
 
+use super::Linux;
 use super::descriptors::Kind;
 use super::errno::Errno;
 use super::record::read_words;
+use super::threads::WaitFor;
 use super::time::TimeFormat;
-use super::{Linux, StopReason};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -193,7 +193,7 @@ impl Linux {
 
     /// The end of a time-out of `nanos` that begins now.
     pub(super) fn wait_for(&self, nanos: u64) -> Wait {
-        Wait::Until(self.now_ns.saturating_add(nanos))
+        Wait::Until(self.wait_end_ns(nanos))
     }
 
     /// A time-out of `poll` and `epoll_wait`, in milliseconds; a negative one is for ever.
@@ -252,23 +252,18 @@ impl Linux {
         mask: Option<u64>,
         waits_for: &'static str,
     ) -> Result<u64, Errno> {
-        match mask {
-            Some(mask) if self.pending(thread) & !mask != 0 => self.suspend(thread, mask),
-            _ => self.wait(wait, waits_for),
+        if let Some(mask) = mask {
+            thread.signals.suspend(mask);
         }
+        self.wait(wait, waits_for)
     }
 
     /// Waits for events none of which has come, until the end of the time-out.
     fn wait(&mut self, wait: Wait, waits_for: &'static str) -> Result<u64, Errno> {
         match wait {
-            Wait::Until(end) => {
-                self.idle_until(end);
-                Ok(0)
-            }
-            Wait::Endless => {
-                self.stop = Some(StopReason::Deadlock { waits_for });
-                Err(Errno::EINTR)
-            }
+            Wait::Until(end) if end <= self.now_ns => Ok(0),
+            Wait::Until(end) => Err(self.must_wait(WaitFor::File(waits_for), Some(end))),
+            Wait::Endless => Err(self.must_wait(WaitFor::File(waits_for), None)),
         }
     }
 }
@@ -286,6 +281,7 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
             let room = if pipe.is_full() { 0 } else { WRITABLE };
             room | if pipe.reader_closed { POLLERR } else { 0 }
         }
+        Kind::Timer(timer) => timer.events(),
         Kind::Event(counter) => counter.events(),
         Kind::Epoll(_) => 0,
         Kind::Place(_) => POLLNVAL,

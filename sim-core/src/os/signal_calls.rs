@@ -3,10 +3,12 @@
 use super::errno::Errno;
 use super::record::{Record, read_words, write_optional};
 use super::signals::{
-    Action, AltStack, LAST_SIGNAL, Pending, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE,
-    SS_ONSTACK, SigInfo, bit,
+    Action, AltStack, LAST_SIGNAL, SIG_DFL, SIG_IGN, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK,
+    SigInfo, bit,
 };
-use super::{Linux, PID, StopReason};
+use super::threads::WaitFor;
+use super::time::TimeFormat;
+use super::{Linux, PID};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -166,15 +168,9 @@ impl Linux {
     /// Waits with `mask` blocked.
     pub(super) fn suspend(&mut self, thread: &mut Thread, mask: u64) -> Result<u64, Errno> {
         let mask = mask & !self.abi.signal_rules().unstoppable();
-        if self.pending(thread) & !mask == 0 {
-            self.stop = Some(StopReason::Deadlock {
-                waits_for: "a signal that nobody can send",
-            });
-        } else {
-            thread.signals.suspended_mask = Some(thread.signals.blocked);
-            thread.signals.blocked = mask;
-        }
-        Err(Errno::EINTR)
+        thread.signals.suspend(mask);
+        let what = "a signal that nobody can send";
+        Err(self.must_wait(WaitFor::Signal { set: 0, what }, None))
     }
 
     pub(super) fn sigaltstack(
@@ -255,31 +251,104 @@ impl Linux {
         if pid != 0 && pid.unsigned_abs() != PID {
             return Err(Errno::ESRCH);
         }
-        send(&mut self.signals.pending, a[1], SI_USER)
+        self.send(None, a[1], SigInfo::with_code(SI_USER))
     }
-}
 
-/// `tkill` and the end of `tgkill`: only the calling thread exists.
-pub(super) fn tkill(thread: &mut Thread, tid: u64, signal: u64) -> Result<u64, Errno> {
-    if tid as i32 <= 0 {
-        return Err(Errno::EINVAL);
-    }
-    if tid as u32 != thread.tid {
-        return Err(Errno::ESRCH);
-    }
-    send(&mut thread.signals.pending, signal, SI_TKILL)
-}
-
-fn send(pending: &mut Pending, signal: u64, code: i32) -> Result<u64, Errno> {
-    if signal as u32 != 0 {
-        let signal = valid_signal(u64::from(signal as u32))?;
-        pending.post(SigInfo {
+    /// `tkill` and the end of `tgkill`.
+    pub(super) fn tkill(
+        &mut self,
+        thread: &mut Thread,
+        tid: u64,
+        signal: u64,
+    ) -> Result<u64, Errno> {
+        if tid as i32 <= 0 {
+            return Err(Errno::EINVAL);
+        }
+        self.send(
+            Some((thread, tid as u32)),
             signal,
-            code,
-            ..SigInfo::default()
-        });
+            SigInfo::with_code(SI_TKILL),
+        )
     }
-    Ok(0)
+
+    /// Sends a signal to a thread, or to the process. The thread that calls is given for the case that it is meant.
+    fn send(
+        &mut self,
+        to: Option<(&mut Thread, u32)>,
+        signal: u64,
+        info: SigInfo,
+    ) -> Result<u64, Errno> {
+        if let Some((thread, tid)) = &to
+            && thread.tid != *tid
+            && self.threads.parked(*tid).is_none()
+        {
+            return Err(Errno::ESRCH);
+        }
+        if signal as u32 == 0 {
+            return Ok(0);
+        }
+        let signal = valid_signal(u64::from(signal as u32))?;
+        let info = SigInfo { signal, ..info };
+        match to {
+            None => self.send_to_process(info),
+            Some((thread, tid)) if thread.tid == tid => thread.signals.pending.post(info),
+            Some((_, tid)) => self.send_to_thread(tid, info),
+        }
+        Ok(0)
+    }
+
+    /// `rt_sigqueueinfo`, and with a thread `rt_tgsigqueueinfo`: a signal with the information that the program
+    /// made up. It cannot pretend to be the kernel, except to itself.
+    pub(super) fn queue_signal(
+        &mut self,
+        thread: &mut Thread,
+        mem: &Memory,
+        [pid, tid, signal, info]: [u64; 4],
+        to_thread: bool,
+    ) -> Result<u64, Errno> {
+        let code = mem.read::<4>(info.wrapping_add(8))? as i32;
+        let first = mem.read::<4>(info.wrapping_add(16))? as u32;
+        let second = mem.read::<4>(info.wrapping_add(20))? as u32;
+        let value = mem.read::<8>(info.wrapping_add(24))?;
+        if pid as u32 != PID {
+            return Err(Errno::ESRCH);
+        }
+        let info = SigInfo {
+            sender: Some((first, second)),
+            value,
+            ..SigInfo::with_code(code)
+        };
+        let to = to_thread.then_some((thread, tid as u32));
+        self.send(to, signal, info)
+    }
+
+    /// `rt_sigtimedwait`: takes a signal of a set that waits, or waits for one.
+    pub(super) fn rt_sigtimedwait(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        let [set, info, timeout, set_bytes, ..] = *a;
+        if set_bytes != SIGSET_BYTES {
+            return Err(Errno::EINVAL);
+        }
+        let set = mem.read::<8>(set)? & !self.abi.signal_rules().unstoppable();
+        let until = match timeout {
+            0 => None,
+            at => Some(self.wait_end_ns(TimeFormat::Nanoseconds.read(mem, at)?)),
+        };
+        let own = thread.signals.pending.take(set);
+        if let Some(taken) = own.or_else(|| self.signals.pending.take(set)) {
+            write_optional(mem, info, &taken.encode())?;
+            return Ok(u64::from(taken.signal));
+        }
+        if until.is_some_and(|until| until <= self.now_ns) {
+            return Err(Errno::EAGAIN);
+        }
+        let what = "a signal (sigwait) that nobody can send";
+        Err(self.must_wait(WaitFor::Signal { set, what }, until))
+    }
 }
 
 fn valid_signal(number: u64) -> Result<u8, Errno> {

@@ -1,10 +1,13 @@
 //! Signals: actions, masks, delivery to handlers of the guest, default actions.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 
 use super::OsInterface;
 use super::abi::HandlerEntry;
 use super::record::{Record, read_words};
+use super::threads::WaitFor;
 use super::{Linux, PID, UID};
 use crate::bus::MemFault;
 use crate::ids::DisePc;
@@ -21,6 +24,10 @@ pub(super) const SIGINFO_BYTES: usize = 128;
 pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
 const SIGKILL: u8 = 9;
+/// Signals from here on are queued.
+const FIRST_REALTIME: u8 = 32;
+/// So many are at most.
+const MOST_QUEUED: usize = 4096;
 
 pub(super) const SS_ONSTACK: u32 = 1;
 pub(super) const SS_DISABLE: u32 = 2;
@@ -45,6 +52,12 @@ pub enum Signal {
     Fpe,
     /// Write beyond the largest size that a file may have.
     FileSize,
+    /// A timer of real time.
+    Alarm,
+    /// A timer of the time in which the program runs, without the kernel's.
+    VirtualAlarm,
+    /// A timer of the time in which the program runs.
+    Profiling,
 }
 
 impl Signal {
@@ -85,6 +98,8 @@ pub struct SignalRules {
     pub on_stack: u64,
     /// `SA_NODEFER`
     pub no_defer: u64,
+    /// `SA_RESTART`
+    pub restart: u64,
     /// `SA_RESETHAND`
     pub reset_handler: u64,
     /// `SIG_BLOCK`
@@ -191,9 +206,21 @@ pub struct SigInfo {
     pub addr: Option<u64>,
     /// `si_trapno`, for a fault.
     pub trap_number: i32,
+    /// Who sent it, as process and user, or the number of a timer and its overruns; `None`: the guest itself.
+    pub sender: Option<(u32, u32)>,
+    /// `si_value`.
+    pub value: u64,
 }
 
 impl SigInfo {
+    /// One without a number yet.
+    pub(super) fn with_code(code: i32) -> SigInfo {
+        SigInfo {
+            code,
+            ..SigInfo::default()
+        }
+    }
+
     /// `siginfo_t`.
     pub(super) fn encode(&self) -> Vec<u8> {
         let head = Record::new()
@@ -204,7 +231,10 @@ impl SigInfo {
         let body = match self.addr {
             Some(addr) => head.u64(addr).u32(self.trap_number as u32),
             None if self.code == SI_KERNEL => head,
-            None => head.u32(PID).u32(UID),
+            None => {
+                let (first, second) = self.sender.unwrap_or((PID, UID));
+                head.u32(first).u32(second).u64(self.value)
+            }
         };
         body.pad_to(SIGINFO_BYTES).done()
     }
@@ -252,12 +282,14 @@ impl AltStack {
     }
 }
 
-/// Signals that wait for delivery, each at most once.
+/// Signals that wait for delivery: real-time signals as often as they were sent, all others once.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     /// Signal 1 is the lowest bit.
     pub(super) set: u64,
     infos: [SigInfo; LAST_SIGNAL as usize + 1],
+    /// Real-time signals behind the first one of their number.
+    queue: VecDeque<SigInfo>,
 }
 
 impl Default for Pending {
@@ -265,32 +297,44 @@ impl Default for Pending {
         Pending {
             set: 0,
             infos: [SigInfo::default(); LAST_SIGNAL as usize + 1],
+            queue: VecDeque::new(),
         }
     }
 }
 
 impl Pending {
-    /// Adds a signal, unless it already waits.
+    /// Adds a signal, unless it already waits and is none that counts.
     pub(super) fn post(&mut self, info: SigInfo) {
         if self.set & bit(info.signal) == 0 {
             self.set |= bit(info.signal);
             self.infos[usize::from(info.signal)] = info;
+        } else if info.signal >= FIRST_REALTIME && self.queue.len() < MOST_QUEUED {
+            self.queue.push_back(info);
         }
     }
 
     pub(super) fn discard(&mut self, signal: u8) {
         self.set &= !bit(signal);
+        self.queue.retain(|info| info.signal != signal);
     }
 
     /// Removes the signal with the least number among those of `mask`.
-    fn take(&mut self, mask: u64) -> Option<SigInfo> {
+    pub(super) fn take(&mut self, mask: u64) -> Option<SigInfo> {
         let ready = self.set & mask;
         if ready == 0 {
             return None;
         }
         let signal = ready.trailing_zeros() as u8 + 1;
-        self.discard(signal);
-        Some(self.infos[usize::from(signal)])
+        let info = self.infos[usize::from(signal)];
+        match self.queue.iter().position(|info| info.signal == signal) {
+            Some(next) => {
+                if let Some(next) = self.queue.remove(next) {
+                    self.infos[usize::from(signal)] = next;
+                }
+            }
+            None => self.set &= !bit(signal),
+        }
+        Some(info)
     }
 }
 
@@ -338,6 +382,20 @@ impl Default for ThreadSignals {
 }
 
 impl ThreadSignals {
+    /// Those of a thread that this one makes: only the mask is handed on.
+    pub(crate) fn of_child(&self) -> ThreadSignals {
+        ThreadSignals {
+            blocked: self.blocked,
+            ..ThreadSignals::default()
+        }
+    }
+
+    /// Lets a call wait with other signals blocked. A call that waits on keeps the mask of its first look.
+    pub(super) fn suspend(&mut self, mask: u64) {
+        self.suspended_mask.get_or_insert(self.blocked);
+        self.blocked = mask;
+    }
+
     /// After a suspension without a handler: the old mask again.
     pub(super) fn end_suspension(&mut self) {
         if let Some(mask) = self.suspended_mask.take() {
@@ -381,6 +439,7 @@ impl Linux {
             code: fault.code,
             addr: Some(fault.addr),
             trap_number: fault.trap_number,
+            ..SigInfo::default()
         };
         thread.hart.pc = fault.resume;
         self.enter_handler(info, thread, mem).is_ok()
@@ -403,6 +462,61 @@ impl Linux {
     /// The signals that wait for a thread: its own, and those of the process.
     pub(super) fn pending(&self, thread: &Thread) -> u64 {
         thread.signals.pending.set | self.signals.pending.set
+    }
+
+    /// Whether a signal waits that ends a wait of the thread: `Some` if it does, and then whether its action lets the
+    /// program make the call again.
+    pub(super) fn interrupting(&self, thread: &Thread) -> Option<bool> {
+        let rules = self.abi.signal_rules();
+        let mut ready = self.pending(thread) & !thread.signals.blocked;
+        while ready != 0 {
+            let signal = ready.trailing_zeros() as u8 + 1;
+            let action = self.signals.actions[usize::from(signal)];
+            match action.handler {
+                SIG_IGN => {}
+                SIG_DFL if rules.is_ignored_by_default(signal) => {}
+                _ => return Some(action.handler != SIG_DFL && action.flags & rules.restart != 0),
+            }
+            ready &= ready - 1;
+        }
+        None
+    }
+
+    /// Makes a signal pending for the process, and wakes a thread that waits and takes it.
+    pub(super) fn send_to_process(&mut self, info: SigInfo) {
+        self.signals.pending.post(info);
+        let takes = |thread: &Thread| self.wakes(thread, bit(info.signal));
+        let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
+        if let Some(tid) = tid {
+            self.threads.wake(tid);
+        }
+    }
+
+    /// Makes a signal pending for a thread that does not run, if it is still there.
+    pub(super) fn send_to_thread(&mut self, tid: u32, info: SigInfo) {
+        let Some(thread) = self.threads.parked_mut(tid) else {
+            // The thread that runs: its signals and those of the process are delivered alike.
+            self.signals.pending.post(info);
+            return;
+        };
+        thread.signals.pending.post(info);
+        if let Some(thread) = self.threads.parked(tid)
+            && self.wakes(thread, bit(info.signal))
+        {
+            self.threads.wake(tid);
+        }
+    }
+
+    /// Whether one of these signals ends the wait of a thread.
+    fn wakes(&self, thread: &Thread, signals: u64) -> bool {
+        let Some(blocked) = &thread.blocked else {
+            return false;
+        };
+        let awaited = match blocked.waits_for {
+            WaitFor::Signal { set, .. } => set,
+            _ => 0,
+        };
+        signals & (awaited | !thread.signals.blocked) != 0
     }
 
     /// Delivers what is pending and not blocked, first what was sent to the thread. `Some` is the exit

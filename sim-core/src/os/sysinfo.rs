@@ -111,7 +111,7 @@ impl Linux {
                         signal: self.abi.signal_number(Signal::Fpe),
                         code: fpcr::signal_code(enabled),
                         addr: Some(0),
-                        trap_number: 0,
+                        ..SigInfo::default()
                     });
                 }
                 Ok(0)

@@ -3,23 +3,37 @@
 use super::Linux;
 use super::errno::Errno;
 use super::record::{Record, read_words, write_optional};
+use super::threads::WaitFor;
 use crate::memory::{Memory, PAGE_SIZE};
 
 /// The date on which every run begins, in seconds since 1970: 2001-09-09 01:46:40 UTC.
 pub const EPOCH_SECONDS: u64 = 1_000_000_000;
 /// `AT_CLKTCK` and the unit of `times`.
 pub const CLOCK_TICKS_PER_SECOND: u64 = 100;
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
+pub(super) const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// The latest time that a wait ends: half of the range, so that instructions behind it cannot overflow it.
+const LAST_NS: u64 = u64::MAX / 2;
 
 /// Since when a clock counts.
-enum Clock {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
     Epoch,
     Start,
     /// Counts from the start, and stands still while the program waits.
     Busy,
 }
 
-fn clock(id: u64) -> Result<Clock, Errno> {
+impl Clock {
+    /// What the clock shows at the beginning of the run, in nanoseconds.
+    pub(super) fn zero_ns(self) -> u64 {
+        match self {
+            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND,
+            Clock::Start | Clock::Busy => 0,
+        }
+    }
+}
+
+pub(super) fn clock(id: u64) -> Result<Clock, Errno> {
     match id as u32 {
         // REALTIME, REALTIME_COARSE, REALTIME_ALARM, TAI
         0 | 5 | 8 | 11 => Ok(Clock::Epoch),
@@ -33,7 +47,7 @@ fn clock(id: u64) -> Result<Clock, Errno> {
 }
 
 /// Reads a `struct timespec` that is not negative, in nanoseconds.
-fn read_duration(mem: &Memory, addr: u64) -> Result<u64, Errno> {
+pub(super) fn read_duration(mem: &Memory, addr: u64) -> Result<u64, Errno> {
     let [seconds, nanos] = read_words(mem, addr)?;
     if (seconds as i64) < 0 || nanos >= NANOS_PER_SECOND {
         return Err(Errno::EINVAL);
@@ -94,7 +108,7 @@ impl TimeFormat {
 }
 
 /// `struct timespec` or, with microseconds, `struct timeval`.
-fn pair(seconds: u64, fraction: u64) -> Vec<u8> {
+pub(super) fn pair(seconds: u64, fraction: u64) -> Vec<u8> {
     Record::new().u64(seconds).u64(fraction).done()
 }
 
@@ -126,7 +140,7 @@ impl Linux {
     }
 
     /// Simulated time in which the program was not waiting, in nanoseconds.
-    fn busy_ns(&self) -> u64 {
+    pub(super) fn busy_ns(&self) -> u64 {
         self.now_ns.saturating_sub(self.idle_ns)
     }
 
@@ -196,42 +210,65 @@ impl Linux {
     /// `usleep_thread` of OSF/1: nothing is left of the time to sleep.
     pub(super) fn usleep_thread(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let nanos = TimeFormat::Osf.read(mem, a[0])?;
-        self.idle_until(self.now_ns.saturating_add(nanos));
+        let slept = self.sleep_until(self.wait_end_ns(nanos))?;
         write_optional(mem, a[1], &pair32(0, 0))?;
-        Ok(0)
+        Ok(slept)
     }
 
     /// `nanosleep`: simulated time goes on by what the program asks for.
-    pub(super) fn sleep(&mut self, mem: &Memory, request: u64) -> Result<u64, Errno> {
-        let nanos = read_duration(mem, request)?;
-        self.idle_until(self.now_ns.saturating_add(nanos));
-        Ok(0)
+    pub(super) fn sleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let nanos = read_duration(mem, a[0])?;
+        let slept = self.sleep_until(self.wait_end_ns(nanos));
+        self.write_rest_of_sleep(mem, a[1], nanos, slept)
+    }
+
+    /// Waits until a simulated time, in nanoseconds.
+    fn sleep_until(&mut self, end_ns: u64) -> Result<u64, Errno> {
+        let end_ns = end_ns.min(LAST_NS);
+        if end_ns <= self.now_ns {
+            return Ok(0);
+        }
+        Err(self.must_wait(WaitFor::Time, Some(end_ns)))
+    }
+
+    /// What is left of a sleep that a signal ends. It is written at each look, since the call cannot know which
+    /// one is the last.
+    fn write_rest_of_sleep(
+        &self,
+        mem: &mut Memory,
+        rest_at: u64,
+        nanos: u64,
+        slept: Result<u64, Errno>,
+    ) -> Result<u64, Errno> {
+        if slept.is_err() && rest_at != 0 {
+            let rest = self.wait_end_ns(nanos).saturating_sub(self.now_ns);
+            mem.write_bytes(
+                rest_at,
+                &pair(rest / NANOS_PER_SECOND, rest % NANOS_PER_SECOND),
+            )?;
+        }
+        slept
     }
 
     /// `clock_nanosleep`: a duration, or with `TIMER_ABSTIME` a time of the clock.
-    pub(super) fn clock_nanosleep(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    pub(super) fn clock_nanosleep(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const TIMER_ABSTIME: u64 = 1;
-        let [id, flags, request, ..] = *a;
-        let base_ns = match clock(id)? {
-            Clock::Epoch => EPOCH_SECONDS * NANOS_PER_SECOND,
-            Clock::Start => 0,
+        let [id, flags, request, rest, ..] = *a;
+        let clock = clock(id)?;
+        if clock == Clock::Busy {
             // The program itself does not run while it waits: its own clock would never get there.
-            Clock::Busy => return Err(Errno::EOPNOTSUPP),
-        };
+            return Err(Errno::EOPNOTSUPP);
+        }
         let nanos = read_duration(mem, request)?;
-        let end = if flags & TIMER_ABSTIME != 0 {
-            nanos.saturating_sub(base_ns)
-        } else {
-            self.now_ns.saturating_add(nanos)
-        };
-        self.idle_until(end);
-        Ok(0)
+        if flags & TIMER_ABSTIME != 0 {
+            return self.sleep_until(nanos.saturating_sub(clock.zero_ns()));
+        }
+        let slept = self.sleep_until(self.wait_end_ns(nanos));
+        self.write_rest_of_sleep(mem, rest, nanos, slept)
     }
 
     /// Lets simulated time jump to `end_ns`, if that lies ahead.
     pub(super) fn idle_until(&mut self, end_ns: u64) {
-        // Half of the range, so that instructions after an endless sleep cannot overflow it.
-        const LAST_NS: u64 = u64::MAX / 2;
         let waits = end_ns.min(LAST_NS).saturating_sub(self.now_ns);
         self.idle_ns += waits;
         self.now_ns += waits;

@@ -132,7 +132,7 @@ impl Linux {
                 Err(errno) if done == 0 => return Err(errno),
                 Err(_) => {
                     // What was copied counts, and a pipe that is full waits for the next call.
-                    self.stop = None;
+                    self.wait = None;
                     break;
                 }
             }

@@ -5,6 +5,7 @@ mod guest;
 pub mod layout;
 mod stack;
 mod thread;
+mod turns;
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
-use crate::os::{DuplicateError, Linux, OsInterface, Output, Started, Stdin, SyscallResult};
+use crate::os::{DuplicateError, Linux, OsInterface, Output, Started, Stdin, ThreadRules};
 use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
@@ -35,6 +36,8 @@ pub struct ProcessConfig {
     pub cwd: String,
     /// The guest may change files under the root.
     pub writable: bool,
+    /// How threads share a hardware context.
+    pub threads: ThreadRules,
     /// Seed of all randomness that the guest can see.
     pub seed: u64,
     /// The most memory that the guest can have mapped, in bytes.
@@ -64,6 +67,7 @@ impl Default for ProcessConfig {
             root: None,
             cwd: "/".to_string(),
             writable: false,
+            threads: ThreadRules::default(),
             seed: 0,
             memory_limit_bytes: Memory::DEFAULT_LIMIT_BYTES,
             output_limit_bytes: Some(1 << 30),
@@ -77,7 +81,8 @@ impl Default for ProcessConfig {
     }
 }
 
-/// A guest process with one thread: what its threads share, and the thread.
+/// A guest process on a hardware context: what its threads share, and the thread that runs. Its other threads are with
+/// its operating system.
 ///
 /// It dereferences to its guest, so that memory, files and program are reached without naming it.
 /// Code that needs the registers and the memory at once takes the two parts.
@@ -94,11 +99,6 @@ impl Process {
     #[inline(always)]
     pub fn hart_and_memory(&mut self) -> (&mut Hart, &mut Memory) {
         (&mut self.thread.hart, &mut self.guest.mem)
-    }
-
-    /// Serves the system call that the thread makes: see [`Linux::syscall`].
-    pub fn syscall(&mut self) -> SyscallResult {
-        self.guest.os.syscall(&mut self.thread, &mut self.guest.mem)
     }
 
     /// Gives a fault of the thread to its handler: see [`Linux::deliver_fault`].

@@ -1,7 +1,7 @@
 //! What each thread of a guest has of its own.
 
-use crate::hart::Hart;
-use crate::os::{PID, Scheduling, ThreadAttributes, ThreadSignals};
+use crate::hart::{Hart, NO_RESERVATION};
+use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 
 /// A thread of a guest. What it shares with other threads lies in its [`Guest`](super::Guest).
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Thread {
     pub(crate) scheduling: Scheduling,
     /// Alpha: what to do with accesses that are not aligned (`UAC_*`).
     pub(crate) unaligned_control: u64,
+    /// The call that it waits in, if it does.
+    pub(crate) blocked: Option<Blocked>,
 }
 
 impl Thread {
@@ -42,6 +44,25 @@ impl Thread {
             attributes: ThreadAttributes::default(),
             scheduling: Scheduling::default(),
             unaligned_control: 0,
+            blocked: None,
+        }
+    }
+
+    /// A thread that this one makes, as it is at that time. It has the registers, the name and the mask of
+    /// signals, but no signals of its own and no alternate stack.
+    #[must_use]
+    pub(crate) fn child(&self, tid: u32) -> Thread {
+        Thread {
+            hart: Hart {
+                reservation: NO_RESERVATION,
+                ..self.hart.clone()
+            },
+            tid,
+            clear_tid: 0,
+            robust_list: 0,
+            signals: self.signals.of_child(),
+            blocked: None,
+            ..self.clone()
         }
     }
 }

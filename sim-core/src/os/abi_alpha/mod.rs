@@ -20,6 +20,7 @@ use super::signals::{Fault, Signal, SignalRules};
 use crate::alpha::{self, fpcr, registers};
 use crate::bus::MemFault;
 use crate::hart::Hart;
+use crate::inst::reg;
 use crate::memory::Memory;
 use crate::trap::{Trap, TrapCause};
 
@@ -97,6 +98,7 @@ mod request {
 /// `SA_*`, `how` of `sigprocmask` and the numbers of signals.
 const SIGNAL_RULES: SignalRules = SignalRules {
     on_stack: 1,
+    restart: 2,
     reset_handler: 0x10,
     no_defer: 8,
     block: 1,
@@ -186,6 +188,14 @@ impl Abi for Alpha {
     fn set_initial_registers(&self, hart: &mut Hart, start: &ProgramStart) {
         fpcr::reset(hart);
         (self.start)(hart, start);
+    }
+
+    fn set_thread_pointer(&self, hart: &mut Hart, value: u64) {
+        hart.r[usize::from(reg::UNIQUE)] = value;
+    }
+
+    fn clone_has_tls_last(&self) -> bool {
+        true
     }
 
     fn page_bytes(&self) -> u64 {
@@ -283,6 +293,9 @@ impl Abi for Alpha {
             Signal::Segv => 11,
             Signal::Pipe => 13,
             Signal::FileSize => 25,
+            Signal::Alarm => 14,
+            Signal::VirtualAlarm => 26,
+            Signal::Profiling => 27,
         }
     }
 

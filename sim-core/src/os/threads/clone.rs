@@ -1,0 +1,236 @@
+//! `clone` and `clone3` of threads, and how a thread ends (clone(2), Linux `kernel/fork.c`, `kernel/exit.c`,
+//! `kernel/futex/core.c`).
+
+use super::super::errno::Errno;
+use super::super::record::read_words;
+use super::super::{Linux, SyscallResult};
+use crate::memory::Memory;
+use crate::process::Thread;
+
+const CLONE_VM: u64 = 0x100;
+const CLONE_FS: u64 = 0x200;
+const CLONE_FILES: u64 = 0x400;
+const CLONE_SIGHAND: u64 = 0x800;
+const CLONE_PIDFD: u64 = 0x1000;
+const CLONE_THREAD: u64 = 0x1_0000;
+const CLONE_SETTLS: u64 = 0x8_0000;
+const CLONE_PARENT_SETTID: u64 = 0x10_0000;
+const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
+const CLONE_CHILD_SETTID: u64 = 0x100_0000;
+/// What a thread shares with the one that makes it.
+const SHARED: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+
+/// In the word of a robust futex: the number of its owner, that the owner has died, that somebody waits.
+const FUTEX_TID: u32 = 0x3fff_ffff;
+const FUTEX_OWNER_DIED: u32 = 0x4000_0000;
+const FUTEX_WAITERS: u32 = 0x8000_0000;
+
+/// What `clone` and `clone3` are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    flags: u64,
+    /// The stack pointer of the new thread; 0: that of the one that makes it.
+    stack: u64,
+    parent_tid: u64,
+    child_tid: u64,
+    tls: u64,
+}
+
+impl Linux {
+    /// `clone`, whose last two arguments have an order of each interface.
+    pub(in super::super) fn clone_thread(
+        &mut self,
+        thread: &Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        let [flags, stack, parent_tid, ..] = *a;
+        let (child_tid, tls) = if self.abi.clone_has_tls_last() {
+            (a[3], a[4])
+        } else {
+            (a[4], a[3])
+        };
+        self.make_thread(
+            thread,
+            mem,
+            Request {
+                // The lowest byte is the signal at the end of a process.
+                flags: flags & 0xffff_ff00,
+                stack,
+                parent_tid,
+                child_tid,
+                tls,
+            },
+        )
+    }
+
+    /// `clone3`, whose arguments lie in memory.
+    pub(in super::super) fn clone3_thread(
+        &mut self,
+        thread: &Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        /// Size of the first `struct clone_args`.
+        const LEAST_BYTES: u64 = 64;
+        const PAGE: u64 = 4096;
+        let [at, bytes, ..] = *a;
+        if bytes < LEAST_BYTES {
+            return Err(Errno::EINVAL);
+        }
+        if bytes > PAGE {
+            return Err(Errno::E2BIG);
+        }
+        let [flags, _, child_tid, parent_tid, signal, stack, size, tls] = read_words(mem, at)?;
+        if (stack == 0) != (size == 0) || signal != 0 && flags & CLONE_THREAD != 0 {
+            return Err(Errno::EINVAL);
+        }
+        self.make_thread(
+            thread,
+            mem,
+            Request {
+                flags,
+                stack: stack.wrapping_add(size),
+                parent_tid,
+                child_tid,
+                tls,
+            },
+        )
+    }
+
+    fn make_thread(
+        &mut self,
+        thread: &Thread,
+        mem: &mut Memory,
+        request: Request,
+    ) -> Result<u64, Errno> {
+        let flags = request.flags;
+        if flags & SHARED != SHARED {
+            // In Linux a thread shares signals, which share memory.
+            if flags & CLONE_THREAD != 0 && flags & CLONE_SIGHAND == 0
+                || flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0
+            {
+                return Err(Errno::EINVAL);
+            }
+            self.warn_once(
+                "a second process is refused (ENOSYS): a guest has threads, but no children",
+            );
+            return Err(Errno::ENOSYS);
+        }
+        if flags & CLONE_PIDFD != 0 {
+            return Err(Errno::EINVAL);
+        }
+        if self.threads.is_full() {
+            return Err(Errno::EAGAIN);
+        }
+        let tid = self.threads.last_tid + 1;
+        let number = tid.to_le_bytes();
+        if flags & CLONE_PARENT_SETTID != 0 {
+            mem.write_bytes(request.parent_tid, &number)?;
+        }
+        if flags & CLONE_CHILD_SETTID != 0 {
+            // As in Linux, a place that cannot be written is no error.
+            let _ = mem.write_bytes(request.child_tid, &number);
+        }
+        self.threads.last_tid = tid;
+        let mut child = Box::new(thread.child(tid));
+        if flags & CLONE_CHILD_CLEARTID != 0 {
+            child.clear_tid = request.child_tid;
+        }
+        self.abi.set_result(&mut child.hart, Ok(0));
+        self.abi.set_second_result(&mut child.hart, 1);
+        if request.stack != 0 {
+            self.abi.set_stack_pointer(&mut child.hart, request.stack);
+        }
+        if flags & CLONE_SETTLS != 0 {
+            self.abi.set_thread_pointer(&mut child.hart, request.tls);
+        }
+        self.threads.park(child);
+        self.second_result = Some(0);
+        Ok(u64::from(tid))
+    }
+
+    /// `exit`: the thread ends, and with the last one the process.
+    pub(in super::super) fn exit_thread(
+        &mut self,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        code: i32,
+    ) -> SyscallResult {
+        if thread.tid == super::PID {
+            self.threads.first_code = Some(code);
+        }
+        if self.threads.is_alone() {
+            return SyscallResult::Exit(self.threads.first_code.unwrap_or(code));
+        }
+        self.release_robust_list(thread, mem);
+        let clear_tid = thread.clear_tid;
+        if clear_tid != 0 && mem.write_bytes(clear_tid, &[0; 4]).is_ok() {
+            self.threads.wake_futex(clear_tid, 1, u32::MAX);
+        }
+        SyscallResult::Ended
+    }
+
+    /// `get_robust_list`: that of a thread, or of the caller for 0.
+    pub(in super::super) fn robust_list(
+        &self,
+        thread: &Thread,
+        mem: &mut Memory,
+        a: &[u64; 6],
+    ) -> Result<u64, Errno> {
+        /// Size of `struct robust_list_head`.
+        const HEAD_BYTES: u64 = 24;
+        let head = match a[0] as u32 {
+            tid if tid == 0 || tid == thread.tid => thread.robust_list,
+            tid => self.threads.parked(tid).ok_or(Errno::ESRCH)?.robust_list,
+        };
+        mem.write_bytes(a[1], &head.to_le_bytes())?;
+        mem.write_bytes(a[2], &HEAD_BYTES.to_le_bytes())?;
+        Ok(0)
+    }
+
+    /// Marks the locks that a thread holds at its end, so that whoever waits for them learns of it.
+    fn release_robust_list(&mut self, thread: &Thread, mem: &mut Memory) {
+        /// No list is followed any further (`ROBUST_LIST_LIMIT`).
+        const MOST: usize = 2048;
+        let head = thread.robust_list;
+        if head == 0 {
+            return;
+        }
+        let Ok([first, offset, pending]) = read_words::<3>(mem, head) else {
+            return;
+        };
+        let mut entry = first;
+        for _ in 0..MOST {
+            // The lowest bit says that the lock inherits priorities.
+            let at = entry & !1;
+            if at == head || at == 0 {
+                break;
+            }
+            let Ok([next]) = read_words::<1>(mem, at) else {
+                return;
+            };
+            if at != pending & !1 {
+                self.owner_died(thread.tid, mem, at.wrapping_add(offset));
+            }
+            entry = next;
+        }
+        if pending & !1 != 0 {
+            self.owner_died(thread.tid, mem, (pending & !1).wrapping_add(offset));
+        }
+    }
+
+    fn owner_died(&mut self, tid: u32, mem: &mut Memory, addr: u64) {
+        let Ok(word) = mem.read::<4>(addr) else {
+            return;
+        };
+        let word = word as u32;
+        if word & FUTEX_TID != tid {
+            return;
+        }
+        let after = word & FUTEX_WAITERS | FUTEX_OWNER_DIED;
+        if mem.write_bytes(addr, &after.to_le_bytes()).is_ok() && word & FUTEX_WAITERS != 0 {
+            self.threads.wake_futex(addr, 1, u32::MAX);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The threads of a guest: which of them run, which wait for their turn, and which wait for something.
+//!
+//! A hardware context runs one thread, which lies in its [`Process`](crate::process::Process). All others are
+//! *parked* here. A thread is parked by a call that waits ([`wait`]) or because its time slice is over, and comes
+//! back through one queue, first come, first served. Whatever wakes a thread puts it behind all others that are
+//! ready, so that the order of threads follows from the program and the seed alone.
+
+mod clone;
+mod futex;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use self::futex::Futexes;
+pub(crate) use self::wait::Blocked;
+pub(super) use self::wait::{Resumed, WaitFor};
+use super::PID;
+use crate::process::Thread;
+use crate::random::Random;
+
+/// How threads share a hardware context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadRules {
+    /// How long a thread runs while others are ready, in simulated nanoseconds. In a functional run an instruction
+    /// takes one.
+    pub slice_ns: u64,
+    /// Slices vary between half of that and one and a half of it, drawn with this seed; `None`: all are equal.
+    pub seed: Option<u64>,
+    /// The most threads that a guest may have at a time.
+    pub limit: u32,
+}
+
+impl ThreadRules {
+    /// The shortest time slice, in nanoseconds: a thread gets somewhere in it.
+    pub const SHORTEST_SLICE_NS: u64 = 100;
+}
+
+impl Default for ThreadRules {
+    fn default() -> Self {
+        ThreadRules {
+            slice_ns: 100_000,
+            seed: None,
+            limit: 32_768,
+        }
+    }
+}
+
+/// The threads of a guest that no hardware context runs, and the time slice of the one that runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Threads {
+    parked: BTreeMap<u32, Box<Thread>>,
+    /// Those of them that can run, in the order in which they will.
+    ready: VecDeque<u32>,
+    /// Those that wait for a time, in nanoseconds, and perhaps for something else.
+    sleeping: BTreeSet<(u64, u32)>,
+    /// Those that wait for what another thread may do to a file.
+    on_files: Vec<u32>,
+    futexes: Futexes,
+    last_tid: u32,
+    rules: ThreadRules,
+    random: Option<Random>,
+    slice_end_ns: u64,
+    /// The exit code of the process, if its first thread has ended before others.
+    first_code: Option<i32>,
+}
+
+impl Threads {
+    pub(super) fn new(rules: ThreadRules) -> Threads {
+        Threads {
+            parked: BTreeMap::new(),
+            ready: VecDeque::new(),
+            sleeping: BTreeSet::new(),
+            on_files: Vec::new(),
+            futexes: Futexes::default(),
+            last_tid: PID,
+            rules,
+            random: rules.seed.map(Random::new),
+            slice_end_ns: 0,
+            first_code: None,
+        }
+    }
+
+    /// Whether the thread that runs is the only one.
+    pub(super) fn is_alone(&self) -> bool {
+        self.parked.is_empty()
+    }
+
+    /// Whether there can be no more threads.
+    fn is_full(&self) -> bool {
+        self.parked.len() + 1 >= self.rules.limit as usize
+    }
+
+    /// Whether another thread waits for its turn.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The thread with this number, unless it runs.
+    pub(super) fn parked(&self, tid: u32) -> Option<&Thread> {
+        self.parked.get(&tid).map(|thread| &**thread)
+    }
+
+    pub(super) fn parked_mut(&mut self, tid: u32) -> Option<&mut Thread> {
+        self.parked.get_mut(&tid).map(|thread| &mut **thread)
+    }
+
+    /// All threads that do not run, by their numbers.
+    pub(super) fn all_parked(&self) -> impl Iterator<Item = &Thread> {
+        self.parked.values().map(|thread| &**thread)
+    }
+
+    /// Takes a thread that does not run any more: one that waits for something, or one that is ready.
+    pub(crate) fn park(&mut self, thread: Box<Thread>) {
+        let tid = thread.tid;
+        match &thread.blocked {
+            None => self.ready.push_back(tid),
+            Some(blocked) => {
+                if let Some(until) = blocked.until_ns {
+                    self.sleeping.insert((until, tid));
+                }
+                match blocked.waits_for {
+                    WaitFor::File(_) => self.on_files.push(tid),
+                    WaitFor::Futex { addr, bits } => self.futexes.wait(addr, tid, bits),
+                    WaitFor::Signal { .. } | WaitFor::Time => {}
+                }
+            }
+        }
+        self.parked.insert(tid, thread);
+    }
+
+    /// The thread whose turn it is, which gets a new time slice from `now_ns` on.
+    pub(crate) fn next(&mut self, now_ns: u64) -> Option<Box<Thread>> {
+        let tid = self.ready.pop_front()?;
+        let slice_ns = self.draw_slice();
+        self.slice_end_ns = now_ns.saturating_add(slice_ns);
+        self.parked.remove(&tid)
+    }
+
+    fn draw_slice(&mut self) -> u64 {
+        let slice_ns = self.rules.slice_ns.max(ThreadRules::SHORTEST_SLICE_NS);
+        match &mut self.random {
+            None => slice_ns,
+            Some(random) => slice_ns / 2 + random.below(slice_ns + 1),
+        }
+    }
+
+    /// The thread stops to wait, and looks again at what it waits for when its turn comes.
+    pub(super) fn wake(&mut self, tid: u32) {
+        let Some(thread) = self.parked.get(&tid) else {
+            return;
+        };
+        let Some(blocked) = &thread.blocked else {
+            return;
+        };
+        if let Some(until) = blocked.until_ns {
+            self.sleeping.remove(&(until, tid));
+        }
+        match blocked.waits_for {
+            WaitFor::File(_) => self.on_files.retain(|other| *other != tid),
+            WaitFor::Futex { addr, .. } => self.futexes.forget(addr, tid),
+            WaitFor::Signal { .. } | WaitFor::Time => {}
+        }
+        if !self.ready.contains(&tid) {
+            self.ready.push_back(tid);
+        }
+    }
+
+    /// A file has changed: whoever waits for one looks again.
+    pub(super) fn wake_on_files(&mut self) {
+        for tid in std::mem::take(&mut self.on_files) {
+            self.wake(tid);
+        }
+    }
+
+    /// Wakes those that have waited until now.
+    pub(super) fn wake_sleepers(&mut self, now_ns: u64) {
+        while let Some((until, tid)) = self.sleeping.first().copied()
+            && until <= now_ns
+        {
+            self.sleeping.remove(&(until, tid));
+            self.wake(tid);
+        }
+    }
+
+    /// When the first sleeper wakes, in nanoseconds.
+    pub(super) fn first_wake_ns(&self) -> Option<u64> {
+        self.sleeping.first().map(|(until, _)| *until)
+    }
+
+    /// Whether the running thread has had its share while others wait for theirs.
+    pub(crate) fn slice_is_over(&self, now_ns: u64) -> bool {
+        self.has_ready() && now_ns >= self.slice_end_ns
+    }
+
+    /// When the operating system has to look at its threads again, in nanoseconds.
+    pub(super) fn deadline_ns(&self) -> Option<u64> {
+        let slice = self.has_ready().then_some(self.slice_end_ns);
+        slice.into_iter().chain(self.first_wake_ns()).min()
+    }
+}

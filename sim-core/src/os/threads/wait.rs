@@ -1,0 +1,243 @@
+//! Calls that wait.
+//!
+//! A call that cannot go on says what it waits for ([`Linux::must_wait`]) and changes nothing. Its thread is parked
+//! with its arguments still in its registers. When it may go on, the call is served again from its beginning; it
+//! then learns what became of its wait ([`Resumed`]). A signal with a handler ends a wait with `EINTR`, or lets the
+//! program make the call once more if its action says so.
+
+use std::fmt;
+
+use crate::memory::Memory;
+use crate::process::Thread;
+
+use super::super::errno::Errno;
+use super::super::numbers::Call;
+use super::super::{Linux, StopReason, SyscallResult};
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitFor {
+    /// What another thread may do to a file: data, room, an event, a lock.
+    File(&'static str),
+    /// A futex that another thread wakes with one of these bits.
+    Futex { addr: u64, bits: u32 },
+    /// A signal: one with a handler, or one of a set.
+    Signal { set: u64, what: &'static str },
+    /// A time.
+    Time,
+}
+
+impl fmt::Display for WaitFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitFor::File(what) | WaitFor::Signal { what, .. } => f.write_str(what),
+            WaitFor::Futex { addr, .. } => {
+                write!(f, "the futex at {addr:#x}, which no other thread can wake")
+            }
+            WaitFor::Time => f.write_str("a time that never comes"),
+        }
+    }
+}
+
+/// A thread that waits in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocked {
+    pub waits_for: WaitFor,
+    /// It waits until this simulated time at most, in nanoseconds.
+    pub until_ns: Option<u64>,
+    /// What it waits for has come.
+    pub is_woken: bool,
+    /// Bytes that the call has transferred so far.
+    pub done: u64,
+}
+
+impl Blocked {
+    /// Without an end, for what another thread may do to a file.
+    pub(in super::super) fn on_file(what: &'static str) -> Blocked {
+        Blocked {
+            waits_for: WaitFor::File(what),
+            until_ns: None,
+            is_woken: false,
+            done: 0,
+        }
+    }
+}
+
+/// What a call learns of its wait when it is served again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resumed {
+    /// The end of the wait, as it was when the call was made.
+    pub until_ns: Option<u64>,
+    /// What it waited for has come.
+    pub is_woken: bool,
+    /// Bytes that the call has transferred before.
+    pub done: u64,
+}
+
+impl Linux {
+    /// The current call waits, until `until_ns` at most. What it returns to the program is nothing yet: callers
+    /// return the error that this gives.
+    pub(in super::super) fn must_wait(
+        &mut self,
+        waits_for: WaitFor,
+        until_ns: Option<u64>,
+    ) -> Errno {
+        self.wait = Some(Blocked {
+            waits_for,
+            until_ns,
+            is_woken: false,
+            done: 0,
+        });
+        Errno::EINTR
+    }
+
+    /// The end of a wait of `nanos` that the current call asks for; if it has waited already, as it was then.
+    pub(in super::super) fn wait_end_ns(&self, nanos: u64) -> u64 {
+        let resumed = self.resumed.and_then(|resumed| resumed.until_ns);
+        resumed.unwrap_or_else(|| self.now_ns.saturating_add(nanos))
+    }
+
+    /// The current call has asked to wait: parks its thread, or ends the wait at once if a signal does.
+    pub(in super::super) fn begin_wait(
+        &mut self,
+        call: Call,
+        thread: &mut Thread,
+        mem: &mut Memory,
+        blocked: Blocked,
+    ) -> SyscallResult {
+        if let Some(action_restarts) = self.interrupting(thread) {
+            if blocked.done > 0 {
+                self.abi.set_result(&mut thread.hart, Ok(blocked.done));
+            } else if action_restarts && call.is_restarted() {
+                thread.hart.pc = thread.hart.pc.wrapping_sub(CALL_BYTES);
+            } else {
+                self.abi.set_result(&mut thread.hart, Err(Errno::EINTR));
+            }
+            return self.end_call(thread, mem);
+        }
+        thread.blocked = Some(blocked);
+        SyscallResult::Waits
+    }
+
+    /// Serves the call again that a thread has waited in, or delivers the signals of one that had no turn.
+    pub(crate) fn resume(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+        match thread.blocked.take() {
+            None => self.end_call(thread, mem),
+            Some(blocked) => {
+                self.resumed = Some(Resumed {
+                    until_ns: blocked.until_ns,
+                    is_woken: blocked.is_woken,
+                    done: blocked.done,
+                });
+                let result = self.serve_call(thread, mem);
+                self.resumed = None;
+                result
+            }
+        }
+    }
+
+    /// Nobody can run: simulated time goes on to what happens next. False: nothing ever does, which ends the run.
+    pub(crate) fn wait_for_next_event(&mut self) -> bool {
+        match self.next_event_ns() {
+            Some(next) => {
+                self.idle_until(next);
+                self.look_at_clock();
+                true
+            }
+            None => {
+                self.stop_for_deadlock();
+                false
+            }
+        }
+    }
+
+    /// Nobody ever runs again.
+    pub(crate) fn stop_for_deadlock(&mut self) {
+        self.stop = Some(StopReason::Deadlock {
+            waits_for: self.what_threads_wait_for(),
+        });
+    }
+
+    /// Simulated time at the current call, in nanoseconds.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Simulated time is `now_ns`: does what is due.
+    pub(crate) fn look_at_clock_at(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.look_at_clock();
+    }
+
+    /// Wakes threads and raises signals whose time has come.
+    pub(crate) fn look_at_clock(&mut self) {
+        self.expire_timers();
+        self.threads.wake_sleepers(self.now_ns);
+    }
+
+    fn what_threads_wait_for(&self) -> String {
+        /// So many threads are named.
+        const NAMED: usize = 8;
+        let waits = |thread: &Thread| match &thread.blocked {
+            Some(blocked) => blocked.waits_for.to_string(),
+            None => "nothing".to_string(),
+        };
+        let mut parked = self.threads.all_parked();
+        let count = self.threads.all_parked().count();
+        if count == 1 {
+            return parked.next().map(waits).unwrap_or_default();
+        }
+        let named: Vec<String> = parked
+            .take(NAMED)
+            .map(|thread| format!("thread {}: {}", thread.tid, waits(thread)))
+            .collect();
+        let more = match count - named.len() {
+            0 => String::new(),
+            more => format!("; and {more} more threads"),
+        };
+        format!("{}{more}", named.join("; "))
+    }
+}
+
+/// Size of the instruction that makes a system call, in both instruction sets.
+const CALL_BYTES: u64 = 4;
+
+impl Call {
+    /// Whether the call may give another thread what it waits for of a file.
+    pub(in super::super) fn may_change_files(self) -> bool {
+        matches!(
+            self,
+            Call::Read
+                | Call::Readv
+                | Call::Preadv2
+                | Call::Write
+                | Call::Writev
+                | Call::Pwritev2
+                | Call::Close
+                | Call::CloseRange
+                | Call::Dup2
+                | Call::Dup3
+                | Call::Fcntl
+                | Call::Flock
+                | Call::Sendfile
+                | Call::EpollCtl
+                | Call::TimerfdSettime
+        )
+    }
+
+    /// Whether the call is made again after a handler whose action has `SA_RESTART` (signal(7)).
+    fn is_restarted(self) -> bool {
+        matches!(
+            self,
+            Call::Read
+                | Call::Readv
+                | Call::Write
+                | Call::Writev
+                | Call::Flock
+                | Call::Fcntl
+                | Call::Futex
+                | Call::Wait4
+                | Call::Ioctl
+        )
+    }
+}

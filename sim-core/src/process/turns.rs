@@ -1,0 +1,112 @@
+//! Whose turn it is: how a hardware context goes from one thread of a guest to the next.
+//!
+//! A thread gives up the context in a system call (it waits, it yields, it ends) or because its time slice is over.
+//! The second kind, and all that simulated time brings, happens where a machine comes to the process's deadline
+//! ([`Linux::deadline_ns`](crate::os::Linux::deadline_ns)) and asks it to [attend](Process::attend).
+
+use super::{Process, Then, Thread};
+use crate::editor::DecodeEditor;
+use crate::hart::{Hart, NO_RESERVATION};
+use crate::ids::DisePc;
+use crate::inst::reg;
+use crate::os::SyscallResult;
+use crate::trap::TrapCause;
+
+impl Process {
+    /// Serves the system call that the thread makes: see [`Linux::syscall`](crate::os::Linux::syscall). If the thread
+    /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
+    pub fn syscall(&mut self) -> SyscallResult {
+        match self.guest.os.syscall(&mut self.thread, &mut self.guest.mem) {
+            stopped @ (SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended) => {
+                self.turn_over(stopped)
+            }
+            result => result,
+        }
+    }
+
+    /// Does what is due by the operating system's clock, between two instructions of the program: wakes threads,
+    /// raises signals of timers, and gives the context to the next thread if the time slice of this one is over.
+    /// `hart.counters` hold the time; `pc` is the next instruction, where the editor has laid it out.
+    pub fn attend<E: DecodeEditor>(&mut self, editor: &E, pc: u64) -> Then {
+        let original = editor.original(pc);
+        let hart = &mut self.thread.hart;
+        (hart.pc, hart.disepc) = (original, DisePc::NONE);
+        let now_ns = hart.counters.time_ns;
+        let tid = self.thread.tid;
+        self.guest.os.look_at_clock_at(now_ns);
+        let result = if self.guest.os.threads.slice_is_over(now_ns) {
+            self.turn_over(SyscallResult::Yields)
+        } else {
+            self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
+        };
+        match result {
+            SyscallResult::Exit(code) => Then::Exit(code),
+            SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
+            _ => {
+                let Hart { pc: to, disepc, .. } = self.thread.hart;
+                if (self.thread.tid, to, disepc) == (tid, original, DisePc::NONE) {
+                    self.thread.hart.pc = pc;
+                    return Then::Next;
+                }
+                let pc = editor.place(pc, to);
+                Then::Elsewhere { pc, disepc }
+            }
+        }
+    }
+
+    /// The thread that ran has `stopped`: puts it where it belongs, and the next one that can go on onto the context.
+    fn turn_over(&mut self, stopped: SyscallResult) -> SyscallResult {
+        let mut result = stopped;
+        let mut idle_looks = 0;
+        // A thread that ends is left in its place until another one takes it.
+        let mut is_parked = false;
+        loop {
+            let os = &mut self.guest.os;
+            let has_ended = result == SyscallResult::Ended;
+            if !is_parked && !has_ended {
+                os.threads.park(Box::new(self.thread.clone()));
+            }
+            is_parked = true;
+            let Some(next) = os.threads.next(os.now_ns()) else {
+                idle_looks += 1;
+                if idle_looks > MOST_IDLE_LOOKS {
+                    os.stop_for_deadlock();
+                    return SyscallResult::Trap;
+                }
+                if !os.wait_for_next_event() {
+                    return SyscallResult::Trap;
+                }
+                continue;
+            };
+            let now_ns = os.now_ns();
+            let before = std::mem::replace(&mut self.thread, *next);
+            self.thread.take_context(&before, now_ns);
+            is_parked = false;
+            result = self.guest.os.resume(&mut self.thread, &mut self.guest.mem);
+            match result {
+                SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// So often simulated time goes on without waking anybody before that counts as a deadlock: a timer that comes again
+/// and again, and whose signal nobody takes.
+const MOST_IDLE_LOOKS: u32 = 10_000;
+
+impl Thread {
+    /// Takes over from another thread what belongs to the hardware context: the DISE registers and those of
+    /// interrupts, and the counters. A reservation does not outlive the turn of its thread.
+    fn take_context(&mut self, before: &Thread, now_ns: u64) {
+        let dise = usize::from(reg::DISE)..usize::from(reg::DISE + reg::DISE_COUNT);
+        let interrupts =
+            usize::from(reg::INTERRUPT)..usize::from(reg::INTERRUPT + reg::INTERRUPT_REGISTERS);
+        for registers in [dise, interrupts] {
+            self.hart.r[registers.clone()].copy_from_slice(&before.hart.r[registers]);
+        }
+        self.hart.counters = before.hart.counters;
+        self.hart.counters.time_ns = now_ns;
+        self.hart.reservation = NO_RESERVATION;
+    }
+}
