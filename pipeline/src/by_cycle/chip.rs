@@ -98,6 +98,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         if limit == 0 {
             return Stop::Limit;
         }
+        for core in &mut self.cores {
+            core.context.plan_attention(&core.resources);
+        }
         loop {
             let process = self.process_mut();
             if process.os.is_out_of_time() {

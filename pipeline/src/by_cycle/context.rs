@@ -85,6 +85,8 @@ pub(crate) struct Context<E, P> {
     pub last_commit_dispatch: u64,
     pub drain_retry: u64,
     pub last_commit: u64,
+    /// The cycle in which the operating system has something to do.
+    pub attend_at: u64,
     /// The program has ended with this exit code; what is in flight still commits.
     pub halted: Option<i32>,
     pub lines: Lines,
@@ -140,6 +142,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             last_commit_dispatch: 0,
             drain_retry: 0,
             last_commit: 0,
+            attend_at: u64::MAX,
             halted: None,
             lines: Lines::none(),
             rob,
@@ -193,6 +196,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
             last_commit_dispatch: self.last_commit_dispatch,
             drain_retry: self.drain_retry,
             last_commit: self.last_commit,
+            attend_at: self.attend_at,
             halted: self.halted,
             lines: self.lines.clone(),
         })

@@ -343,6 +343,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let done = self
             .process
             .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());
+        if what == Alone::Syscall {
+            self.plan_attention(core);
+        }
         let stale = done.code_changed && self.refresh_code();
         match done.then {
             Then::Next => {}

@@ -14,6 +14,7 @@
 //! may reach them, the chip's levels as arguments: whoever gives a core more contexts, or a chip more cores, calls the
 //! stages of each in turn.
 
+mod attend;
 mod chip;
 mod commit;
 mod context;
@@ -72,8 +73,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     ) -> ControlFlow<Stop, u64> {
         let (context, resources) = (&mut self.context, &mut self.resources);
         let advanced = loop {
-            match context.cycle(resources, shared, until, end) {
-                ControlFlow::Continue(next) if next <= until => {}
+            let limit = until.min(context.attend_at);
+            match context.cycle(resources, shared, limit, end) {
+                ControlFlow::Continue(next) if next <= limit => {}
+                ControlFlow::Continue(next) if seldom(limit < until) => {
+                    if let ControlFlow::Break(stop) = context.attend(resources) {
+                        break ControlFlow::Break(stop);
+                    }
+                    debug_assert!(resources.now == limit && next > limit);
+                }
                 advanced => break advanced,
             }
         };

@@ -66,6 +66,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let (pc, next) = (inst.pc, inst.next());
         let done = self.process.execute_alone(&mut self.editor, what, pc, next);
         self.code_changes |= done.code_changed;
+        if what == Alone::Syscall && self.process.os.has_deadline() {
+            // When the operating system is to be asked again may have changed.
+            self.stop = Some(Stop::Limit);
+        }
         done.then
     }
 }

@@ -24,6 +24,7 @@
 mod access;
 mod accesses;
 mod alone;
+mod attend;
 mod blocks;
 mod calendar;
 mod commit;
@@ -449,10 +450,14 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
             }
             let slice = self.process.os.instructions_in_time(TIME_SLICE);
+            let slice = slice.min(self.instructions_to_attention());
             let until = self.committed().program.saturating_add(slice).min(end);
             match self.run_until(until) {
-                Stop::Limit if until < end => {}
+                Stop::Limit if self.committed().program < end => {}
                 stop => return stop,
+            }
+            if let Some(stop) = self.attend() {
+                return stop;
             }
         }
     }

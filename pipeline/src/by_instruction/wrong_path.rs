@@ -383,7 +383,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
 
     /// Nothing is between fetch and dispatch, and decode goes on elsewhere.
     #[inline(always)]
-    fn empty_front_end(&mut self, restart: &Restart) {
+    pub(super) fn empty_front_end(&mut self, restart: &Restart) {
         // What is older has been dispatched before: its cycles keep nothing waiting.
         self.flows_from = self.flows_at_first();
         if E::ENABLED {

@@ -27,7 +27,7 @@ pub(crate) use memdep::{MemoryDependence, Wait};
 pub use observe::{
     Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stretch, TrapTaken,
 };
-pub(crate) use params::{DEADLOCK_CYCLES, Params, TIME_SLICE};
+pub(crate) use params::{DEADLOCK_CYCLES, Params, TIME_SLICE, cycles_of_ns};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};
 pub(crate) use replacement::{Ends, Sent, not_taken, sent};
 pub(crate) use restart::Restart;

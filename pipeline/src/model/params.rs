@@ -104,3 +104,9 @@ impl Params {
         }
     }
 }
+
+/// Cycles that pass in `ns` nanoseconds, rounded up, at a clock of `clock_mhz`.
+pub(crate) fn cycles_of_ns(ns: u64, clock_mhz: u64) -> u64 {
+    let cycles = (u128::from(ns) * u128::from(clock_mhz)).div_ceil(1000);
+    u64::try_from(cycles).unwrap_or(u64::MAX)
+}
