@@ -113,6 +113,16 @@ pub struct GuestArgs {
     /// Files that the program may have open
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(3..=1 << 20))]
     pub max_open_files: u64,
+    /// How long a thread of the program runs while others are ready, in simulated nanoseconds (in a functional run,
+    /// instructions)
+    #[arg(long, value_name = "NS", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
+    pub time_slice: u64,
+    /// Draw time slices between half of --time-slice and one and a half: each seed gives one interleaving of threads
+    #[arg(long, value_name = "SEED")]
+    pub thread_seed: Option<u64>,
+    /// Threads that the program may have at a time
+    #[arg(long, value_name = "N", default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub max_threads: u32,
     /// Environment variable of the program (may be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,

@@ -1,7 +1,7 @@
 //! What guest programs get from outside, as options of commands say it.
 
 use anyhow::Context;
-use hps_lab::{Files, GuestLimits, GuestOptions};
+use hps_lab::{Files, GuestLimits, GuestOptions, ThreadRules};
 use hps_sim_core::os::{Output, Stdin};
 
 use crate::cli::GuestArgs;
@@ -28,6 +28,11 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         cwd: guest.cwd.clone(),
         env,
         seed: guest.seed,
+        threads: ThreadRules {
+            slice_ns: guest.time_slice,
+            seed: guest.thread_seed,
+            limit: guest.max_threads,
+        },
         limits: GuestLimits {
             memory_bytes: guest.memory_limit << 20,
             output_bytes: guest.output_limit.map(|mib| mib << 20),

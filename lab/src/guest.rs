@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::os::{Output, Stdin, ThreadRules};
 use hps_sim_core::process::ProcessConfig;
 
 /// The files that a program sees.
@@ -80,6 +80,8 @@ pub struct GuestOptions {
     pub env: Vec<(String, String)>,
     /// Seed of all randomness that the program can see.
     pub seed: u64,
+    /// How its threads share the processor.
+    pub threads: ThreadRules,
     /// Limits of the run.
     pub limits: GuestLimits,
     /// Standard input.
@@ -103,6 +105,7 @@ impl GuestOptions {
             root,
             writable,
             seed: self.seed,
+            threads: self.threads,
             stdin: self.stdin.clone(),
             stdout: self.stdout,
             stderr: self.stderr,

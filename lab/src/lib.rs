@@ -26,6 +26,7 @@ pub use guest::{Files, GuestLimits, GuestOptions};
 pub use hps_pipeline::core::CoreKind;
 pub use hps_pipeline::sampled::SamplingPlan;
 pub use hps_sim_core::image::Isa;
+pub use hps_sim_core::os::ThreadRules;
 pub use install::{Install, Installer};
 pub use lab::Lab;
 pub use machine::{TimedMachine, dise_config};

@@ -30,10 +30,10 @@ fn told(guest: &mut Guest, fd: u64, wanted: u64) -> u64 {
 }
 
 /// The deadlock that a call ends in.
-fn deadlock(guest: &mut Guest, number: u64, args: &[u64]) -> &'static str {
+fn deadlock(guest: &mut Guest, number: u64, args: &[u64]) -> String {
     assert_eq!(guest.raw(number, args), SyscallResult::Trap);
     match guest.0.os.stop_reason() {
-        Some(StopReason::Deadlock { waits_for }) => waits_for,
+        Some(StopReason::Deadlock { waits_for }) => waits_for.clone(),
         other => panic!("{other:?}"),
     }
 }

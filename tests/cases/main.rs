@@ -15,3 +15,4 @@ mod minutes;
 mod profiles;
 mod signals;
 mod stores;
+mod threads;

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use super::OsInterface;
 use super::abi::HandlerEntry;
 use super::record::{Record, read_words};
-use super::threads::WaitFor;
 use super::{Linux, PID, UID};
 use crate::bus::MemFault;
 use crate::ids::DisePc;
@@ -462,61 +461,6 @@ impl Linux {
     /// The signals that wait for a thread: its own, and those of the process.
     pub(super) fn pending(&self, thread: &Thread) -> u64 {
         thread.signals.pending.set | self.signals.pending.set
-    }
-
-    /// Whether a signal waits that ends a wait of the thread: `Some` if it does, and then whether its action lets the
-    /// program make the call again.
-    pub(super) fn interrupting(&self, thread: &Thread) -> Option<bool> {
-        let rules = self.abi.signal_rules();
-        let mut ready = self.pending(thread) & !thread.signals.blocked;
-        while ready != 0 {
-            let signal = ready.trailing_zeros() as u8 + 1;
-            let action = self.signals.actions[usize::from(signal)];
-            match action.handler {
-                SIG_IGN => {}
-                SIG_DFL if rules.is_ignored_by_default(signal) => {}
-                _ => return Some(action.handler != SIG_DFL && action.flags & rules.restart != 0),
-            }
-            ready &= ready - 1;
-        }
-        None
-    }
-
-    /// Makes a signal pending for the process, and wakes a thread that waits and takes it.
-    pub(super) fn send_to_process(&mut self, info: SigInfo) {
-        self.signals.pending.post(info);
-        let takes = |thread: &Thread| self.wakes(thread, bit(info.signal));
-        let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
-        if let Some(tid) = tid {
-            self.threads.wake(tid);
-        }
-    }
-
-    /// Makes a signal pending for a thread that does not run, if it is still there.
-    pub(super) fn send_to_thread(&mut self, tid: u32, info: SigInfo) {
-        let Some(thread) = self.threads.parked_mut(tid) else {
-            // The thread that runs: its signals and those of the process are delivered alike.
-            self.signals.pending.post(info);
-            return;
-        };
-        thread.signals.pending.post(info);
-        if let Some(thread) = self.threads.parked(tid)
-            && self.wakes(thread, bit(info.signal))
-        {
-            self.threads.wake(tid);
-        }
-    }
-
-    /// Whether one of these signals ends the wait of a thread.
-    fn wakes(&self, thread: &Thread, signals: u64) -> bool {
-        let Some(blocked) = &thread.blocked else {
-            return false;
-        };
-        let awaited = match blocked.waits_for {
-            WaitFor::Signal { set, .. } => set,
-            _ => 0,
-        };
-        signals & (awaited | !thread.signals.blocked) != 0
     }
 
     /// Delivers what is pending and not blocked, first what was sent to the thread. `Some` is the exit

@@ -7,6 +7,7 @@
 
 mod clone;
 mod futex;
+mod signal;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,0 +1,158 @@
+//! Threads, and the timers that share their clock.
+
+use super::build::{Isa, MODES, build, prints, run_in_all_modes};
+use super::support::{Hps, Run};
+
+fn text(run: &Run) -> String {
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}
+
+#[test]
+fn threads_share_work() {
+    prints(
+        "thread_pthread.c",
+        &["-O2", "-pthread"],
+        &[],
+        "sum 4950 from 4 threads\n",
+    );
+}
+
+#[test]
+fn openmp_shares_a_loop() {
+    prints("thread_omp.c", &["-O2", "-fopenmp"], &[], "total 499500\n");
+}
+
+#[test]
+fn cxx_threads_futures_and_exceptions() {
+    let expected = "sum 328350, futures 285, once 1, shared 4000, thrown caught\n";
+    prints("thread_cxx.cc", &["-O2", "-pthread"], &[], expected);
+}
+
+const TOGETHER: [&str; 14] = [
+    "mutex",
+    "atomic",
+    "condition",
+    "barrier",
+    "spin",
+    "semaphore",
+    "pipe",
+    "kill",
+    "cancel",
+    "robust",
+    "timeout",
+    "eventfd",
+    "timerfd",
+    "gettid",
+];
+
+fn all_ok() -> String {
+    TOGETHER.map(|what| format!("{what:<10} ok\n")).concat()
+}
+
+#[test]
+fn all_ways_to_work_together() {
+    prints("threads.c", &["-O2", "-pthread"], &[], &all_ok());
+}
+
+#[test]
+fn results_hold_in_any_interleaving_and_a_seed_gives_one() {
+    let program = build(Isa::Riscv64, "threads.c", &["-O2", "-pthread"]);
+    let mut counts = Vec::new();
+    for seed in ["1", "2", "1", "3"] {
+        let hps = Hps::new();
+        let options = [
+            "run",
+            "--time-slice",
+            "1500",
+            "--thread-seed",
+            seed,
+            "--stats-out",
+            "s.json",
+            "--",
+        ];
+        let run = hps.run(&[&options[..], &[&program]].concat());
+        assert_eq!(text(&run), all_ok(), "{seed}: {}", run.stderr);
+        counts.push(std::fs::read_to_string(hps.path("s.json")).expect("statistics"));
+    }
+    let instructions = |at: usize| {
+        let line = counts[at].lines().find(|l| l.contains("\"instructions\""));
+        line.map(str::to_owned)
+    };
+    assert!(instructions(0).is_some(), "{}", counts[0]);
+    assert_eq!(instructions(0), instructions(2), "one seed, two runs");
+    assert_ne!(instructions(0), instructions(1), "two seeds, one run");
+}
+
+#[test]
+fn many_threads_at_once_and_one_after_the_other() {
+    let program = build(Isa::Riscv64, "thread_many.c", &["-O2", "-pthread"]);
+    for (mode, count) in [(MODES[0], "10000"), (MODES[1], "300"), (MODES[2], "300")] {
+        let run = Hps::new().run(&[&["run"], mode, &["--", &program, count]].concat());
+        assert_eq!(
+            text(&run),
+            format!("64 2080\n{count} {count}\n"),
+            "{mode:?}: {}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_deadlock_names_its_threads() {
+    let program = build(Isa::Riscv64, "thread_deadlock.c", &["-O2", "-pthread"]);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_ne!(run.code, 0, "{mode}");
+        for part in [
+            "deadlock",
+            "thread 1000: the futex at 0x",
+            "thread 1001: the futex at 0x",
+        ] {
+            assert!(
+                run.stderr.contains(part),
+                "{mode}: {part} is not in {}",
+                run.stderr
+            );
+        }
+    });
+}
+
+#[test]
+fn a_process_ends_with_its_threads() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "thread_ends.c", &["-O2", "-pthread"]);
+        for (how, code, said) in [
+            ("exit", 3, ""),
+            ("last", 0, "last\n"),
+            ("fault", 139, ""),
+            ("group", 5, ""),
+        ] {
+            run_in_all_modes(&[], &[&program, how], |mode, run| {
+                assert_eq!(
+                    (run.code, text(&run).as_str()),
+                    (code, said),
+                    "{isa:?} {mode} {how}: {}",
+                    run.stderr
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn timers_raise_their_signals() {
+    let expected = "itimer ok prof ok timer ok alarm 1\n";
+    prints("timer_alarm.c", &["-O2"], &[], expected);
+}
+
+#[test]
+fn signals_of_all_kinds() {
+    let program = build(Isa::Riscv64, "signals_all.c", &["-O2"]);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        let text = text(&run);
+        assert_eq!(text.lines().count(), 13, "{mode}: {text} {}", run.stderr);
+        assert!(
+            text.lines().all(|line| line.ends_with(" ok")),
+            "{mode}: {text}"
+        );
+    });
+}
