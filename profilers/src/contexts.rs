@@ -5,7 +5,7 @@
 //! exception), end all frames that the stack pointer has left. A jump to the entry of another function is a tail
 //! call: the frame stays and its function changes. Execution that goes elsewhere than the last instruction says (a
 //! signal is delivered, or its handler has returned) opens a frame that returns to the interrupted address, or
-//! ends it.
+//! ends it. Each thread has frames of its own, below the root.
 
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
@@ -80,6 +80,10 @@ pub struct ContextTree {
     /// Where execution continues behind the last instruction, or [`ANYTHING`].
     expected: u64,
     has_begun: bool,
+    /// The thread that `frames`, `here` and `expected` are of; 0: none yet.
+    thread: u32,
+    /// Those of all other threads.
+    others: FxHashMap<u32, (Vec<Frame>, NodeId, u64)>,
 }
 
 impl ContextTree {
@@ -99,6 +103,8 @@ impl ContextTree {
             here: NodeId::ROOT,
             expected: ANYTHING,
             has_begun: false,
+            thread: 0,
+            others: FxHashMap::default(),
         }
     }
 
@@ -169,9 +175,28 @@ impl ContextTree {
     /// Execution has come to this instruction, which is about to commit. May be told twice.
     #[inline(always)]
     pub fn arrive(&mut self, commit: &Commit) {
+        if commit.thread != self.thread {
+            self.take_turn(commit.thread);
+        }
         if commit.pc != self.expected {
             self.arrive_elsewhere(commit);
         }
+    }
+
+    /// Another thread goes on where it was, or begins.
+    #[cold]
+    #[inline(never)]
+    fn take_turn(&mut self, thread: u32) {
+        let before = std::mem::replace(&mut self.thread, thread);
+        if before == 0 {
+            return;
+        }
+        let fresh = (Vec::new(), NodeId::ROOT, ANYTHING);
+        let (frames, here, expected) = self.others.remove(&thread).unwrap_or(fresh);
+        let frames = std::mem::replace(&mut self.frames, frames);
+        let here = std::mem::replace(&mut self.here, here);
+        let expected = std::mem::replace(&mut self.expected, expected);
+        self.others.insert(before, (frames, here, expected));
     }
 
     #[inline(never)]

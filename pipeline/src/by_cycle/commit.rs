@@ -174,6 +174,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.last_commit_dispatch = dispatch_cycle;
         self.probe.committed(&Commit {
             context: self.id,
+            thread: self.process.thread_of(class),
             cycle: core.now,
             position,
             pc: u.front.pc,

@@ -128,6 +128,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if P::WANTS_CYCLES {
             self.probe.committed(&Commit {
                 context: ContextId::FIRST,
+                thread: self.process.thread_of(inst.class),
                 cycle,
                 position: self.position,
                 pc: inst.pc,

@@ -252,6 +252,8 @@ impl EventSet {
 pub struct Commit {
     /// Where.
     pub context: ContextId,
+    /// The number of the thread that it belongs to.
+    pub thread: u32,
     /// In which cycle.
     pub cycle: u64,
     /// Its place among all committed instructions, from 1.

@@ -46,6 +46,7 @@ impl<E: DecodeEditor> Machine<E> {
             let Process {
                 guest,
                 thread: Thread { hart, .. },
+                ..
             } = &mut self.process;
             let mem = &mut guest.mem;
             let (rest, stop) =

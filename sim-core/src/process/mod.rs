@@ -15,7 +15,7 @@ use crate::hart::{GuestCounters, Hart};
 use crate::image::{LoadError, ProgramImage, Segment};
 use crate::memory::{Memory, MemoryError, PAGE_SIZE, Perm};
 use crate::os::abi::ProgramStart;
-use crate::os::{DuplicateError, Linux, OsInterface, Output, Started, Stdin, ThreadRules};
+use crate::os::{DuplicateError, Linux, OsInterface, Output, PID, Started, Stdin, ThreadRules};
 use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
@@ -92,6 +92,8 @@ pub struct Process {
     pub guest: Guest,
     /// The thread.
     pub thread: Thread,
+    /// The number of the thread that made the last system call.
+    caller: u32,
 }
 
 impl Process {
@@ -185,7 +187,11 @@ impl Process {
             image,
             counters_before: GuestCounters::default(),
         };
-        Ok(Process { guest, thread })
+        Ok(Process {
+            guest,
+            thread,
+            caller: PID,
+        })
     }
 
     /// A second process in the same state, which shares nothing with this one.
@@ -196,6 +202,7 @@ impl Process {
         Ok(Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
+            caller: self.caller,
         })
     }
 
@@ -208,6 +215,7 @@ impl Process {
         Ok(Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
+            caller: self.caller,
         })
     }
 
@@ -222,6 +230,7 @@ impl Process {
             Some(pages) => {
                 self.guest.follow(&source.guest, pages);
                 self.thread = source.thread.clone();
+                self.caller = source.caller;
             }
             None => *self = source.shadow()?,
         }

@@ -8,7 +8,7 @@ use super::{Process, Then, Thread};
 use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
-use crate::inst::reg;
+use crate::inst::{OpClass, reg};
 use crate::os::SyscallResult;
 use crate::trap::TrapCause;
 
@@ -16,11 +16,22 @@ impl Process {
     /// Serves the system call that the thread makes: see [`Linux::syscall`](crate::os::Linux::syscall). If the thread
     /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
     pub fn syscall(&mut self) -> SyscallResult {
+        self.caller = self.thread.tid;
         match self.guest.os.syscall(&mut self.thread, &mut self.guest.mem) {
             stopped @ (SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended) => {
                 self.turn_over(stopped)
             }
             result => result,
+        }
+    }
+
+    /// The number of the thread that an instruction belongs to which commits now. A system call has been executed
+    /// before, and another thread may be on the context since then.
+    #[must_use]
+    pub fn thread_of(&self, class: OpClass) -> u32 {
+        match class {
+            OpClass::Syscall => self.caller,
+            _ => self.thread.tid,
         }
     }
 
