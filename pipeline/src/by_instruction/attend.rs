@@ -1,4 +1,5 @@
-//! What the operating system has to do at a time, and not in a system call: turns of threads, timers.
+//! Runs, and what the operating system has to do on the way at a time, and not in a system call: turns of threads,
+//! timers.
 //!
 //! A run stops at an instruction near the time at which that is due. It comes nearer in ever smaller steps, so that
 //! it is late by some hundred cycles at most as long as four cycles suffice for an instruction.
@@ -9,9 +10,37 @@ use hps_sim_core::process::Then;
 use hps_sim_core::trap::Trap;
 
 use super::{DecodeEditor, DrivenCore};
-use crate::model::{Cause, PipelineProbe, Restart, cycles_of_ns};
+use crate::model::{Cause, PipelineProbe, Restart, TIME_SLICE, cycles_of_ns};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(u64::MAX)
+    }
+
+    /// Runs until `limit` further instructions of the program have committed, or until it ends.
+    pub fn run(&mut self, limit: u64) -> Stop {
+        let end = self.committed().program.saturating_add(limit);
+        if limit == 0 {
+            return Stop::Limit;
+        }
+        loop {
+            if self.process.os.is_out_of_time() {
+                return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
+            }
+            let slice = self.process.os.instructions_in_time(TIME_SLICE);
+            let slice = slice.min(self.instructions_to_attention());
+            let until = self.committed().program.saturating_add(slice).min(end);
+            match self.run_until(until) {
+                Stop::Limit if self.committed().program < end => {}
+                stop => return stop,
+            }
+            if let Some(stop) = self.attend() {
+                return stop;
+            }
+        }
+    }
+
     /// Instructions of the program to run before the operating system is to be asked again.
     pub(super) fn instructions_to_attention(&self) -> u64 {
         /// Fewer are not worth a stop.

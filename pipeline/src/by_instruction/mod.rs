@@ -53,13 +53,12 @@ use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
-use hps_sim_core::trap::Trap;
 
 use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::interrupts::Lines;
 use crate::memsys::MemorySystem;
 use crate::model::{
-    Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, TIME_SLICE, kind,
+    Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, kind,
 };
 use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
 use path::{RightPath, WrongPath};
@@ -434,35 +433,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.flows_from = self.flows_at_first();
     }
 
-    /// Runs to the end of the program.
-    pub fn run_to_end(&mut self) -> Stop {
-        self.run(u64::MAX)
-    }
-
-    /// Runs until `limit` further instructions of the program have committed, or until it ends.
-    pub fn run(&mut self, limit: u64) -> Stop {
-        let end = self.committed().program.saturating_add(limit);
-        if limit == 0 {
-            return Stop::Limit;
-        }
-        loop {
-            if self.process.os.is_out_of_time() {
-                return Stop::Fault(Trap::stopped(self.process.thread.hart.pc));
-            }
-            let slice = self.process.os.instructions_in_time(TIME_SLICE);
-            let slice = slice.min(self.instructions_to_attention());
-            let until = self.committed().program.saturating_add(slice).min(end);
-            match self.run_until(until) {
-                Stop::Limit if self.committed().program < end => {}
-                stop => return stop,
-            }
-            if let Some(stop) = self.attend() {
-                return stop;
-            }
-        }
-    }
-
-    fn run_until(&mut self, end: u64) -> Stop {
+    pub(super) fn run_until(&mut self, end: u64) -> Stop {
         let begin = self.committed();
         if E::INTERRUPTIBLE {
             self.lines.committed_before = begin.total();
