@@ -1,7 +1,7 @@
 //! What the operating system has to do at a time, and not in a system call: turns of threads, timers.
 //!
-//! The core comes to the cycle in which that is due and waits for a boundary between two instructions of the
-//! program, outside of expansions and handlers. What is in flight behind it is squashed, as for an interrupt.
+//! From the cycle on in which that is due, the core looks behind its commits for a boundary between two instructions
+//! of the program, outside of expansions and handlers. What is in flight behind it is squashed, as for an interrupt.
 
 use std::ops::ControlFlow;
 

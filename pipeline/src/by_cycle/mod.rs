@@ -73,15 +73,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
     ) -> ControlFlow<Stop, u64> {
         let (context, resources) = (&mut self.context, &mut self.resources);
         let advanced = loop {
-            let limit = until.min(context.attend_at);
-            match context.cycle(resources, shared, limit, end) {
-                ControlFlow::Continue(next) if next <= limit => {}
-                ControlFlow::Continue(next) if seldom(limit < until) => {
-                    if let ControlFlow::Break(stop) = context.attend(resources) {
-                        break ControlFlow::Break(stop);
-                    }
-                    debug_assert!(resources.now == limit && next > limit);
-                }
+            match context.cycle(resources, shared, until, end) {
+                ControlFlow::Continue(next) if next <= until => {}
                 advanced => break advanced,
             }
         };
@@ -118,6 +111,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
         if let Some(stop) = self.commit(core, end) {
             return ControlFlow::Break(stop);
+        }
+        if seldom(core.now >= self.attend_at) {
+            self.attend(core)?;
         }
         self.issue(core, shared);
         self.dispatch(core);
@@ -161,6 +157,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         at(self.decode_stall_until);
         at(self.fetch.stall_until);
         at(self.drain_retry);
+        at(self.attend_at);
         if self.scheduler.any_ready() {
             // Ready but not issued: its unit is busy.
             at(core.units.next_free(now));

@@ -115,6 +115,10 @@ impl Linux {
             }
             return self.end_call(thread, mem);
         }
+        if blocked.done > 0 {
+            // What has been transferred so far may be what others wait for.
+            self.threads.wake_on_files();
+        }
         thread.blocked = Some(blocked);
         SyscallResult::Waits
     }
