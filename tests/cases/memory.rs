@@ -69,3 +69,55 @@ fn pages_of_a_private_mapping_have_the_content_of_the_file_again() {
 fn calls_on_memory_refuse_what_linux_refuses() {
     prints_in_a_root("memory_errnos.c", include_str!("guest/memory_errnos.txt"));
 }
+
+#[test]
+fn reservations_and_fixed_addresses_anywhere_in_the_address_space_work() {
+    let expected = "4 GiB noreserve ok\n12 GiB none ok\n64 GiB none ok\nfixed 0x2000000000 ok\n\
+                    hint 0xc000000000 ok\n";
+    prints("mem_high.c", &["-O2"], &[], expected);
+}
+
+#[test]
+fn a_program_that_is_linked_high_runs() {
+    let program = build(
+        Isa::Riscv64,
+        "link_high.S",
+        &["-nostdlib", "-Wl,-Ttext-segment=0x3000000000"],
+    );
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(run.code, 3, "{mode}: {}", run.stderr);
+    });
+}
+
+#[test]
+fn a_heap_of_three_gigabytes_fits_into_the_limit_that_allows_it() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "large_heap.c", &["-O2"]);
+        run_in_all_modes(&["--memory-limit", "4096"], &[&program], |mode, run| {
+            assert_eq!(
+                run.expect_code(0),
+                "3 GiB ok, blocks ok\n",
+                "{isa:?} {mode}"
+            );
+        });
+        run_in_all_modes(&[], &[&program], |mode, run| {
+            assert_eq!(run.code, 1, "{isa:?} {mode}");
+            assert!(
+                run.stderr.contains("--memory-limit"),
+                "{isa:?} {mode}: {}",
+                run.stderr
+            );
+        });
+    }
+}
+
+#[test]
+fn a_shared_mapping_reaches_its_file() {
+    let expected = "shared file ok, ro shared ok, anon shared ok\n";
+    prints(
+        "map_shared.c",
+        &["-O2"],
+        &["--root", ".", "--writable"],
+        expected,
+    );
+}

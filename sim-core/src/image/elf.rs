@@ -316,11 +316,12 @@ fn segment(
     let (Some(addr), Some(end)) = (addr, end) else {
         return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
     };
-    if addr < layout::LOWEST || end > layout::IMAGE_TOP {
+    if !layout::is_image_range(addr, end) {
         let problem = format!(
-            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x}, where programs can be placed (guest memory ends at {:#x})",
+            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x} and {:#x}..{:#x}, where programs can be placed",
             layout::LOWEST,
             layout::IMAGE_TOP,
+            layout::HIGH,
             Memory::LIMIT
         );
         return Err(check.misfit(place("p_vaddr"), problem));

@@ -6,18 +6,20 @@
 //! once, which is how dirty pages are known.
 //!
 //! Memory that is mapped reads as zero until it is written, also when the same addresses were
-//! used before. Host memory is bounded: what is mapped, and pages of the host that were written
+//! used before. A reservation ([`Memory::reserve`]) counts only where it has been written. Host memory is bounded: what is mapped, and pages of the host that were written
 //! and unmapped since, together never exceed twice [`Memory::limit_bytes`].
 
 mod access;
 mod follow;
 mod regions;
+mod tracked;
 mod view;
 
 use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 
 use self::regions::Regions;
+use self::tracked::Tracked;
 use crate::bus::MemFault;
 
 pub(crate) use self::access::Quick;
@@ -80,6 +82,8 @@ mod bits {
     pub const DIRTY: u8 = 32;
     /// The host page was committed at some time (it stays so when unmapped).
     pub const TOUCHED: u8 = 64;
+    /// Part of a reservation that has not been written, and does not count as mapped.
+    pub const RESERVED: u8 = 128;
 }
 
 /// Why memory could not be set up or mapped.
@@ -131,8 +135,15 @@ pub struct Memory {
     bytes: MmapMut,
     pages: Box<[u8; PAGE_COUNT]>,
     regions: Regions,
+    /// What has ever been mapped. Outside of it all page bytes are 0.
+    used: Regions,
     mapped_bytes: u64,
-    /// Pages with [`bits::TOUCHED`] that are not mapped now.
+    /// Pages with [`bits::RESERVED`].
+    reserved_pages: u64,
+    /// Something was refused because of the limit.
+    is_refused: bool,
+    tracked: Tracked,
+    /// Pages with [`bits::TOUCHED`] that are not mapped now, or are reserved.
     retired_pages: u64,
     /// Pages with [`bits::WRITTEN`], and the most that there ever were.
     written_pages: u64,
@@ -170,7 +181,7 @@ pub const fn page_align_down(value: u64) -> u64 {
 
 impl Memory {
     /// Size of the guest's address space, in bytes. Nothing at or above it can be mapped.
-    pub const LIMIT: u64 = 1 << 34;
+    pub const LIMIT: u64 = 1 << 38;
     /// How much may be mapped where nothing else is asked for, in bytes.
     pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;
 
@@ -199,7 +210,11 @@ impl Memory {
             bytes,
             pages,
             regions: Regions::default(),
+            used: Regions::default(),
             mapped_bytes: 0,
+            reserved_pages: 0,
+            is_refused: false,
+            tracked: Tracked::default(),
             retired_pages: 0,
             written_pages: 0,
             peak_written_pages: 0,
@@ -217,14 +232,9 @@ impl Memory {
     pub fn duplicate(&self) -> Result<Memory, MemoryError> {
         let mut copy = Memory::new(self.limit_bytes)?;
         // Nothing but zeros lies outside what is mapped and what was.
-        let mut first = 0;
-        for pages in self.pages.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
-            let range = first..first + pages.len();
-            first = range.end;
-            if pages[0] == 0 {
-                continue;
-            }
-            copy.pages[range.clone()].copy_from_slice(pages);
+        for range in self.used.iter() {
+            let range = page_indices(&range);
+            copy.pages[range.clone()].copy_from_slice(&self.pages[range.clone()]);
             for page in range {
                 if self.pages[page] & bits::WRITTEN != 0 {
                     let bytes = page << PAGE_SHIFT..(page + 1) << PAGE_SHIFT;
@@ -233,7 +243,10 @@ impl Memory {
             }
         }
         copy.regions = self.regions.clone();
+        copy.used = self.used.clone();
         copy.mapped_bytes = self.mapped_bytes;
+        copy.reserved_pages = self.reserved_pages;
+        copy.is_refused = self.is_refused;
         copy.retired_pages = self.retired_pages;
         copy.written_pages = self.written_pages;
         copy.peak_written_pages = self.peak_written_pages;
@@ -249,37 +262,87 @@ impl Memory {
     /// [`MemoryError::BadRange`]; [`MemoryError::LimitExceeded`] (then nothing has changed).
     pub fn map(&mut self, addr: u64, len: u64, perm: Perm) -> Result<(), MemoryError> {
         let range = checked_range(addr, len)?;
-        let already = self.regions.covered_bytes(range.clone());
+        let already = self.counted_bytes(range.clone());
         let after = self.mapped_bytes - already + len;
         // Host pages that a hostile guest leaves behind by mapping elsewhere each time count too.
-        let retired_here = if self.retired_pages == 0 {
-            0
-        } else {
-            self.retired_in(&range)
-        };
-        let left_behind = (self.retired_pages - retired_here) * PAGE_SIZE;
+        let left_behind = (self.retired_pages - self.retired_in(&range)) * PAGE_SIZE;
         if after > self.limit_bytes || left_behind + after > 2 * self.limit_bytes {
+            self.is_refused = true;
             return Err(MemoryError::LimitExceeded {
                 len,
                 limit: self.limit_bytes,
             });
         }
+        self.place(range.clone(), perm, 0);
+        self.retired_pages -= count_with(&self.pages[page_indices(&range)], bits::TOUCHED);
+        self.mapped_bytes += len;
+        Ok(())
+    }
+
+    /// Maps zero pages at `addr` that do not count as mapped until they are written, in place of
+    /// whatever was mapped there.
+    ///
+    /// # Errors
+    /// [`MemoryError::BadRange`].
+    pub fn reserve(&mut self, addr: u64, len: u64, perm: Perm) -> Result<(), MemoryError> {
+        let range = checked_range(addr, len)?;
+        self.place(range, perm, bits::RESERVED);
+        self.reserved_pages += len >> PAGE_SHIFT;
+        Ok(())
+    }
+
+    /// Maps zero pages with the bits `extra`.
+    fn place(&mut self, range: Range<u64>, perm: Perm, extra: u8) {
         self.remove(range.clone());
-        self.retired_pages -= if self.retired_pages == 0 {
-            0
-        } else {
-            self.retired_in(&range)
-        };
-        for page in page_indices(&range) {
-            self.pages[page] = (self.pages[page] & !bits::PERM) | perm.0;
+        for byte in &mut self.pages[page_indices(&range)] {
+            *byte = (*byte & !bits::PERM) | perm.0 | extra;
         }
+        let fresh: Vec<_> = self.used.holes(range.clone()).collect();
+        fresh.into_iter().for_each(|hole| self.used.insert(hole));
         self.regions.insert(range);
-        self.mapped_bytes = after;
         self.layout_epoch += 1;
         if perm.contains(Perm::X) {
             self.code_epoch += 1;
         }
-        Ok(())
+    }
+
+    /// Bytes of a range that count as mapped.
+    fn counted_bytes(&self, range: Range<u64>) -> u64 {
+        let parts = self.regions.overlaps(range);
+        parts
+            .map(|part| part.end - part.start - self.reserved_in(&part) * PAGE_SIZE)
+            .sum()
+    }
+
+    /// Pages of a range that are reserved and not written.
+    fn reserved_in(&self, range: &Range<u64>) -> u64 {
+        match self.reserved_pages {
+            0 => 0,
+            _ => count_with(&self.pages[page_indices(range)], bits::RESERVED),
+        }
+    }
+
+    /// Pages of the range are part of a reservation and have not been written.
+    #[must_use]
+    pub fn has_reserved(&self, addr: u64, len: u64) -> bool {
+        checked_range(addr, len).is_ok_and(|range| self.reserved_in(&range) > 0)
+    }
+
+    /// Something was refused because the guest has as much memory as it may have.
+    #[must_use]
+    pub fn is_limit_reached(&self) -> bool {
+        self.is_refused
+    }
+
+    /// Whether a range may be written as far as the limit goes.
+    fn has_room_for(&mut self, range: &Range<u64>) -> bool {
+        let wanted = self.reserved_in(range) * PAGE_SIZE;
+        let left_behind = self.retired_pages * PAGE_SIZE;
+        let after = self.mapped_bytes + wanted;
+        let fits =
+            wanted == 0 || after <= self.limit_bytes && left_behind + after <= 2 * self.limit_bytes;
+        self.is_refused |= !fits;
+        fits
     }
 
     /// Unmaps whatever of the range is mapped.
@@ -335,13 +398,15 @@ impl Memory {
         for page in page_indices(&range) {
             let byte = &mut self.pages[page];
             code |= *byte & bits::X != 0;
-            let fast = if perm.contains(Perm::W) && *byte & bits::DIRTY != 0 {
+            const KNOWN: u8 = bits::DIRTY | bits::WRITTEN;
+            let fast = if perm.contains(Perm::W) && *byte & KNOWN == KNOWN {
                 bits::FAST_W
             } else {
                 0
             };
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
+        self.slow_tracked_down();
         self.code_epoch += u64::from(code);
         self.layout_epoch += 1;
         Ok(())
@@ -354,7 +419,7 @@ impl Memory {
         self.regions.find_gap(len, floor, below.min(Self::LIMIT))
     }
 
-    /// Bytes mapped now, with any permission.
+    /// Bytes mapped now, with any permission; reservations count where they have been written.
     #[must_use]
     pub fn mapped_bytes(&self) -> u64 {
         self.mapped_bytes
@@ -460,6 +525,7 @@ impl Memory {
 
     /// Notes that the content of a page changes.
     fn mark_written(&mut self, page: usize) {
+        self.tracked.note(page);
         let byte = &mut self.pages[page];
         if *byte & bits::DIRTY == 0 {
             self.dirty.push(page as u32);
@@ -467,6 +533,12 @@ impl Memory {
         if *byte & bits::WRITTEN == 0 {
             self.written_pages += 1;
             self.peak_written_pages = self.peak_written_pages.max(self.written_pages);
+        }
+        if *byte & bits::RESERVED != 0 {
+            *byte &= !bits::RESERVED;
+            self.reserved_pages -= 1;
+            self.mapped_bytes += PAGE_SIZE;
+            self.retired_pages -= u64::from(*byte & bits::TOUCHED != 0);
         }
         *byte |= bits::DIRTY | bits::WRITTEN | bits::TOUCHED;
         if *byte & bits::W != 0 {
@@ -476,38 +548,60 @@ impl Memory {
 
     /// Unmaps the mapped parts of a range and zeroes what was written there.
     fn remove(&mut self, range: Range<u64>) {
+        /// Large reservations are looked at in parts of this many pages.
+        const PART: usize = 4096;
         let mut code = false;
         for part in self.regions.remove(range) {
-            self.mapped_bytes -= part.end - part.start;
-            for page in page_indices(&part) {
-                let byte = self.pages[page];
-                code |= byte & bits::X != 0;
-                if byte & bits::WRITTEN != 0 {
-                    self.mark_written(page);
-                    let start = page << PAGE_SHIFT;
-                    self.bytes[start..start + PAGE_SIZE as usize].fill(0);
-                    self.written_pages -= 1;
+            let reserved = self.reserved_in(&part);
+            self.reserved_pages -= reserved;
+            self.mapped_bytes -= part.end - part.start - reserved * PAGE_SIZE;
+            let Range { start, end } = page_indices(&part);
+            for first in (start..end).step_by(PART) {
+                let pages = &mut self.pages[first..end.min(first + PART)];
+                let all = pages.iter().fold(0, |all, byte| all | byte);
+                code |= all & bits::X != 0;
+                if all & (bits::WRITTEN | bits::TOUCHED | bits::DIRTY) == 0 {
+                    pages.fill(0);
+                } else {
+                    self.remove_pages(first..end.min(first + PART));
                 }
-                self.retired_pages += u64::from(byte & bits::TOUCHED != 0);
-                self.pages[page] &= bits::DIRTY | bits::TOUCHED;
             }
         }
         self.code_epoch += u64::from(code);
         self.layout_epoch += 1;
     }
 
+    fn remove_pages(&mut self, pages: Range<usize>) {
+        for page in pages {
+            let byte = self.pages[page];
+            if byte & bits::WRITTEN != 0 {
+                self.mark_written(page);
+                let start = page << PAGE_SHIFT;
+                self.bytes[start..start + PAGE_SIZE as usize].fill(0);
+                self.written_pages -= 1;
+            }
+            let is_retired = byte & (bits::TOUCHED | bits::RESERVED) == bits::TOUCHED;
+            self.retired_pages += u64::from(is_retired);
+            self.pages[page] &= bits::DIRTY | bits::TOUCHED;
+        }
+    }
+
     /// Pages of an unmapped range (or of the unmapped parts of one) whose host page is committed.
     fn retired_in(&self, range: &Range<u64>) -> u64 {
-        let mut count = 0;
-        for hole in self.regions.holes(range.clone()) {
-            let pages = page_indices(&hole);
-            count += self.pages[pages]
-                .iter()
-                .filter(|&&b| b & bits::TOUCHED != 0)
-                .count() as u64;
+        if self.retired_pages == 0 {
+            return 0;
         }
-        count
+        let holes = self.regions.holes(range.clone());
+        holes
+            .map(|hole| count_with(&self.pages[page_indices(&hole)], bits::TOUCHED))
+            .sum()
     }
+}
+
+/// How many page bytes have this bit.
+fn count_with(pages: &[u8], bit: u8) -> u64 {
+    let shift = bit.trailing_zeros();
+    pages.iter().map(|byte| u64::from(byte >> shift & 1)).sum()
 }
 
 fn checked_range(addr: u64, len: u64) -> Result<Range<u64>, MemoryError> {

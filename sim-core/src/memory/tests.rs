@@ -409,3 +409,84 @@ fn what_is_unreadable_or_unwritable_faults_at_its_first_byte() {
         );
     }
 }
+
+/// 64 GiB and more are reserved under a limit of 64 MiB; 100 written pages count.
+#[test]
+fn a_reservation_counts_where_it_is_written() {
+    let mut m = memory();
+    let at = 0x20_0000_0000;
+    m.reserve(at, 64 << 30, Perm::RW).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+    for page in 0..100 {
+        m.store::<8>(at + page * 0x1000_0000, page).unwrap();
+        m.store::<8>(at + page * 0x1000_0000 + 8, page).unwrap();
+    }
+    assert_eq!(m.mapped_bytes(), 100 * PAGE_SIZE);
+    assert_eq!(m.load::<8>(at + 0x1000), Ok(0));
+    let copy = m.duplicate().unwrap();
+    assert_eq!(copy.mapped_bytes(), m.mapped_bytes());
+    assert_eq!(copy.read::<8>(at + 99 * 0x1000_0000), Ok(99));
+    // What is counted is given back, and a part that is mapped anew counts as a whole.
+    m.map(at, 0x10_0000, Perm::RW).unwrap();
+    assert_eq!(m.mapped_bytes(), 99 * PAGE_SIZE + 0x10_0000);
+    m.unmap(at, 64 << 30).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+    assert!(!m.is_limit_reached());
+}
+
+/// The limit is 16384 pages.
+#[test]
+fn writes_to_a_reservation_end_at_the_limit() {
+    let mut m = memory();
+    m.reserve(0x10_0000_0000, 1 << 30, Perm::RW).unwrap();
+    for page in 0..16384 {
+        m.store::<1>(0x10_0000_0000 + page * PAGE_SIZE, 1).unwrap();
+    }
+    let beyond = 0x10_0000_0000 + 16384 * PAGE_SIZE;
+    assert_eq!(
+        m.store::<1>(beyond, 1),
+        Err(MemFault {
+            addr: beyond,
+            unmapped: false
+        })
+    );
+    assert!(m.is_limit_reached());
+    assert_eq!(m.load::<1>(beyond), Ok(0));
+    m.unmap(0x10_0000_0000, PAGE_SIZE).unwrap();
+    m.store::<1>(beyond, 1).unwrap();
+}
+
+/// Host pages that were left behind count also where they are reserved again, so that host memory stays below
+/// twice the limit however often a guest does so.
+#[test]
+fn pages_left_behind_count_under_reservations() {
+    let mut m = memory();
+    let fill = |m: &mut Memory, at: u64| {
+        m.map(at, 48 << 20, Perm::RW)?;
+        for page in 0..(48 << 20) / PAGE_SIZE {
+            m.store::<1>(at + page * PAGE_SIZE, 1).unwrap();
+        }
+        m.unmap(at, 48 << 20)?;
+        m.reserve(at, 48 << 20, Perm::RW)
+    };
+    fill(&mut m, 0x1000_0000).unwrap();
+    fill(&mut m, 0x2000_0000).unwrap();
+    let refused = fill(&mut m, 0x3000_0000);
+    assert!(matches!(refused, Err(MemoryError::LimitExceeded { .. })));
+    // Written again, they are mapped and no longer left behind.
+    m.store::<1>(0x1000_0000, 1).unwrap();
+    assert_eq!(m.mapped_bytes(), PAGE_SIZE);
+}
+
+/// What was written behind a change of permissions is zero when it is mapped again.
+#[test]
+fn pages_mapped_again_and_protected_are_zeroed_when_they_go() {
+    let mut m = memory();
+    for _ in 0..3 {
+        m.map(0x4000, 0x1000, Perm::R).unwrap();
+        m.protect(0x4000, 0x1000, Perm::RW).unwrap();
+        assert_eq!(m.load::<8>(0x4000), Ok(0));
+        m.store::<8>(0x4000, 7).unwrap();
+        m.unmap(0x4000, 0x1000).unwrap();
+    }
+}
