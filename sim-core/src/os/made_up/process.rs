@@ -79,7 +79,17 @@ impl Linux {
         let heap = self.heap.range().start;
         let parts: [&[u64]; 6] = [
             // time of user, system, children; priority, nice, threads, interval, start
-            &[self.busy_ticks(), 0, 0, 0, 20, 0, 1, 0, 0],
+            &[
+                self.busy_ticks(),
+                0,
+                0,
+                0,
+                20,
+                0,
+                self.threads.count() as u64,
+                0,
+                0,
+            ],
             // memory in bytes, resident pages, their limit; code, stack, stack pointer, program counter
             &[sizes.total, resident, u64::MAX, code, code_end, stack, 0, 0],
             // signals: pending, blocked, ignored, caught; place of waiting, swapped pages of two kinds
@@ -140,7 +150,7 @@ impl Linux {
             ("VmExe", kib(sizes.text)),
             ("VmLib", kib(0)),
             ("VmSwap", kib(0)),
-            ("Threads", "1".to_owned()),
+            ("Threads", self.threads.count().to_string()),
             ("SigPnd", format!("{:016x}", signals.own_pending)),
             (
                 "ShdPnd",

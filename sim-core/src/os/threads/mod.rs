@@ -81,6 +81,11 @@ impl Threads {
         }
     }
 
+    /// How many threads there are, with the one that runs.
+    pub(super) fn count(&self) -> usize {
+        self.parked.len() + 1
+    }
+
     /// Whether the thread that runs is the only one.
     pub(super) fn is_alone(&self) -> bool {
         self.parked.is_empty()
@@ -88,7 +93,7 @@ impl Threads {
 
     /// Whether there can be no more threads.
     fn is_full(&self) -> bool {
-        self.parked.len() + 1 >= self.rules.limit as usize
+        self.count() >= self.rules.limit as usize
     }
 
     /// Whether another thread waits for its turn.
