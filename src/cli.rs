@@ -121,7 +121,7 @@ pub struct GuestArgs {
     #[arg(long, value_name = "SEED")]
     pub thread_seed: Option<u64>,
     /// Threads that the program may have at a time
-    #[arg(long, value_name = "N", default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub max_threads: u32,
     /// Environment variable of the program (may be repeated)
     #[arg(long, value_name = "NAME=VALUE")]

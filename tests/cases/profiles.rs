@@ -166,7 +166,7 @@ fn what_is_asked_for_and_missing_is_named_with_what_there_is() {
     };
     fails(
         &["--with", "tipp"],
-        "no such profiler; there are software, interrupt, ibs",
+        "no such profiler; there are software, interrupt, dcpi, ibs",
     );
     fails(&["--annotate", "mainn"], "no such function");
     fails(&["--annotate", "0x3"], "no function holds this address");

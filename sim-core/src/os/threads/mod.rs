@@ -41,7 +41,8 @@ impl Default for ThreadRules {
         ThreadRules {
             slice_ns: 100_000,
             seed: None,
-            limit: 32_768,
+            // Each takes some kilobytes of the host.
+            limit: 8192,
         }
     }
 }

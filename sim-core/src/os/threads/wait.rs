@@ -199,7 +199,10 @@ impl Linux {
             0 => String::new(),
             more => format!("; and {more} more threads"),
         };
-        format!("{}{more}", named.join("; "))
+        format!(
+            "what its threads keep from each other: {}{more}",
+            named.join("; ")
+        )
     }
 }
 
