@@ -316,12 +316,11 @@ fn segment(
     let (Some(addr), Some(end)) = (addr, end) else {
         return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
     };
-    if !layout::is_image_range(addr, end) {
+    if addr < layout::LOWEST || end > layout::IMAGE_TOP {
         let problem = format!(
-            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x} and {:#x}..{:#x}, where programs can be placed",
+            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x}, where programs can be placed (guest memory ends at {:#x})",
             layout::LOWEST,
             layout::IMAGE_TOP,
-            layout::HIGH,
             Memory::LIMIT
         );
         return Err(check.misfit(place("p_vaddr"), problem));

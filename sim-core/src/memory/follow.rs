@@ -14,9 +14,6 @@ impl Memory {
     /// Afterwards no page of this memory is dirty.
     pub fn copy_pages(&mut self, source: &Memory, pages: &[u64]) {
         self.clear_dirty();
-        self.mapped_bytes = source.mapped_bytes;
-        self.reserved_pages = source.reserved_pages;
-        self.is_refused = source.is_refused;
         self.written_pages = source.written_pages;
         self.peak_written_pages = source.peak_written_pages;
         if self.layout_epoch != source.layout_epoch {
@@ -31,19 +28,13 @@ impl Memory {
     /// Takes over what is mapped, but no content: what was written in pages that come or go has made them
     /// dirty. Outside of what is or was mapped nothing is different but where it did.
     fn copy_layout(&mut self, source: &Memory) {
-        const TAKEN: u8 = bits::PERM | bits::TOUCHED | bits::RESERVED;
         let mapped = self.regions.iter().chain(source.regions.iter());
         for page in mapped.flat_map(|range| page_indices(&range)) {
             let (mine, theirs) = (self.pages[page], source.pages[page]);
-            self.pages[page] = mine & bits::WRITTEN | theirs & TAKEN;
+            self.pages[page] = mine & bits::WRITTEN | theirs & (bits::PERM | bits::TOUCHED);
         }
         self.regions = source.regions.clone();
-        let fresh: Vec<_> = source
-            .used
-            .iter()
-            .flat_map(|range| self.used.holes(range))
-            .collect();
-        fresh.into_iter().for_each(|hole| self.used.insert(hole));
+        self.mapped_bytes = source.mapped_bytes;
         self.retired_pages = source.retired_pages;
         self.layout_epoch = source.layout_epoch;
     }

@@ -20,7 +20,6 @@ impl Linux {
         let hart = &mut thread.hart;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
-        self.write_back(mem);
         match self.abi.call(number, arguments) {
             Some((Call::ExitGroup, arguments)) => {
                 return SyscallResult::Exit((arguments[0] & 0xff) as i32);
@@ -39,13 +38,7 @@ impl Linux {
                 }
             }
             Some((call, arguments)) => {
-                let mut result = self.serve(call, number, thread, mem, &arguments);
-                if let Ok(value) = result
-                    && self.mappings.has_shared()
-                    && let Err(errno) = self.show_changes(mem, call, &arguments, value)
-                {
-                    result = Err(errno);
-                }
+                let result = self.serve(call, number, thread, mem, &arguments);
                 if let Some(signal) = self.raised.take() {
                     self.raise_for(thread, signal);
                 }
@@ -329,14 +322,6 @@ impl Linux {
     }
 
     fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let result = self.serve_mapping(call, mem, a);
-        if matches!(call, Call::Mmap | Call::Munmap | Call::Mremap) {
-            self.track_shared(mem);
-        }
-        result
-    }
-
-    fn serve_mapping(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         match call {
             Call::Brk => Ok(self.brk(mem, a[0])),
             Call::OsfBrk => self.osf_brk(mem, a[0]),

@@ -25,9 +25,6 @@ pub enum DuplicateError {
     /// A pipe inside the program.
     #[error("the program has a pipe open")]
     Pipe,
-    /// Memory that is written to a file.
-    #[error("the program shares memory with a file")]
-    SharedMapping,
     /// An open file that cannot be opened once more.
     #[error("a file that the program has open cannot be opened once more: {cause}")]
     File {
@@ -47,9 +44,6 @@ impl Linux {
     pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
         if self.writable {
             return Err(DuplicateError::Writable);
-        }
-        if !self.mappings.writers().is_empty() {
-            return Err(DuplicateError::SharedMapping);
         }
         let files = self.files.try_clone(duplicate_file)?;
         Ok(self.over(files, duplicate_streams(&self.streams)?))
@@ -92,7 +86,7 @@ impl Linux {
             exe: self.exe.clone(),
             umask: self.umask,
             heap: self.heap,
-            mappings: self.mappings.detached(),
+            mappings: self.mappings.clone(),
             locks: self.locks.clone(),
             signals: self.signals.clone(),
             random: self.random.clone(),

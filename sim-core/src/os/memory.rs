@@ -97,15 +97,15 @@ impl Linux {
     /// `brk`: returns the end of the heap, which is the old one if it cannot be moved.
     pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> u64 {
         let Heap { start, end } = self.heap;
-        let top = match start {
-            0..layout::PIE_BASE => layout::PIE_BASE,
-            layout::PIE_BASE..=layout::IMAGE_TOP => layout::IMAGE_TOP,
-            _ => Memory::LIMIT,
+        let top = if start < layout::PIE_BASE {
+            layout::PIE_BASE
+        } else {
+            layout::IMAGE_TOP
         };
         if wanted < start || wanted > top {
             return end;
         }
-        // Both are below 2^38, so rounding up cannot overflow.
+        // Both are below 2^36, so rounding up cannot overflow.
         let pages = self.pages();
         let old_end = pages.align_up(end).unwrap_or(end);
         let new_end = pages.align_up(wanted).unwrap_or(wanted);
@@ -149,13 +149,7 @@ impl Linux {
             self.check_lock_of_mapping(len, flags.locked)?;
         }
         let file = self.file_to_map(fd, prot, flags, offset)?;
-        let perm = permissions(prot);
-        let is_reservation = file.is_none() && (perm == Perm::NONE || flags.no_reserve);
-        if is_reservation && !is_locked {
-            mem.reserve(addr, len, perm)?;
-        } else {
-            mem.map(addr, len, perm)?;
-        }
+        mem.map(addr, len, permissions(prot))?;
         self.forget(addr, len);
         if is_locked {
             self.locks.ranges.insert(addr..addr + len, ());
@@ -171,7 +165,8 @@ impl Linux {
         Ok(addr)
     }
 
-    /// Checks what is to be mapped; gives the file, if it has content.
+    /// Checks what is to be mapped; gives the file, if it has content. Files are mapped by copying them, so
+    /// writes to a shared mapping could not reach the file.
     fn file_to_map(
         &mut self,
         fd: u64,
@@ -199,16 +194,11 @@ impl Linux {
             return Err(Errno::EACCES);
         }
         match &open.kind {
+            Kind::File(_) if writes_file => Err(Errno::ENODEV),
             Kind::File(host) => {
-                if writes_file && open.path.is_none() {
-                    super::memory_files::permits_writes(host)?;
-                }
-                let writes = flags.shared && open.flags.write;
                 let most = self.limits.descriptors();
                 let path = open.path.as_ref();
-                let file = self
-                    .mappings
-                    .hold(host, path, offset, (flags.shared, writes), most)?;
+                let file = self.mappings.hold(host, path, offset, flags.shared, most)?;
                 Ok(Some(file))
             }
             Kind::Zero => Ok(None),
@@ -274,7 +264,7 @@ impl Linux {
         if !mem.is_mapped(addr, len) {
             return Err(Errno::ENOMEM);
         }
-        if prot & PROT_WRITE != 0 && self.mappings.has_read_only(addr..addr + len) {
+        if prot & PROT_WRITE != 0 && self.mappings.has_shared(addr..addr + len) {
             return Err(Errno::EACCES);
         }
         mem.protect(addr, len, permissions(prot))?;
@@ -321,14 +311,16 @@ impl Linux {
         let extra = new_len - old_len;
         let fits = layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra);
         if fits && !has(DONTUNMAP) {
-            map_like(mem, (old, old_len), old + old_len, extra, perm)?;
+            mem.map(old + old_len, extra, perm)?;
             self.mappings.extend(mem, old + old_len, old + new_len)?;
             return Ok(old);
         }
         if !has(MAYMOVE) {
             return Err(Errno::ENOMEM);
         }
-        let target = find_gap(mem, new_len)?;
+        let target = mem
+            .find_gap(new_len, layout::MMAP_FLOOR, layout::MMAP_TOP)
+            .ok_or(Errno::ENOMEM)?;
         self.move_pages(mem, old, old_len, target, new_len, perm)?;
         self.keep_old(mem, has(DONTUNMAP), old, old_len, target, perm)
     }
@@ -345,14 +337,11 @@ impl Linux {
     ) -> Result<(), Errno> {
         let kept = old_len.min(new_len);
         let mut page = vec![0; PAGE_SIZE as usize];
-        map_like(mem, (old, old_len), target, new_len, perm)?;
+        mem.map(target, new_len, perm)?;
         self.forget(target, new_len);
         for offset in (0..kept).step_by(PAGE_SIZE as usize) {
-            // Pages of zeros need not be committed.
-            if !mem.is_written(old + offset) {
-                continue;
-            }
             mem.read_bytes_forced(old + offset, &mut page)?;
+            // Pages of zeros need not be committed.
             if page.iter().any(|&byte| byte != 0) {
                 mem.write_bytes_forced(target + offset, &page)?;
             }
@@ -377,7 +366,7 @@ impl Linux {
         perm: Perm,
     ) -> Result<u64, Errno> {
         if is_kept {
-            map_like(mem, (target, old_len), old, old_len, perm)?;
+            mem.map(old, old_len, perm)?;
             self.mappings.relocate(target, old_len, old);
             self.mappings.restore(mem, old..old + old_len)?;
         }
@@ -424,28 +413,6 @@ fn choose_address(
     if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
         return Ok(hint);
     }
-    find_gap(mem, len)
-}
-
-/// The highest free place for `len` bytes below the stack, or above it if there is none.
-fn find_gap(mem: &Memory, len: u64) -> Result<u64, Errno> {
     mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
-        .or_else(|| mem.find_gap(len, layout::HIGH, Memory::LIMIT))
         .ok_or(Errno::ENOMEM)
-}
-
-/// Maps pages as those of the range `model` are mapped: as a reservation if there is one.
-fn map_like(
-    mem: &mut Memory,
-    model: (u64, u64),
-    addr: u64,
-    len: u64,
-    perm: Perm,
-) -> Result<(), Errno> {
-    if mem.has_reserved(model.0, model.1) {
-        mem.reserve(addr, len, perm)?;
-    } else {
-        mem.map(addr, len, perm)?;
-    }
-    Ok(())
 }

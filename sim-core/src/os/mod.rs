@@ -43,7 +43,6 @@ mod readiness;
 mod record;
 pub mod refusals;
 mod schedule;
-mod shared_mappings;
 mod signal_calls;
 mod signals;
 mod stat;

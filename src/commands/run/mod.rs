@@ -95,12 +95,6 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 /// Names the options that would have allowed what the program was refused.
 fn say_what_was_refused(args: &RunArgs, ran: &Ran) {
     let failed = ran.stop.exit_code(ran.process.image.isa) != 0;
-    if failed && ran.process.mem.is_limit_reached() {
-        say!(
-            "hps: the program was refused more memory than {} MiB: --memory-limit gives it more",
-            ran.process.mem.limit_bytes() >> 20
-        );
-    }
     for (why, path) in ran.process.os.refusals() {
         match why {
             Refusal::NoFiles if failed => {
