@@ -91,7 +91,7 @@ pub struct Explained {
     pub ranged: f64,
 }
 
-/// What a profile of a program is worth.
+/// The accuracy of a program's profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// Samples of cycles.

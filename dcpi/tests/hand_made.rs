@@ -11,7 +11,7 @@ use hps_sim_core::editor::NoEditor;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::symbols::Function;
 
-use crate::common::{Program, preset, repeat};
+use crate::common::{DCPI_COPY_LOOP, Program, preset, repeat};
 
 /// Mean cycles between samples.
 const PERIOD: u64 = 32;
@@ -52,9 +52,9 @@ fn looped(prologue: &str, times: u64, body: &str) -> String {
     )
 }
 
-/// Demands that the instruction at a label stalls for a cause, that the analysis names it, and that its range holds
+/// Asserts that the instruction at a label stalls for a cause, that the analysis names it, and that its range holds
 /// the cycles that were spent so.
-fn demand(what: &str, text: &str, label: &str, spent: Spent, kind: Kind) {
+fn assert_stall(what: &str, text: &str, label: &str, spent: Spent, kind: Kind) {
     let program = Program::of(Isa::Alpha, text, 1 << 22);
     let (_, truth, procedure) = analyze(&program);
     let pc = program.address(label);
@@ -91,7 +91,7 @@ fn a_load_that_misses_the_data_cache() {
         "subq t1, s0, t5\nand t5, t4, t5\naddq t5, s0, t1",
     );
     let text = looped("bis s0, s0, t1\nli t4, 65535", 20_000, &body);
-    demand("D-cache", &text, "use", Spent::DCache, Kind::DCache);
+    assert_stall("D-cache", &text, "use", Spent::DCache, Kind::DCache);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_load_that_misses_the_data_tlb() {
     // A page each time, 128 of them; the TLB holds 64.
     let body = "ldq t0, 0(t1)\naddq t1, t3, t1\nuse:\naddq t0, t2, t2\nsubq t1, s0, t5\nand t5, t4, t5\naddq t5, s0, t1";
     let text = looped("bis s0, s0, t1\nli t4, 1048575\nli t3, 8224", 20_000, body);
-    demand("DTB", &text, "use", Spent::Dtb, Kind::Dtb);
+    assert_stall("DTB", &text, "use", Spent::Dtb, Kind::Dtb);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn stores_that_the_write_buffer_refuses() {
     let body =
         "use:\nstq t2, 0(t1)\naddq t1, 32, t1\nsubq t1, s0, t5\nand t5, t4, t5\naddq t5, s0, t1";
     let text = looped("bis s0, s0, t1\nli t4, 1048575", 20_000, body);
-    demand(
+    assert_stall(
         "write buffer",
         &text,
         "use",
@@ -124,7 +124,7 @@ fn code_that_does_not_fit_into_the_instruction_cache() {
     // The label begins a line.
     let text = looped("", 400, &format!("{before}use:\n{after}"))
         .replace("bne s1, main", "beq s1, end\nbr main\nend:");
-    demand("I-cache", &text, "use", Spent::ICache, Kind::ICache);
+    assert_stall("I-cache", &text, "use", Spent::ICache, Kind::ICache);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn jumps_over_more_pages_than_the_instruction_tlb_holds() {
     let text = format!(
         "la s0, data\nli s1, 300\n.align 64\nmain:\nbr r0\n{jumps}\n.align 16\nr64:\n{free}subq s1, 1, s1\nbne s1, main\nbpt\n{pages}"
     );
-    demand("ITB", &text, "use", Spent::Itb, Kind::Itb);
+    assert_stall("ITB", &text, "use", Spent::Itb, Kind::Itb);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn branches_that_nobody_can_predict() {
         20_000,
         body,
     );
-    demand(
+    assert_stall(
         "misprediction",
         &text,
         "use",
@@ -171,7 +171,7 @@ fn a_division_of_an_earlier_block() {
     let body = "divt/su $f1, $f2, $f3\nbeq s1, on\non:\nuse:\naddt/su $f3, $f2, $f4";
     let prologue = "li t0, 3\nstq t0, 0(s0)\nldt $f1, 0(s0)\ncvtqt $f1, $f1\ncpys $f1, $f1, $f2";
     let text = looped(prologue, 4000, body);
-    demand("divider", &text, "use", Spent::MulDiv, Kind::Fdiv);
+    assert_stall("divider", &text, "use", Spent::MulDiv, Kind::Fdiv);
 }
 
 #[test]
@@ -190,28 +190,10 @@ fn stores_one_behind_the_other_wait_for_their_pipe() {
 /// The copy loop of the paper, over arrays of two million words in its case.
 #[test]
 fn the_copy_loop_gives_its_true_frequency_within_five_percent() {
-    let text = "
-        la t1, data
-        li t2, 0x1200000
-        li t0, 0
-        li v0, 160000
-        .align 16
-        main:
-        ldq t4, 0(t1)
-        addq t0, 4, t0
-        ldq t5, 8(t1)
-        ldq t6, 16(t1)
-        ldq a0, 24(t1)
-        lda t1, 32(t1)
-        stq t4, 0(t2)
-        cmpult t0, v0, t4
-        stq t5, 8(t2)
-        stq t6, 16(t2)
-        stq a0, 24(t2)
-        lda t2, 32(t2)
-        bne t4, main
-        bpt";
-    let program = Program::of(Isa::Alpha, text, 1 << 22);
+    let text = format!(
+        "la t1, data\nli t2, 0x1200000\nli t0, 0\nli v0, 160000\n.align 16\nmain:{DCPI_COPY_LOOP}\nbpt"
+    );
+    let program = Program::of(Isa::Alpha, &text, 1 << 22);
     let (_, truth, procedure) = analyze(&program);
     let pc = program.address("main");
     let executions = truth.executions(pc) as f64;

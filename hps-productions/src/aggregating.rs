@@ -1,18 +1,12 @@
 //! Sampling by interrupts whose handler counts samples in a hash table, as DCPI's driver does: table, overflow buffers
 //! and the daemon's file in guest memory. The handler's text is `productions/handlers/dcpi.dise`.
 
-use std::collections::HashMap;
-
-use hps_dise::{DataArea, LoadOptions, ProductionSet};
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
+use hps_sim_core::process::Process;
 
 use crate::collector::CollectorError;
 use crate::files;
+use crate::interrupt_handlers::{BASE, InterruptHandlers, WORD, read_words, refused};
 
-/// Where the handler lies: where other handlers of sampling interrupts do, which are never installed beside it.
-const BASE: u64 = layout::HANDLER_BASE + 0x3000_0000;
 /// Bytes of an entry: a key and a count.
 const ENTRY: u64 = 16;
 /// Entries of a bucket.
@@ -106,8 +100,7 @@ impl TableSamples {
 /// The handler with its table and buffers.
 #[derive(Clone, Debug)]
 pub struct TableHandler {
-    /// By [`Isa`].
-    sets: [ProductionSet; Isa::ALL.len()],
+    handlers: InterruptHandlers,
     options: TableOptions,
 }
 
@@ -118,39 +111,23 @@ impl TableHandler {
     /// [`CollectorError::Size`] for a size that the handler cannot use, [`CollectorError::Dise`] for data that do not
     /// fit where handlers lie.
     pub fn new(options: TableOptions) -> Result<Self, CollectorError> {
-        let refuse = |option, value: u32, allowed| {
-            Err(CollectorError::Size {
-                option,
-                value: u64::from(value),
-                allowed,
-            })
-        };
         if !options.buckets.is_power_of_two() {
-            return refuse("buckets", options.buckets, "a power of two");
+            return Err(refused("buckets", options.buckets, "a power of two"));
         }
         if options.buffer_entries == 0 {
-            return refuse("buffer_entries", 0, "at least 1");
+            return Err(refused("buffer_entries", 0, "at least 1"));
         }
         if options.file_entries == 0 {
-            return refuse("file_entries", 0, "at least 1");
+            return Err(refused("file_entries", 0, "at least 1"));
         }
-        let load = |isa| {
-            let params = [
-                ("buckets", i64::from(options.buckets)),
-                ("buffer_entries", i64::from(options.buffer_entries)),
-                ("file_entries", i64::from(options.file_entries)),
-                ("daemon_loops", i64::from(options.daemon_loops)),
-            ];
-            let options = LoadOptions {
-                handler_base: BASE,
-                params: HashMap::from(params.map(|(name, value)| (name.to_string(), value))),
-                ..LoadOptions::default().for_isa(isa)
-            };
-            files::load(&[files::DCPI_HANDLER], &options)
-        };
-        let [first, second] = Isa::ALL;
+        let params = [
+            ("buckets", i64::from(options.buckets)),
+            ("buffer_entries", i64::from(options.buffer_entries)),
+            ("file_entries", i64::from(options.file_entries)),
+            ("daemon_loops", i64::from(options.daemon_loops)),
+        ];
         Ok(TableHandler {
-            sets: [load(first)?, load(second)?],
+            handlers: InterruptHandlers::load(files::DCPI_HANDLER, &params)?,
             options,
         })
     }
@@ -160,34 +137,22 @@ impl TableHandler {
     /// # Errors
     /// [`CollectorError::Map`] if there is no memory for them.
     pub fn install(&self, process: &mut Process) -> Result<u64, CollectorError> {
-        let set = &self.sets[usize::from(process.image.isa != Isa::ALL[0])];
-        let map_error = |source| CollectorError::Map { base: BASE, source };
-        for (base, code) in set.handler_image() {
-            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
-            process.mem.map(base, size, Perm::RX).map_err(map_error)?;
-            (process.mem.write_bytes_forced(base, &code))
-                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
-        }
-        let [table, file] = [self.area("Dcpi_table"), self.area("Dcpi_file")];
-        let end = page_align_up(file.address + file.size).unwrap_or(u64::MAX);
-        (process
-            .mem
-            .map(table.address, end - table.address, Perm::RW))
-        .map_err(map_error)?;
-        let buffers = self.area("Dcpi_buffers").address;
+        let areas = ["Dcpi_table", "Dcpi_file"];
+        let handler = self.handlers.map(process, areas, "Dcpi_handler")?;
+        let buffers = self.handlers.area("Dcpi_buffers").address;
         let bytes = u64::from(self.options.buffer_entries) * ENTRY;
         for (at, value) in [
             (state::NEXT, buffers),
             (state::END, buffers + bytes),
             (state::START, buffers),
             (state::OTHER, buffers + bytes),
-            (state::FILE, file.address),
+            (state::FILE, self.handlers.area("Dcpi_file").address),
         ] {
-            let place = self.area("Dcpi_state").address + 8 * at;
+            let place = self.handlers.area("Dcpi_state").address + WORD * at;
             (process.mem.write_bytes(place, &value.to_le_bytes()))
                 .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
         }
-        Ok(set.symbols()["Dcpi_handler"])
+        Ok(handler)
     }
 
     /// What the handler has left so far. Changes nothing.
@@ -195,12 +160,12 @@ impl TableHandler {
     /// # Errors
     /// [`CollectorError::NotInstalled`].
     pub fn read(&self, process: &Process) -> Result<TableSamples, CollectorError> {
-        let state = self.words(process, self.area("Dcpi_state").address, 8)?;
+        let state = read_words(process, self.handlers.area("Dcpi_state").address, 8)?;
         let state = |at: u64| state[at as usize];
-        let table = self.area("Dcpi_table").address;
+        let table = self.handlers.area("Dcpi_table").address;
         let entries = u64::from(self.options.buckets) * WAYS;
         let kept = self.entries(process, table, table + entries * ENTRY)?;
-        let file = self.area("Dcpi_file").address;
+        let file = self.handlers.area("Dcpi_file").address;
         let mut evicted = self.entries(process, file, state(state::FILE))?;
         evicted.extend(self.entries(process, state(state::START), state(state::NEXT))?);
         Ok(TableSamples {
@@ -214,7 +179,7 @@ impl TableHandler {
     /// Memory of the program's address space that handler, table and buffers take, in bytes; the file is the daemon's.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.area("Dcpi_file").address - BASE
+        self.handlers.area("Dcpi_file").address - BASE
     }
 
     fn entries(
@@ -223,32 +188,10 @@ impl TableHandler {
         from: u64,
         to: u64,
     ) -> Result<Vec<TableEntry>, CollectorError> {
-        let words = self.words(process, from, to.saturating_sub(from) / 8)?;
+        let words = read_words(process, from, to.saturating_sub(from) / WORD)?;
         let pairs = words.chunks_exact(2);
         let entries = pairs.map(|pair| TableEntry::of_words(pair[0], pair[1]));
         Ok(entries.filter(|e| e.count > 0).collect())
-    }
-
-    fn words(&self, process: &Process, from: u64, count: u64) -> Result<Vec<u64>, CollectorError> {
-        let mut bytes = vec![0; 8 * count as usize];
-        (process.mem.read_bytes(from, &mut bytes))
-            .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
-        let words = bytes.chunks_exact(8).map(|word| {
-            let word = word.try_into().unwrap_or_default();
-            u64::from_le_bytes(word)
-        });
-        Ok(words.collect())
-    }
-
-    /// A data area, which lies at the same place for every instruction set: the handler takes one page.
-    fn area(&self, name: &str) -> DataArea {
-        let areas = self.sets[0].data_areas();
-        let found = areas.iter().find(|area| area.name == name);
-        found.cloned().unwrap_or_else(|| DataArea {
-            name: name.to_string(),
-            address: BASE,
-            size: 0,
-        })
     }
 }
 
@@ -259,12 +202,18 @@ mod tests {
     #[test]
     fn table_and_buffers_have_the_papers_sizes() {
         let handler = TableHandler::new(TableOptions::default()).expect("it loads");
-        let [first, second] = &handler.sets;
+        let [first, second] = &handler.handlers.sets;
         assert_eq!(first.data_areas(), second.data_areas());
         // 16 K entries, a line of state, and two buffers of 8 K entries: 512 KB.
-        assert_eq!(handler.area("Dcpi_table").size, 256 << 10);
-        assert_eq!(handler.area("Dcpi_buffers").size, 256 << 10);
-        assert!(handler.area("Dcpi_table").address.is_multiple_of(64));
+        assert_eq!(handler.handlers.area("Dcpi_table").size, 256 << 10);
+        assert_eq!(handler.handlers.area("Dcpi_buffers").size, 256 << 10);
+        assert!(
+            handler
+                .handlers
+                .area("Dcpi_table")
+                .address
+                .is_multiple_of(64)
+        );
         assert!(handler.memory_bytes() < (512 << 10) + 3 * 4096);
     }
 

@@ -6,6 +6,7 @@ pub mod collector;
 pub mod counts;
 pub mod files;
 pub mod grid;
+mod interrupt_handlers;
 pub mod point;
 pub mod random;
 pub mod sampling;

@@ -1,26 +1,19 @@
 //! Sampling by interrupts: handlers that bring records into guest memory, and the records that they leave there.
 //! The handlers' text is `productions/handlers/sample.dise`.
 
-use std::collections::HashMap;
-
-use hps_dise::{DataArea, LoadOptions, ProductionSet};
 use hps_sim_core::inst::reg;
-use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Perm, page_align_up};
-use hps_sim_core::process::{Process, layout};
+use hps_sim_core::memory::page_align_up;
+use hps_sim_core::process::Process;
 
 use crate::collector::CollectorError;
 use crate::files;
+use crate::interrupt_handlers::{BASE, InterruptHandlers, WORD, read_words, refused};
 
-/// Where these handlers lie: behind everything that productions take.
-const BASE: u64 = layout::HANDLER_BASE + 0x3000_0000;
 /// The interrupt registers that hold the next place in the buffer, the next place in the file, and the number of
 /// buffers for which the file had no room.
 const BUFFER: usize = reg::INTERRUPT as usize + 6;
 const FILE: usize = reg::INTERRUPT as usize + 7;
 const LOST: usize = reg::INTERRUPT as usize + 8;
-/// Bytes of a word.
-const WORD: u64 = 8;
 
 /// Sizes of records and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +85,7 @@ pub struct SampleRecords {
 #[derive(Clone, Debug)]
 pub struct SampleHandlers {
     options: SampleOptions,
-    /// By [`Isa`].
-    sets: [ProductionSet; Isa::ALL.len()],
+    handlers: InterruptHandlers,
 }
 
 impl SampleHandlers {
@@ -103,41 +95,29 @@ impl SampleHandlers {
     /// [`CollectorError::Size`] for a size that the handlers cannot use, [`CollectorError::Dise`] for buffers that do
     /// not fit where handlers lie.
     pub fn new(options: SampleOptions) -> Result<Self, CollectorError> {
-        let refuse = |option, value: u32, allowed| {
-            Err(CollectorError::Size {
-                option,
-                value: u64::from(value),
-                allowed,
-            })
-        };
         if options.record_words == 0 || !options.record_words.is_multiple_of(4) {
-            return refuse("record_words", options.record_words, "a multiple of 4");
+            return Err(refused(
+                "record_words",
+                options.record_words,
+                "a multiple of 4",
+            ));
         }
         if options.buffer_records == 0 {
-            return refuse("buffer_records", 0, "at least 1");
+            return Err(refused("buffer_records", 0, "at least 1"));
         }
         if options.file_buffers == 0 {
-            return refuse("file_buffers", 0, "at least 1");
+            return Err(refused("file_buffers", 0, "at least 1"));
         }
         let file_records = i64::from(options.file_buffers) * i64::from(options.buffer_records);
-        let load = |isa| {
-            let params = [
-                ("record_words", i64::from(options.record_words)),
-                ("buffer_records", i64::from(options.buffer_records)),
-                ("file_records", file_records),
-                ("wake_loops", i64::from(options.wake_cycles)),
-            ];
-            let options = LoadOptions {
-                handler_base: BASE,
-                params: HashMap::from(params.map(|(name, value)| (name.to_string(), value))),
-                ..LoadOptions::default().for_isa(isa)
-            };
-            files::load(&[files::SAMPLE_HANDLER], &options)
-        };
-        let [first, second] = Isa::ALL;
+        let params = [
+            ("record_words", i64::from(options.record_words)),
+            ("buffer_records", i64::from(options.buffer_records)),
+            ("file_records", file_records),
+            ("wake_loops", i64::from(options.wake_cycles)),
+        ];
         Ok(SampleHandlers {
             options,
-            sets: [load(first)?, load(second)?],
+            handlers: InterruptHandlers::load(files::SAMPLE_HANDLER, &params)?,
         })
     }
 
@@ -150,22 +130,13 @@ impl SampleHandlers {
         process: &mut Process,
         handler: SampleHandler,
     ) -> Result<u64, CollectorError> {
-        let set = self.set(process.image.isa);
-        let map_error = |source| CollectorError::Map { base: BASE, source };
-        for (base, code) in set.handler_image() {
-            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
-            process.mem.map(base, size, Perm::RX).map_err(map_error)?;
-            (process.mem.write_bytes_forced(base, &code))
-                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
-        }
-        let [buffer, file] = [self.area("Sample_buffer"), self.area("Sample_file")];
-        let end = page_align_up(file.address + file.size).unwrap_or(u64::MAX);
-        let size = end - buffer.address;
-        (process.mem.map(buffer.address, size, Perm::RW)).map_err(map_error)?;
+        let areas = ["Sample_buffer", "Sample_file"];
+        let address = self.handlers.map(process, areas, handler.symbol())?;
+        let [buffer, file] = areas.map(|name| self.handlers.area(name));
         process.thread.hart.r[BUFFER] = buffer.address;
         process.thread.hart.r[FILE] = file.address;
         process.thread.hart.r[LOST] = 0;
-        Ok(set.symbols()[handler.symbol()])
+        Ok(address)
     }
 
     /// The records that the handlers have stored so far. Changes nothing.
@@ -173,27 +144,19 @@ impl SampleHandlers {
     /// # Errors
     /// [`CollectorError::NotInstalled`].
     pub fn read(&self, process: &Process) -> Result<SampleRecords, CollectorError> {
-        let record_bytes = u64::from(self.options.record_words) * WORD;
         let mut records = Vec::new();
         for (area, end) in [("Sample_file", FILE), ("Sample_buffer", BUFFER)] {
-            let start = self.area(area).address;
+            let start = self.handlers.area(area).address;
             let filled = process.thread.hart.r[end].saturating_sub(start);
-            let mut bytes = vec![0; filled as usize];
-            (process.mem.read_bytes(start, &mut bytes))
-                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
-            for record in bytes.chunks_exact(record_bytes as usize) {
-                let mut words = record.chunks_exact(WORD as usize).map(|word| {
-                    let word = word.try_into().unwrap_or_default();
-                    u64::from_le_bytes(word)
-                });
-                let mut next = || words.next().unwrap_or_default();
-                records.push(SampleRecord {
-                    pc: next(),
-                    source: next(),
-                    count: next(),
-                    cycle: next(),
-                });
-            }
+            let words = read_words(process, start, filled / WORD)?;
+            let stored = words.chunks_exact(self.options.record_words as usize);
+            // Records have at least four words.
+            records.extend(stored.map(|record| SampleRecord {
+                pc: record[0],
+                source: record[1],
+                count: record[2],
+                cycle: record[3],
+            }));
         }
         Ok(SampleRecords {
             records,
@@ -204,23 +167,8 @@ impl SampleHandlers {
     /// Memory of the program's address space that handlers and buffer take, in bytes; the file is the reader's.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        let buffer = self.area("Sample_buffer");
+        let buffer = self.handlers.area("Sample_buffer");
         page_align_up(buffer.address + buffer.size).unwrap_or(u64::MAX) - BASE
-    }
-
-    fn set(&self, isa: Isa) -> &ProductionSet {
-        &self.sets[usize::from(isa != Isa::ALL[0])]
-    }
-
-    /// A data area, which lies at the same place for every instruction set: the handlers take one page.
-    fn area(&self, name: &str) -> DataArea {
-        let areas = self.sets[0].data_areas();
-        let found = areas.iter().find(|area| area.name == name);
-        found.cloned().unwrap_or_else(|| DataArea {
-            name: name.to_string(),
-            address: BASE,
-            size: 0,
-        })
     }
 }
 
@@ -232,9 +180,9 @@ mod tests {
     fn areas_lie_at_the_same_place_for_every_instruction_set() {
         for words in [4, 8, 24, 100] {
             let handlers = SampleHandlers::new(SampleOptions::of_words(words)).expect("it loads");
-            let [first, second] = &handlers.sets;
+            let [first, second] = &handlers.handlers.sets;
             assert_eq!(first.data_areas(), second.data_areas());
-            assert!(handlers.area("Sample_file").size > 0);
+            assert!(handlers.handlers.area("Sample_file").size > 0);
             let buffer = 64 * u64::from(words) * WORD;
             assert!(handlers.memory_bytes() >= 4096 + buffer);
         }

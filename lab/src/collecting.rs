@@ -1,10 +1,8 @@
 //! A timed run under a sampling profiler that costs what it costs: interrupts or assists at its samples, handlers
 //! that store records, buffers and their reader.
 
-use std::time::Instant;
-
 use hps_pipeline::config::{InterruptConfig, MachineConfig};
-use hps_pipeline::core::{EitherCore, Origin};
+use hps_pipeline::core::Origin;
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Event, Pmu};
 use hps_productions::{
@@ -13,16 +11,13 @@ use hps_productions::{
 };
 use hps_profilers::registry::Records;
 use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
-use hps_sim_core::editor::Interruptible;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, layout};
 
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
-use crate::machine::check_core;
 use crate::mode::Timed;
-use crate::ran::Ran;
 use crate::truth::{Truth, Watch, probe};
 
 /// How samples are collected.
@@ -107,7 +102,7 @@ impl<E> Collected<E> {
 
 /// The policy whose profile is what the handler of its interrupts finds.
 const SOFTWARE: &str = "interrupt";
-/// The same, counted in a hash table.
+/// The name of the profiler whose handler counts samples in a hash table.
 const DCPI: &str = "dcpi";
 
 /// The hardware of a profiler: a counter, the costs of what the counter raises, a handler and its buffer.
@@ -274,46 +269,27 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         how: &Collecting,
         watch: Watch,
     ) -> Result<Collected<I::Editor>, LabError> {
-        check_core(self.machine(), self.core_kind())?;
         let hardware = Hardware::new(how, self.machine())?;
-        let (provenance, limit) = (self.provenance(), self.limit);
-        let expected = self.program.expected.clone();
         let watching = probe(self.machine(), &self.program.image, watch);
-        let (mut process, editor, _, Timed { machine, core }) = self.prepare()?;
-        let mut handlers = None;
-        let mut attached = None;
-        if let Some(hardware) = hardware {
-            let (installed, address) = hardware.handler.install(&mut process)?;
+        let run = self.watched_by(watching).interrupted(|process| {
+            let Some(hardware) = hardware else {
+                return Ok((None, None));
+            };
+            let (installed, address) = hardware.handler.install(process)?;
             let pmu = Pmu::new(&[hardware.counter])?;
-            attached = Some(Interrupts::new(&hardware.costs, pmu, address)?);
-            handlers = Some(installed);
-        }
-        let editor = Interruptible(editor);
-        let core = EitherCore::with(core, &machine, process, editor, watching);
-        let mut core = core.map_err(|reason| LabError::NotDriven {
-            machine: machine.name.clone(),
-            reason,
+            let interrupts = Interrupts::new(&hardware.costs, pmu, address)?;
+            Ok((Some(installed), Some(interrupts)))
         })?;
-        if let Some(interrupts) = attached {
-            core.attach_interrupts(interrupts);
-        }
-        let start = Instant::now();
-        let stop = core.run(limit);
-        let host_seconds = start.elapsed().as_secs_f64();
-        let interrupts = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
-        let (interrupts, overflows_lost) = interrupts.unwrap_or_default();
-        let finished = core.finish().map_editor(|Interruptible(editor)| editor);
-        let ran = Ran::of_core(finished, stop, host_seconds, provenance, expected);
-        let stored = match &handlers {
-            Some(handlers) => handlers.read(&ran.process)?,
+        let stored = match &run.handlers {
+            Some(handlers) => handlers.read(&run.ran.process)?,
             None => SampleRecords::default(),
         };
         Ok(Collected {
-            truth: Truth::of(ran),
-            interrupts,
-            overflows_lost,
+            truth: Truth::of(run.ran),
+            interrupts: run.interrupts,
+            overflows_lost: run.overflows_lost,
             stored,
-            memory_bytes: handlers.map_or(0, |h| h.memory_bytes()),
+            memory_bytes: run.handlers.map_or(0, |h| h.memory_bytes()),
         })
     }
 }

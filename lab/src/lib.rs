@@ -9,6 +9,7 @@ mod guest;
 pub mod host;
 pub mod input;
 mod install;
+mod interrupted;
 mod lab;
 pub mod machine;
 mod mode;

@@ -1,7 +1,7 @@
 //! The static scheduler against the core in order, with every access a hit.
 
 use crate::common::random::Random;
-use crate::common::{Program, Run, machine, preset};
+use crate::common::{DCPI_COPY_LOOP, Program, Run, machine, preset};
 use hps_pipeline::config::{InOrderConfig, L1dWrite, MachineConfig, Predictor, Scheduling};
 use hps_pipeline::core::IssueStall;
 use hps_pipeline::schedule::issue_rows;
@@ -24,29 +24,11 @@ fn between(program: &Program, isa: Isa, from: &str, to: &str) -> Vec<Placed> {
     found
 }
 
-/// The copy loop of the DCPI paper's figure 2 at the address at which the paper has it, modulo a block.
-const COPY: &str = "
-    .align 16
-    main:
-    ldq t4, 0(t1)
-    addq t0, 4, t0
-    ldq t5, 8(t1)
-    ldq t6, 16(t1)
-    ldq a0, 24(t1)
-    lda t1, 32(t1)
-    stq t4, 0(t2)
-    cmpult t0, v0, t4
-    stq t5, 8(t2)
-    stq t6, 16(t2)
-    stq a0, 24(t2)
-    lda t2, 32(t2)
-    bne t4, main
-    end:
-    bpt";
-
 #[test]
 fn the_copy_loop_has_the_minimum_head_times_that_the_dcpi_paper_prints() {
-    let program = Program::of(Isa::Alpha, COPY, 64);
+    // At the address at which the paper has it, modulo a block.
+    let text = format!(".align 16\nmain:{DCPI_COPY_LOOP}\nend:\nbpt");
+    let program = Program::of(Isa::Alpha, &text, 64);
     let block = between(&program, Isa::Alpha, "main", "end");
     let scheduler = StaticScheduler::new(&preset("ev5")).expect("ev5 is in order");
     let slotted = scheduler.schedule(&block);

@@ -56,6 +56,24 @@ impl Hps {
     }
 }
 
+/// What `hps reproduce` with these words and `--out` says, which it says again where everything has been measured,
+/// without a change of its results.
+#[track_caller]
+pub fn reproduced(hps: &Hps, words: &[&str]) -> String {
+    let out = hps.path("out");
+    let order = [&["reproduce"], words, &["--out", &out]].concat();
+    let text = hps.run(&order).expect_code(0);
+    let store = hps.path("out/units.jsonl");
+    let whole = std::fs::read(&store).expect("the store");
+    assert_eq!(hps.run(&order).expect_code(0), text);
+    assert_eq!(std::fs::read(&store).expect("the store"), whole);
+    for file in ["report.html", "claims.csv", "measurements.csv"] {
+        let path = hps.path(&format!("out/{file}"));
+        assert!(std::fs::metadata(path).expect(file).len() > 100, "{file}");
+    }
+    text
+}
+
 impl Run {
     /// Refuses any other exit code; gives the text on standard output.
     #[track_caller]

@@ -72,7 +72,7 @@ fn solve(
         (Some(block), Some(class)) => {
             confidence = confidence.min(block.confidence);
             let rest = (block.frequency - sum).max(0.0);
-            // What is left of two large numbers is not known well.
+            // The difference of two large estimates is known badly.
             if rest < 0.1 * block.frequency {
                 confidence = Confidence::Low;
             }

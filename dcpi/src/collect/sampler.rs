@@ -4,7 +4,7 @@ use hps_sim_core::random::Random;
 
 use crate::samples::{Counts, Event, Range};
 
-/// What is sampled, and when.
+/// The event that a sampler counts, and when it takes samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What the counter counts.

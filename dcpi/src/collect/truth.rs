@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// What an instruction spends a cycle at the head of the issue queue on.
+/// The reason for which an instruction spends a cycle at the head of the issue queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spent {

@@ -1,4 +1,4 @@
-//! What a database keeps, refuses and survives.
+//! A database keeps samples, refuses what does not belong to it, and survives damage.
 
 use std::fs;
 use std::path::Path;

@@ -66,6 +66,32 @@ pub struct Claim {
     pub rule: String,
 }
 
+/// A claim before its instruction set is known.
+pub(crate) struct Draft {
+    pub section: Section,
+    pub claim: String,
+    pub paper: String,
+    pub rule: String,
+    /// What was measured, and the verdict; none if nothing was.
+    pub found: Option<(String, Verdict)>,
+}
+
+impl Draft {
+    /// The claim on an instruction set.
+    pub fn of(self, isa: &str) -> Claim {
+        let (here, verdict) = self.found.unwrap_or((String::new(), Verdict::NotMeasured));
+        Claim {
+            isa: isa.to_string(),
+            section: self.section,
+            claim: self.claim,
+            paper: self.paper,
+            here,
+            verdict,
+            rule: self.rule,
+        }
+    }
+}
+
 /// Everything about the programs of one instruction set.
 struct Data<'a> {
     rows: Vec<&'a Row>,
@@ -84,17 +110,14 @@ struct Judged {
 
 impl Judged {
     fn of(self, isa: &str, section: Section) -> Claim {
-        let nothing = || (String::new(), Verdict::NotMeasured);
-        let (here, verdict) = self.found.unwrap_or_else(nothing);
-        Claim {
-            isa: isa.to_string(),
+        let draft = Draft {
             section,
             claim: self.claim,
             paper: self.paper.to_string(),
-            here,
-            verdict,
             rule: self.rule,
-        }
+            found: self.found,
+        };
+        draft.of(isa)
     }
 }
 

@@ -5,7 +5,7 @@ use hps_dcpi::paper;
 
 use super::data::{Data, correlation};
 use super::{MAIN_PERIOD, PERIODS};
-use crate::claims::{Claim, Section, Verdict};
+use crate::claims::{Claim, Draft, Section, Verdict};
 
 /// Points of percent by which a share may miss the published one and still agree.
 const BAND: f64 = 10.0;
@@ -34,30 +34,6 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         conserved(data),
     ]);
     all.into_iter().map(|draft| draft.of(isa)).collect()
-}
-
-/// A claim before its instruction set is known.
-struct Draft {
-    section: Section,
-    claim: String,
-    paper: String,
-    rule: String,
-    found: Option<(String, Verdict)>,
-}
-
-impl Draft {
-    fn of(self, isa: &str) -> Claim {
-        let (here, verdict) = self.found.unwrap_or((String::new(), Verdict::NotMeasured));
-        Claim {
-            isa: isa.to_string(),
-            section: self.section,
-            claim: self.claim,
-            paper: self.paper,
-            here,
-            verdict,
-            rule: self.rule,
-        }
-    }
 }
 
 fn main_setting() -> String {

@@ -1,4 +1,4 @@
-//! What is measured of a program.
+//! The measurements of a program.
 
 use hps_dcpi::accuracy::{Accuracy, Histogram};
 use hps_dcpi::analysis::{Analyst, Kind, Procedure, Summary};

@@ -6,7 +6,7 @@ use hps_profile::{Verdict as PairedVerdict, compare_pairs, summarize};
 
 use super::NARROW;
 use super::data::{Data, PUBLISHED, Published, fewer, level_of};
-use crate::claims::{Claim, Section, Verdict};
+use crate::claims::{Claim, Draft, Section, Verdict};
 
 /// How far a number may be from a published one and still agree.
 const BAND: f64 = 0.25;
@@ -29,30 +29,6 @@ pub fn claims(data: &Data<'_>, isa: &str) -> Vec<Claim> {
         lost_tags(data),
     ]);
     all.into_iter().map(|draft| draft.of(isa)).collect()
-}
-
-/// A claim before its instruction set is known.
-struct Draft {
-    section: Section,
-    claim: String,
-    paper: String,
-    rule: String,
-    found: Option<(String, Verdict)>,
-}
-
-impl Draft {
-    fn of(self, isa: &str) -> Claim {
-        let (here, verdict) = self.found.unwrap_or((String::new(), Verdict::NotMeasured));
-        Claim {
-            isa: isa.to_string(),
-            section: self.section,
-            claim: self.claim,
-            paper: self.paper,
-            here,
-            verdict,
-            rule: self.rule,
-        }
-    }
 }
 
 fn percent(ratio: f64) -> String {

@@ -22,6 +22,22 @@ use hps_workloads::{Size, Workload};
 
 pub use assemble::Program;
 
+/// The copy loop of the DCPI paper, as its figure 2 prints it.
+pub const DCPI_COPY_LOOP: &str = "
+    ldq t4, 0(t1)
+    addq t0, 4, t0
+    ldq t5, 8(t1)
+    ldq t6, 16(t1)
+    ldq a0, 24(t1)
+    lda t1, 32(t1)
+    stq t4, 0(t2)
+    cmpult t0, v0, t4
+    stq t5, 8(t2)
+    stq t6, 16(t2)
+    stq a0, 24(t2)
+    lda t2, 32(t2)
+    bne t4, main";
+
 /// A preset by its name.
 pub fn preset(name: &str) -> MachineConfig {
     MachineConfig::preset(name).expect("the preset exists")

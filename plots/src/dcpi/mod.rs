@@ -1,6 +1,5 @@
 //! The evaluation of DCPI as a report: claims, histograms of errors, samples against accuracy, I-cache stalls.
 
-use std::fs;
 use std::path::Path;
 
 use hps_dcpi::paper;
@@ -14,10 +13,8 @@ use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, Curve, Scatter, Whiskers, grouped_bars_with, scatter};
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_whole};
-use crate::reproduction::{
-    ChapterReport, Words, claims_csv, claims_tables, conditions, measurements_csv,
-};
+use crate::report::ReportFiles;
+use crate::reproduction::{Words, claims_tables, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -43,29 +40,16 @@ pub fn write_dcpi(
     records: &[UnitRecord],
     info: &ReportInfo,
 ) -> Result<ReportFiles, PlotError> {
-    if records.is_empty() {
-        return Err(PlotError::NoRows);
-    }
-    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
-    let csv = dir.join("measurements.csv");
-    write_whole(&csv, measurements_csv(records)?.as_bytes())?;
-    write_whole(&dir.join("claims.csv"), claims_csv(claims)?.as_bytes())?;
-    let mut chapters = vec![claims_chapter(claims)];
-    for (isa, data) in boards
-        .iter()
-        .filter(|(_, data)| !data.programs().is_empty())
-    {
-        chapters.extend(of_isa(isa, data)?);
-    }
-    let failures = records.iter().filter_map(UnitRecord::failed_unit);
-    let report = ChapterReport {
-        chapters: &chapters,
-        conditions: &conditions(&[], records),
-        failures: &failures.collect::<Vec<_>>(),
-        info,
-        words: &WORDS,
-    };
-    report.write(dir, csv)
+    write_measured(dir, records, Some(claims), (info, &WORDS), || {
+        let mut chapters = vec![claims_chapter(claims)];
+        let measured = boards
+            .iter()
+            .filter(|(_, data)| !data.programs().is_empty());
+        for (isa, data) in measured {
+            chapters.extend(of_isa(isa, data)?);
+        }
+        Ok(chapters)
+    })
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

@@ -4,7 +4,6 @@ mod front;
 mod tables;
 mod worth;
 
-use std::fs;
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
@@ -16,8 +15,8 @@ use crate::chapter::Chapter;
 use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, HeatMap, Whiskers, grouped_bars_with, heat_map};
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_whole};
-use crate::reproduction::{ChapterReport, Words, conditions, measurements_csv};
+use crate::report::ReportFiles;
+use crate::reproduction::{Words, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -43,28 +42,16 @@ pub fn write_leaderboard(
     budget: Option<f64>,
     info: &ReportInfo,
 ) -> Result<ReportFiles, PlotError> {
-    if records.is_empty() {
-        return Err(PlotError::NoRows);
-    }
-    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
-    let csv = dir.join("measurements.csv");
-    write_whole(&csv, measurements_csv(records)?.as_bytes())?;
-    let mut chapters = Vec::new();
-    for board in board(records, budget) {
-        chapters.extend(board_chapters(&board, budget)?);
-    }
-    for worth in compiled::worth(records) {
-        chapters.push(worth::chapter(&worth)?);
-    }
-    let failures = records.iter().filter_map(UnitRecord::failed_unit);
-    let report = ChapterReport {
-        chapters: &chapters,
-        conditions: &conditions(&[], records),
-        failures: &failures.collect::<Vec<_>>(),
-        info,
-        words: &WORDS,
-    };
-    report.write(dir, csv)
+    write_measured(dir, records, None, (info, &WORDS), || {
+        let mut chapters = Vec::new();
+        for board in board(records, budget) {
+            chapters.extend(board_chapters(&board, budget)?);
+        }
+        for worth in compiled::worth(records) {
+            chapters.push(worth::chapter(&worth)?);
+        }
+        Ok(chapters)
+    })
 }
 
 fn board_chapters(board: &Board, budget: Option<f64>) -> Result<Vec<Chapter>, PlotError> {

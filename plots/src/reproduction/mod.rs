@@ -21,7 +21,6 @@ use crate::html::ReportInfo;
 use crate::report::{ReportFiles, write_pictures, write_whole};
 use crate::table::one_line;
 
-pub(crate) use csv::{claims as claims_csv, measurements as measurements_csv};
 pub(crate) use page::Words;
 use page::page;
 
@@ -71,6 +70,35 @@ pub fn write_reproduction(
         words: &page::HPS_2005,
     };
     report.write(dir, measurements)
+}
+
+/// Writes the report of measurements: `measurements.csv`, `claims.csv` if they are held against claims, then the
+/// pictures and the page of the `chapters`.
+pub(crate) fn write_measured(
+    dir: &Path,
+    records: &[UnitRecord],
+    claims: Option<&[Claim]>,
+    (info, words): (&ReportInfo, &Words),
+    chapters: impl FnOnce() -> Result<Vec<Chapter>, PlotError>,
+) -> Result<ReportFiles, PlotError> {
+    if records.is_empty() {
+        return Err(PlotError::NoRows);
+    }
+    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
+    let csv = dir.join("measurements.csv");
+    write_whole(&csv, csv::measurements(records)?.as_bytes())?;
+    if let Some(claims) = claims {
+        write_whole(&dir.join("claims.csv"), csv::claims(claims)?.as_bytes())?;
+    }
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    let report = ChapterReport {
+        chapters: &chapters()?,
+        conditions: &conditions(&[], records),
+        failures: &failures.collect::<Vec<_>>(),
+        info,
+        words,
+    };
+    report.write(dir, csv)
 }
 
 /// A report of chapters.

@@ -1,6 +1,5 @@
 //! The evaluation of TIP and TEA as a report: errors beside the published ones, and what explains the differences.
 
-use std::fs;
 use std::path::Path;
 
 use hps_experiments::UnitRecord;
@@ -15,10 +14,8 @@ use crate::figures::{
     BarChart, BarPanel, Curve, HeatMap, Scatter, Whiskers, grouped_bars_with, heat_map, scatter,
 };
 use crate::html::ReportInfo;
-use crate::report::{ReportFiles, write_whole};
-use crate::reproduction::{
-    ChapterReport, Words, claims_csv, claims_tables, conditions, measurements_csv,
-};
+use crate::report::ReportFiles;
+use crate::reproduction::{Words, claims_tables, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -44,26 +41,13 @@ pub fn write_tip(
     records: &[UnitRecord],
     info: &ReportInfo,
 ) -> Result<ReportFiles, PlotError> {
-    if records.is_empty() {
-        return Err(PlotError::NoRows);
-    }
-    fs::create_dir_all(dir).map_err(|e| PlotError::write(dir, e))?;
-    let csv = dir.join("measurements.csv");
-    write_whole(&csv, measurements_csv(records)?.as_bytes())?;
-    write_whole(&dir.join("claims.csv"), claims_csv(claims)?.as_bytes())?;
-    let mut chapters = vec![claims_chapter(claims)];
-    for (isa, data) in boards {
-        chapters.extend(of_isa(isa, data)?);
-    }
-    let failures = records.iter().filter_map(UnitRecord::failed_unit);
-    let report = ChapterReport {
-        chapters: &chapters,
-        conditions: &conditions(&[], records),
-        failures: &failures.collect::<Vec<_>>(),
-        info,
-        words: &WORDS,
-    };
-    report.write(dir, csv)
+    write_measured(dir, records, Some(claims), (info, &WORDS), || {
+        let mut chapters = vec![claims_chapter(claims)];
+        for (isa, data) in boards {
+            chapters.extend(of_isa(isa, data)?);
+        }
+        Ok(chapters)
+    })
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {

@@ -1,14 +1,12 @@
 //! `hps reproduce dcpi-1997`: what samples tell of frequencies, cycles and stalls, beside the published numbers.
 
-use std::io::Write;
-
 use anyhow::bail;
+use hps_experiments::Program;
 use hps_experiments::dcpi::{Data, DcpiStudy, claims};
-use hps_experiments::{Program, UnitRecord};
-use hps_plots::{ReportInfo, text_of, write_dcpi};
+use hps_plots::{ReportInfo, write_dcpi};
 use hps_sim_core::image::Isa;
 
-use super::{command, failed, programs};
+use super::{command, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::timed_machine;
 use crate::progress;
@@ -18,9 +16,7 @@ const MACHINE: &str = "ev5";
 
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    if !args.only.is_empty() {
-        bail!("--only names figures of hps-2005; dcpi-1997 is made as a whole");
-    }
+    refuse_parts(args)?;
     if args.core != CoreKind::Cycle {
         bail!("--core: only the cycle-driven core issues in order");
     }
@@ -65,9 +61,5 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_dcpi(&folder, &boards, &claims, &records, &info)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", text_of(&claims))?;
-    writeln!(out, "report: {}", files.html.display())?;
-    let failures = records.iter().filter_map(UnitRecord::failed_unit);
-    Ok(failed(&failures.collect::<Vec<_>>()))
+    tell(&claims, &files, &records)
 }

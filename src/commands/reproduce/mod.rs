@@ -6,8 +6,11 @@ mod tip;
 
 use std::io::Write;
 
-use hps_experiments::Reproduction;
-use hps_plots::{ReportInfo, claims_text, write_reproduction};
+use anyhow::bail;
+use clap::ValueEnum;
+use hps_experiments::claims::Claim;
+use hps_experiments::{Reproduction, UnitRecord};
+use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
@@ -45,6 +48,25 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
     writeln!(out, "{}", claims_text(&outcome))?;
     writeln!(out, "report: {}", files.html.display())?;
     Ok(failed(&outcome.failures()))
+}
+
+/// Refuses a choice of figures, which only one paper has.
+fn refuse_parts(args: &ReproduceArgs) -> anyhow::Result<()> {
+    if !args.only.is_empty() {
+        let paper = args.paper.to_possible_value();
+        let name = paper.as_ref().map_or("it", |paper| paper.get_name());
+        bail!("--only names figures of hps-2005; {name} is made as a whole");
+    }
+    Ok(())
+}
+
+/// Prints claims and where the report is; names what failed. Gives the exit code of the command.
+fn tell(claims: &[Claim], files: &ReportFiles, records: &[UnitRecord]) -> anyhow::Result<u8> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", text_of(claims))?;
+    writeln!(out, "report: {}", files.html.display())?;
+    let failures = records.iter().filter_map(UnitRecord::failed_unit);
+    Ok(failed(&failures.collect::<Vec<_>>()))
 }
 
 /// Names what failed; the exit code of the command.

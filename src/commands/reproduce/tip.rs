@@ -1,22 +1,17 @@
 //! `hps reproduce tip-2021`: what sampling policies get wrong, beside the published errors.
 
-use std::io::Write;
-
-use anyhow::bail;
+use hps_experiments::Program;
 use hps_experiments::tip::{Data, TipStudy, claims};
-use hps_experiments::{Program, UnitRecord};
-use hps_plots::{ReportInfo, text_of, write_tip};
+use hps_plots::{ReportInfo, write_tip};
 
-use super::{command, failed, programs};
+use super::{command, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::progress;
 
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
-    if !args.only.is_empty() {
-        bail!("--only names figures of hps-2005; tip-2021 is made as a whole");
-    }
+    refuse_parts(args)?;
     let machine = timed_machine(args.machine(), args.core)?;
     let folder = args.folder();
     let mut by_isa: Vec<(String, Vec<Program>)> = Vec::new();
@@ -58,11 +53,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine_text: machine.to_ron(),
     };
     let files = write_tip(&folder, &boards, &claims, &records, &info)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", text_of(&claims))?;
-    writeln!(out, "report: {}", files.html.display())?;
-    let failures = records.iter().filter_map(UnitRecord::failed_unit);
-    Ok(failed(&failures.collect::<Vec<_>>()))
+    tell(&claims, &files, &records)
 }
 
 /// What a reader has to know of the numbers.

@@ -1,0 +1,60 @@
+//! A timed run that counters interrupt, with handlers in guest code.
+
+use std::time::Instant;
+
+use hps_pipeline::core::{EitherCore, PipelineProbe};
+use hps_pipeline::interrupts::{InterruptStats, Interrupts};
+use hps_sim_core::editor::Interruptible;
+use hps_sim_core::process::Process;
+
+use crate::error::LabError;
+use crate::install::Install;
+use crate::lab::Lab;
+use crate::machine::check_core;
+use crate::mode::Timed;
+use crate::ran::{Ran, Timing};
+
+/// A run that was interrupted.
+pub(crate) struct Interrupted<E, P, H> {
+    pub ran: Ran<E, P, Timing>,
+    /// What was installed for it.
+    pub handlers: H,
+    pub interrupts: InterruptStats,
+    /// Overflows that fell while one before still waited.
+    pub overflows_lost: u64,
+}
+
+impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
+    /// Runs to the end of the program or to the limit, under the interrupts that `install` gives, if any, with the
+    /// handlers that it puts into the process.
+    pub(crate) fn interrupted<H>(
+        self,
+        install: impl FnOnce(&mut Process) -> Result<(H, Option<Interrupts>), LabError>,
+    ) -> Result<Interrupted<I::Editor, P, H>, LabError> {
+        check_core(self.machine(), self.core_kind())?;
+        let (provenance, limit) = (self.provenance(), self.limit);
+        let expected = self.program.expected.clone();
+        let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
+        let (handlers, interrupts) = install(&mut process)?;
+        let core = EitherCore::with(core, &machine, process, Interruptible(editor), probe);
+        let mut core = core.map_err(|reason| LabError::NotDriven {
+            machine: machine.name.clone(),
+            reason,
+        })?;
+        if let Some(interrupts) = interrupts {
+            core.attach_interrupts(interrupts);
+        }
+        let start = Instant::now();
+        let stop = core.run(limit);
+        let host_seconds = start.elapsed().as_secs_f64();
+        let taken = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
+        let (interrupts, overflows_lost) = taken.unwrap_or_default();
+        let finished = core.finish().map_editor(|Interruptible(editor)| editor);
+        Ok(Interrupted {
+            ran: Ran::of_core(finished, stop, host_seconds, provenance, expected),
+            handlers,
+            interrupts,
+            overflows_lost,
+        })
+    }
+}
