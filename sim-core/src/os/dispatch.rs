@@ -4,25 +4,26 @@ use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
 use super::time::TimeFormat;
-use super::{GID, Linux, PID, SyscallResult, UID, identity, schedule, time};
+use super::{GID, GivesUp, Linux, PID, Served, SyscallResult, UID, identity, schedule, time};
 use crate::memory::Memory;
 use crate::process::Thread;
 
 impl Linux {
     /// Serves the system call that `thread` makes. `hart.pc` is already behind the instruction. On
     /// return the result is in its register, or a signal handler is about to run.
-    pub fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+    pub(crate) fn syscall(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
         self.now_ns = thread.hart.counters.time_ns;
         self.serve_call(thread, mem)
     }
 
-    pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+    /// Serves the call that is in the registers of `thread`.
+    pub(super) fn serve_call(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
         let hart = &mut thread.hart;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
         match self.abi.call(number, arguments) {
             Some((Call::ExitGroup, arguments)) => {
-                return SyscallResult::Exit((arguments[0] & 0xff) as i32);
+                return Ok(SyscallResult::Exit((arguments[0] & 0xff) as i32));
             }
             Some((Call::Exit, arguments)) => {
                 let code = (arguments[0] & 0xff) as i32;
@@ -34,7 +35,7 @@ impl Linux {
                     _ => FrameKind::Realtime,
                 };
                 if let Err(code) = self.signal_return(thread, mem, kind) {
-                    return SyscallResult::Exit(code);
+                    return Ok(SyscallResult::Exit(code));
                 }
             }
             Some((call, arguments)) => {
@@ -64,9 +65,9 @@ impl Linux {
         }
         let result = self.end_call(thread, mem);
         if result == SyscallResult::Continue && std::mem::take(&mut self.yields) {
-            return SyscallResult::Yields;
+            return Err(GivesUp::Yields);
         }
-        result
+        Ok(result)
     }
 
     /// The current call has its result: delivers signals.

@@ -133,13 +133,21 @@ pub enum SyscallResult {
     Exit(i32),
     /// It can never go on; [`Linux::stop_reason`] says why.
     Trap,
-    /// Its thread waits; another one has to go on.
+}
+
+/// Why a thread does not go on behind its system call, but another one may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GivesUp {
+    /// It waits.
     Waits,
-    /// Its thread has given up its turn.
+    /// It has given up its turn.
     Yields,
-    /// Its thread has ended; others go on.
+    /// It has ended.
     Ended,
 }
+
+/// What a system call did to the process, or why another thread has to go on.
+pub(crate) type Served = Result<SyscallResult, GivesUp>;
 
 /// Why a process can never go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -291,8 +291,7 @@ impl Linux {
         let info = SigInfo { signal, ..info };
         match to {
             None => self.send_to_process(info),
-            Some((thread, tid)) if thread.tid == tid => thread.signals.pending.post(info),
-            Some((_, tid)) => self.send_to_thread(tid, info),
+            Some((thread, tid)) => self.send_to_thread(Some(thread), tid, info),
         }
         Ok(0)
     }

@@ -14,6 +14,7 @@ use super::record::{Record, read_words, write_optional};
 use super::signals::{LAST_SIGNAL, SigInfo, Signal};
 use super::time::{Clock, NANOS_PER_SECOND, clock, pair, read_duration};
 use crate::memory::Memory;
+use crate::process::Thread;
 
 const SI_KERNEL: i32 = 0x80;
 const SI_TIMER: i32 = -2;
@@ -209,8 +210,9 @@ impl Linux {
         timers.chain(self.threads.first_wake_ns()).min()
     }
 
-    /// Raises the signals of timers whose time has come, and wakes who waits for their descriptors.
-    pub(super) fn expire_timers(&mut self) {
+    /// Raises the signals of timers whose time has come, and wakes who waits for their descriptors. `running` is the
+    /// thread that runs, if one does.
+    pub(super) fn expire_timers(&mut self, mut running: Option<&mut Thread>) {
         let now = self.times_now();
         let signals = [Signal::Alarm, Signal::VirtualAlarm, Signal::Profiling];
         for (index, signal) in signals.into_iter().enumerate() {
@@ -241,10 +243,16 @@ impl Linux {
                 ..SigInfo::default()
             };
             match timer.tid {
-                Some(tid) => self.send_to_thread(tid, info),
+                Some(tid) => self.send_to_thread(running.as_deref_mut(), tid, info),
                 None => self.send_to_process(info),
             }
         }
+        self.expire_timer_files();
+    }
+
+    /// Counts how often timers behind descriptors have come, and wakes who waits for them.
+    fn expire_timer_files(&mut self) {
+        let now = self.times_now();
         let mut is_due = false;
         for file in self.files.timers_mut() {
             let count = file.alarm.expire(now);
@@ -416,7 +424,7 @@ impl Linux {
         set_alarm(&mut file.alarm, file.clock, now, times, flags);
         file.count = 0;
         write_optional(mem, old, &before)?;
-        self.expire_timers();
+        self.expire_timer_files();
         Ok(0)
     }
 

@@ -117,8 +117,6 @@ impl Process {
             }
             SyscallResult::Exit(code) => Then::Exit(code),
             SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
-            // The process has put another thread in the place of one that does not go on.
-            SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended => Then::Next,
         }
     }
 

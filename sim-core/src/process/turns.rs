@@ -9,7 +9,7 @@ use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
 use crate::inst::{OpClass, reg};
-use crate::os::SyscallResult;
+use crate::os::{GivesUp, SyscallResult};
 use crate::trap::TrapCause;
 
 impl Process {
@@ -17,12 +17,8 @@ impl Process {
     /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
     pub fn syscall(&mut self) -> SyscallResult {
         self.caller = self.thread.tid;
-        match self.guest.os.syscall(&mut self.thread, &mut self.guest.mem) {
-            stopped @ (SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended) => {
-                self.turn_over(stopped)
-            }
-            result => result,
-        }
+        let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
+        served.unwrap_or_else(|gives_up| self.turn_over(gives_up))
     }
 
     /// The number of the thread that an instruction belongs to which commits now. A system call has been executed
@@ -44,16 +40,17 @@ impl Process {
         (hart.pc, hart.disepc) = (original, DisePc::NONE);
         let now_ns = hart.counters.time_ns;
         let tid = self.thread.tid;
-        self.guest.os.look_at_clock_at(now_ns);
-        let result = if self.guest.os.threads.slice_is_over(now_ns) {
-            self.turn_over(SyscallResult::Yields)
+        self.guest.os.look_at_clock_at(now_ns, &mut self.thread);
+        let served = if self.guest.os.threads.slice_is_over(now_ns) {
+            Err(GivesUp::Yields)
         } else {
             self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
         };
+        let result = served.unwrap_or_else(|gives_up| self.turn_over(gives_up));
         match result {
             SyscallResult::Exit(code) => Then::Exit(code),
             SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
-            _ => {
+            SyscallResult::Continue => {
                 let Hart { pc: to, disepc, .. } = self.thread.hart;
                 if (self.thread.tid, to, disepc) == (tid, original, DisePc::NONE) {
                     self.thread.hart.pc = pc;
@@ -65,16 +62,15 @@ impl Process {
         }
     }
 
-    /// The thread that ran has `stopped`: puts it where it belongs, and the next one that can go on onto the context.
-    fn turn_over(&mut self, stopped: SyscallResult) -> SyscallResult {
-        let mut result = stopped;
+    /// The thread that ran gives up its turn: puts it where it belongs, and the next one that can go on onto the
+    /// context.
+    fn turn_over(&mut self, mut gives_up: GivesUp) -> SyscallResult {
         let mut idle_looks = 0;
         // A thread that ends is left in its place until another one takes it.
         let mut is_parked = false;
         loop {
             let os = &mut self.guest.os;
-            let has_ended = result == SyscallResult::Ended;
-            if !is_parked && !has_ended {
+            if !is_parked && gives_up != GivesUp::Ended {
                 os.threads.park(Box::new(self.thread.clone()));
             }
             is_parked = true;
@@ -93,10 +89,9 @@ impl Process {
             let before = std::mem::replace(&mut self.thread, *next);
             self.thread.take_context(&before, now_ns);
             is_parked = false;
-            result = self.guest.os.resume(&mut self.thread, &mut self.guest.mem);
-            match result {
-                SyscallResult::Waits | SyscallResult::Yields | SyscallResult::Ended => {}
-                result => return result,
+            match self.guest.os.resume(&mut self.thread, &mut self.guest.mem) {
+                Ok(result) => return result,
+                Err(again) => gives_up = again,
             }
         }
     }

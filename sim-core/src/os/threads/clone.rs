@@ -3,7 +3,7 @@
 
 use super::super::errno::Errno;
 use super::super::record::read_words;
-use super::super::{Linux, SyscallResult};
+use super::super::{GivesUp, Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -156,19 +156,20 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         code: i32,
-    ) -> SyscallResult {
+    ) -> Served {
         if thread.tid == super::PID {
             self.threads.first_code = Some(code);
         }
         if self.threads.is_alone() {
-            return SyscallResult::Exit(self.threads.first_code.unwrap_or(code));
+            let code = self.threads.first_code.unwrap_or(code);
+            return Ok(SyscallResult::Exit(code));
         }
         self.release_robust_list(thread, mem);
         let clear_tid = thread.clear_tid;
         if clear_tid != 0 && mem.write_bytes(clear_tid, &[0; 4]).is_ok() {
             self.threads.wake_futex(clear_tid, 1, u32::MAX);
         }
-        SyscallResult::Ended
+        Err(GivesUp::Ended)
     }
 
     /// `get_robust_list`: that of a thread, or of the caller for 0.

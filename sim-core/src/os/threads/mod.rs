@@ -153,12 +153,14 @@ impl Threads {
 
     /// The thread stops to wait, and looks again at what it waits for when its turn comes.
     pub(super) fn wake(&mut self, tid: u32) {
-        let Some(thread) = self.parked.get(&tid) else {
+        let thread = self.parked.get_mut(&tid);
+        let Some(blocked) = thread.and_then(|thread| thread.blocked.as_mut()) else {
             return;
         };
-        let Some(blocked) = &thread.blocked else {
+        if std::mem::replace(&mut blocked.is_ready, true) {
             return;
-        };
+        }
+        self.ready.push_back(tid);
         if let Some(until) = blocked.until_ns {
             self.sleeping.remove(&(until, tid));
         }
@@ -166,9 +168,6 @@ impl Threads {
             WaitFor::File(_) => self.on_files.retain(|other| *other != tid),
             WaitFor::Futex { addr, .. } => self.futexes.forget(addr, tid),
             WaitFor::Signal { .. } | WaitFor::Time => {}
-        }
-        if !self.ready.contains(&tid) {
-            self.ready.push_back(tid);
         }
     }
 

@@ -34,11 +34,20 @@ impl Linux {
         }
     }
 
-    /// Makes a signal pending for a thread that does not run, if it is still there.
-    pub(in super::super) fn send_to_thread(&mut self, tid: u32, info: SigInfo) {
+    /// Makes a signal pending for a thread, which may be the one that runs, if it is still there.
+    pub(in super::super) fn send_to_thread(
+        &mut self,
+        running: Option<&mut Thread>,
+        tid: u32,
+        info: SigInfo,
+    ) {
+        if let Some(running) = running
+            && running.tid == tid
+        {
+            running.signals.pending.post(info);
+            return;
+        }
         let Some(thread) = self.threads.parked_mut(tid) else {
-            // The thread that runs: its signals and those of the process are delivered alike.
-            self.signals.pending.post(info);
             return;
         };
         thread.signals.pending.post(info);

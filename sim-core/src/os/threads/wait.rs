@@ -12,7 +12,7 @@ use crate::process::Thread;
 
 use super::super::errno::Errno;
 use super::super::numbers::Call;
-use super::super::{Linux, StopReason, SyscallResult};
+use super::super::{GivesUp, Linux, Served, StopReason};
 
 /// What a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(crate) struct Blocked {
     pub until_ns: Option<u64>,
     /// What it waits for has come.
     pub is_woken: bool,
+    /// It is in the queue of those that are ready.
+    pub is_ready: bool,
     /// Bytes that the call has transferred so far.
     pub done: u64,
 }
@@ -58,6 +60,7 @@ impl Blocked {
             waits_for: WaitFor::File(what),
             until_ns: None,
             is_woken: false,
+            is_ready: false,
             done: 0,
         }
     }
@@ -86,6 +89,7 @@ impl Linux {
             waits_for,
             until_ns,
             is_woken: false,
+            is_ready: false,
             done: 0,
         });
         Errno::EINTR
@@ -104,7 +108,7 @@ impl Linux {
         thread: &mut Thread,
         mem: &mut Memory,
         blocked: Blocked,
-    ) -> SyscallResult {
+    ) -> Served {
         if let Some(action_restarts) = self.interrupting(thread) {
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
@@ -113,20 +117,20 @@ impl Linux {
             } else {
                 self.abi.set_result(&mut thread.hart, Err(Errno::EINTR));
             }
-            return self.end_call(thread, mem);
+            return Ok(self.end_call(thread, mem));
         }
         if blocked.done > 0 {
             // What has been transferred so far may be what others wait for.
             self.threads.wake_on_files();
         }
         thread.blocked = Some(blocked);
-        SyscallResult::Waits
+        Err(GivesUp::Waits)
     }
 
     /// Serves the call again that a thread has waited in, or delivers the signals of one that had no turn.
-    pub(crate) fn resume(&mut self, thread: &mut Thread, mem: &mut Memory) -> SyscallResult {
+    pub(crate) fn resume(&mut self, thread: &mut Thread, mem: &mut Memory) -> Served {
         match thread.blocked.take() {
-            None => self.end_call(thread, mem),
+            None => Ok(self.end_call(thread, mem)),
             Some(blocked) => {
                 self.resumed = Some(Resumed {
                     until_ns: blocked.until_ns,
@@ -145,7 +149,7 @@ impl Linux {
         match self.next_event_ns() {
             Some(next) => {
                 self.idle_until(next);
-                self.look_at_clock();
+                self.look_at_clock(None);
                 true
             }
             None => {
@@ -167,15 +171,15 @@ impl Linux {
         self.now_ns
     }
 
-    /// Simulated time is `now_ns`: does what is due.
-    pub(crate) fn look_at_clock_at(&mut self, now_ns: u64) {
+    /// Simulated time is `now_ns`, and `thread` runs: does what is due.
+    pub(crate) fn look_at_clock_at(&mut self, now_ns: u64, thread: &mut Thread) {
         self.now_ns = now_ns;
-        self.look_at_clock();
+        self.look_at_clock(Some(thread));
     }
 
-    /// Wakes threads and raises signals whose time has come.
-    pub(crate) fn look_at_clock(&mut self) {
-        self.expire_timers();
+    /// Wakes threads and raises signals whose time has come. `running` is the thread that runs, if one does.
+    fn look_at_clock(&mut self, running: Option<&mut Thread>) {
+        self.expire_timers(running);
         self.threads.wake_sleepers(self.now_ns);
     }
 
