@@ -117,6 +117,19 @@ fn a_deadlock_names_its_threads() {
 }
 
 #[test]
+fn a_refused_thread_names_the_option_that_allows_it() {
+    let program = build(Isa::Riscv64, "thread_pthread.c", &["-O2", "-pthread"]);
+    run_in_all_modes(&["--max-threads", "1"], &[&program], |mode, run| {
+        assert_eq!(run.code, 1, "{mode}");
+        assert!(
+            run.stderr.contains("--max-threads"),
+            "{mode}: {}",
+            run.stderr
+        );
+    });
+}
+
+#[test]
 fn a_process_ends_with_its_threads() {
     for isa in Isa::BOTH {
         let program = build(isa, "thread_ends.c", &["-O2", "-pthread"]);

@@ -121,6 +121,9 @@ impl Linux {
             return Err(Errno::EINVAL);
         }
         if self.threads.is_full() {
+            self.warn_once(
+                "a thread is refused (EAGAIN): the program has as many as it may have; --max-threads allows more",
+            );
             return Err(Errno::EAGAIN);
         }
         let tid = self.threads.last_tid + 1;
