@@ -1,9 +1,7 @@
 //! The basic overhead of HPS is zero: with the sampling framework loaded and nothing to collect, a
 //! program takes exactly the cycles that it takes without DISE (HPS report, section 5).
 
-mod guest;
-
-use guest::{
+use crate::guest::{
     Subject, everywhere, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
 };
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};

@@ -1,9 +1,7 @@
 //! `hps profile --charged` and `--event`: profilers at their cost, and periods of events.
 
-mod guest;
-
-use guest::rounds;
-use guest::support::{Hps, elf};
+use crate::guest::rounds;
+use crate::support::{Hps, elf};
 
 fn program(hps: &Hps) -> String {
     let path = hps.path("rounds");

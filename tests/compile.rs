@@ -1,12 +1,10 @@
 //! Programs compiled with profiles by clang.
 
-mod support;
-
 use hps_sim_core::image::{ProgramImage, SourceFrame};
 use hps_workloads::clang::{Clang, ClangError, Profiled};
 use serde_json::Value;
 
-use support::Hps;
+use crate::support::Hps;
 
 /// clang, which `test.sh` installs. None, with a word, where Debian has another version than the one that is known.
 fn clang() -> Option<Clang> {

@@ -6,9 +6,7 @@
 //! the next instruction may be in flight but has not committed, and what it would have written is
 //! taken back by `drain_to_boundary`.
 
-mod guest;
-
-use guest::{
+use crate::guest::{
     Subject, assembled, captured, everywhere, find, in_parallel, machine, mostly_riscv,
     outcome_of_core, small, title,
 };

@@ -1,13 +1,11 @@
 //! Hostile guests: damaged executables, faults, endless loops, endless allocation, random code.
 //! Nothing panics, limits hold, and both machines agree about where it ends.
 
-mod guest;
-
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use guest::{Random, assembled, captured, image, in_parallel, lab, machine};
+use crate::guest::{Random, assembled, captured, image, in_parallel, lab, machine};
 use hps_lab::{Lab, Ran};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
@@ -135,7 +133,9 @@ fn faults_end_a_program_with_their_cause() {
         ),
         (
             "auipc t0, 0\nsd a0, 0(t0)",
-            TrapCause::StoreFault { addr: guest::ENTRY },
+            TrapCause::StoreFault {
+                addr: crate::guest::ENTRY,
+            },
             139,
         ),
         ("jr zero", TrapCause::FetchFault, 139),

@@ -1,8 +1,6 @@
 //! `hps reproduce dcpi-1997`: claims beside the published numbers, resumed runs, refusals.
 
-mod support;
-
-use support::{Hps, reproduced};
+use crate::support::{Hps, reproduced};
 
 #[test]
 fn claims_are_held_against_a_program() {

@@ -1,14 +1,12 @@
 //! `hps dcpi` from outside: collections, tools, refusals, and collections that are killed.
 
-mod support;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::Hps;
+use crate::support::Hps;
 
 /// Samples a program into a database in the folder.
-fn collect(hps: &Hps, more: &[&str]) -> support::Run {
+fn collect(hps: &Hps, more: &[&str]) -> crate::support::Run {
     let base = ["dcpi", "collect", "--isa", "alpha", "--period", "240..272"];
     hps.run(&[&base[..], more, &["minicc", "small"]].concat())
 }
@@ -112,14 +110,14 @@ fn a_program_that_has_changed_is_not_looked_up_in_old_samples() {
     let hps = Hps::new();
     let program = hps.program(
         "prog",
-        &[support::write_text(), support::exit_with(0)].concat(),
+        &[crate::support::write_text(), crate::support::exit_with(0)].concat(),
     );
     let run = hps.run(&["dcpi", "collect", "--period", "3", &program]);
     run.expect_code(0);
     assert!(samples(&hps, &[]) > 10);
     hps.program(
         "prog",
-        &[support::exit_with(0), support::write_text()].concat(),
+        &[crate::support::exit_with(0), crate::support::write_text()].concat(),
     );
     let run = hps.run(&["dcpi", "prof"]);
     assert_eq!(run.code, 2);

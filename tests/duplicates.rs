@@ -1,9 +1,9 @@
 //! A duplicated machine goes on as the one that it was made of, and a run that begins as a duplicate
 //! of a sparser one is the run from the beginning, to the cycle.
 
-mod guest;
-
-use guest::{Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title};
+use crate::guest::{
+    Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
+};
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
@@ -240,9 +240,9 @@ fn open_files_are_read_on_by_both() {
     std::fs::write(folder.path().join("f"), [9, 9, 9, 9, 1, 2, 4, 8]).expect("a file");
     let config = ProcessConfig {
         root: Some(folder.path().to_path_buf()),
-        ..guest::captured(&["reader"])
+        ..crate::guest::captured(&["reader"])
     };
-    let lab = guest::assembled(READER, &config);
+    let lab = crate::guest::assembled(READER, &config);
     let mut first = lab.open().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(first.run(&mut NoProbe, 1000), Stop::Limit);
     let copy = first.process.duplicate().unwrap_or_else(|e| panic!("{e}"));

@@ -1,10 +1,8 @@
 //! `hps leaderboard` and `hps profilers`: what is sampled at every cycle has no error, runs go on where they
 //! stopped, and names that nothing has are refused.
 
-mod guest;
-
-use guest::rounds;
-use guest::support::{Hps, elf};
+use crate::guest::rounds;
+use crate::support::{Hps, elf};
 use serde_json::Value;
 
 /// [`rounds`] with divisions, which the processor waits for.

@@ -1,13 +1,11 @@
 //! Sweeps: full sampling gives the exhaustive profile, accuracies are shares, and rows depend on
 //! nothing but what was asked for: not on threads, not on a kill in the middle.
 
-mod guest;
-
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use guest::{assembly, elf, in_parallel, lab};
+use crate::guest::{assembly, elf, in_parallel, lab};
 use hps_experiments::{
     InputSize, Observer, OwnProgram, Plan, ProfileKind, Row, Store, SweepSpec, Timing, run,
 };

@@ -1,9 +1,7 @@
 //! Every program of the project prints the same and ends the same under QEMU, on the functional
 //! machine and on the pipeline: what its expected file says.
 
-mod guest;
-
-use guest::{Outcome, find, image, lab, machine, outcome_of, qemu, write_executable};
+use crate::guest::{Outcome, find, image, lab, machine, outcome_of, qemu, write_executable};
 use hps_sim_core::image::Isa;
 use hps_workloads::Size;
 
@@ -21,15 +19,15 @@ macro_rules! programs {
             use hps_sim_core::image::Isa;
             #[test]
             fn under_qemu() {
-                crate::under_qemu(stringify!($name), Isa::$isa);
+                crate::programs::under_qemu(stringify!($name), Isa::$isa);
             }
             #[test]
             fn on_the_functional_machine() {
-                crate::on_the_functional_machine(stringify!($name), Isa::$isa, crate::Size::Small);
+                crate::programs::on_the_functional_machine(stringify!($name), Isa::$isa, hps_workloads::Size::Small);
             }
             #[test]
             fn on_the_pipeline() {
-                crate::on_the_pipeline(stringify!($name), Isa::$isa);
+                crate::programs::on_the_pipeline(stringify!($name), Isa::$isa);
             }
         }
     };

@@ -1,12 +1,10 @@
 //! Real programs, built from Debian's sources against glibc, and a C++ program that throws: on each
 //! instruction set they do the same under QEMU, on the functional machine and on the pipeline.
 
-mod guest;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use guest::{Outcome, Random, captured, machine, outcome_of, qemu};
+use crate::guest::{Outcome, Random, captured, machine, outcome_of, qemu};
 use hps_lab::Lab;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::Stdin;

@@ -1,12 +1,10 @@
 //! `hps reproduce`: bars that sum, no basic overhead of HPS, and runs that go on where they stopped.
 
-mod guest;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use guest::rounds;
-use guest::support::{Hps, elf};
+use crate::guest::rounds;
+use crate::support::{Hps, elf};
 
 /// [`rounds`] with 13,000 events: more than a period of 10,000.
 fn program(hps: &Hps) -> String {

@@ -1,9 +1,9 @@
 //! Sampled timing: the program runs as it does, and the IPC is about that of the whole run timed.
 //! Everything here is deterministic.
 
-mod guest;
-
-use guest::{assembled, captured, in_parallel, lab, machine, mostly_riscv, outcome, small, title};
+use crate::guest::{
+    assembled, captured, in_parallel, lab, machine, mostly_riscv, outcome, small, title,
+};
 use hps_experiments::cycles_per_instruction;
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::image::Isa;
@@ -177,11 +177,11 @@ const RANDOM_CALLS: &str = "
 ";
 
 /// A folder with a program, and the definition of a sweep that times one point of it.
-fn sweep_of_calls() -> (guest::support::Hps, String) {
-    let hps = guest::support::Hps::new();
+fn sweep_of_calls() -> (crate::support::Hps, String) {
+    let hps = crate::support::Hps::new();
     std::fs::write(
         hps.path("calls"),
-        guest::elf(&guest::assembly(RANDOM_CALLS)),
+        crate::guest::elf(&crate::guest::assembly(RANDOM_CALLS)),
     )
     .expect("a program");
     let definition = hps.path("sweep.ron");
@@ -200,7 +200,7 @@ fn counts(t: &hps_experiments::TimingResult) -> [u64; 3] {
 }
 
 /// The only row of a sweep's results.
-fn row(hps: &guest::support::Hps, folder: &str) -> hps_experiments::Row {
+fn row(hps: &crate::support::Hps, folder: &str) -> hps_experiments::Row {
     let file = format!("{}/results.jsonl", hps.path(folder));
     let text = std::fs::read_to_string(file).expect("results");
     serde_json::from_str(text.trim()).expect("one row")

@@ -5,13 +5,11 @@
 //! `hps programs build` checks all programs and the large runs too. Left out here for the time that
 //! they take to build: `arachne-pnr` and `sqlite`.
 
-mod guest;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use guest::{Outcome, outcome_of, qemu};
+use crate::guest::{Outcome, outcome_of, qemu};
 use hps_lab::{Lab, Program};
 use hps_sim_core::image::Isa;
 use hps_workloads::Size;

@@ -1,9 +1,7 @@
 //! `hps reproduce tip-2021`: claims beside the published errors, resumed runs, refusals.
 
-mod guest;
-
-use guest::rounds;
-use guest::support::{Hps, elf, reproduced};
+use crate::guest::rounds;
+use crate::support::{Hps, elf, reproduced};
 
 #[test]
 fn claims_are_held_against_a_program_of_ones_own() {

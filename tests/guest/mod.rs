@@ -2,9 +2,6 @@
 //! test, and the same under QEMU.
 #![allow(dead_code)] // each test file uses its part
 
-#[path = "../support/mod.rs"]
-pub mod support;
-
 use std::collections::HashMap;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +22,7 @@ use hps_sim_core::riscv::encode;
 use hps_workloads::{Size, Workload};
 use rayon::prelude::*;
 
-pub use support::elf;
+pub use crate::support::elf;
 
 /// Where [`elf`] puts the first instruction.
 pub const ENTRY: u64 = 0x10078;

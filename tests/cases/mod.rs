@@ -1,9 +1,9 @@
 //! Small programs of real users' kinds, with the right result known: each runs on the functional machine and
 //! on both cores.
 
+use crate::support;
+
 mod build;
-#[path = "../support/mod.rs"]
-mod support;
 
 mod cores;
 mod descriptors;

@@ -2,13 +2,11 @@
 
 mod logs;
 mod refusals;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::path::Path;
 
+use crate::support::{Hps, elf, exit_with, write_text};
 use serde_json::Value;
-use support::{Hps, elf, exit_with, write_text};
 
 #[test]
 fn output_and_exit_code_are_the_guests() {

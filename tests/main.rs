@@ -1,0 +1,29 @@
+//! Tests that cross crates, and tests of the command.
+//!
+//! They are one program: the simulator is compiled into it once. Tests of SHIM measure time on a processor of their
+//! own and are programs beside this one; Cargo runs programs of tests one after another.
+
+mod basic_overhead;
+mod cases;
+mod charged;
+mod cli;
+mod compile;
+mod count_for_count;
+mod damaged_input;
+mod dcpi;
+mod dcpi_cli;
+mod duplicates;
+mod ecoff;
+mod guest;
+mod leaderboard;
+#[path = "../pipeline/tests/listed.rs"]
+mod listed;
+mod overlap;
+mod programs;
+mod real_programs;
+mod reproduce;
+mod sampled;
+mod suite;
+mod support;
+mod tip;
+mod truth;
