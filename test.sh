@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
 # (the oracle), the cross compilers for RISC-V, Alpha and aarch64, clang with its linker and tools, valgrind
-# (which counts instructions), what the builds of real programs call, and the sources of the real programs that are run.
+# (which counts instructions), Slurm with its authentication, what the builds of real programs call, and the sources of
+# the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -20,6 +21,8 @@ command -v make >/dev/null || packages+=(make)
 command -v xz >/dev/null || packages+=(xz-utils)
 command -v bzip2 >/dev/null || packages+=(bzip2)
 command -v valgrind >/dev/null || packages+=(valgrind)
+{ PATH=$PATH:/usr/sbin command -v slurmctld && command -v sbatch; } >/dev/null || packages+=(slurm-wlm)
+PATH=$PATH:/usr/sbin command -v munged >/dev/null || packages+=(munge)
 if ((${#packages[@]})); then
     echo "installing ${packages[*]}"
     sudo=$(command -v sudo || true)

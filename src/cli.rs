@@ -1,9 +1,11 @@
 //! The command line.
 
+mod parts;
 mod tools;
 
 use std::path::PathBuf;
 
+use crate::commands::cluster::args::ClusterCommand;
 use crate::commands::dcpi::args::DcpiCommand;
 use crate::commands::leaderboard::args::{LeaderboardArgs, ProfilersArgs};
 use crate::commands::shim::args::ShimCommand;
@@ -14,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
+pub use parts::PartArgs;
 pub use tools::{
     BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,
 };
@@ -41,6 +44,9 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Make a paper's evaluation again: its figures, its claims, and what it left open, as a report
     Reproduce(ReproduceArgs),
+    /// Do sweeps, evaluations and leaderboards in parts, on many machines
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     /// Run a program, functionally or (with --machine) timed on a simulated processor
     Run(RunArgs),
     /// Say where a program's time goes, exactly, and what profilers would say; or what HPS collects
@@ -70,6 +76,16 @@ pub enum Command {
     Shim(ShimCommand),
     /// Say what this host has and what the lab can do with it
     Doctor,
+    /// Print a shell's completions of this command
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages of all commands
+    Man {
+        /// Folder for the pages, such as ~/.local/share/man/man1
+        folder: PathBuf,
+    },
 }
 
 /// Instruction sets by their names.
@@ -431,6 +447,8 @@ pub struct SweepArgs {
     /// Also print all rows as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub parts: PartArgs,
 }
 
 /// A paper whose evaluation can be made again.
@@ -503,6 +521,8 @@ pub struct ReproduceArgs {
     /// Arguments of your own program
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<String>,
+    #[command(flatten)]
+    pub parts: PartArgs,
 }
 
 /// Input size of the programs that come with the project.

@@ -15,6 +15,21 @@ Examples:
   hps reproduce hps-2005                       the paper's whole evaluation, claim by claim
 ";
 
+/// Examples of `hps cluster`.
+pub const CLUSTER: &str = "\
+sweep, reproduce and leaderboard can be done in parts: --plan writes what there is to do, --shard I/N does a part of it,
+--merge joins what parts have done and reports, --status says how far it is, --retry tries failed pieces again. The
+results are those of one run on one machine, byte for byte.
+
+Examples:
+  hps cluster slurm --out results sweep.ron
+      Plan a sweep and write results/slurm: a job array, and a job that joins, reports, and submits again what is missing.
+  hps cluster slurm --parts 40 --cpus 4 -- reproduce hps-2005 --suite --size large
+      Any command that can be done in parts, in 40 parts of four processors.
+  hps cluster merge all results-a results-b
+      Join results that were made apart; what does not belong together is refused with the difference.
+";
+
 /// Examples of `hps run`.
 pub const RUN: &str = "\
 The program's output passes through untouched; what hps says goes to standard error. The exit code

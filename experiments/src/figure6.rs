@@ -1,7 +1,9 @@
 //! The paper's Figure 6: what each program does.
 
+use hps_pipeline::core::CoreKind;
 use hps_productions::{GridProbe, ProgramStatistics, UniqueAddresses};
 
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::timed::watched;
 use hps_lab::Program;
@@ -34,6 +36,7 @@ fn unit(program: &Program) -> Unit<'_> {
         title: format!("{}: statistics", program.title()),
         key: serde_json::Value::Null,
         program,
+        effort: Effort::runs(1.0, 0.0, CoreKind::Cycle),
         run: Box::new(move || measure(program)),
     }
 }

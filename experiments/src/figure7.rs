@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use hps_productions::{CollectedProfile, SamplePoint};
 use hps_profile::ProfileKind;
 
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit, UnitRecord};
 use crate::schemes::{self, Part, Run, Scheme, Step};
 use crate::spec::paper_burst;
@@ -97,6 +98,7 @@ fn baseline<'a>(program: &'a Program, machine: &'a TimedMachine) -> Unit<'a> {
         title: format!("{}: without DISE", program.title()),
         key: serde_json::json!(BASELINE),
         program,
+        effort: Effort::runs(0.0, 1.0, machine.core),
         run: Box::new(move || {
             let run = schemes::without(program, machine)?;
             let measured = counts(&run).into_iter();
@@ -142,6 +144,7 @@ impl Wanted {
                 "at": self.scheme.point(self.step, self.point),
             }),
             program,
+            effort: Effort::runs(0.0, 1.0, machine.core).beside_exact(),
             run: Box::new(move || self.measure(program, truth, machine)),
         }
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod claims;
+pub mod cluster;
 pub mod dcpi;
 pub mod figure6;
 pub mod figure7;
@@ -35,8 +36,8 @@ pub use measurement::{Measurement, Unit, UnitRecord, Work, run_units};
 pub use plan::{Plan, PlanError, Point, load_programs, stands_for};
 pub use reproduce::{FIGURES, Outcome, ReproduceError, Reproduction, chapters};
 pub use row::{AccuracyResult, Row, Sampled, TimingResult};
-pub use runner::{Observer, run};
+pub use runner::{Observer, run, run_plan};
 pub use sampled::{SampledCpi, WARMING_ERROR, cycles_per_instruction};
 pub use spec::{InputSize, OwnProgram, SpecError, SweepSpec, Timing, paper_burst};
-pub use store::{Record, Records, Store, StoreError, line};
+pub use store::{Origin, Record, Records, Scope, Store, StoreError, line};
 pub use truth::{Difference, Truth, difference};

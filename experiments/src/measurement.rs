@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::cluster::agenda::{Effort, Offer, State};
 use crate::plan::hexadecimal;
 use crate::row::is_cycle;
 use crate::runner::Observer;
-use crate::store::{Record, Records, StoreError};
+use crate::store::{Origin, Record, Records, StoreError};
 use crate::timed::guarded;
 use hps_lab::TimedMachine;
 use hps_lab::{Program, VERSION};
@@ -109,8 +110,24 @@ impl Record for UnitRecord {
         &self.id
     }
 
-    fn failed(&self) -> bool {
-        self.failure.is_some()
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        Origin {
+            version: &self.version,
+            program: &self.program,
+            isa: &self.isa,
+            input: &self.input,
+            program_hash: &self.program_hash,
+            machine: &self.machine,
+            machine_text: &self.machine_fingerprint,
+        }
+    }
+
+    fn place(&self) -> (&str, u64, u64) {
+        (&self.study, 0, 0)
     }
 }
 
@@ -127,6 +144,8 @@ pub struct Unit<'a> {
     pub key: serde_json::Value,
     /// The program.
     pub program: &'a Program,
+    /// What it takes.
+    pub effort: Effort,
     /// Does it.
     pub run: Work<'a>,
 }
@@ -135,12 +154,17 @@ impl Unit<'_> {
     /// Made from everything that determines what the unit measures.
     #[must_use]
     pub fn id(&self, machine: &TimedMachine) -> String {
+        self.id_on(machine, &machine.fingerprint())
+    }
+
+    /// The id on a machine whose fingerprint is known.
+    fn id_on(&self, machine: &TimedMachine, fingerprint: &str) -> String {
         let mut description = serde_json::json!({
             "version": VERSION,
             "study": self.study,
             "key": self.key,
             "program": self.program.determined_by(),
-            "machine": machine.fingerprint(),
+            "machine": fingerprint,
         });
         if machine.core != CoreKind::Cycle {
             description["core"] = serde_json::json!(machine.core);
@@ -180,8 +204,8 @@ impl Unit<'_> {
     }
 }
 
-/// Runs every unit that the store does not hold, in parallel, and returns the records of all in
-/// their order. A unit that fails, or panics, is a record that says why; it runs again next time.
+/// Runs every unit that the store wants (see [`Records::wants`]), in parallel, and returns the records of all that the
+/// store then has, in their order. A unit that fails, or panics, is a record that says why; it runs again next time.
 ///
 /// # Errors
 /// [`StoreError`] if records cannot be written; what was written stays.
@@ -191,25 +215,54 @@ pub fn run_units(
     store: &Mutex<Records<UnitRecord>>,
     observer: &dyn Observer,
 ) -> Result<Vec<UnitRecord>, StoreError> {
-    let held = |unit: &Unit<'_>| {
-        let store = store.lock().unwrap_or_else(PoisonError::into_inner);
-        store.get(&unit.id(machine)).cloned()
-    };
-    let missing = units.iter().filter(|unit| held(unit).is_none()).count();
-    observer.planned(missing as u64);
+    let lock = || store.lock().unwrap_or_else(PoisonError::into_inner);
+    let fingerprint = machine.fingerprint();
+    let ids: Vec<String> = units
+        .iter()
+        .map(|unit| unit.id_on(machine, &fingerprint))
+        .collect();
+    offer(units, &ids, machine, &lock());
+    let wanted = ids.iter().filter(|id| lock().wants(id)).count();
+    observer.planned(wanted as u64);
     // One piece a unit: neighbours are of similar length, and a long one must not hold up others.
-    let records = units.par_iter().with_max_len(1).map(|unit| {
-        if let Some(record) = held(unit) {
-            return Ok(record);
+    let pieces = units.par_iter().zip(&ids).with_max_len(1);
+    let records = pieces.map(|(unit, id)| {
+        {
+            let mut store = lock();
+            if !store.wants(id) {
+                return Ok(store.outcome(id).cloned());
+            }
+            store.begin(id);
         }
         let record = unit.record(machine, guarded(|| (unit.run)()));
-        let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = lock();
         store.append(&record)?;
+        store.sync()?;
         drop(store);
         observer.done(&unit.title);
-        Ok(record)
+        Ok(Some(record))
     });
-    records.collect()
+    let records: Vec<Option<UnitRecord>> = records.collect::<Result<_, StoreError>>()?;
+    Ok(records.into_iter().flatten().collect())
+}
+
+/// Tells the agenda of all units, if there is one.
+fn offer(units: &[Unit<'_>], ids: &[String], machine: &TimedMachine, store: &Records<UnitRecord>) {
+    let Some(mut agenda) = store.scope().agenda() else {
+        return;
+    };
+    let of_machine = agenda.machine(&machine.name, machine.fingerprint());
+    for (unit, id) in units.iter().zip(ids) {
+        let program = agenda.program(unit.program);
+        agenda.offer(Offer {
+            id,
+            name: format!("{} ({}) on {}", unit.title, unit.study, machine.name),
+            program,
+            machine: of_machine,
+            effort: unit.effort,
+            state: State::of(store.outcome(id)),
+        });
+    }
 }
 
 #[cfg(test)]
@@ -235,6 +288,7 @@ mod tests {
             title: format!("unit {key}"),
             key: serde_json::json!({ "key": key }),
             program,
+            effort: Effort::default(),
             run: Box::new(move || {
                 runs.fetch_add(1, Ordering::Relaxed);
                 match key {

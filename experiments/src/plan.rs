@@ -12,6 +12,7 @@ use hps_productions::{SamplePoint, SamplePointError};
 use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::image::{Isa, LoadError, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::spec::{InputSize, SweepSpec};
@@ -46,6 +47,14 @@ pub enum PlanError {
     /// A machine cannot be used.
     #[error(transparent)]
     Machine(#[from] ConfigError),
+    /// Two different machines have one name.
+    #[error(
+        "machines: two different machines are named {name}; give each a name of its own, by which results tell them apart"
+    )]
+    OneName {
+        /// The name.
+        name: String,
+    },
     /// A machine has no core of the kind asked for.
     #[error(
         "machine {machine} has no instruction-driven core: {reason}; leave out core, or the machine"
@@ -122,6 +131,15 @@ impl Plan {
                 reason,
             })?;
         }
+        for (at, one) in machines.iter().enumerate() {
+            let is_other = |other: &&MachineConfig| {
+                other.name == one.name && other.fingerprint() != one.fingerprint()
+            };
+            if machines[..at].iter().any(|other| is_other(&other)) {
+                let name = one.name.clone();
+                return Err(PlanError::OneName { name });
+            }
+        }
         Plan::of(programs, machines, spec)
     }
 
@@ -161,45 +179,44 @@ impl Plan {
     }
 
     fn enumerate(&self, spec: &SweepSpec) -> Vec<Point> {
+        let programs = self.programs.iter().map(Program::determined_by);
+        let programs: Vec<serde_json::Value> = programs.collect();
+        let machines = self.machines.iter().map(MachineConfig::fingerprint);
+        let machines: Vec<String> = machines.collect();
         let mut points = Vec::new();
-        for program in 0..self.programs.len() {
-            for machine in 0..self.machines.len() {
+        for program in 0..programs.len() {
+            for machine in 0..machines.len() {
                 for &profile in &spec.profiles {
                     for (at, (point, _)) in self.grid.iter().enumerate() {
-                        let timed = spec.is_timed(profile, point.burst);
-                        let id = self.id(program, machine, profile, *point, timed);
                         points.push(Point {
-                            id,
+                            id: String::new(),
                             program,
                             machine,
                             profile,
                             at,
-                            timed,
+                            timed: spec.is_timed(profile, point.burst),
                         });
                     }
                 }
             }
         }
+        points.par_iter_mut().for_each(|point| {
+            point.id = self.id(point, &programs[point.program], &machines[point.machine]);
+        });
         points
     }
 
-    fn id(
-        &self,
-        program: usize,
-        machine: usize,
-        profile: ProfileKind,
-        point: SamplePoint,
-        timed: bool,
-    ) -> String {
-        let p = &self.programs[program];
+    fn id(&self, of: &Point, program: &serde_json::Value, fingerprint: &str) -> String {
+        let (point, _) = self.grid[of.at];
+        let timed = of.timed;
         // Accuracy does not depend on the machine; a timed point does.
         let mut description = serde_json::json!({
             "version": VERSION,
-            "program": p.determined_by(),
-            "profile": profile,
+            "program": program,
+            "profile": of.profile,
             "burst": point.burst,
             "sparsity": point.sparsity,
-            "machine": self.machines[machine].fingerprint(),
+            "machine": fingerprint,
             "timed": timed,
             "streams": self.streams,
         });

@@ -1,19 +1,17 @@
 //! The HPS paper's evaluation, whole: what its figures need, run and kept.
 
-use std::collections::HashSet;
-use std::path::Path;
-use std::sync::Mutex;
-
+use crate::cluster::Keep;
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::plan::{Plan, PlanError};
 use crate::row::Row;
 use crate::runner::{self, Observer};
 use crate::spec::{SweepSpec, Timing};
-use crate::store::{Records, Store, StoreError};
+use crate::store::StoreError;
 use crate::studies::{self, StudyOptions};
 use crate::{figure6, figure7};
 use hps_lab::Program;
 use hps_lab::TimedMachine;
+use std::collections::HashSet;
 
 /// The figures of the paper's evaluation.
 pub const FIGURES: [&str; 5] = ["figure6", "figure7", "figure8", "figure9", "figure10"];
@@ -119,16 +117,15 @@ impl Reproduction {
         units
     }
 
-    /// Runs what the folder does not hold: `results.jsonl` has the points of the sweep and
+    /// Runs what is asked for and not kept yet: `results.jsonl` has the points of the sweep and
     /// `units.jsonl` the other units of work. A killed run loses only what it was at.
     ///
     /// # Errors
     /// [`ReproduceError`] if results cannot be read or written. What fails is a result that says
     /// why, and runs again next time.
-    pub fn run(&self, folder: &Path, observer: &dyn Observer) -> Result<Outcome, ReproduceError> {
+    pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Outcome, ReproduceError> {
         let plan = self.plan()?;
-        let points = Mutex::new(Store::open(&folder.join("results.jsonl"))?);
-        let records = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+        let (row_store, unit_store) = (keep.rows()?, keep.units()?);
         let truths = figure7::truths(&self.programs);
         let mut units = figure6::units(&self.programs);
         units.extend(figure7::units(&self.programs, &truths, &self.machine));
@@ -137,14 +134,17 @@ impl Reproduction {
         // Beside each other, so that the end of the one does not leave processors idle.
         let (rows, records) = rayon::join(
             || match &plan {
-                Some(plan) => runner::run(plan, &points, observer),
+                Some(plan) => runner::run(plan, &row_store, observer),
                 None => Ok(Vec::new()),
             },
-            || run_units(&units, &self.machine, &records, observer),
+            || run_units(&units, &self.machine, &unit_store, observer),
         );
-        Ok(Outcome {
+        let outcome = Outcome {
             rows: rows?,
             records: records?,
-        })
+        };
+        keep.tidy(row_store)?;
+        keep.tidy(unit_store)?;
+        Ok(outcome)
     }
 }

@@ -1,6 +1,6 @@
 //! The runner: one functional pass a program for all accuracies, then timed runs in parallel.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::sampled::SamplingPlan;
@@ -8,6 +8,8 @@ use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoi
 use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
 use rayon::prelude::*;
 
+use crate::cluster::agenda::{Effort, Offer, State};
+use crate::cluster::{Keep, cost};
 use crate::plan::{Plan, Point};
 use crate::row::{AccuracyResult, Row, TimingResult};
 use crate::sampled::{self, UnitBaseline};
@@ -30,8 +32,20 @@ pub trait Observer: Sync {
 /// An observer that ignores progress.
 impl Observer for () {}
 
-/// Runs every point of a plan that the store does not hold, and returns the rows of all points in
-/// the order of the plan. Results do not depend on the number of threads.
+/// Runs every point of a plan that is asked for and not kept yet, keeps each, and returns the rows that are there then
+/// in the order of the plan.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_plan(plan: &Plan, keep: &Keep, observer: &dyn Observer) -> Result<Vec<Row>, StoreError> {
+    let store = keep.rows()?;
+    let rows = run(plan, &store, observer)?;
+    keep.tidy(store)?;
+    Ok(rows)
+}
+
+/// Runs every point of a plan that the store wants (see [`crate::Records::wants`]), and returns the rows of all points that the
+/// store then has in the order of the plan. Results do not depend on the number of threads.
 ///
 /// # Errors
 /// [`StoreError`] if results cannot be written; what was written stays. A point that fails is a
@@ -43,10 +57,8 @@ pub fn run(
 ) -> Result<Vec<Row>, StoreError> {
     let missing: Vec<&Point> = {
         let store = store.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.points
-            .iter()
-            .filter(|p| store.get(&p.id).is_none())
-            .collect()
+        offer(plan, &store);
+        plan.points.iter().filter(|p| store.wants(&p.id)).collect()
     };
     let of_program = |i: usize| missing.iter().copied().filter(move |p| p.program == i);
     let mut units = 0;
@@ -61,58 +73,74 @@ pub fn run(
     let programs = (0..plan.programs.len()).filter(|&i| of_program(i).next().is_some());
     // Passes of several programs run side by side; few programs leave threads to each.
     let threads = rayon::current_num_threads() / programs.count().max(1);
-    let failed = Mutex::new(Vec::new());
     (0..plan.programs.len()).into_par_iter().try_for_each(|i| {
         let points: Vec<&Point> = of_program(i).collect();
         if points.is_empty() {
             return Ok(());
         }
-        run_program(
-            plan,
-            i,
-            &points,
-            threads,
-            &Sink {
-                store,
-                failed: &failed,
-            },
-            observer,
-        )
+        run_program(plan, i, &points, threads, &Sink { store }, observer)
     })?;
     let store = store.lock().unwrap_or_else(PoisonError::into_inner);
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(plan
-        .points
-        .iter()
-        .filter_map(|p| {
-            store
-                .get(&p.id)
-                .cloned()
-                .or_else(|| failed.iter().find(|r: &&Row| r.id == p.id).cloned())
-        })
-        .filter(|row| row.failure.is_none() || failed.iter().any(|r| r.id == row.id))
-        .collect())
+    let rows = plan.points.iter().filter_map(|p| store.outcome(&p.id));
+    Ok(rows.cloned().collect())
+}
+
+/// Tells the agenda of all points, if there is one.
+fn offer(plan: &Plan, store: &Store) {
+    let Some(mut agenda) = store.scope().agenda() else {
+        return;
+    };
+    let on_machine = match plan.sampling {
+        Some(_) => cost::SAMPLED,
+        None => cost::timed(plan.core),
+    };
+    let of_program = match plan.wants_memory {
+        true => cost::STREAMS,
+        false => cost::PASS,
+    };
+    let machines = plan.machines.iter();
+    let machines: Vec<u32> = machines
+        .map(|machine| agenda.machine(&machine.name, machine.fingerprint()))
+        .collect();
+    let programs = plan.programs.iter();
+    let programs: Vec<u32> = programs.map(|program| agenda.program(program)).collect();
+    for point in &plan.points {
+        agenda.offer(Offer {
+            id: &point.id,
+            name: name(plan, point),
+            program: programs[point.program],
+            machine: machines[point.machine],
+            effort: Effort {
+                own: if point.timed { on_machine } else { 0.0 },
+                first: None,
+                of_program,
+                on_machine: if point.timed { on_machine } else { 0.0 },
+            },
+            state: State::of(store.outcome(&point.id)),
+        });
+    }
+}
+
+/// The name of a point, for people.
+fn name(plan: &Plan, point: &Point) -> String {
+    let (at, one_in) = plan.grid[point.at];
+    format!(
+        "{}: {}, burst {}, 1/{one_in} on {}",
+        plan.programs[point.program].title(),
+        point.profile.title(),
+        at.burst,
+        plan.machines[point.machine].name,
+    )
 }
 
 /// Where rows go.
 struct Sink<'a> {
     store: &'a Mutex<Store>,
-    failed: &'a Mutex<Vec<Row>>,
 }
 
 impl Sink<'_> {
-    fn put(&self, row: Row) -> Result<(), StoreError> {
-        self.store
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .append(&row)?;
-        if row.failure.is_some() {
-            self.failed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(row);
-        }
-        Ok(())
+    fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,9 +153,14 @@ fn run_program(
     observer: &dyn Observer,
 ) -> Result<(), StoreError> {
     let program = &plan.programs[index];
+    {
+        let mut store = sink.store();
+        points.iter().for_each(|point| store.begin(&point.id));
+    }
+    let with_memory = points.iter().any(|p| p.profile == ProfileKind::DataStream);
     let (pass, baselines) = rayon::join(
         || {
-            let pass = guarded(|| functional_pass(plan, program, threads));
+            let pass = guarded(|| functional_pass(plan, program, with_memory, threads));
             observer.done(&format!("{}: functional pass", program.title()));
             pass
         },
@@ -146,20 +179,21 @@ fn run_program(
             _ => {}
         }
         if point.timed {
-            let (at, one_in) = plan.grid[point.at];
-            observer.done(&format!(
-                "{}: {}, burst {}, 1/{one_in}",
-                program.title(),
-                point.profile.title(),
-                at.burst
-            ));
+            observer.done(&name(plan, point));
         }
-        if let Err(error) = sink.put(row) {
+        let kept = {
+            let mut store = sink.store();
+            let kept = store.append(&row);
+            // What takes no time of its own is written to the disk together.
+            kept.and_then(|()| if point.timed { store.sync() } else { Ok(()) })
+        };
+        if let Err(error) = kept {
             *failed_write.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     };
     let (timed, others): (Vec<&Point>, Vec<&Point>) = points.iter().partition(|p| p.timed);
     others.par_iter().for_each(|point| put(point, None));
+    sink.store().sync()?;
     match &pass {
         Err(_) => timed.iter().for_each(|point| put(point, None)),
         Ok(pass) => {
@@ -288,7 +322,12 @@ struct Pass {
 }
 
 /// On at most this many threads; 0 stands for 1.
-fn functional_pass(plan: &Plan, program: &Program, threads: usize) -> Result<Pass, String> {
+fn functional_pass(
+    plan: &Plan,
+    program: &Program,
+    with_memory: bool,
+    threads: usize,
+) -> Result<Pass, String> {
     let mut points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
     if 2 * points.len() <= hps_productions::grid::MAX_POINTS {
         // The same bursts with a period one event longer, for what the report says about them.
@@ -297,7 +336,7 @@ fn functional_pass(plan: &Plan, program: &Program, threads: usize) -> Result<Pas
             ..*p
         }));
     }
-    if plan.wants_memory {
+    if with_memory {
         let probe =
             GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
         let probe = probe.without_streams_from(plan.grid.len());
@@ -394,7 +433,7 @@ impl Pass {
     }
 }
 
-fn empty_row(plan: &Plan, point: &Point) -> Row {
+pub(crate) fn empty_row(plan: &Plan, point: &Point) -> Row {
     let program = &plan.programs[point.program];
     let machine = &plan.machines[point.machine];
     let (at, one_in) = plan.grid[point.at];

@@ -1,11 +1,13 @@
 //! One file a command.
 
 mod bench;
+pub mod cluster;
 pub mod dcpi;
 mod dise;
 mod doctor;
 pub mod leaderboard;
 mod machine;
+mod manual;
 mod profile;
 mod profilers;
 mod programs;
@@ -25,6 +27,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
     match cli.command {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Cluster(command) => cluster::cluster(&command),
         Command::Run(args) => run::run(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Leaderboard(args) => leaderboard::leaderboard(&args),
@@ -37,6 +40,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Validate(args) => validate::validate(&args),
         Command::Shim(command) => shim::shim(&command),
         Command::Doctor => doctor::doctor(),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::man(&folder),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Mutex;
 
 use anyhow::{Context, bail};
-use hps_experiments::{InputSize, Observer, Plan, Row, Store, SweepSpec, Timing};
+use hps_experiments::cluster::ClusterError;
+use hps_experiments::{InputSize, Observer, Plan, Row, SweepSpec, Timing};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
 use crate::cli::{CoreKind, Size, SweepArgs};
+use crate::commands::cluster::parts;
 use crate::commands::use_threads;
 use crate::progress;
 
@@ -23,14 +24,16 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     }
     use_threads("--jobs", args.jobs)?;
     let plan = Plan::new(&spec, &folder)?;
-    let store = Mutex::new(Store::open(&args.out.join("results.jsonl"))?);
-    let rows = {
-        let progress = Progress {
-            bar: progress::bar(0, "sweep"),
-        };
-        let rows = hps_experiments::run(&plan, &store, &progress)?;
-        progress.bar.finish_and_clear();
-        rows
+    let progress = Progress {
+        bar: progress::bar(0, "sweep"),
+    };
+    let done = parts::carry_out(&args.parts, &args.out, |keep| {
+        Ok::<_, ClusterError>(hps_experiments::run_plan(&plan, keep, &progress)?)
+    })?;
+    progress.bar.finish_and_clear();
+    let rows = match done {
+        Ok(rows) => rows,
+        Err(code) => return Ok(code),
     };
     report(args, &plan, &rows)?;
     let failed = rows.iter().filter(|row| row.failure.is_some()).count();

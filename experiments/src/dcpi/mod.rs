@@ -9,18 +9,16 @@ mod claims;
 mod data;
 mod measure;
 
-use std::path::Path;
-use std::sync::Mutex;
-
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
 pub use claims::claims;
 pub use data::{Data, bucket_name};
 
+use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
-use crate::store::{Records, StoreError};
+use crate::store::StoreError;
 
 /// Mean periods at which cycles are sampled. The second one is that of the main results.
 pub const PERIODS: [u64; 5] = [16, 64, 256, 1024, 4096];
@@ -52,18 +50,16 @@ impl DcpiStudy {
         StaticScheduler::new(&self.machine.config).map(|_| ())
     }
 
-    /// Runs what the store in `folder` does not hold, and gives the records of all units.
+    /// Runs what is asked for and not kept yet, and gives the records of all units that are there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be read or written.
-    pub fn run(
-        &self,
-        folder: &Path,
-        observer: &dyn Observer,
-    ) -> Result<Vec<UnitRecord>, StoreError> {
-        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+    pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = keep.units()?;
         let units: Vec<Unit<'_>> = self.programs.iter().flat_map(|p| self.units(p)).collect();
-        run_units(&units, &self.machine, &store, observer)
+        let records = run_units(&units, &self.machine, &store, observer)?;
+        keep.tidy(store)?;
+        Ok(records)
     }
 
     fn units<'a>(&'a self, program: &'a Program) -> [Unit<'a>; 2] {
@@ -72,6 +68,7 @@ impl DcpiStudy {
             title: format!("{} ({}), {study}", program.name, program.image.isa),
             key: serde_json::json!({ "periods": PERIODS, "runs": RUNS, "handler": "table" }),
             program,
+            effort: Effort::runs(0.0, 1.0, self.machine.core),
             run,
         };
         [

@@ -7,6 +7,7 @@ use hps_profilers::registry::{Counts, Profiler, Records};
 use hps_profilers::views::{FunctionMap, Levels};
 
 use super::undisturbed::{Found, Undisturbed};
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// The name of the study in results.
@@ -65,6 +66,8 @@ pub(super) fn unit<'a>(
             "period_cycles": period_cycles,
         }),
         program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
         run: Box::new(move || measured(undisturbed, &group, period_cycles)),
     }
 }

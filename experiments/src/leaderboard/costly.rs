@@ -11,6 +11,7 @@ use hps_sim_core::process::Process;
 use super::exact::Exact;
 use super::profilers::scheme_name;
 use super::undisturbed::{Found, Undisturbed};
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::schemes::Scheme;
 use crate::spec::paper_burst;
@@ -57,6 +58,9 @@ pub(super) fn unit<'a>(
             "one_in": one_in,
         }),
         program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
         run: Box::new(move || {
             let at = SamplePoint::from_frequency(burst, one_in).map_err(|e| e.to_string())?;
             let found = undisturbed.found()?;

@@ -21,7 +21,6 @@ mod profilers;
 mod states;
 mod undisturbed;
 
-use std::path::Path;
 use std::sync::Mutex;
 
 pub use board::{Board, Entry, Figures, Form, LEVELS, Mean, board, fits, in_percent};
@@ -31,6 +30,7 @@ pub use passive::{BIAS, LEAST_PERIOD_CYCLES, STUDY as PASSIVE};
 pub use profilers::{Cost, ProfilerInfo, UnknownProfiler, all, chosen};
 pub use states::{DRAWS, GROUP, STUDY as STATES};
 
+use crate::cluster::Keep;
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
 use crate::store::{Records, StoreError};
@@ -77,21 +77,20 @@ struct Shared<'a> {
 }
 
 impl Leaderboard {
-    /// Runs what the store in `folder` does not hold (`units.jsonl`), and gives the records of all units.
+    /// Runs what is asked for and not kept yet (`units.jsonl`), and gives the records of all units that are there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be read or written. What fails is a record that says why, and runs again
     /// next time.
-    pub fn run(
-        &self,
-        folder: &Path,
-        observer: &dyn Observer,
-    ) -> Result<Vec<UnitRecord>, StoreError> {
-        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
-        self.run_into(&store, observer)
+    pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = keep.units()?;
+        let records = self.run_into(&store, observer)?;
+        keep.tidy(store)?;
+        Ok(records)
     }
 
-    /// Runs what an open store does not hold, and gives the records of all units.
+    /// Runs what an open store wants, and gives the records of all units that are there. With a budget, sparser points
+    /// are looked at only once all denser ones are there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be written.
@@ -125,8 +124,13 @@ impl Leaderboard {
             if units.is_empty() {
                 break;
             }
-            records.extend(run_units(&units, &self.machine, store, observer)?);
+            let found = run_units(&units, &self.machine, store, observer)?;
+            let is_whole = found.len() == units.len();
+            records.extend(found);
             units.clear();
+            if !is_whole {
+                break;
+            }
             let Some(budget) = self.budget else {
                 break;
             };

@@ -7,6 +7,7 @@ use hps_profilers::views::Level;
 use hps_profilers::{Credits, Period, Sampled};
 
 use super::undisturbed::{Cell, Found, Undisturbed};
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// The name of the study in results.
@@ -38,6 +39,8 @@ pub(super) fn unit<'a>(
         ),
         key: serde_json::json!({ "profilers": names, "samples": samples, "phases": phases }),
         program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
         run: Box::new(move || sampled(undisturbed, &profilers, samples, phases)),
     }
 }
@@ -53,6 +56,8 @@ pub(super) fn bias_unit<'a>(
         title: format!("{}: every cycle sampled", undisturbed.program.title()),
         key: serde_json::json!({ "profilers": names }),
         program: undisturbed.program,
+        effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
         run: Box::new(move || exhaustive(undisturbed, &profilers)),
     }
 }

@@ -9,6 +9,7 @@ use hps_profilers::{ExactProfile, Key};
 
 use super::passive;
 use super::undisturbed::Undisturbed;
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// The name of the study in results.
@@ -71,6 +72,8 @@ pub(super) fn unit<'a>(undisturbed: &'a Undisturbed<'a>, samples: u64) -> Unit<'
         title: format!("{}: cycles by state", undisturbed.program.title()),
         key: serde_json::json!({ "samples": samples }),
         program: undisturbed.program,
+        effort: Effort::runs(0.0, 0.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core),
         run: Box::new(move || {
             let found = undisturbed.found()?;
             let states = &found.states;

@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a lock could not be had.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) enum LockError {
 
 /// Permission to write a store. Dropping it gives the permission back.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
@@ -35,7 +36,7 @@ impl Lock {
             .truncate(false)
             .open(path_for(store))
             .map_err(LockError::Io)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
@@ -49,6 +50,23 @@ impl Lock {
         sign(&mut file).map_err(LockError::Io)?;
         Ok(Lock { _file: file })
     }
+}
+
+/// Tries a few times, since who asks whether the lock is held ([`is_held`]) holds it for a moment.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..3 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
+/// Whether a process holds the lock of a store.
+pub(super) fn is_held(store: &Path) -> bool {
+    let file = OpenOptions::new().read(true).open(path_for(store));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Where the lock of a store lies.

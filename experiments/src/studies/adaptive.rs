@@ -26,6 +26,7 @@ use super::common::{
     AnyProfile, Collected, Label, Reference, check_stop, extent, overhead, same_instructions,
     timed_alone, timed_profiled,
 };
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use hps_lab::{Lab, Program, TimedMachine, dise_config};
 
@@ -55,6 +56,7 @@ pub fn units<'a>(
 ) -> Vec<Unit<'a>> {
     let whole = options.functional_instructions;
     let timed = options.timed_instructions;
+    let passes = (1 + KINDS.len() * THRESHOLDS.len()) as f64;
     let unit = |(at, program): (usize, &'a Program)| {
         let is_timed = at < options.timed_programs;
         Unit {
@@ -70,6 +72,11 @@ pub fn units<'a>(
                 "timed": is_timed.then_some((timed, TIMED_THRESHOLD)),
             }),
             program,
+            effort: {
+                let effort = Effort::runs(passes, 0.0, machine.core);
+                let runs = if is_timed { 3.0 } else { 0.0 };
+                effort.and_first(timed, runs, machine.core)
+            },
             run: Box::new(move || {
                 let mut measured = compare(program, machine, whole)?;
                 if is_timed {

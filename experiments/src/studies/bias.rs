@@ -4,6 +4,7 @@
 //! fixed and at random. Then the programs, at the paper's frequencies and bursts: fixed, detuned (a period
 //! one event longer, which is all that a user can do without randomness) and random with several seeds.
 
+use hps_pipeline::core::CoreKind;
 use hps_productions::SamplePoint;
 use hps_profile::{ProfileKind, StreamConfig};
 
@@ -12,6 +13,7 @@ use super::common::{Label, functional};
 use super::stream::{EventStream, exhaustive, fixed, randomized};
 use super::synthetic;
 use crate::Interval;
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use hps_lab::Program;
 
@@ -44,6 +46,7 @@ pub fn units<'a>(programs: &'a [Program], options: &StudyOptions) -> Vec<Unit<'a
             ),
             key: serde_json::json!({ "periods": periods, "seeds": seeds }),
             program,
+            effort: Effort::runs(1.0, 0.0, CoreKind::Cycle),
             run: Box::new(move || measure_loop(program, &seeds)),
         }
     };
@@ -54,6 +57,7 @@ pub fn units<'a>(programs: &'a [Program], options: &StudyOptions) -> Vec<Unit<'a
             title: format!("{}: fixed and random periods", program.title()),
             key: serde_json::json!({ "one_in": ONE_IN, "seeds": seeds, "instructions": limit }),
             program,
+            effort: Effort::runs(1.0, 0.0, CoreKind::Cycle),
             run: Box::new(move || measure_program(program, limit, &seeds)),
         }
     };

@@ -15,6 +15,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::timed::check_end;
 use hps_lab::{Lab, Program, Ran, TimedMachine};
@@ -25,6 +26,7 @@ pub(super) fn unit_of_each<'a, F>(
     study: &'static str,
     what: &str,
     key: &serde_json::Value,
+    effort: Effort,
     measure: F,
 ) -> Vec<Unit<'a>>
 where
@@ -37,6 +39,7 @@ where
             title: format!("{}: {what}", program.title()),
             key: key.clone(),
             program,
+            effort,
             run: Box::new(move || measure(program)),
         }
     };

@@ -11,6 +11,7 @@ use super::StudyOptions;
 use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use hps_lab::Program;
 use hps_lab::{TimedMachine, dise_config};
@@ -36,6 +37,7 @@ pub fn units<'a>(
         NAME,
         "three profiles in one run",
         &key,
+        Effort::default().and_first(limit, 12.0, machine.core),
         move |program| measure(program, machine, limit),
     )
 }

@@ -4,12 +4,14 @@
 //! exhaustive profile of the whole run (what a user wants), the exhaustive profile so far (what sampling
 //! alone loses), and itself at the share before (what a user can see without knowing the truth).
 
+use hps_pipeline::core::CoreKind;
 use hps_productions::SamplePoint;
 use hps_profile::{ProfileKind, StreamConfig};
 
 use super::StudyOptions;
 use super::common::{AnyProfile, Label, functional};
 use super::stream::{EventStream, Passed, Snapshot, exhaustive, fixed};
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::spec::paper_burst;
 use hps_lab::Program;
@@ -32,6 +34,7 @@ pub fn units<'a>(programs: &'a [Program], options: &StudyOptions) -> Vec<Unit<'a
         title: format!("{}: accuracy along the run", program.title()),
         key: serde_json::json!({ "percent": PERCENT, "one_in": ONE_IN, "instructions": limit }),
         program,
+        effort: Effort::runs(2.0, 0.0, CoreKind::Cycle),
         run: Box::new(move || measure(program, limit)),
     };
     programs.iter().map(unit).collect()

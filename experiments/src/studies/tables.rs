@@ -16,6 +16,7 @@ use super::common::{
     Label, collect, extent, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
 use super::merged::BURST;
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use hps_lab::Program;
 use hps_lab::{TimedMachine, dise_config};
@@ -39,6 +40,8 @@ pub fn units<'a>(
         NAME,
         "small tables",
         &key,
+        // Four sets of kinds, three tables, about four sizes of each.
+        Effort::default().and_first(limit, 50.0, machine.core),
         move |program| measure(program, machine, limit),
     )
 }

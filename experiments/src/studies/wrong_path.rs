@@ -13,6 +13,7 @@ use super::StudyOptions;
 use super::common::{
     Label, Reference, overhead, same_instructions, timed_alone, timed_profiled, unit_of_each,
 };
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::spec::paper_burst;
 use hps_lab::Program;
@@ -37,6 +38,7 @@ pub fn units<'a>(
         NAME,
         "wrong paths and counters",
         &key,
+        Effort::default().and_first(limit, 7.0, machine.core),
         move |program| measure(program, machine, limit),
     )
 }

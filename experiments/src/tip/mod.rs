@@ -14,19 +14,17 @@ mod data;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-use std::sync::Mutex;
-
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 
 pub use claims::claims;
 pub use data::{Data, PUBLISHED, Point, Published};
 
+use crate::cluster::Keep;
 use crate::leaderboard::{Leaderboard, ProfilerInfo, all};
 use crate::measurement::UnitRecord;
 use crate::runner::Observer;
-use crate::store::{Records, StoreError};
+use crate::store::StoreError;
 
 /// Policies of the studies that run here on the machine asked for.
 const POLICIES: [&str; 9] = [
@@ -77,16 +75,12 @@ impl TipStudy {
         machines
     }
 
-    /// Runs what the store in `folder` does not hold, and gives the records of all units.
+    /// Runs what is asked for and not kept yet, and gives the records of all units that are there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be read or written.
-    pub fn run(
-        &self,
-        folder: &Path,
-        observer: &dyn Observer,
-    ) -> Result<Vec<UnitRecord>, StoreError> {
-        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+    pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = keep.units()?;
         let whole = self.board(self.machine.clone(), &POLICIES);
         let mut records = whole.run_into(&store, observer)?;
         let few = Leaderboard {
@@ -102,6 +96,7 @@ impl TipStudy {
             };
             records.extend(board.run_into(&store, observer)?);
         }
+        keep.tidy(store)?;
         Ok(records)
     }
 

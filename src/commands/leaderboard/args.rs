@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use hps_sim_core::image::Isa;
 
-use crate::cli::{CoreKind, Size, isa};
+use crate::cli::{CoreKind, PartArgs, Size, isa};
 use crate::examples;
 
 /// `hps leaderboard`.
@@ -76,6 +76,8 @@ pub struct LeaderboardArgs {
     /// Arguments of programs of your own
     #[arg(last = true, value_name = "ARGS")]
     pub arguments: Vec<String>,
+    #[command(flatten)]
+    pub parts: PartArgs,
 }
 
 /// What the profiles of a leaderboard are of.

@@ -15,6 +15,7 @@ use hps_sim_core::image::Isa;
 use hps_workloads::clang::Clang;
 
 use self::args::{BoardKind, LeaderboardArgs};
+use super::cluster::parts;
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, Size};
 use crate::{progress, text};
@@ -41,24 +42,33 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
         false => None,
     };
     let progress = progress::Units::new("leaderboard");
-    let mut records: Vec<UnitRecord> = Vec::new();
-    for programs in programs::by_isa(args)? {
-        let leaderboard = Leaderboard {
-            programs,
-            machine: machine.clone(),
-            profilers: profilers.clone(),
-            kinds: kinds.clone(),
-            samples: args.samples,
-            phases: args.phases,
-            bias: args.bias,
-            watching,
-            charged,
-            budget: args.budget,
-            compiling: compiling.clone(),
-        };
-        records.extend(leaderboard.run(&args.out, &progress)?);
-    }
+    let by_isa = programs::by_isa(args)?;
+    let boards = by_isa.into_iter().map(|programs| Leaderboard {
+        programs,
+        machine: machine.clone(),
+        profilers: profilers.clone(),
+        kinds: kinds.clone(),
+        samples: args.samples,
+        phases: args.phases,
+        bias: args.bias,
+        watching,
+        charged,
+        budget: args.budget,
+        compiling: compiling.clone(),
+    });
+    let boards: Vec<Leaderboard> = boards.collect();
+    let done = parts::carry_out(&args.parts, &args.out, |keep| {
+        let mut records: Vec<UnitRecord> = Vec::new();
+        for board in &boards {
+            records.extend(board.run(keep, &progress)?);
+        }
+        anyhow::Ok(records)
+    })?;
     progress.clear();
+    let records = match done {
+        Ok(records) => records,
+        Err(code) => return Ok(code),
+    };
     let info = ReportInfo {
         title: "Leaderboard of profilers".to_string(),
         command: command(args),

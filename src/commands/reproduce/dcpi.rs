@@ -8,6 +8,7 @@ use hps_sim_core::image::Isa;
 
 use super::{command, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
+use crate::commands::cluster::parts;
 use crate::commands::timed_machine;
 use crate::progress;
 
@@ -39,8 +40,14 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     };
     study.check()?;
     let progress = progress::Units::new("dcpi-1997");
-    let records = study.run(&folder, &progress)?;
+    let done = parts::carry_out(&args.parts, &folder, |keep| {
+        anyhow::Ok(study.run(keep, &progress)?)
+    })?;
     progress.clear();
+    let records = match done {
+        Ok(records) => records,
+        Err(code) => return Ok(code),
+    };
     let boards: Vec<(&str, Data<'_>)> = isas
         .iter()
         .map(|isa| (*isa, Data::of(&records, isa)))

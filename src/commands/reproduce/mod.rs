@@ -12,6 +12,7 @@ use hps_experiments::claims::Claim;
 use hps_experiments::{Reproduction, UnitRecord};
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
+use super::cluster::parts;
 use super::{INSTRUCTION_CORE_NOTE, timed_machine, use_threads};
 use crate::cli::{CoreKind, Paper, ReproduceArgs, Size};
 use crate::progress;
@@ -34,8 +35,14 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
         only: args.only.clone(),
     };
     let progress = progress::Units::new("hps-2005");
-    let outcome = reproduction.run(&args.folder(), &progress)?;
+    let done = parts::carry_out(&args.parts, &args.folder(), |keep| {
+        anyhow::Ok(reproduction.run(keep, &progress)?)
+    })?;
     progress.clear();
+    let outcome = match done {
+        Ok(outcome) => outcome,
+        Err(code) => return Ok(code),
+    };
     let info = ReportInfo {
         title: "HPS: Hybrid Profiling Support, made again".to_string(),
         command: command(args),

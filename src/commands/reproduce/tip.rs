@@ -6,6 +6,7 @@ use hps_plots::{ReportInfo, write_tip};
 
 use super::{command, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
+use crate::commands::cluster::parts;
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::progress;
 
@@ -23,17 +24,24 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         }
     }
     let progress = progress::Units::new("tip-2021");
-    let mut records = Vec::new();
-    for (_, programs) in &by_isa {
-        let study = TipStudy {
-            programs: programs.clone(),
-            machine: machine.clone(),
-            samples: args.samples,
-            phases: args.phases,
-        };
-        records.extend(study.run(&folder, &progress)?);
-    }
+    let done = parts::carry_out(&args.parts, &folder, |keep| {
+        let mut records = Vec::new();
+        for (_, programs) in &by_isa {
+            let study = TipStudy {
+                programs: programs.clone(),
+                machine: machine.clone(),
+                samples: args.samples,
+                phases: args.phases,
+            };
+            records.extend(study.run(keep, &progress)?);
+        }
+        anyhow::Ok(records)
+    })?;
     progress.clear();
+    let records = match done {
+        Ok(records) => records,
+        Err(code) => return Ok(code),
+    };
     let boards: Vec<(&str, Data<'_>)> = by_isa
         .iter()
         .map(|(isa, _)| {

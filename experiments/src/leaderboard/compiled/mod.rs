@@ -26,6 +26,7 @@ use hps_profilers::registry::Profiler;
 use hps_sim_core::image::ProgramImage;
 use hps_workloads::clang::{Clang, Objects, Profiled};
 
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// The name of the study in results.
@@ -70,6 +71,8 @@ pub(super) fn unit<'a>(
         return None;
     }
     let names: Vec<&str> = profilers.iter().map(|p| p.name).collect();
+    // One without a profile, one with counters, and one with each profiler's profile.
+    let (orders, executables) = (compiling.orders, 2.0 + names.len() as f64);
     Some(Unit {
         study: STUDY,
         title: format!("{}: compiled with each profile", program.title()),
@@ -80,6 +83,7 @@ pub(super) fn unit<'a>(
             "clang": compiling.clang.version(),
         }),
         program,
+        effort: Effort::runs(1.0, f64::from(orders) * executables, machine.core),
         run: Box::new(move || {
             let study = Study {
                 program,

@@ -1,0 +1,168 @@
+//! Runs in parts: plans, parts that are killed, joined results.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::support::{Hps, exit_with};
+
+/// Calls a function 300 times, which stores something.
+pub fn calls() -> Vec<u32> {
+    let mut code = vec![
+        0x12c0_0413, // li s0, 300
+        0x0180_00ef, // jal ra, 24
+        0xfff4_0413, // addi s0, s0, -1
+        0xfe04_1ce3, // bnez s0, -8
+    ];
+    code.extend(exit_with(0));
+    code.extend([
+        0xfe81_3823, // sd s0, -16(sp)
+        0x0000_8067, // ret
+    ]);
+    code
+}
+
+/// Every file below a folder but locks, plans and what parts have done.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(folder).expect("below it");
+            let name = name.display().to_string();
+            if path.is_dir() && name != "parts" {
+                folders.push(path);
+            } else if path.is_file() && !name.ends_with(".lock") && name != "plan.jsonl" {
+                found.insert(name, std::fs::read(&path).expect("a file"));
+            }
+        }
+    }
+    found
+}
+
+/// Does a command at once and in three parts, of which one is killed and goes on. Both leave the same files. What
+/// is missing has to be planned at least `rounds` times.
+fn same_in_parts(hps: &Hps, order: &[&str], rounds: usize) {
+    let (one, parts) = (hps.path("one"), hps.path("parts"));
+    let said = hps.run(&[order, &["--out", &one]].concat()).expect_code(0);
+    let order = [order, &["--out", &parts]].concat();
+    let with = |more: &[&'static str]| -> Vec<&str> { [&order, more].concat() };
+    let mut planned = 0;
+    loop {
+        let plan = hps.run(&with(&["--plan"])).expect_code(0);
+        assert!(plan.starts_with("pieces "), "{plan}");
+        planned += 1;
+        let mut killed = Command::new(env!("CARGO_BIN_EXE_hps"))
+            .args(with(&["--shard", "2/3"]))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command runs");
+        std::thread::sleep(Duration::from_millis(60));
+        killed.kill().expect("SIGKILL");
+        killed.wait().expect("it ends");
+        for part in ["3/3", "1/3", "2/3"] {
+            hps.run(&with(&["--shard", part])).expect_code(0);
+        }
+        let done = hps.run(&with(&["--merge"]));
+        let status = hps.run(&with(&["--status"]));
+        assert_eq!(status.code, done.code, "{}", status.stderr);
+        if done.code == 0 {
+            let done = done.expect_code(0);
+            assert_eq!(done.replace(&parts, "OUT"), said.replace(&one, "OUT"));
+            break;
+        }
+        assert!(planned < 9, "{}", status.expect_code(0));
+    }
+    assert!(planned >= rounds, "{planned}");
+    let (one, parts) = (files(Path::new(&one)), files(Path::new(&parts)));
+    assert!(one.len() >= 3, "{:?}", one.keys());
+    assert!(one.keys().eq(parts.keys()), "{:?}", parts.keys());
+    for (name, bytes) in one {
+        assert!(bytes == parts[&name], "{name} differs");
+    }
+}
+
+#[test]
+fn a_sweep_in_parts_leaves_the_files_of_one_run() {
+    let hps = Hps::new();
+    let program = hps.program("calls", &calls());
+    let order = ["sweep", "--all-timed", "--program", &program];
+    same_in_parts(&hps, &order, 1);
+    let other = hps.path("parts");
+    let run = hps.run(
+        &[
+            &order[..],
+            &["--out", &other, "--machine", "tiny-2wide", "--shard", "1/3"],
+        ]
+        .concat(),
+    );
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("--plan"), "{}", run.stderr);
+}
+
+#[test]
+fn a_papers_evaluation_in_parts_leaves_the_files_of_one_run() {
+    let hps = Hps::new();
+    let program = hps.program("calls", &calls());
+    let only = "figure7,figure10";
+    let order = [
+        "reproduce",
+        "hps-2005",
+        "--only",
+        only,
+        "--program",
+        &program,
+    ];
+    same_in_parts(&hps, &order, 1);
+}
+
+/// The budget makes profilers run at sparser points once denser ones are known: each frequency is a plan of its own.
+#[test]
+fn a_leaderboard_in_parts_leaves_the_files_of_one_run() {
+    let hps = Hps::new();
+    let program = hps.program("calls", &calls());
+    let words = "leaderboard --phases 2 --with tip,hps --kind time --kind method --budget 0.01%";
+    let order: Vec<&str> = words.split(' ').chain([program.as_str()]).collect();
+    same_in_parts(&hps, &order, 2);
+}
+
+#[test]
+fn stores_of_other_machines_are_refused_by_key() {
+    let hps = Hps::new();
+    let program = hps.program("calls", &calls());
+    let sweep = |out: &str, rob: u32| {
+        let machine = hps.path("m.ron");
+        let text = format!("(base: \"tiny-2wide\", name: \"m\", window: (rob_entries: {rob}))");
+        std::fs::write(&machine, text).expect("a machine");
+        let out = hps.path(out);
+        let order = [
+            "sweep",
+            "--no-timing",
+            "--program",
+            &program,
+            "--machine",
+            &machine,
+        ];
+        hps.run(&[&order[..], &["--out", &out]].concat())
+            .expect_code(0);
+        out
+    };
+    let (one, other) = (sweep("one", 32), sweep("other", 16));
+    let run = hps.run(&["cluster", "merge", &one, &other]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr
+            .contains("machine m: window.rob_entries 32 against 16"),
+        "{}",
+        run.stderr
+    );
+    let joined = hps.path("joined");
+    hps.run(&["cluster", "merge", &joined, &one]).expect_code(0);
+    let rows = |folder: &str| std::fs::read(Path::new(folder).join("results.jsonl"));
+    assert_eq!(
+        rows(&joined).expect("a store"),
+        rows(&one).expect("a store")
+    );
+}
