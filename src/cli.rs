@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::commands::cluster::args::ClusterCommand;
 use crate::commands::dcpi::args::DcpiCommand;
 use crate::commands::leaderboard::args::{LeaderboardArgs, ProfilersArgs};
+use crate::commands::shadow::args::ShadowCommand;
 use crate::commands::shim::args::ShimCommand;
 use crate::commands::validate::ValidateArgs;
 use crate::examples;
@@ -71,6 +72,9 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run programs natively under SHIM's observer and in the simulator, and say what agrees
     Validate(ValidateArgs),
+    /// Shadow profiling: instrumented copies of a program that run while it goes on
+    #[command(subcommand)]
+    Shadow(ShadowCommand),
     /// Observe programs natively: tags and counters, every few dozen cycles
     #[command(subcommand)]
     Shim(ShimCommand),
@@ -464,6 +468,9 @@ pub enum Paper {
     /// Anderson and others, Continuous Profiling: Where Have All the Cycles Gone?, SOSP 1997
     #[value(name = "dcpi-1997")]
     Dcpi1997,
+    /// Moseley and others, Shadow Profiling: Hiding Instrumentation Costs with Parallelism, CGO 2007
+    #[value(name = "shadow-2007")]
+    Shadow2007,
 }
 
 /// `hps reproduce`.

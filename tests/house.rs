@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too. A package that the workspace does not have is passed over.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
@@ -18,6 +18,7 @@ const PACKAGES: [(&str, &str); 15] = [
     ("hps-productions", "hps-productions"),
     ("hps-profilers", "profilers"),
     ("hps-dcpi", "dcpi"),
+    ("hps-shadow", "shadow"),
     ("hps-lab", "lab"),
     ("hps-experiments", "experiments"),
     ("hps-plots", "plots"),

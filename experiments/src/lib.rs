@@ -17,6 +17,7 @@ mod row;
 mod runner;
 mod sampled;
 pub mod schemes;
+pub mod shadow;
 mod spec;
 mod store;
 pub mod studies;

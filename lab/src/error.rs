@@ -55,6 +55,9 @@ pub enum LabError {
     /// The program cannot be loaded, or does not fit into memory.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The host refuses memory for a copy of the program.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The machine is none.
     #[error(transparent)]
     Machine(#[from] ConfigError),

@@ -17,6 +17,7 @@ mod productions;
 mod program;
 mod provenance;
 mod ran;
+pub mod shadow;
 mod truth;
 
 pub use aggregating::Aggregated;

@@ -4,3 +4,4 @@ mod aggregating;
 mod collecting;
 mod refusals;
 mod runs;
+mod shadow;

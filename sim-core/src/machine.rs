@@ -9,6 +9,7 @@
 //! predecoded code.
 
 mod fast;
+mod fork;
 
 use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{self, DecodeEditor, NoEditor, laid};
@@ -23,6 +24,8 @@ use crate::probe::{NoProbe, Probe, Retired};
 use crate::process::{Alone, Process, Then};
 use crate::threaded::Threaded;
 use crate::trap::{Trap, TrapCause};
+
+pub use self::fork::Fork;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,7 +222,7 @@ impl<E: DecodeEditor> Machine<E> {
             if self.code.sync(&self.process.mem, &self.editor) {
                 self.threaded.clear();
             }
-            let event = if E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED {
+            let event = if E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED || P::WANTS_VALUES {
                 self.run_plain(probe, end)
             } else {
                 self.run_threaded(probe, end)
@@ -329,6 +332,9 @@ impl<E: DecodeEditor> Machine<E> {
                 self.retired.inserted += 1;
             } else {
                 done += 1;
+            }
+            if P::WANTS_VALUES && !in_handler && origin == 0 && inst.rd != reg::SINK {
+                probe.value(pc, &inst, hart.r[inst.rd as usize]);
             }
             if P::ENABLED {
                 report(

@@ -38,6 +38,8 @@ pub trait Probe {
     const WANTS_MEMORY: bool = false;
     /// [`Probe::control`] wants the program's control transfers.
     const WANTS_CONTROL: bool = false;
+    /// [`Probe::value`] wants what the program's instructions compute.
+    const WANTS_VALUES: bool = false;
     /// [`Probe::wrong_path`] wants to look around behind some of the program's conditional branches.
     const WANTS_WRONG_PATHS: bool = false;
 
@@ -60,6 +62,13 @@ pub trait Probe {
     #[inline]
     fn memory(&mut self, pc: u64, inst: &Inst, addr: u64) {
         let _ = (pc, inst, addr);
+    }
+
+    /// What an instruction of the program has written to its destination register. Instructions without one,
+    /// and those that execute alone or inside an expansion, are not told.
+    #[inline]
+    fn value(&mut self, pc: u64, inst: &Inst, value: u64) {
+        let _ = (pc, inst, value);
     }
 
     /// A branch, jump, call or return of the program: `taken`, and `target`, the address of the
@@ -111,6 +120,7 @@ macro_rules! forward_probe_hooks {
         const WANTS_RETIRED: bool = <$probe as $crate::probe::Probe>::WANTS_RETIRED;
         const WANTS_MEMORY: bool = <$probe as $crate::probe::Probe>::WANTS_MEMORY;
         const WANTS_CONTROL: bool = <$probe as $crate::probe::Probe>::WANTS_CONTROL;
+        const WANTS_VALUES: bool = <$probe as $crate::probe::Probe>::WANTS_VALUES;
         const WANTS_WRONG_PATHS: bool = <$probe as $crate::probe::Probe>::WANTS_WRONG_PATHS;
 
         #[inline]
@@ -127,6 +137,11 @@ macro_rules! forward_probe_hooks {
         fn memory(&mut self, pc: u64, inst: &$crate::inst::Inst, addr: u64) {
             let $this = self;
             $inner.memory(pc, inst, addr);
+        }
+        #[inline]
+        fn value(&mut self, pc: u64, inst: &$crate::inst::Inst, value: u64) {
+            let $this = self;
+            $inner.value(pc, inst, value);
         }
         #[inline]
         fn control(&mut self, pc: u64, inst: &$crate::inst::Inst, target: u64, taken: bool) {
@@ -160,6 +175,7 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     const WANTS_RETIRED: bool = A::WANTS_RETIRED || B::WANTS_RETIRED;
     const WANTS_MEMORY: bool = A::WANTS_MEMORY || B::WANTS_MEMORY;
     const WANTS_CONTROL: bool = A::WANTS_CONTROL || B::WANTS_CONTROL;
+    const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
     const WANTS_WRONG_PATHS: bool = A::WANTS_WRONG_PATHS || B::WANTS_WRONG_PATHS;
 
     #[inline]
@@ -187,6 +203,15 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
         }
         if B::WANTS_MEMORY {
             self.1.memory(pc, inst, addr);
+        }
+    }
+    #[inline]
+    fn value(&mut self, pc: u64, inst: &Inst, value: u64) {
+        if A::WANTS_VALUES {
+            self.0.value(pc, inst, value);
+        }
+        if B::WANTS_VALUES {
+            self.1.value(pc, inst, value);
         }
     }
     #[inline]

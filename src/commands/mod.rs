@@ -13,6 +13,7 @@ mod profilers;
 mod programs;
 mod reproduce;
 mod run;
+pub mod shadow;
 pub mod shim;
 mod sweep;
 pub mod validate;
@@ -38,6 +39,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Programs(args) => programs::programs(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Validate(args) => validate::validate(&args),
+        Command::Shadow(command) => shadow::shadow(&command),
         Command::Shim(command) => shim::shim(&command),
         Command::Doctor => doctor::doctor(),
         Command::Completions { shell } => manual::completions(shell),

@@ -94,7 +94,7 @@ impl<'a> Data<'a> {
 }
 
 /// The correlation of two series (Pearson); none of fewer than three points, or of a series that does not vary.
-pub(super) fn correlation(points: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn correlation(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     if points.len() < 3 {
         return None;

@@ -13,6 +13,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_pipeline::static_schedule::{NotInOrder, StaticScheduler};
 
 pub use claims::claims;
+pub(crate) use data::correlation;
 pub use data::{Data, bucket_name};
 
 use crate::cluster::{Effort, Keep};

@@ -1,5 +1,6 @@
 //! The table of open files. Descriptors that were duplicated share one open file.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,8 +56,14 @@ impl Kind {
     }
 }
 
+/// A pipe and its copy.
+pub(super) struct PipeCopy {
+    of: Arc<Mutex<Pipe>>,
+    copy: Arc<Mutex<Pipe>>,
+}
+
 /// A pipe inside the process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pipe {
     pub buffer: VecDeque<u8>,
     /// What it holds before a writer has to wait, in bytes.
@@ -103,6 +110,24 @@ impl PipeEnd {
                 is_writer: true,
             },
         )
+    }
+
+    /// This end of a copy of the pipe. Ends of one pipe become ends of one copy, which `copies` remembers.
+    pub(super) fn copy(&self, copies: &RefCell<Vec<PipeCopy>>) -> PipeEnd {
+        let mut copies = copies.borrow_mut();
+        let known = copies.iter().find(|c| Arc::ptr_eq(&c.of, &self.pipe));
+        let pipe = known.map(|c| Arc::clone(&c.copy)).unwrap_or_else(|| {
+            let copy = Arc::new(Mutex::new(self.lock().clone()));
+            copies.push(PipeCopy {
+                of: Arc::clone(&self.pipe),
+                copy: Arc::clone(&copy),
+            });
+            copy
+        });
+        PipeEnd {
+            pipe,
+            is_writer: self.is_writer,
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Pipe> {

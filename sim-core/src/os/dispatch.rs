@@ -21,7 +21,16 @@ impl Linux {
         let hart = &mut thread.hart;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
-        match self.abi.call(number, arguments) {
+        let decoded = self.abi.call(number, arguments);
+        if self.gate.is_some() && !decoded.is_some_and(|(call, _)| call.ends_or_returns()) {
+            let (call, arguments) = decoded.unzip();
+            let asked = self.ask_gate(call, mem, &arguments.unwrap_or_default());
+            if let Some(result) = asked {
+                self.abi.set_result(&mut thread.hart, result);
+                return Ok(self.end_call(thread, mem));
+            }
+        }
+        match decoded {
             Some((Call::ExitGroup, arguments)) => {
                 return Ok(SyscallResult::Exit((arguments[0] & 0xff) as i32));
             }
@@ -492,5 +501,15 @@ impl Linux {
             Call::Membarrier => self.membarrier(a),
             _ => Err(Errno::ENOSYS),
         }
+    }
+}
+
+impl Call {
+    /// It ends a thread, or returns from the handler of a signal.
+    const fn ends_or_returns(self) -> bool {
+        matches!(
+            self,
+            Call::Exit | Call::ExitGroup | Call::RtSigreturn | Call::Sigreturn
+        )
     }
 }

@@ -1,5 +1,6 @@
 //! A second operating system in the same state, so that a run can go on in two ways.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -69,6 +70,32 @@ impl Linux {
         self.over(files, self.streams.shadow())
     }
 
+    /// A copy as [`Linux::shadow`], in which pipes stay open: each holds what it held, and both its ends are
+    /// inside the copy.
+    #[must_use]
+    pub fn forked(&self) -> Linux {
+        let pipes = RefCell::default();
+        let file = |file: &OpenFile| {
+            let pipe = match &file.kind {
+                Kind::PipeReader(end) => Some(Kind::PipeReader(end.copy(&pipes))),
+                Kind::PipeWriter(end) => Some(Kind::PipeWriter(end.copy(&pipes))),
+                _ => None,
+            };
+            let kind = pipe.or_else(|| duplicate_file(file).ok().map(|copy| copy.kind));
+            Ok::<_, Infallible>(OpenFile {
+                kind: kind.unwrap_or(Kind::Null),
+                flags: file.flags,
+                path: file.path.clone(),
+                number: file.number,
+            })
+        };
+        let files = match self.files.try_clone(file) {
+            Ok(files) => files,
+            Err(never) => match never {},
+        };
+        self.over(files, self.streams.shadow())
+    }
+
     /// A copy with other files and streams, which cannot be changed.
     fn over(&self, files: Descriptors, streams: Streams) -> Linux {
         Linux {
@@ -109,6 +136,7 @@ impl Linux {
             warnings: self.warnings.clone(),
             warned: self.warned.clone(),
             sink: None,
+            gate: None,
         }
     }
 }

@@ -26,6 +26,7 @@ mod file_hints;
 mod file_mappings;
 mod files;
 pub mod flags;
+pub mod gate;
 mod identity;
 mod limits;
 mod listing;
@@ -60,6 +61,7 @@ use self::abi::Abi;
 use self::control::Attributes;
 use self::descriptors::Descriptors;
 use self::file_mappings::FileMappings;
+use self::gate::Gate;
 use self::limits::{FileLimit, TimeLimit};
 use self::listing::Listings;
 use self::memory::Heap;
@@ -166,6 +168,12 @@ pub enum StopReason {
         /// The limit, in bytes.
         bytes: u64,
     },
+    /// Its gate let a system call not through.
+    #[error("the run ends in front of the system call {call}")]
+    Gate {
+        /// The call.
+        call: &'static str,
+    },
     /// It ran for too long.
     #[error(
         "the program ran for more than its limit of {seconds} seconds; raise the time limit (--time-limit; in a sweep time_s of limits) if it really needs more"
@@ -228,6 +236,8 @@ pub struct Linux {
     warnings: Vec<String>,
     warned: FxHashSet<u64>,
     sink: Option<WarningSink>,
+    /// Decides on system calls before they are served.
+    gate: Option<Box<dyn Gate>>,
 }
 
 impl std::fmt::Debug for Linux {
@@ -312,6 +322,7 @@ impl Linux {
             warnings: Vec::new(),
             warned: FxHashSet::default(),
             sink: None,
+            gate: None,
         };
         os.open_streams();
         Ok(os)
@@ -358,6 +369,12 @@ impl Linux {
     #[must_use]
     pub fn idle_ns(&self) -> u64 {
         self.idle_ns
+    }
+
+    /// Threads of the process.
+    #[must_use]
+    pub fn thread_count(&self) -> usize {
+        self.threads.count()
     }
 
     /// What the guest wrote to standard output, if it is captured.

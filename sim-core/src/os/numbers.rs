@@ -9,6 +9,9 @@ macro_rules! calls {
         }
 
         impl Call {
+            /// All of them.
+            pub const ALL: &[Call] = &[$(Call::$name),*];
+
             /// The name of the call.
             #[must_use]
             pub const fn name(self) -> &'static str {

@@ -52,10 +52,10 @@ impl Guest {
         })
     }
 
-    /// Makes this guest what [`Guest::shadow`] of `source` would be, by copying these pages of memory.
+    /// Makes this guest what [`Guest::shadow`] of `source` would be but for its operating system, by copying
+    /// these pages of memory.
     pub(super) fn follow(&mut self, source: &Guest, pages: &[u64]) {
         self.mem.copy_pages(&source.mem, pages);
-        self.os = source.os.shadow();
         self.counters_before = source.counters_before;
     }
 }

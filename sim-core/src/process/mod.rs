@@ -226,6 +226,16 @@ impl Process {
     /// # Errors
     /// If the host refuses memory.
     pub fn follow(&mut self, source: &Process, pages: Option<&[u64]>) -> Result<(), MemoryError> {
+        self.follow_as(source, pages, source.os.shadow())
+    }
+
+    /// As [`Process::follow`], with an operating system that was made from that of `source`.
+    pub(crate) fn follow_as(
+        &mut self,
+        source: &Process,
+        pages: Option<&[u64]>,
+        os: Linux,
+    ) -> Result<(), MemoryError> {
         match pages {
             Some(pages) => {
                 self.guest.follow(&source.guest, pages);
@@ -234,6 +244,7 @@ impl Process {
             }
             None => *self = source.shadow()?,
         }
+        self.guest.os = os;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod dcpi;
 mod programs;
+mod shadow;
 mod tip;
 
 use std::io::Write;
@@ -24,6 +25,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Paper::Hps2005 => hps(args),
         Paper::Tip2021 => tip::reproduce(args),
         Paper::Dcpi1997 => dcpi::reproduce(args),
+        Paper::Shadow2007 => shadow::reproduce(args),
     }
 }
 
@@ -118,6 +120,7 @@ fn command(args: &ReproduceArgs) -> String {
     let mut words = vec![match args.paper {
         Paper::Dcpi1997 => "hps reproduce dcpi-1997".to_string(),
         Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
+        Paper::Shadow2007 => "hps reproduce shadow-2007".to_string(),
         Paper::Tip2021 => format!(
             "hps reproduce tip-2021 --samples {} --phases {}",
             args.samples, args.phases

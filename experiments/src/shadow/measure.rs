@@ -1,0 +1,220 @@
+//! What one program gives: the grid of loads and sample sizes, policies of system calls, shadows at phases.
+
+use std::sync::{Arc, PoisonError};
+
+use hps_lab::shadow::{End, ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled};
+use hps_lab::{Program, TimedMachine};
+use hps_shadow::Graphs;
+use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
+use hps_shadow::policy::{CountingGate, Policy};
+use hps_shadow::profiles::Profiles;
+use hps_shadow::values::TableShape;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::probe::NoProbe;
+use rayon::prelude::*;
+
+use super::{LOADS, ShadowStudy, TIMES, setting};
+use crate::measurement::Measurement;
+
+/// Measures one program.
+pub(super) fn measure(
+    program: &Program,
+    machine: &TimedMachine,
+    samples: &[u64],
+) -> Result<Vec<Measurement>, String> {
+    let text = |e: hps_lab::LabError| e.to_string();
+    let graphs = Graphs::new(&program.image);
+    let (timeline, truth) = rayon::join(
+        || Timeline::measure(program, machine).map_err(text),
+        || perfect(program, &graphs, TableShape::default()).map_err(text),
+    );
+    let (timeline, (truth, _)) = (timeline?, truth?);
+    let study = Study {
+        program,
+        graphs: &graphs,
+        timeline: &timeline,
+        truth: &truth,
+    };
+    let (numbered, unnumbered) = graphs.numbered();
+    let mut all = vec![
+        study.number("", "instructions", timeline.instructions() as f64),
+        study.number("", "native_ns", timeline.end_ns()),
+        study.number("", "paths", truth.paths.paths().all.len() as f64),
+        study.number("", "long_paths", truth.paths.long_paths().all.len() as f64),
+        study.number("", "numbered_functions", numbered as f64),
+        study.number("", "unnumbered_functions", unnumbered as f64),
+    ];
+    all.extend(study.calls_over_time()?);
+    let found: Result<Vec<Vec<Measurement>>, String> = study
+        .settings(samples)
+        .into_par_iter()
+        .with_max_len(1)
+        .map(|(name, sample, options)| {
+            let outcome = profiled(program, &graphs, &timeline, &options).map_err(text)?;
+            Ok(study.outcome(&name, sample, &outcome))
+        })
+        .collect();
+    all.extend(found?.into_iter().flatten());
+    Ok(all)
+}
+
+struct Study<'a> {
+    program: &'a Program,
+    graphs: &'a Graphs<'a>,
+    timeline: &'a Timeline,
+    truth: &'a Profiles<'a>,
+}
+
+impl Study<'_> {
+    fn number(&self, setting: &str, measure: &str, value: f64) -> Measurement {
+        Measurement {
+            setting: setting.to_string(),
+            ..Measurement::new(self.program, "shadow", measure, value)
+        }
+    }
+
+    /// All settings with their names: the grid, and at one point of it other policies and shadows at phases.
+    fn settings(&self, samples: &[u64]) -> Vec<(String, u64, ShadowOptions)> {
+        let mut all = Vec::new();
+        for load in LOADS {
+            for sample in samples {
+                let options = ShadowOptions::at_load(load, *sample);
+                all.push((setting(load, *sample), *sample, options));
+            }
+        }
+        let main = ShadowStudy::main_sample(samples);
+        for policy in Policy::NAMES.iter().skip(1) {
+            let Some(Ok(table)) = Policy::named(policy) else {
+                continue;
+            };
+            let options = ShadowOptions {
+                policy: Arc::new(table.compiled()),
+                ..ShadowOptions::at_load(1.0, main)
+            };
+            all.push((format!("policy={policy}"), main, options));
+        }
+        let mut at_phases = ShadowOptions::at_load(1.0, main);
+        if let When::Load { load, period_ns } = at_phases.when {
+            at_phases.when = When::Phase { load, period_ns };
+        }
+        all.push(("phase".to_string(), main, at_phases));
+        let mut cached = ShadowOptions::at_load(1.0, main);
+        cached.costs.keeps_translations = true;
+        all.push(("kept-translations".to_string(), main, cached));
+        for slowdown in [3.0, 30.0] {
+            let mut options = ShadowOptions::at_load(1.0, main);
+            options.costs.slowdown = slowdown;
+            all.push((format!("slowdown={slowdown}"), main, options));
+        }
+        all
+    }
+
+    fn outcome(&self, setting: &str, sample: u64, outcome: &ShadowOutcome<'_>) -> Vec<Measurement> {
+        let (truth, seen) = (self.truth, &outcome.profiles);
+        let weights = |profiles: &Profiles<'_>| profiles.paths.edges().collect();
+        let calls = |profiles: &Profiles<'_>| profiles.paths.calls().collect();
+        let invariance = invariance_difference(&truth.values, &seen.values);
+        let seconds = self.timeline.end_ns() * 1e-9;
+        let faults = outcome.added_faults() as f64;
+        let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let ended_early = outcome.shadows
+            - outcome.ends.get(&End::Sample).copied().unwrap_or(0)
+            - outcome.ends.get(&End::Exit).copied().unwrap_or(0);
+        let numbers = [
+            (
+                "path_accuracy_ratio",
+                hot_path_accuracy(truth.paths.paths(), seen.paths.paths()),
+            ),
+            (
+                "long_path_accuracy_ratio",
+                hot_path_accuracy(truth.paths.long_paths(), seen.paths.long_paths()),
+            ),
+            (
+                "edge_overlap_ratio",
+                overlap(&weights(truth), &weights(seen)),
+            ),
+            ("call_overlap_ratio", overlap(&calls(truth), &calls(seen))),
+            // A profile without any common value is as wrong as it can be.
+            (
+                "invariance_difference",
+                Some(invariance.map_or(1.0, |i| i.mean)),
+            ),
+            (
+                "compared_values_ratio",
+                Some(invariance.map_or(0.0, |i| i.share)),
+            ),
+            ("overhead_ratio", Some(outcome.overhead())),
+            ("added_faults_per_second", Some(faults / seconds)),
+            (
+                "faults_ratio",
+                Some(faults / outcome.resident_pages.max(1) as f64),
+            ),
+            ("coverage_ratio", Some(outcome.coverage())),
+            ("shadows", Some(outcome.shadows as f64)),
+            ("average_live", Some(outcome.average_live)),
+            (
+                "ended_early_ratio",
+                Some(share(ended_early, outcome.shadows)),
+            ),
+            (
+                "diverged_ratio",
+                Some(share(outcome.divergences.len() as u64, outcome.shadows)),
+            ),
+            (
+                "astray_ratio",
+                Some(share(outcome.astray_transfers, outcome.transfers)),
+            ),
+        ];
+        let mut all: Vec<Measurement> = numbers
+            .into_iter()
+            .filter_map(|(measure, value)| {
+                Some(Measurement {
+                    x: Some(sample as f64),
+                    ..self.number(setting, measure, value?)
+                })
+            })
+            .collect();
+        let mut causes: std::collections::BTreeMap<String, u64> = Default::default();
+        for divergence in &outcome.divergences {
+            let cause = divergence.cause.map_or_else(
+                || "no call".to_string(),
+                |call| format!("{} ({})", call.name, call.action),
+            );
+            *causes.entry(cause).or_default() += 1;
+        }
+        all.extend(causes.into_iter().map(|(cause, count)| Measurement {
+            scheme: cause,
+            ..self.number(setting, "divergences", count as f64)
+        }));
+        all.extend(outcome.ends.iter().map(|(end, count)| Measurement {
+            scheme: end.to_string(),
+            ..self.number(setting, "ends", *count as f64)
+        }));
+        all
+    }
+
+    /// System calls of the program by group, over its run.
+    fn calls_over_time(&self) -> Result<Vec<Measurement>, String> {
+        let mut machine = Machine::new(self.program.start().map_err(|e| e.to_string())?);
+        let policy = Arc::new(Policy::paper().compiled());
+        let (gate, counts) = CountingGate::new(policy);
+        machine.process.os.set_gate(Some(Box::new(gate)));
+        let step = self.timeline.instructions().div_ceil(TIMES).max(1);
+        let mut all = Vec::new();
+        for time in 0..TIMES {
+            let stop = machine.run(&mut NoProbe, step);
+            let counted =
+                std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
+            all.extend(counted.into_iter().map(|(group, count)| Measurement {
+                scheme: group,
+                x: Some(time as f64),
+                ..self.number("time", "calls", count as f64)
+            }));
+            if stop != Stop::Limit {
+                break;
+            }
+        }
+        debug_assert!(self.graphs.numbered().0 > 0);
+        Ok(all)
+    }
+}

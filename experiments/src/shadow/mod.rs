@@ -1,0 +1,91 @@
+//! The evaluation of shadow profiling (Moseley, Shye, Reddi, Grunwald, Peri: "Shadow Profiling: Hiding Instrumentation
+//! Costs with Parallelism", CGO 2007), made again, and what its authors could not see: where shadows did something else
+//! than their parent.
+//!
+//! Each program is timed once without shadows, and profiled once as a whole. All settings of load and sample size then
+//! run functionally against that time and that profile.
+
+mod claims;
+mod data;
+mod measure;
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use hps_lab::{Program, TimedMachine};
+
+pub use claims::claims;
+pub use data::Data;
+
+use crate::measurement::{Unit, UnitRecord, run_units};
+use crate::runner::Observer;
+use crate::store::{Records, StoreError};
+
+/// Loads: shadows that are alive on average. These are the paper's.
+pub const LOADS: [f64; 3] = [0.5, 1.0, 2.0];
+
+/// Places on the axis of time at which system calls are counted.
+pub const TIMES: u64 = 20;
+
+/// The study: programs, machine, sizes of samples.
+#[derive(Clone, Debug)]
+pub struct ShadowStudy {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The machine on which they are timed.
+    pub machine: TimedMachine,
+    /// Instructions of a sample, in ascending order.
+    pub samples: Vec<u64>,
+}
+
+/// The name of a setting in measurements.
+#[must_use]
+pub fn setting(load: f64, sample: u64) -> String {
+    format!("load={load:.1},sample={sample}")
+}
+
+impl ShadowStudy {
+    /// Six sizes of samples for runs of hundreds of millions of instructions, in which a fork costs what a few hundred
+    /// thousand instructions do. (The paper's sizes are lost in the text that is at hand.)
+    pub const LARGE: [u64; 6] = [
+        100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000,
+    ];
+    /// Six sizes for runs of a few million instructions.
+    pub const SMALL: [u64; 6] = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
+
+    /// The sample size at which the paper's claims on a single setting are judged: the fifth of six.
+    #[must_use]
+    pub fn main_sample(samples: &[u64]) -> u64 {
+        samples
+            .iter()
+            .rev()
+            .nth(1)
+            .or(samples.last())
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// Runs what the store in `folder` does not hold, and gives the records of all units.
+    ///
+    /// # Errors
+    /// [`StoreError`] if results cannot be read or written.
+    pub fn run(
+        &self,
+        folder: &Path,
+        observer: &dyn Observer,
+    ) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+        let units: Vec<Unit<'_>> = self.programs.iter().map(|p| self.unit(p)).collect();
+        run_units(&units, &self.machine, &store, observer)
+    }
+
+    fn unit<'a>(&'a self, program: &'a Program) -> Unit<'a> {
+        Unit {
+            study: "shadow",
+            title: format!("{} ({})", program.name, program.image.isa),
+            key: serde_json::json!({ "loads": LOADS, "samples": self.samples, "times": TIMES }),
+            program,
+            run: Box::new(|| measure::measure(program, &self.machine, &self.samples)),
+        }
+    }
+}

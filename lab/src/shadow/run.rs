@@ -1,0 +1,333 @@
+//! A parent and its shadows, from event to event: signals, and ends of shadows.
+
+use std::sync::Arc;
+
+use hps_shadow::Graphs;
+use hps_shadow::control::LoadController;
+use hps_shadow::divergence::{Comparison, Comparisons, Log};
+use hps_shadow::policy::{ShadowGate, Wire};
+use hps_shadow::profiles::Profiles;
+use hps_sim_core::machine::{Fork, Machine, Stop};
+use hps_sim_core::memory::{MemoryError, PAGE_SIZE};
+use hps_sim_core::os::StopReason;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use super::outcome::{End, ShadowOutcome};
+use super::{ShadowOptions, Timeline, When};
+
+/// A run with shadows.
+pub(super) struct Run<'a, 'b> {
+    parent: Machine,
+    fork: Option<Fork>,
+    timeline: &'b Timeline,
+    options: &'b ShadowOptions,
+    profiles: Profiles<'a>,
+    /// What live shadows do until they end, by when they end, in nanoseconds.
+    live: Vec<f64>,
+    /// Shadows whose stretch the parent has not left yet, and the instruction at which it does.
+    followed: Comparisons,
+    ends_at: Vec<u64>,
+    /// Where the last shadow stopped.
+    seen_to: u64,
+    /// Pages written since the last fork that have been charged.
+    charged_pages: u64,
+    out: Sums,
+}
+
+/// What is summed up.
+#[derive(Default)]
+struct Sums {
+    charged_ns: f64,
+    signals: u64,
+    shadows: u64,
+    covered: u64,
+    copied_pages: u64,
+    reused_pages: u64,
+    shadow_pages: u64,
+    transfers: u64,
+    astray_transfers: u64,
+    ends: std::collections::BTreeMap<End, u64>,
+    calls: std::collections::BTreeMap<(&'static str, hps_shadow::policy::Action), u64>,
+    divergences: Vec<hps_shadow::divergence::Divergence>,
+}
+
+impl<'a, 'b> Run<'a, 'b> {
+    pub(super) fn new(
+        process: Process,
+        graphs: &'a Graphs<'a>,
+        timeline: &'b Timeline,
+        options: &'b ShadowOptions,
+    ) -> Self {
+        Run {
+            parent: Machine::new(process),
+            fork: None,
+            timeline,
+            options,
+            profiles: Profiles::new(graphs, options.tables),
+            live: Vec::new(),
+            followed: Comparisons::default(),
+            ends_at: Vec::new(),
+            seen_to: u64::MAX,
+            charged_pages: 0,
+            out: Sums::default(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<ShadowOutcome<'a>, MemoryError> {
+        let (stop, average_live) = match self.options.when {
+            When::Load { load, period_ns } => self.at_signals(load, period_ns, None)?,
+            When::Phase { load, period_ns } => {
+                self.at_signals(load, period_ns, Some(Phases::default()))?
+            }
+            When::EndToEnd => (self.end_to_end()?, 1.0),
+        };
+        self.leave_stretches(u64::MAX);
+        let out = self.out;
+        Ok(ShadowOutcome {
+            profiles: self.profiles,
+            stop,
+            instructions: self.parent.retired.program,
+            native_ns: self.timeline.end_ns(),
+            charged_ns: out.charged_ns,
+            signals: out.signals,
+            shadows: out.shadows,
+            average_live,
+            covered: out.covered,
+            copied_pages: out.copied_pages,
+            reused_pages: out.reused_pages,
+            shadow_pages: out.shadow_pages,
+            resident_pages: self.parent.process.mem.peak_resident_bytes() / PAGE_SIZE,
+            ends: out.ends,
+            calls: out.calls,
+            divergences: out.divergences,
+            transfers: out.transfers,
+            astray_transfers: out.astray_transfers,
+            process: self.parent.process,
+        })
+    }
+
+    /// Shadows at signals. Gives why the parent ended, and the average number of live shadows.
+    fn at_signals(
+        &mut self,
+        load: f64,
+        period_ns: f64,
+        mut phases: Option<Phases>,
+    ) -> Result<(Stop, f64), MemoryError> {
+        let mut controller = LoadController::new(load);
+        let mut next_signal = period_ns;
+        loop {
+            let event = self.live.iter().copied().fold(next_signal, f64::min);
+            let own_ns = event - self.out.charged_ns;
+            let until = self.timeline.instruction_at(own_ns);
+            let now = self.parent.retired.program;
+            let stop = self.advance(until.saturating_sub(now));
+            self.charge_faults();
+            if stop != Stop::Limit {
+                return Ok((stop, controller.average()));
+            }
+            // Costs move the clock, also past the ends of shadows and past signals: these are one signal then.
+            let now_ns = event.max(self.now_ns());
+            self.live.retain(|end| *end > now_ns);
+            if now_ns < next_signal {
+                continue;
+            }
+            self.out.signals += 1;
+            self.out.charged_ns += self.options.costs.signal_ns;
+            let is_new = match &mut phases {
+                Some(phases) => {
+                    let at = self.parent.retired.program;
+                    phases.is_new(at, self.timeline.ns_at(at))
+                }
+                None => true,
+            };
+            if is_new && controller.signal(self.live.len() as u64) {
+                self.charge_fork();
+                let lives_ns = self.shadow()?;
+                self.live.push(self.now_ns() + lives_ns);
+            } else if !is_new {
+                controller.pass(self.live.len() as u64);
+            }
+            // The program goes on before the next signal, also if a signal takes longer than a period.
+            let now_ns = self.now_ns();
+            next_signal +=
+                period_ns * (((now_ns - next_signal) / period_ns).floor().max(0.0) + 1.0);
+        }
+    }
+
+    /// Shadows one behind the other.
+    fn end_to_end(&mut self) -> Result<Stop, MemoryError> {
+        loop {
+            let before = self.out.covered;
+            self.shadow()?;
+            let stop = self.advance((self.out.covered - before).max(1));
+            if stop != Stop::Limit {
+                return Ok(stop);
+            }
+        }
+    }
+
+    /// The simulated time of the parent, in nanoseconds.
+    fn now_ns(&self) -> f64 {
+        self.timeline.ns_at(self.parent.retired.program) + self.out.charged_ns
+    }
+
+    /// Lets the parent run, compared with the shadows whose stretches it is in.
+    fn advance(&mut self, instructions: u64) -> Stop {
+        let end = self.parent.retired.program.saturating_add(instructions);
+        loop {
+            let now = self.parent.retired.program;
+            self.leave_stretches(now);
+            if now >= end {
+                return Stop::Limit;
+            }
+            let border = self.ends_at.iter().copied().fold(end, u64::min);
+            let stop = if self.ends_at.is_empty() {
+                self.parent.run(&mut NoProbe, end - now)
+            } else {
+                self.parent.run(&mut self.followed, border - now)
+            };
+            if stop != Stop::Limit {
+                return stop;
+            }
+        }
+    }
+
+    /// Takes stock of shadows whose stretches end here or before.
+    fn leave_stretches(&mut self, now: u64) {
+        for at in (0..self.ends_at.len()).rev() {
+            if self.ends_at[at] > now && !self.followed.0[at].is_done() {
+                continue;
+            }
+            self.ends_at.swap_remove(at);
+            let comparison = self.followed.0.swap_remove(at);
+            if let Some(divergence) = comparison.divergence {
+                self.out.astray_transfers += comparison.transfers() - divergence.transfers;
+                self.out.divergences.push(divergence);
+            }
+        }
+    }
+
+    /// Charges pages that the parent has written for the first time since the last fork.
+    fn charge_faults(&mut self) {
+        if self.out.shadows == 0 {
+            return;
+        }
+        let written = self.parent.process.mem.dirty_pages().count() as u64;
+        let new = written - self.charged_pages;
+        self.charged_pages = written;
+        let costs = &self.options.costs;
+        if self.live.is_empty() {
+            self.out.reused_pages += new;
+            self.out.charged_ns += new as f64 * costs.fault_ns;
+        } else {
+            self.out.copied_pages += new;
+            self.out.charged_ns += new as f64 * costs.copy_ns;
+        }
+    }
+
+    fn charge_fork(&mut self) {
+        let costs = &self.options.costs;
+        let pages = self.parent.process.mem.resident_bytes() / PAGE_SIZE;
+        let others = self.parent.process.os.thread_count().saturating_sub(1);
+        self.out.charged_ns +=
+            costs.fork_ns + costs.fork_page_ns * pages as f64 + costs.thread_ns * others as f64;
+    }
+
+    /// Forks a shadow here and runs it to its end. How long it lives, in nanoseconds.
+    fn shadow(&mut self) -> Result<f64, MemoryError> {
+        let mem = &mut self.parent.process.mem;
+        let pages: Vec<u64> = mem.dirty_pages().collect();
+        mem.clear_dirty();
+        self.charged_pages = 0;
+        let fork = match self.fork.take() {
+            Some(mut fork) => {
+                fork.note(&pages);
+                fork.begin(&self.parent)?;
+                fork
+            }
+            None => Fork::of(&self.parent)?,
+        };
+        let fork = self.fork.insert(fork);
+        let from = self.parent.retired.program;
+        let costs = &self.options.costs;
+        let wire = Wire::default();
+        let forked_ns = self.parent.guest_counters().time_ns;
+        let policy = Arc::clone(&self.options.policy);
+        let gate = ShadowGate::new(policy, wire.clone(), forked_ns, costs.slowdown);
+        let machine = fork.machine();
+        machine.process.os.set_gate(Some(Box::new(gate)));
+        if self.seen_to != from {
+            self.profiles.paths.interrupt();
+        }
+        self.profiles.paths.begin_sample(costs.keeps_translations);
+        let mut probe = (&mut self.profiles, Log::new(wire));
+        let stop = machine.run(&mut probe, self.options.sample);
+        let course = probe.1.finish();
+        let executed = fork.retired();
+        self.seen_to = from + executed;
+        self.out.shadows += 1;
+        self.out.covered += executed;
+        self.out.shadow_pages += fork.written_pages();
+        *self
+            .out
+            .ends
+            .entry(end_of(stop, fork.process()))
+            .or_default() += 1;
+        for call in course.calls() {
+            *self.out.calls.entry((call.name, call.action)).or_default() += 1;
+        }
+        self.out.transfers += course.transfers();
+        self.followed.0.push(Comparison::new(course));
+        self.ends_at.push(from + executed);
+        let own_ns = self.timeline.ns_at(from + executed) - self.timeline.ns_at(from);
+        let translated = self.profiles.paths.translated();
+        Ok(own_ns * costs.slowdown + translated as f64 * costs.translate_ns)
+    }
+}
+
+fn end_of(stop: Stop, process: &Process) -> End {
+    match (stop, process.os.stop_reason()) {
+        (Stop::Limit, _) => End::Sample,
+        (Stop::Exit(_), _) => End::Exit,
+        (Stop::Fault(_), Some(StopReason::Gate { call })) => End::Call(call),
+        (Stop::Fault(_), _) => End::Fault,
+    }
+}
+
+/// Phases that shadows have seen: by the time that an instruction took between two signals.
+#[derive(Default)]
+struct Phases {
+    before: (u64, f64),
+    /// The time of an instruction in each phase, and shadows in it.
+    seen: Vec<(f64, u64)>,
+    signals: u64,
+}
+
+/// Times that differ by less than this share are of one phase.
+const PHASE_SHARE: f64 = 0.1;
+
+impl Phases {
+    /// Whether a shadow here sees something new: the phase since the last signal has had fewer shadows than its share of
+    /// the mean of all phases.
+    fn is_new(&mut self, instructions: u64, ns: f64) -> bool {
+        self.signals += 1;
+        let (from, from_ns) = std::mem::replace(&mut self.before, (instructions, ns));
+        let executed = instructions.saturating_sub(from).max(1);
+        let here = (ns - from_ns) / executed as f64;
+        let close = |known: f64| (known - here).abs() <= PHASE_SHARE * known;
+        let mean =
+            self.seen.iter().map(|(_, n)| *n as f64).sum::<f64>() / self.seen.len().max(1) as f64;
+        match self.seen.iter_mut().find(|(known, _)| close(*known)) {
+            Some((_, count)) => {
+                let is_new = *count as f64 <= mean;
+                *count += u64::from(is_new);
+                is_new
+            }
+            None => {
+                self.seen.push((here, 1));
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The evaluation of shadow profiling as a report: claims, figures 2 to 7, policies of system calls and divergences.
+
+use std::path::Path;
+
+use hps_experiments::UnitRecord;
+use hps_experiments::claims::{Claim, Section};
+use hps_experiments::shadow::{Data, LOADS, ShadowStudy, setting};
+
+use crate::PlotError;
+use crate::axis::Axis;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figure::Figure;
+use crate::figures::{LineChart, Panel, Series, lines};
+use crate::html::ReportInfo;
+use crate::report::ReportFiles;
+use crate::reproduction::{Words, claims_tables, write_measured};
+
+const WORDS: Words = Words {
+    introduction: "A program forks short-lived shadows of itself, which run instrumented on processors that are idle while \
+        the program goes on. Two numbers choose how much is seen: how many shadows live on average, and how many \
+        instructions each of them runs. Its authors held profiles of shadows against profiles of whole runs. Here the \
+        future of the parent is known as well: where a shadow did something else is seen.",
+    files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
+        fingerprint and the program's hash.",
+    guide: include_str!("guide.html"),
+};
+
+/// Draws what was measured and writes `report.html`, `claims.csv`, `measurements.csv` and the pictures into `dir`. The
+/// page comes last. `boards` has the records of each instruction set.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
+/// written, and the errors of drawing.
+pub fn write_shadow(
+    dir: &Path,
+    boards: &[(&str, Data<'_>)],
+    claims: &[Claim],
+    records: &[UnitRecord],
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    write_measured(dir, records, Some(claims), (info, &WORDS), || {
+        let mut chapters = vec![claims_chapter(claims)];
+        for (isa, data) in boards.iter().filter(|(_, d)| !d.programs().is_empty()) {
+            chapters.extend([grid(isa, data)?, details(isa, data)?]);
+        }
+        Ok(chapters)
+    })
+}
+
+fn claims_chapter(claims: &[Claim]) -> Chapter {
+    let sections = [
+        (Section::Accuracy, "Accuracy"),
+        (Section::Cost, "Cost"),
+        (Section::Explained, "What the paper could not see"),
+    ];
+    let mut tables = Vec::new();
+    for (section, what) in sections {
+        let of = claims.iter().filter(|c| c.section == section).cloned();
+        for mut table in claims_tables(&of.collect::<Vec<_>>()) {
+            table.title = format!("{what}: {}", table.title);
+            tables.push(table);
+        }
+    }
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the paper says, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. The text of the paper that was \
+             at hand has lost most of its numbers; only claims whose meaning is certain are judged, and no number is given \
+             as the paper's that is not in its text."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables,
+    }
+}
+
+/// What a figure of the grid shows.
+struct Shown {
+    file: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    measure: &'static str,
+    factor: f64,
+}
+
+const FIGURES: [Shown; 8] = [
+    Shown {
+        file: "path-accuracy",
+        title: "Accuracy of paths within functions (figure 3)",
+        axis: "Weight of hot paths found, %",
+        measure: "path_accuracy_ratio",
+        factor: 100.0,
+    },
+    Shown {
+        file: "long-path-accuracy",
+        title: "Accuracy of paths across functions (figure 3)",
+        axis: "Weight of hot paths found, %",
+        measure: "long_path_accuracy_ratio",
+        factor: 100.0,
+    },
+    Shown {
+        file: "invariance",
+        title: "Difference of the invariance of values (figure 4)",
+        axis: "Difference, percentage points",
+        measure: "invariance_difference",
+        factor: 100.0,
+    },
+    Shown {
+        file: "slowdown",
+        title: "What shadows cost the program (figure 5)",
+        axis: "Overhead, %",
+        measure: "overhead_ratio",
+        factor: 100.0,
+    },
+    Shown {
+        file: "faults",
+        title: "Page faults that shadows cause (figure 6)",
+        axis: "Faults a second of the program",
+        measure: "added_faults_per_second",
+        factor: 1.0,
+    },
+    Shown {
+        file: "coverage",
+        title: "Instructions that shadows execute (figure 7)",
+        axis: "Share of the program's, %",
+        measure: "coverage_ratio",
+        factor: 100.0,
+    },
+    Shown {
+        file: "calls",
+        title: "Overlap of call pairs",
+        axis: "Overlap, %",
+        measure: "call_overlap_ratio",
+        factor: 100.0,
+    },
+    Shown {
+        file: "edges",
+        title: "Overlap of edges",
+        axis: "Overlap, %",
+        measure: "edge_overlap_ratio",
+        factor: 100.0,
+    },
+];
+
+fn grid(isa: &str, data: &Data<'_>) -> Result<Chapter, PlotError> {
+    let mut chapter = Chapter {
+        id: format!("grid-{isa}"),
+        title: format!("Loads and sample sizes: {isa} on {}", data.machine),
+        text: vec![
+            "Lines are means over programs; the tables below have each program. A sample is given in instructions, a load \
+             as shadows that are alive on average."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    for shown in &FIGURES {
+        if let Some(figure) = by_sample(isa, data, shown)? {
+            chapter
+                .figures
+                .push((format!("{isa}-{}", shown.file), figure));
+        }
+        chapter.tables.push(table(data, shown));
+    }
+    Ok(chapter)
+}
+
+/// A measure by sample size, a line for each load.
+fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>, PlotError> {
+    let series: Vec<Series> = LOADS
+        .iter()
+        .map(|load| Series {
+            label: format!("load {load:.1}"),
+            points: data
+                .samples
+                .iter()
+                .filter_map(|sample| {
+                    let mean = data.mean(&setting(*load, *sample), shown.measure)?;
+                    Some((*sample as f64, mean * shown.factor))
+                })
+                .collect(),
+        })
+        .collect();
+    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.1).collect();
+    if values.is_empty() {
+        return Ok(None);
+    }
+    let xs: Vec<f64> = data.samples.iter().map(|s| *s as f64).collect();
+    let figure = lines(&LineChart {
+        title: shown.title.to_string(),
+        subtitle: format!(
+            "{isa} on {}; mean over {} programs",
+            data.machine,
+            data.programs().len()
+        ),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::log("Instructions of a sample", &xs),
+            y: Axis::numbers(shown.axis, &values, true),
+            series,
+        }],
+    })?;
+    Ok(Some(figure))
+}
+
+/// A measure of each program at all settings.
+fn table(data: &Data<'_>, shown: &Shown) -> ChapterTable {
+    let settings: Vec<(f64, u64)> = LOADS
+        .iter()
+        .flat_map(|load| data.samples.iter().map(|sample| (*load, *sample)))
+        .collect();
+    let names: Vec<String> = settings
+        .iter()
+        .map(|(load, sample)| format!("{load:.1}-{}", short(*sample)))
+        .collect();
+    let mut head = vec!["Program"];
+    head.extend(names.iter().map(String::as_str));
+    let mut table = ChapterTable::new(&format!("{}: {}", shown.title, shown.axis), 1, &head);
+    table.folded = true;
+    let columns: Vec<_> = settings
+        .iter()
+        .map(|(load, sample)| data.by_program(&setting(*load, *sample), shown.measure))
+        .collect();
+    for program in data.programs() {
+        let cells = columns
+            .iter()
+            .map(|column| cell(column.get(program).copied(), shown.factor));
+        table
+            .rows
+            .push([program.to_string()].into_iter().chain(cells).collect());
+    }
+    table
+}
+
+fn cell(value: Option<f64>, factor: f64) -> String {
+    value.map_or_else(|| "–".to_string(), |v| format!("{:.1}", v * factor))
+}
+
+/// Thousands and millions of instructions.
+fn short(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}K", count / 1_000),
+        _ => format!("{}M", count / 1_000_000),
+    }
+}
+
+/// System calls, policies, divergences, variants.
+fn details(isa: &str, data: &Data<'_>) -> Result<Chapter, PlotError> {
+    let mut chapter = Chapter {
+        id: format!("shadows-{isa}"),
+        title: format!("System calls, divergences, and other ways to choose shadows: {isa}"),
+        text: vec![format!(
+            "Variants run at load 1.0 with samples of {} instructions.",
+            short(ShadowStudy::main_sample(&data.samples))
+        )],
+        ..Chapter::default()
+    };
+    if let Some(figure) = calls(isa, data)? {
+        chapter
+            .figures
+            .push((format!("{isa}-system-calls"), figure));
+    }
+    let main = setting(1.0, ShadowStudy::main_sample(&data.samples));
+    chapter.tables.push(variants(data, &main));
+    for (measure, title, head) in [
+        (
+            "divergences",
+            "Divergences by the call that caused them, all programs",
+            "Call and what became of it",
+        ),
+        ("ends", "Why shadows ended, all programs", "Why"),
+    ] {
+        let mut table = ChapterTable::new(title, 2, &["Policy", head, "Shadows"]);
+        for (policy, setting) in [
+            ("paper", main.as_str()),
+            ("strict", "policy=strict"),
+            ("pretend", "policy=pretend"),
+        ] {
+            for (what, count) in data.counted(setting, measure) {
+                table.rows.push(vec![
+                    policy.to_string(),
+                    what.to_string(),
+                    format!("{count:.0}"),
+                ]);
+            }
+        }
+        chapter.tables.push(table);
+    }
+    Ok(chapter)
+}
+
+/// System calls by group over the run: figure 2.
+fn calls(isa: &str, data: &Data<'_>) -> Result<Option<Figure>, PlotError> {
+    let by_group = data.calls_over_time();
+    let series: Vec<Series> = by_group
+        .into_iter()
+        .map(|(group, points)| Series {
+            label: group.to_string(),
+            points,
+        })
+        .collect();
+    let points = || series.iter().flat_map(|s| &s.points);
+    let ys: Vec<f64> = points().map(|p| p.1).collect();
+    if ys.is_empty() {
+        return Ok(None);
+    }
+    let xs: Vec<f64> = points().map(|p| p.0).collect();
+    let figure = lines(&LineChart {
+        title: "System calls by group over the run (figure 2)".to_string(),
+        subtitle: format!("{isa}; all programs, each run in twenty parts of equal length"),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::numbers("Part of the run", &xs, true),
+            y: Axis::numbers("System calls", &ys, true),
+            series,
+        }],
+    })?;
+    Ok(Some(figure))
+}
+
+fn variants(data: &Data<'_>, main: &str) -> ChapterTable {
+    let columns = [
+        ("Paths, %", "path_accuracy_ratio", 100.0),
+        ("Long paths, %", "long_path_accuracy_ratio", 100.0),
+        ("Invariance, points off", "invariance_difference", 100.0),
+        ("Overhead, %", "overhead_ratio", 100.0),
+        ("Coverage, %", "coverage_ratio", 100.0),
+        ("Shadows", "shadows", 1.0),
+        ("End early, %", "ended_early_ratio", 100.0),
+        ("Diverge, %", "diverged_ratio", 100.0),
+        ("Transfers behind, %", "astray_ratio", 100.0),
+    ];
+    let mut head = vec!["Variant"];
+    head.extend(columns.iter().map(|c| c.0));
+    let mut table = ChapterTable::new("Variants, means over programs", 1, &head);
+    let rows = [
+        ("periodic, the paper's policy", main),
+        (
+            "every call that is not benign ends the shadow",
+            "policy=strict",
+        ),
+        ("no call ends the shadow", "policy=pretend"),
+        ("at new phases", "phase"),
+        ("translations are kept", "kept-translations"),
+        ("slowdown 3", "slowdown=3"),
+        ("slowdown 30", "slowdown=30"),
+    ];
+    for (name, setting) in rows {
+        let cells = columns
+            .iter()
+            .map(|(_, measure, factor)| cell(data.mean(setting, measure), *factor));
+        table
+            .rows
+            .push([name.to_string()].into_iter().chain(cells).collect());
+    }
+    table
+}

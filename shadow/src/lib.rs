@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
+
+pub mod accuracy;
+pub mod control;
+pub mod divergence;
+mod graphs;
+pub mod numbering;
+pub mod paths;
+pub mod policy;
+pub mod profiles;
+#[cfg(test)]
+mod tests;
+pub mod values;
+
+pub use graphs::Graphs;

@@ -1,0 +1,72 @@
+//! `hps reproduce shadow-2007`: profiles of shadows against perfect ones, by load and sample size.
+
+use hps_experiments::Program;
+use hps_experiments::shadow::{Data, ShadowStudy, claims};
+use hps_plots::{ReportInfo, write_shadow};
+
+use super::{command, programs, refuse_parts, tell};
+use crate::cli::{CoreKind, ReproduceArgs, Size};
+use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
+use crate::progress;
+
+/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    refuse_parts(args)?;
+    let machine = timed_machine(args.machine(), args.core)?;
+    let folder = args.folder();
+    let programs = programs::programs(args)?;
+    let mut isas: Vec<&str> = programs
+        .iter()
+        .map(|p: &Program| p.image.isa.name())
+        .collect();
+    isas.dedup();
+    let samples = match args.size {
+        Size::Small if args.suite.is_none() && args.program.is_none() => ShadowStudy::SMALL,
+        _ => ShadowStudy::LARGE,
+    };
+    let study = ShadowStudy {
+        programs: programs.clone(),
+        machine: machine.clone(),
+        samples: samples.to_vec(),
+    };
+    let progress = progress::Units::new("shadow-2007");
+    let records = study.run(&folder, &progress)?;
+    progress.clear();
+    let boards: Vec<(&str, Data<'_>)> = isas
+        .iter()
+        .map(|isa| (*isa, Data::of(&records, isa, &study.samples)))
+        .collect();
+    let claims: Vec<_> = boards
+        .iter()
+        .flat_map(|(isa, data)| claims(data, isa))
+        .collect();
+    let info = ReportInfo {
+        title: "Shadow profiling: instrumentation on idle processors, made again".to_string(),
+        command: command(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: notes(args),
+        machine_text: machine.to_ron(),
+    };
+    let files = write_shadow(&folder, &boards, &claims, &records, &info)?;
+    tell(&claims, &files, &records)
+}
+
+/// What a reader has to know of the numbers.
+fn notes(args: &ReproduceArgs) -> Vec<String> {
+    let mut notes = vec![
+        "What the program takes was timed from its first instruction to its last, without shadows. What shadows cost it is \
+         charged: forks, page faults and signals with values measured on a host. Shadows compete with it for nothing."
+            .to_string(),
+    ];
+    if args.size == Size::Small {
+        notes.push(
+            "Small inputs run for a few million instructions, in which a single fork is a large part: overheads are those of \
+             a program that runs for milliseconds. --size large has runs in which they can be small."
+                .to_string(),
+        );
+    }
+    if args.core == CoreKind::Instruction {
+        notes.push(INSTRUCTION_CORE_NOTE.to_string());
+    }
+    notes
+}

@@ -1,0 +1,76 @@
+//! The command line of `hps shadow`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use hps_sim_core::image::Isa;
+
+use super::examples;
+use crate::cli::{CoreKind, GuestArgs, isa};
+
+/// `hps shadow`.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = examples::SHADOW)]
+pub enum ShadowCommand {
+    /// Run a program with shadows in the lab: what they see beside the perfect profile, what they cost, where they
+    /// diverge
+    Simulate(Box<SimulateArgs>),
+    /// Print a policy of system calls, as a file that can be changed
+    Policy(PolicyArgs),
+}
+
+/// `hps shadow simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Shadows that are alive on average
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub load: f64,
+    /// Instructions of a shadow
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub sample: u64,
+    /// Time between two signals of the monitor, in simulated nanoseconds [default: a twentieth of a shadow's life]
+    #[arg(long, value_name = "NS")]
+    pub period: Option<f64>,
+    /// Fork only where the program has come into a phase that shadows have not seen often enough
+    #[arg(long)]
+    pub phases: bool,
+    /// Shadows one behind the other, at no cost: they see the whole run
+    #[arg(long, conflicts_with_all = ["load", "period", "phases"])]
+    pub end_to_end: bool,
+    /// What becomes of system calls: paper, strict, pretend, or a file
+    #[arg(long, value_name = "NAME|FILE", default_value = "paper")]
+    pub policy: String,
+    /// A file with costs; what it leaves out has its default
+    #[arg(long, value_name = "FILE")]
+    pub costs: Option<PathBuf>,
+    /// How much slower instrumented code runs than the program
+    #[arg(long, value_name = "FACTOR")]
+    pub slowdown: Option<f64>,
+    /// Values that a table holds for each instruction
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub entries: u64,
+    /// Executions between two flushes of a table's lower half
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub flush_every: u64,
+    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
+    /// The machine on which the program is timed
+    #[arg(long, value_name = "NAME|FILE", default_value = "hps-4wide")]
+    pub machine: String,
+    /// How the machine is simulated
+    #[arg(long, value_enum, default_value_t = CoreKind::Instruction)]
+    pub core: CoreKind,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
+}
+
+/// `hps shadow policy`.
+#[derive(Debug, Args)]
+pub struct PolicyArgs {
+    /// paper, strict or pretend
+    pub name: String,
+}

@@ -1,0 +1,18 @@
+//! What `hps shadow --help` shows below the options.
+
+/// Examples of `hps shadow`.
+pub const SHADOW: &str = "\
+A monitor forks shadows of the program: copies that run instrumented for a sample of instructions, on
+processors of their own. Forks, page faults and signals are charged to the program with measured values.
+
+Examples:
+  hps shadow simulate --load 1.0 --sample 1000000 bwt large
+      Paths, values, edges and calls that shadows see, beside the perfect ones, and what they cost.
+  hps shadow simulate --end-to-end --sample 100000 interp small
+      Shadows one behind the other: they see the whole run.
+  hps shadow policy paper > mine.ron
+  hps shadow simulate --policy mine.ron --root data --load 2.0 --sample 300000 ./program
+      System calls of shadows treated as a file says.
+  hps reproduce shadow-2007 --size large
+      Loads and sample sizes over all programs of the project.
+";

@@ -1,0 +1,15 @@
+//! `hps shadow`: profiles of short-lived copies of a program that run instrumented while it goes on.
+
+pub mod args;
+mod examples;
+mod simulate;
+
+use args::ShadowCommand;
+
+/// Runs the command; the result is the exit code.
+pub fn shadow(command: &ShadowCommand) -> anyhow::Result<u8> {
+    match command {
+        ShadowCommand::Simulate(args) => simulate::simulate(args),
+        ShadowCommand::Policy(args) => simulate::policy(args),
+    }
+}

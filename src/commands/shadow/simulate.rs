@@ -1,0 +1,223 @@
+//! `hps shadow simulate` and `hps shadow policy`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use hps_lab::Program;
+use hps_lab::shadow::{ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_to_any_end};
+use hps_shadow::Graphs;
+use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
+use hps_shadow::control::Costs;
+use hps_shadow::policy::Policy;
+use hps_shadow::profiles::Profiles;
+use hps_shadow::values::TableShape;
+use hps_sim_core::os::{Output, Stdin};
+
+use super::args::{PolicyArgs, SimulateArgs};
+use crate::commands::timed_machine;
+use crate::program::guest_options;
+use crate::text::{Align, Table, grouped};
+
+/// Prints a policy.
+pub(super) fn policy(args: &PolicyArgs) -> anyhow::Result<u8> {
+    let policy = find(&args.name)?;
+    let text = ron::ser::to_string_pretty(&policy, ron::ser::PrettyConfig::default())?;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(0)
+}
+
+/// A policy by its name or of a file.
+fn find(name: &str) -> anyhow::Result<Policy> {
+    if let Some(policy) = Policy::named(name) {
+        return Ok(policy?);
+    }
+    let text = std::fs::read_to_string(name).with_context(|| {
+        let known = Policy::NAMES.join(", ");
+        format!("--policy {name}: neither one of {known} nor a file that can be read")
+    })?;
+    Policy::parse(&text).with_context(|| name.to_string())
+}
+
+/// Runs the program three times: timed alone, profiled as a whole, and with shadows.
+pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
+    let options = options(args)?;
+    let machine = timed_machine(&args.machine, args.core)?;
+    let (name, arguments) = args.command.split_first().context("a program is named")?;
+    let mut program = Program::find(name, args.isa)?;
+    let mut all = std::mem::take(&mut program.process.args);
+    all.truncate(1);
+    all.extend(arguments.iter().cloned());
+    let guest = guest_options(&args.guest)?;
+    program.process = guest.process_config(all);
+    if program.process.writable {
+        bail!("--writable: the program runs three times, and would find its own changes");
+    }
+    // It runs three times with one input, and only once to be seen.
+    let mut input = Vec::new();
+    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input)?;
+    }
+    program.process.stdin = Stdin::Bytes(input);
+    program.process.stdout = Output::Capture;
+    program.process.stderr = Output::Capture;
+
+    let graphs = Graphs::new(&program.image);
+    let (timeline, truth) = rayon::join(
+        || Timeline::measure(&program, &machine),
+        || perfect(&program, &graphs, options.tables),
+    );
+    let (timeline, (truth, _)) = (timeline?, truth?);
+    let outcome = profiled_to_any_end(&program, &graphs, &timeline, &options)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(outcome.process.os.captured_stdout())?;
+    std::io::stderr().write_all(outcome.process.os.captured_stderr())?;
+    write!(out, "{}", summary(&outcome, &truth).render())?;
+    let causes = causes(&outcome).render();
+    if !outcome.divergences.is_empty() {
+        write!(out, "\n{causes}")?;
+    }
+    write!(out, "\n{}", calls(&outcome).render())?;
+    Ok(outcome.stop.exit_code(program.image.isa) as u8)
+}
+
+fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
+    if args.load.is_nan() || args.load <= 0.0 {
+        bail!("--load {}: give a number above 0", args.load);
+    }
+    let mut options = ShadowOptions::at_load(args.load, args.sample);
+    if let Some(file) = &args.costs {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("{}: cannot be read", file.display()))?;
+        options.costs = ron::from_str::<Costs>(&text)
+            .with_context(|| format!("{}: no costs", file.display()))?;
+    }
+    options.costs.slowdown = args.slowdown.unwrap_or(options.costs.slowdown);
+    if options.costs.slowdown.is_nan() || options.costs.slowdown < 1.0 {
+        bail!(
+            "--slowdown {}: give a number from 1 on",
+            options.costs.slowdown
+        );
+    }
+    let life = args.sample as f64 * options.costs.slowdown;
+    let period_ns = args.period.unwrap_or((life / 20.0).max(1000.0));
+    if period_ns.is_nan() || period_ns <= options.costs.signal_ns {
+        bail!(
+            "--period {period_ns}: give more than a signal takes, {} ns",
+            options.costs.signal_ns
+        );
+    }
+    let load = args.load;
+    options.when = match (args.end_to_end, args.phases) {
+        (true, _) => When::EndToEnd,
+        (_, true) => When::Phase { load, period_ns },
+        _ => When::Load { load, period_ns },
+    };
+    options.policy = Arc::new(find(&args.policy)?.compiled());
+    options.tables = TableShape {
+        entries: args.entries as usize,
+        flush_every: args.flush_every,
+    };
+    Ok(options)
+}
+
+fn summary(outcome: &ShadowOutcome<'_>, truth: &Profiles<'_>) -> Table {
+    let mut table = Table::new(&[("what", Align::Left), ("value", Align::Right)]);
+    let seen = &outcome.profiles;
+    let percent =
+        |share: Option<f64>| share.map_or("–".to_string(), |s| format!("{:.1}%", 100.0 * s));
+    let weights = |p: &Profiles<'_>| p.paths.edges().collect();
+    let calls = |p: &Profiles<'_>| p.paths.calls().collect();
+    let invariance = invariance_difference(&truth.values, &seen.values);
+    let rows = [
+        ("instructions", grouped(outcome.instructions)),
+        ("shadows", grouped(outcome.shadows)),
+        ("alive on average", format!("{:.2}", outcome.average_live)),
+        ("instructions of shadows", percent(Some(outcome.coverage()))),
+        ("overhead", percent(Some(outcome.overhead()))),
+        (
+            "pages copied for live shadows",
+            grouped(outcome.copied_pages),
+        ),
+        (
+            "faults on pages no longer shared",
+            grouped(outcome.reused_pages),
+        ),
+        (
+            "hot paths within functions found",
+            percent(hot_path_accuracy(truth.paths.paths(), seen.paths.paths())),
+        ),
+        (
+            "hot paths across functions found",
+            percent(hot_path_accuracy(
+                truth.paths.long_paths(),
+                seen.paths.long_paths(),
+            )),
+        ),
+        (
+            "overlap of edges",
+            percent(overlap(&weights(truth), &weights(seen))),
+        ),
+        (
+            "overlap of calls",
+            percent(overlap(&calls(truth), &calls(seen))),
+        ),
+        (
+            "difference of invariance",
+            percent(invariance.map(|i| i.mean)),
+        ),
+        (
+            "executions compared by value",
+            percent(invariance.map(|i| i.share)),
+        ),
+        (
+            "shadows that diverged",
+            grouped(outcome.divergences.len() as u64),
+        ),
+        (
+            "transfers behind a divergence",
+            percent(Some(
+                outcome.astray_transfers as f64 / outcome.transfers.max(1) as f64,
+            )),
+        ),
+    ];
+    for (what, value) in rows {
+        table.row([what.to_string(), value]);
+    }
+    for (end, count) in &outcome.ends {
+        table.row([format!("ended: {end}"), grouped(*count)]);
+    }
+    table
+}
+
+/// Divergences by cause.
+fn causes(outcome: &ShadowOutcome<'_>) -> Table {
+    let mut counts = std::collections::BTreeMap::new();
+    for divergence in &outcome.divergences {
+        let cause = divergence.cause.map(|c| (c.name, c.action.name()));
+        *counts.entry(cause).or_insert(0_u64) += 1;
+    }
+    let mut table = Table::new(&[
+        ("divergence after", Align::Left),
+        ("which was", Align::Left),
+        ("shadows", Align::Right),
+    ]);
+    for (cause, count) in counts {
+        let (call, action) = cause.unwrap_or(("no call", ""));
+        table.row([call.to_string(), action.to_string(), grouped(count)]);
+    }
+    table
+}
+
+/// System calls of shadows.
+fn calls(outcome: &ShadowOutcome<'_>) -> Table {
+    let mut table = Table::new(&[
+        ("system call of shadows", Align::Left),
+        ("action", Align::Left),
+        ("calls", Align::Right),
+    ]);
+    for ((name, action), count) in &outcome.calls {
+        table.row([(*name).to_string(), action.to_string(), grouped(*count)]);
+    }
+    table
+}
