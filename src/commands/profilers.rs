@@ -24,6 +24,7 @@ pub fn profilers(args: &ProfilersArgs) -> anyhow::Result<u8> {
         let cost = match profiler.cost {
             Cost::Free => "none charged",
             Cost::Either => "none, or executed",
+            Cost::Charged => "charged",
             Cost::Executed => "executed",
         };
         let cells = [

@@ -2,6 +2,7 @@
 
 mod logs;
 mod refusals;
+mod shadow;
 
 use std::path::Path;
 

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | watches only ([`passive`]) | all of them watch one run, each at several phases of its period | `1 - overlap` with the exact profile of that run, by instruction, block, line and function |
 //! | watches, at its cost ([`collected`]) | one for those whose records cost the same, under the oracle | *sampling error*: `1 - overlap` with the exact profile of that run; *perturbation* as below |
+//! | forks shadows ([`shadows`]) | one without the oracle | *sampling error*: `1 - overlap` of its calls with the exact counts; its cost is charged |
 //! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
 //!
 //! If asked for, [`compiled`] adds what a profile is worth to a compiler.
@@ -18,6 +19,7 @@ mod costly;
 mod exact;
 mod passive;
 mod profilers;
+mod shadows;
 mod states;
 mod undisturbed;
 
@@ -112,11 +114,17 @@ impl Leaderboard {
             true => collected::groups(&self.passive()),
             false => Vec::new(),
         };
+        let mut has_open_shadows = self.profilers.iter().any(ProfilerInfo::has_shadows)
+            && self.kinds.contains(&shadows::KIND);
         let mut units = self.passive_units(&shared);
         let mut records = Vec::new();
         // Denser points first; a profiler that has found one within the budget runs at no sparser one.
         for (&one_in, &period) in FREQUENCIES.iter().zip(PERIODS) {
             units.extend(self.costly_units(&shared, &open, one_in));
+            if has_open_shadows {
+                let pairs = shared.undisturbed.iter().zip(&shared.exact);
+                units.extend(pairs.map(|(u, exact)| shadows::unit(u, exact, one_in)));
+            }
             for undisturbed in &shared.undisturbed {
                 let of_groups = open_groups.iter().cloned();
                 units.extend(of_groups.map(|g| collected::unit(undisturbed, g, period)));
@@ -135,6 +143,8 @@ impl Leaderboard {
                 break;
             };
             open.retain(|point| !fits(&records, point.name(), Some(point.kind), one_in, budget));
+            has_open_shadows = has_open_shadows
+                && !fits(&records, shadows::NAME, Some(shadows::KIND), one_in, budget);
             // The profilers of a group cost the same.
             let is_open = |name| !fits(&records, name, None, period, budget);
             open_groups.retain(|g| g.profilers.first().is_some_and(|p| is_open(p.name)));

@@ -3,6 +3,7 @@
 use hps_profilers::registry::{PROFILERS, Profiler};
 use serde::Serialize;
 
+use super::shadows;
 use crate::schemes::Scheme;
 
 /// A profiler of the leaderboard.
@@ -38,6 +39,8 @@ pub enum Cost {
     Free,
     /// It watches, or runs at its cost: interrupts, handlers and buffers on the simulated machine.
     Either,
+    /// Time: what it does to the program is charged by a table.
+    Charged,
     /// Cycles and memory: what it does runs on the simulated machine.
     Executed,
 }
@@ -46,6 +49,7 @@ pub enum Cost {
 enum How {
     Watches(&'static Profiler),
     Runs(Scheme),
+    Shadows,
 }
 
 impl ProfilerInfo {
@@ -54,7 +58,7 @@ impl ProfilerInfo {
     pub fn passive(&self) -> Option<&'static Profiler> {
         match self.how {
             How::Watches(profiler) => Some(profiler),
-            How::Runs(_) => None,
+            How::Runs(_) | How::Shadows => None,
         }
     }
 
@@ -62,9 +66,17 @@ impl ProfilerInfo {
     #[must_use]
     pub fn scheme(&self) -> Option<Scheme> {
         match self.how {
-            How::Watches(_) => None,
+            How::Watches(_) | How::Shadows => None,
             How::Runs(scheme) => Some(scheme),
         }
+    }
+}
+
+impl ProfilerInfo {
+    /// Whether it forks shadows.
+    #[must_use]
+    pub fn has_shadows(&self) -> bool {
+        matches!(self.how, How::Shadows)
     }
 }
 
@@ -123,12 +135,25 @@ fn policy_info(profiler: &'static Profiler) -> ProfilerInfo {
     }
 }
 
+fn shadow_info() -> ProfilerInfo {
+    ProfilerInfo {
+        name: shadows::NAME,
+        about: "shadow profiling: copies of the program run instrumented while it goes on",
+        takes: "idle processors, memory for pages that are written",
+        counts: "instructions of copies",
+        records: "the copies leave profiles".to_string(),
+        cost: Cost::Charged,
+        how: How::Shadows,
+    }
+}
+
 /// All profilers, those that watch only first.
 #[must_use]
 pub fn all() -> Vec<ProfilerInfo> {
     let policies = PROFILERS.iter().map(policy_info);
     policies
         .chain(Scheme::ALL.into_iter().map(scheme_info))
+        .chain([shadow_info()])
         .collect()
 }
 
