@@ -80,7 +80,9 @@ impl<'a> Data<'a> {
             }
         }
         let points = |by_time: BTreeMap<u64, f64>| {
-            by_time.into_iter().map(|(at, n)| (at as f64, n)).collect()
+            (0..super::TIMES)
+                .map(|at| (at as f64, by_time.get(&at).copied().unwrap_or(0.0)))
+                .collect()
         };
         all.into_iter()
             .map(|(group, by_time)| (group, points(by_time)))

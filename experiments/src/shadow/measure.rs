@@ -31,7 +31,6 @@ pub(super) fn measure(
     let (timeline, (truth, _)) = (timeline?, truth?);
     let study = Study {
         program,
-        graphs: &graphs,
         timeline: &timeline,
         truth: &truth,
     };
@@ -60,7 +59,6 @@ pub(super) fn measure(
 
 struct Study<'a> {
     program: &'a Program,
-    graphs: &'a Graphs<'a>,
     timeline: &'a Timeline,
     truth: &'a Profiles<'a>,
 }
@@ -214,7 +212,6 @@ impl Study<'_> {
                 break;
             }
         }
-        debug_assert!(self.graphs.numbered().0 > 0);
         Ok(all)
     }
 }

@@ -176,7 +176,7 @@ fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>
                 .iter()
                 .filter_map(|sample| {
                     let mean = data.mean(&setting(*load, *sample), shown.measure)?;
-                    Some((*sample as f64, mean * shown.factor))
+                    Some((*sample as f64 / 1000.0, mean * shown.factor))
                 })
                 .collect(),
         })
@@ -185,7 +185,7 @@ fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>
     if values.is_empty() {
         return Ok(None);
     }
-    let xs: Vec<f64> = data.samples.iter().map(|s| *s as f64).collect();
+    let xs: Vec<f64> = data.samples.iter().map(|s| *s as f64 / 1000.0).collect();
     let figure = lines(&LineChart {
         title: shown.title.to_string(),
         subtitle: format!(
@@ -195,7 +195,7 @@ fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>
         ),
         panels: vec![Panel {
             title: String::new(),
-            x: Axis::log("Instructions of a sample", &xs),
+            x: Axis::log("Thousands of instructions of a sample", &xs),
             y: Axis::numbers(shown.axis, &values, true),
             series,
         }],
