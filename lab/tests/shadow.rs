@@ -269,7 +269,7 @@ fn any_policy(random: &mut Random) -> Policy {
 
 #[test]
 fn no_policy_changes_what_the_parent_leaves_and_strict_shadows_see_all_of_it() {
-    for seed in 0..24 {
+    for seed in 0..12 {
         let folder = || {
             let folder = tempfile::tempdir().expect("a folder");
             std::fs::write(folder.path().join("a"), b"sixteen bytes...").expect("written");

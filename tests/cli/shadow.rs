@@ -19,22 +19,24 @@ fn shadows_end_to_end_see_all_of_a_program_and_policies_can_be_files() {
         "small",
     ]);
     let text = run.expect_code(0);
+    let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = text.lines().map(squeezed).collect();
     for line in [
-        "instructions of shadows             100.0%",
-        "overhead                              0.0%",
-        "hot paths within functions found    100.0%",
-        "hot paths across functions found    100.0%",
-        "difference of invariance              0.0%",
-        "shadows that diverged                    0",
+        "instructions of shadows 100.0%",
+        "overhead 0.0%",
+        "hot paths within functions found 100.0%",
+        "hot paths across functions found 100.0%",
+        "difference of invariance 0.0%",
+        "shadows that diverged 0",
     ] {
-        assert!(text.contains(line), "{line}: {text}");
+        assert!(lines.iter().any(|l| l == line), "{line}: {text}");
     }
     for (more, wanted) in [
         (
             ["--policy", "none.ron"],
             "neither one of paper, strict, pretend nor a file",
         ),
-        (["--load", "-1"], "give a number above 0"),
+        (["--load", "0"], "give a number above 0"),
         (["--slowdown", "0.5"], "give a number from 1 on"),
     ] {
         let run = hps.run(&[&["shadow", "simulate"][..], &more, &["place", "small"]].concat());
