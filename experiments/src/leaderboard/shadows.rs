@@ -8,6 +8,7 @@ use hps_shadow::Graphs;
 use super::costly::STUDY;
 use super::exact::Exact;
 use super::undisturbed::Undisturbed;
+use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 
 /// Its name among profilers.
@@ -42,6 +43,9 @@ pub(super) fn unit<'a>(
             "one_in": one_in,
         }),
         program: undisturbed.program,
+        effort: Effort::runs(2.0, 0.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
         run: Box::new(move || measured(undisturbed, exact, one_in)),
     }
 }

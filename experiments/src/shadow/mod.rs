@@ -9,17 +9,15 @@ mod claims;
 mod data;
 mod measure;
 
-use std::path::Path;
-use std::sync::Mutex;
-
 use hps_lab::{Program, TimedMachine};
 
 pub use claims::claims;
 pub use data::Data;
 
+use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};
 use crate::runner::Observer;
-use crate::store::{Records, StoreError};
+use crate::store::StoreError;
 
 /// Loads: shadows that are alive on average. These are the paper's.
 pub const LOADS: [f64; 3] = [0.5, 1.0, 2.0];
@@ -65,18 +63,16 @@ impl ShadowStudy {
             .unwrap_or(0)
     }
 
-    /// Runs what the store in `folder` does not hold, and gives the records of all units.
+    /// Runs what is asked for and not kept yet, and gives the records of all units that are there.
     ///
     /// # Errors
     /// [`StoreError`] if results cannot be read or written.
-    pub fn run(
-        &self,
-        folder: &Path,
-        observer: &dyn Observer,
-    ) -> Result<Vec<UnitRecord>, StoreError> {
-        let store = Mutex::new(Records::open(&folder.join("units.jsonl"))?);
+    pub fn run(&self, keep: &Keep, observer: &dyn Observer) -> Result<Vec<UnitRecord>, StoreError> {
+        let store = keep.units()?;
         let units: Vec<Unit<'_>> = self.programs.iter().map(|p| self.unit(p)).collect();
-        run_units(&units, &self.machine, &store, observer)
+        let records = run_units(&units, &self.machine, &store, observer)?;
+        keep.tidy(store)?;
+        Ok(records)
     }
 
     fn unit<'a>(&'a self, program: &'a Program) -> Unit<'a> {
@@ -85,6 +81,8 @@ impl ShadowStudy {
             title: format!("{} ({})", program.name, program.image.isa),
             key: serde_json::json!({ "loads": LOADS, "samples": self.samples, "times": TIMES }),
             program,
+            // Each setting runs the program once more, and a part of it with probes.
+            effort: Effort::runs(8.0, 1.0, self.machine.core),
             run: Box::new(|| measure::measure(program, &self.machine, &self.samples)),
         }
     }

@@ -6,6 +6,7 @@ use hps_plots::{ReportInfo, write_shadow};
 
 use super::{command, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
+use crate::commands::cluster::parts;
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
 use crate::progress;
 
@@ -30,8 +31,14 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         samples: samples.to_vec(),
     };
     let progress = progress::Units::new("shadow-2007");
-    let records = study.run(&folder, &progress)?;
+    let done = parts::carry_out(&args.parts, &folder, |keep| {
+        anyhow::Ok(study.run(keep, &progress)?)
+    })?;
     progress.clear();
+    let records = match done {
+        Ok(records) => records,
+        Err(code) => return Ok(code),
+    };
     let boards: Vec<(&str, Data<'_>)> = isas
         .iter()
         .map(|isa| (*isa, Data::of(&records, isa, &study.samples)))
