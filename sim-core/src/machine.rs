@@ -217,12 +217,17 @@ impl<E: DecodeEditor> Machine<E> {
         }
     }
 
+    /// All instructions are executed by the plain loop. Otherwise it executes only the last few before a limit.
+    const fn is_plain<P: Probe>() -> bool {
+        E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED || P::WANTS_VALUES
+    }
+
     fn run_until<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
         loop {
             if self.code.sync(&self.process.mem, &self.editor) {
                 self.threaded.clear();
             }
-            let event = if E::ENABLED || E::RELAYOUT || P::WANTS_RETIRED || P::WANTS_VALUES {
+            let event = if Self::is_plain::<P>() {
                 self.run_plain(probe, end)
             } else {
                 self.run_threaded(probe, end)
@@ -317,7 +322,12 @@ impl<E: DecodeEditor> Machine<E> {
                 break Event::Special(pc, inst, Outcome::Trap(cause));
             }
             let next = pc.wrapping_add(u64::from(inst.len));
-            let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
+            let outcome = if Self::is_plain::<P>() {
+                exec::execute(hart, mem, &inst, pc)
+            } else {
+                exec::execute_seldom(hart, mem, &inst, pc)
+            };
+            let (target, taken) = match outcome {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) if E::RELAYOUT && origin == 0 => {
                     let editor = &self.editor;
@@ -391,7 +401,7 @@ impl<E: DecodeEditor> Machine<E> {
             let addr = r.inst.data_address(hart.r[r.inst.rs1 as usize]);
             let outcome = match editor::refused(&r.inst, addr) {
                 Some(cause) if r.is_trigger => Outcome::Trap(cause),
-                _ => exec::execute(hart, &mut self.process.guest.mem, &r.inst, pc),
+                _ => exec::execute_seldom(hart, &mut self.process.guest.mem, &r.inst, pc),
             };
             let (target, taken) = match outcome {
                 Outcome::Next => (next, false),

@@ -11,7 +11,7 @@ use hps_sim_core::trap::TrapCause;
 
 use super::fetch::{CodePage, matched_flag};
 use super::rob::Slot;
-use super::store_queue::SpeculativeBus;
+use super::store_queue::{SpeculativeBus, execute};
 use super::uop::{Front, Inserted, flag};
 use super::{Context, Resources};
 use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not_taken};
@@ -224,7 +224,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             mem: &mut self.process.guest.mem,
             stores: &mut self.stores,
         };
-        match exec::execute(&mut self.process.thread.hart, &mut bus, &d.inst, d.pc) {
+        let hart = &mut self.process.thread.hart;
+        // Without a call where speed counts most.
+        let outcome = if P::ENABLED || cfg!(debug_assertions) {
+            execute(hart, &mut bus, &d.inst, d.pc)
+        } else {
+            exec::execute(hart, &mut bus, &d.inst, d.pc)
+        };
+        match outcome {
             Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
                 next_pc: d.fallthrough(),
                 next_disepc: DisePc::NONE,

@@ -114,7 +114,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             fetched: &oracle.stores,
             stored: &mut stored,
         };
-        let outcome = exec::execute(&mut oracle.hart, &mut bus, inst, pc);
+        let outcome = execute(&mut oracle.hart, &mut bus, inst, pc);
         if matches!(inst.class, OpClass::Store | OpClass::Atomic) {
             oracle.stores.push_back(stored);
         }
@@ -148,6 +148,12 @@ struct OracleBus<'a> {
     behind: SpeculativeBus<'a>,
     fetched: &'a VecDeque<FetchedStore>,
     stored: &'a mut FetchedStore,
+}
+
+/// Executes an instruction as the oracle sees memory. This is compiled once, and not for each type of editor and probe.
+#[inline(never)]
+fn execute(hart: &mut Hart, bus: &mut OracleBus<'_>, inst: &Inst, pc: u64) -> Outcome {
+    exec::execute(hart, bus, inst, pc)
 }
 
 impl Bus for OracleBus<'_> {

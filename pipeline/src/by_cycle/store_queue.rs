@@ -5,6 +5,9 @@
 //! entries, and memory never has to be undone; a second context sees stores in commit order.
 
 use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
+use hps_sim_core::inst::Inst;
 use hps_sim_core::memory::Memory;
 
 use super::rob::Slot;
@@ -223,6 +226,13 @@ impl StoreQueue {
 pub struct SpeculativeBus<'a> {
     pub mem: &'a mut Memory,
     pub stores: &'a mut StoreQueue,
+}
+
+/// Executes an instruction on memory as it is behind the stores that wait. This is compiled once, and not for each type
+/// of editor and probe.
+#[inline(never)]
+pub fn execute(hart: &mut Hart, bus: &mut SpeculativeBus<'_>, inst: &Inst, pc: u64) -> Outcome {
+    exec::execute(hart, bus, inst, pc)
 }
 
 impl Bus for SpeculativeBus<'_> {

@@ -3,6 +3,7 @@
 use hps_sim_core::bus::{Bus, MemFault};
 use hps_sim_core::code::CodeCache;
 use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::likely::often;
 use hps_sim_core::memory::Memory;
@@ -13,7 +14,7 @@ use super::commit::{Commits, Done, Seen};
 use super::insts::StaticInst;
 use super::path::Path;
 use super::work::Kind;
-use super::wrong_path::WrongPathBus;
+use super::wrong_path::{self, WrongPathBus};
 use super::{DecodeEditor, DrivenCore, Passing, When};
 use crate::model::{Cause, PipelineProbe, kind};
 
@@ -35,6 +36,12 @@ pub(super) fn cause_of(outcome: Outcome) -> TrapCause {
 struct RightBus<'a> {
     mem: &'a mut Memory,
     stored: &'a mut u8,
+}
+
+/// Executes an instruction in guest memory. This is compiled once, and not for each type of editor and probe.
+#[inline(never)]
+fn execute(hart: &mut Hart, bus: &mut RightBus<'_>, inst: &Inst, pc: u64) -> Outcome {
+    exec::execute(hart, bus, inst, pc)
 }
 
 impl Bus for RightBus<'_> {
@@ -141,13 +148,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 stores: &mut self.wrong_path_stores,
                 stored: &mut self.stored,
             };
-            exec::execute(hart, &mut bus, inst, pc)
+            wrong_path::execute(hart, &mut bus, inst, pc)
         } else {
             let mut bus = RightBus {
                 mem,
                 stored: &mut self.stored,
             };
-            exec::execute(hart, &mut bus, inst, pc)
+            execute(hart, &mut bus, inst, pc)
         }
     }
 

@@ -2,7 +2,10 @@
 //! instruction, and what runs again since a load read too early or an instruction faulted.
 
 use hps_sim_core::bus::{Bus, MemFault};
+use hps_sim_core::exec::{self, Outcome};
+use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::Inst;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
 use hps_sim_core::trap::TrapCause;
@@ -105,6 +108,12 @@ pub struct WrongPathBus<'a> {
     pub mem: &'a mut Memory,
     pub stores: &'a mut Vec<WrongPathStore>,
     pub stored: &'a mut u8,
+}
+
+/// Executes an instruction of a wrong path. This is compiled once, and not for each type of editor and probe.
+#[inline(never)]
+pub fn execute(hart: &mut Hart, bus: &mut WrongPathBus<'_>, inst: &Inst, pc: u64) -> Outcome {
+    exec::execute(hart, bus, inst, pc)
 }
 
 impl Bus for WrongPathBus<'_> {

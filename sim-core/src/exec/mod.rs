@@ -109,6 +109,13 @@ macro_rules! define_execute {
 
 for_each_op!(define_execute);
 
+/// [`execute`] on guest memory, for callers whose speed does not depend on it. [`execute`] is hundreds of functions in
+/// each of its callers, and this function is compiled once.
+#[inline(never)]
+pub fn execute_seldom(hart: &mut Hart, mem: &mut Memory, inst: &Inst, pc: u64) -> Outcome {
+    execute(hart, mem, inst, pc)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

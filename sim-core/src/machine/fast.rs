@@ -73,7 +73,7 @@ impl<E: DecodeEditor> Machine<E> {
             }
             let addr = inst.data_address(hart.r[inst.rs1 as usize]);
             let next = pc.wrapping_add(u64::from(inst.len));
-            let (target, taken) = match exec::execute(hart, mem, &inst, pc) {
+            let (target, taken) = match exec::execute_seldom(hart, mem, &inst, pc) {
                 Outcome::Next => (next, false),
                 Outcome::Taken(target) => (target, true),
                 other => {

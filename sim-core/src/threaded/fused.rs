@@ -10,7 +10,7 @@ use crate::alpha::LITERAL;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, reg};
 use crate::memory::{Bytes, Pages};
-use crate::probe::Probe;
+use crate::probe::{NoProbe, Probe};
 use crate::riscv::exec::{rs1, rs2, sext32};
 
 /// An operation on registers alone, which always continues with the next instruction.
@@ -31,8 +31,8 @@ macro_rules! computations {
             }
         )*
 
-        /// The handler of `first` and a branch that tests its result, if there is one.
-        pub(super) fn handler<P: Probe>(first: &Inst, test: Test) -> Option<Handler> {
+        /// The handler of `first` and a branch that tests its result, for probes of type `P`.
+        fn pair_for<P: Probe>(first: &Inst, test: Test) -> Option<Handler> {
             Some(match (first.op, test) {
                 $(
                     (Op::$op, Test::Zero) $(if $condition(first))? => pair::<P, $name, true>,
@@ -42,6 +42,21 @@ macro_rules! computations {
             })
         }
     };
+}
+
+/// The handler of `first` and a branch that tests its result, if there is one.
+pub(super) fn handler<P: Probe>(first: &Inst, test: Test) -> Option<Handler> {
+    if P::WANTS_CONTROL {
+        pair_for::<P>(first, test)
+    } else {
+        unobserved(first, test)
+    }
+}
+
+/// The handler of a pair of which no probe wants to know: compiled once for all probes.
+#[inline(never)]
+fn unobserved(first: &Inst, test: Test) -> Option<Handler> {
+    pair_for::<NoProbe>(first, test)
 }
 
 /// The second operand of an Alpha comparison is a literal.

@@ -14,7 +14,7 @@ use crate::exec::Outcome;
 use crate::hart::Hart;
 use crate::inst::{Inst, Op, OpClass, reg};
 use crate::memory::{Bytes, Pages, ReadOnly, View};
-use crate::probe::Probe;
+use crate::probe::{NoProbe, Probe};
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_half, fp_more, fp_single, int, mem,
     muldiv,
@@ -43,13 +43,27 @@ macro_rules! handlers {
 macro_rules! define_handlers {
     ($($variant:ident $mnemonic:literal $format:ident $match:literal $mask:literal $class:ident
        $function:path, $doc:literal;)*) => {
-        /// The handlers for runs with probes of type `P`.
-        pub(crate) struct Handlers<P>(PhantomData<P>);
+        /// The handler of each operation that continues with the next instruction, where no probe wants to know of
+        /// it, indexed by operation. Control transfers can only stop here.
+        static UNOBSERVED: [Handler; Op::ALL.len()] = [$({
+            handlers! {
+                /// This operation.
+                fn run<>(at, hart, bytes, context, pages, fuel) {
+                    // SAFETY: the caller's promise is the one that is asked for.
+                    unsafe {
+                        straight::<NoProbe>(Op::$variant, OpClass::$class, $function, at, hart, bytes, context, pages, fuel)
+                    }
+                }
+            }
+            run
+        }),*];
 
-        impl<P: Probe> Handlers<P> {
-            /// The handler of each operation that continues with the next instruction, indexed by operation. Control
-            /// transfers can only stop here.
-            pub(crate) const STRAIGHT: &[Handler; Op::ALL.len()] = &[$({
+        /// The handlers of memory references that a probe of type `P` is told of.
+        struct References<P>(PhantomData<P>);
+
+        impl<P: Probe> References<P> {
+            /// Indexed by operation. Any other operation is left to the machine here.
+            const HANDLERS: &[Handler; Op::ALL.len()] = &[$({
                 handlers! {
                     /// This operation.
                     fn run<P: Probe>(at, hart, bytes, context, pages, fuel) {
@@ -59,7 +73,7 @@ macro_rules! define_handlers {
                         }
                     }
                 }
-                run::<P>
+                if OpClass::$class.is_memory() { run::<P> as Handler } else { unlinked }
             }),*];
         }
     };
@@ -67,67 +81,93 @@ macro_rules! define_handlers {
 
 for_each_op!(define_handlers);
 
-impl<P: Probe> Handlers<P> {
-    /// The handler of an instruction.
-    pub(crate) fn of(inst: &Inst) -> Handler {
-        let to_nearest_even = matches!(inst.imm, 0 | 7);
-        match inst.op {
-            Op::Jal => jal::<P>,
-            Op::Jalr if inst.rd == reg::SINK => jalr::<P, RiscvJump, Forgets>,
-            Op::Jalr => jalr::<P, RiscvJump, Links>,
-            Op::Beq => branch::<P, Eq>,
-            Op::Bne => branch::<P, Ne>,
-            Op::Blt => branch::<P, Lt>,
-            Op::Bge => branch::<P, Ge>,
-            Op::Bltu => branch::<P, Ltu>,
-            Op::Bgeu => branch::<P, Geu>,
-            Op::AlphaBr | Op::AlphaBsr => jal::<P>,
-            Op::AlphaJmp | Op::AlphaJsr | Op::AlphaRet | Op::AlphaJsrCoroutine => {
-                if inst.rd == reg::SINK {
-                    jalr::<P, AlphaJump, Forgets>
-                } else {
-                    jalr::<P, AlphaJump, Links>
-                }
-            }
-            Op::AlphaBlbc => branch::<P, Even>,
-            Op::AlphaBlbs => branch::<P, Odd>,
-            Op::AlphaBeq => branch::<P, Zero>,
-            Op::AlphaBne => branch::<P, NotZero>,
-            Op::AlphaBlt => branch::<P, Negative>,
-            Op::AlphaBle | Op::AlphaFble => branch::<P, NotPositive>,
-            Op::AlphaBge => branch::<P, NotNegative>,
-            Op::AlphaBgt | Op::AlphaFbgt => branch::<P, Positive>,
-            Op::AlphaFbeq => branch::<P, FpZero>,
-            Op::AlphaFbne => branch::<P, FpNotZero>,
-            Op::AlphaFblt => branch::<P, FpNegative>,
-            Op::AlphaFbge => branch::<P, FpNotNegative>,
-            Op::FaddD if to_nearest_even => common::<P, FaddD>,
-            Op::FsubD if to_nearest_even => common::<P, FsubD>,
-            Op::FmulD if to_nearest_even => common::<P, FmulD>,
-            Op::FdivD if to_nearest_even => common::<P, FdivD>,
-            Op::FsqrtD if to_nearest_even => common::<P, FsqrtD>,
-            Op::AlphaAdds if alpha::fp::is_plain(inst) => common::<P, AlphaAdds>,
-            Op::AlphaSubs if alpha::fp::is_plain(inst) => common::<P, AlphaSubs>,
-            Op::AlphaMuls if alpha::fp::is_plain(inst) => common::<P, AlphaMuls>,
-            Op::AlphaDivs if alpha::fp::is_plain(inst) => common::<P, AlphaDivs>,
-            Op::AlphaSqrts if alpha::fp::is_plain(inst) => common::<P, AlphaSqrts>,
-            Op::AlphaAddt if alpha::fp::is_plain(inst) => common::<P, AlphaAddt>,
-            Op::AlphaSubt if alpha::fp::is_plain(inst) => common::<P, AlphaSubt>,
-            Op::AlphaMult if alpha::fp::is_plain(inst) => common::<P, AlphaMult>,
-            Op::AlphaDivt if alpha::fp::is_plain(inst) => common::<P, AlphaDivt>,
-            Op::AlphaSqrtt if alpha::fp::is_plain(inst) => common::<P, AlphaSqrtt>,
-            Op::AlphaCvtts if alpha::fp::is_plain(inst) => common::<P, AlphaCvtts>,
-            Op::AlphaCvtqs if alpha::fp::is_plain(inst) => common::<P, AlphaCvtqs>,
-            Op::AlphaCvtqt if alpha::fp::is_plain(inst) => common::<P, AlphaCvtqt>,
-            Op::AlphaCvttq if alpha::fp::is_chopped(inst) => common::<P, AlphaCvttq>,
-            Op::AlphaCvtst => common::<P, AlphaCvtst>,
-            Op::AlphaCmptun => common::<P, AlphaCmptun>,
-            Op::AlphaCmpteq => common::<P, AlphaCmpteq>,
-            Op::AlphaCmptlt => common::<P, AlphaCmptlt>,
-            Op::AlphaCmptle => common::<P, AlphaCmptle>,
-            op => Self::STRAIGHT[op as usize],
-        }
+/// The handler of an instruction in runs with probes of type `P`.
+///
+/// A handler is compiled for each type of probe only if it tells the probe something.
+pub(super) fn handler<P: Probe>(inst: &Inst) -> Handler {
+    if P::WANTS_MEMORY && inst.class.is_memory() {
+        References::<P>::HANDLERS[inst.op as usize]
+    } else if P::WANTS_CONTROL && inst.class.is_control() {
+        transfer::<P>(inst).unwrap_or(unlinked)
+    } else {
+        unobserved(inst)
     }
+}
+
+/// The handler of an instruction that no probe is told of.
+#[inline(never)]
+fn unobserved(inst: &Inst) -> Handler {
+    transfer::<NoProbe>(inst)
+        .or_else(|| common_case(inst))
+        .unwrap_or_else(|| UNOBSERVED[inst.op as usize])
+}
+
+/// The handler of a control transfer.
+fn transfer<P: Probe>(inst: &Inst) -> Option<Handler> {
+    Some(match inst.op {
+        Op::Jal => jal::<P>,
+        Op::Jalr if inst.rd == reg::SINK => jalr::<P, RiscvJump, Forgets>,
+        Op::Jalr => jalr::<P, RiscvJump, Links>,
+        Op::Beq => branch::<P, Eq>,
+        Op::Bne => branch::<P, Ne>,
+        Op::Blt => branch::<P, Lt>,
+        Op::Bge => branch::<P, Ge>,
+        Op::Bltu => branch::<P, Ltu>,
+        Op::Bgeu => branch::<P, Geu>,
+        Op::AlphaBr | Op::AlphaBsr => jal::<P>,
+        Op::AlphaJmp | Op::AlphaJsr | Op::AlphaRet | Op::AlphaJsrCoroutine => {
+            if inst.rd == reg::SINK {
+                jalr::<P, AlphaJump, Forgets>
+            } else {
+                jalr::<P, AlphaJump, Links>
+            }
+        }
+        Op::AlphaBlbc => branch::<P, Even>,
+        Op::AlphaBlbs => branch::<P, Odd>,
+        Op::AlphaBeq => branch::<P, Zero>,
+        Op::AlphaBne => branch::<P, NotZero>,
+        Op::AlphaBlt => branch::<P, Negative>,
+        Op::AlphaBle | Op::AlphaFble => branch::<P, NotPositive>,
+        Op::AlphaBge => branch::<P, NotNegative>,
+        Op::AlphaBgt | Op::AlphaFbgt => branch::<P, Positive>,
+        Op::AlphaFbeq => branch::<P, FpZero>,
+        Op::AlphaFbne => branch::<P, FpNotZero>,
+        Op::AlphaFblt => branch::<P, FpNegative>,
+        Op::AlphaFbge => branch::<P, FpNotNegative>,
+        _ => return None,
+    })
+}
+
+/// The handler of a floating-point operation that has a common case.
+fn common_case(inst: &Inst) -> Option<Handler> {
+    let to_nearest_even = matches!(inst.imm, 0 | 7);
+    Some(match inst.op {
+        Op::FaddD if to_nearest_even => common::<FaddD>,
+        Op::FsubD if to_nearest_even => common::<FsubD>,
+        Op::FmulD if to_nearest_even => common::<FmulD>,
+        Op::FdivD if to_nearest_even => common::<FdivD>,
+        Op::FsqrtD if to_nearest_even => common::<FsqrtD>,
+        Op::AlphaAdds if alpha::fp::is_plain(inst) => common::<AlphaAdds>,
+        Op::AlphaSubs if alpha::fp::is_plain(inst) => common::<AlphaSubs>,
+        Op::AlphaMuls if alpha::fp::is_plain(inst) => common::<AlphaMuls>,
+        Op::AlphaDivs if alpha::fp::is_plain(inst) => common::<AlphaDivs>,
+        Op::AlphaSqrts if alpha::fp::is_plain(inst) => common::<AlphaSqrts>,
+        Op::AlphaAddt if alpha::fp::is_plain(inst) => common::<AlphaAddt>,
+        Op::AlphaSubt if alpha::fp::is_plain(inst) => common::<AlphaSubt>,
+        Op::AlphaMult if alpha::fp::is_plain(inst) => common::<AlphaMult>,
+        Op::AlphaDivt if alpha::fp::is_plain(inst) => common::<AlphaDivt>,
+        Op::AlphaSqrtt if alpha::fp::is_plain(inst) => common::<AlphaSqrtt>,
+        Op::AlphaCvtts if alpha::fp::is_plain(inst) => common::<AlphaCvtts>,
+        Op::AlphaCvtqs if alpha::fp::is_plain(inst) => common::<AlphaCvtqs>,
+        Op::AlphaCvtqt if alpha::fp::is_plain(inst) => common::<AlphaCvtqt>,
+        Op::AlphaCvttq if alpha::fp::is_chopped(inst) => common::<AlphaCvttq>,
+        Op::AlphaCvtst => common::<AlphaCvtst>,
+        Op::AlphaCmptun => common::<AlphaCmptun>,
+        Op::AlphaCmpteq => common::<AlphaCmpteq>,
+        Op::AlphaCmptlt => common::<AlphaCmptlt>,
+        Op::AlphaCmptle => common::<AlphaCmptle>,
+        _ => return None,
+    })
 }
 
 /// Goes on behind the conditional branch at `at`, which has been executed. Behind it lies its link, and
@@ -337,7 +377,7 @@ handlers! {
     /// A floating-point operation with a common case, in which there is mostly nothing to do but the
     /// host's operation; else the full one follows. (In one handler, the registers that a call of the slow
     /// path would need saved make the fast path slow.)
-    fn common<P: Probe, C: Common>(at, hart, bytes, context, pages, fuel) {
+    fn common<C: Common>(at, hart, bytes, context, pages, fuel) {
         // SAFETY: the caller promises a live micro-operation.
         let inst = unsafe { &(*at).inst };
         if let Some(value) = C::compute(hart, inst) {
@@ -345,7 +385,7 @@ handlers! {
             // SAFETY: this is never the last micro-operation of its block.
             return unsafe { go(at.add(1), hart, bytes, context, pages, fuel) };
         }
-        let full = const { Handlers::<P>::STRAIGHT[C::OP as usize] };
+        let full = UNOBSERVED[C::OP as usize];
         // SAFETY: the caller's promise is the one that is asked for.
         unsafe { full(at, hart, bytes, context, pages, fuel) }
     }

@@ -31,7 +31,7 @@ mod variants;
 
 use rustc_hash::FxHashMap;
 
-use self::handlers::Handlers;
+use self::handlers::handler;
 pub(crate) use self::op::{Handler, MicroOp};
 use self::translate::translate;
 use crate::code::CodeCache;
@@ -170,7 +170,7 @@ impl Threaded {
     /// Makes sure that all blocks are made for probes of type `P`, and that there is room for more.
     fn make_ready<P: Probe>(&mut self) {
         // Two types may share the address if their code is the same, which is all that matters.
-        let handlers = Handlers::<P>::STRAIGHT.as_ptr() as usize;
+        let handlers = handler::<P> as *const () as usize;
         if self.made_for != handlers || self.ops > MAX_OPS {
             self.made_for = handlers;
             self.clear();

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::handlers::{Handlers, jump, unlinked};
+use super::handlers::{handler, jump, unlinked};
 use super::{MAX_BLOCK, MicroOp, fused};
 use crate::alpha::simple::simplified;
 use crate::code::CodeCache;
@@ -85,8 +85,8 @@ pub(super) fn translate<P: Probe, E: DecodeEditor>(
 impl<P: Probe> Builder<P> {
     /// The instruction as it is.
     fn push(&mut self, inst: &Inst, pc: u64) {
-        let handler = Handlers::<P>::of(inst);
-        self.ops.push(MicroOp::new(handler, *inst, pc, self.done));
+        self.ops
+            .push(MicroOp::new(handler::<P>(inst), *inst, pc, self.done));
         self.done += 1;
     }
 
