@@ -148,7 +148,10 @@ fn a_killed_collection_leaves_what_it_had_merged() {
         .expect("the command runs");
     // It merges many times in a second.
     let folder = std::path::PathBuf::from(hps.path("db")).join("epoch-0001");
-    let has_samples = || std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some());
+    // A file that is being written has one more ending.
+    let is_whole = |file: std::fs::DirEntry| file.path().extension().is_none_or(|e| e != "new");
+    let has_samples =
+        || std::fs::read_dir(&folder).is_ok_and(|files| files.flatten().any(is_whole));
     let begun = Instant::now();
     while !has_samples() && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
