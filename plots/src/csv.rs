@@ -16,7 +16,7 @@ const COLUMNS: [&str; 33] = [
     "sparsity_events",
     "one_in",
     "machine",
-    "machine_fingerprint",
+    "machine_id",
     "accuracy_renormalized",
     "accuracy_capped",
     "members_exact",
@@ -44,7 +44,7 @@ const COLUMNS: [&str; 33] = [
 /// percent; what a point lacks is an empty field; `status` is `ok` or `failed`. The columns about sampled
 /// timing are empty where every cycle was simulated; elsewhere cycles are estimates, and the overhead's
 /// 95% confidence interval reaches `overhead_half_width` to both sides. `core` says how the machine was simulated
-/// (`cycle` or `instruction`).
+/// (`cycle` or `instruction`). `machine_id` is that of [`machines_csv`].
 ///
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
@@ -52,14 +52,57 @@ pub fn to_csv(rows: &[Row]) -> Result<String, PlotError> {
     let fault = |e: &dyn std::fmt::Display| PlotError::Csv(e.to_string());
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS).map_err(|e| fault(&e))?;
+    let machines = machines(rows);
     for row in rows {
-        writer.write_record(record(row)).map_err(|e| fault(&e))?;
+        writer
+            .write_record(record(row, id_of(&machines, row)))
+            .map_err(|e| fault(&e))?;
     }
     let bytes = writer.into_inner().map_err(|e| fault(&e))?;
     String::from_utf8(bytes).map_err(|e| fault(&e))
 }
 
-fn record(row: &Row) -> [String; COLUMNS.len()] {
+/// The machines of rows, each with its number from 1 on in the order of the rows, its name, and the text of all its
+/// keys that its identity consists of.
+///
+/// # Errors
+/// [`PlotError::Csv`] if the encoder refuses.
+pub fn machines_csv(rows: &[Row]) -> Result<String, PlotError> {
+    let fault = |e: &dyn std::fmt::Display| PlotError::Csv(e.to_string());
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer
+        .write_record(["machine_id", "machine", "fingerprint"])
+        .map_err(|e| fault(&e))?;
+    for (id, (name, fingerprint)) in (1..).zip(machines(rows)) {
+        let id = u64::to_string(&id);
+        writer
+            .write_record([&id, name, fingerprint])
+            .map_err(|e| fault(&e))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| fault(&e))?;
+    String::from_utf8(bytes).map_err(|e| fault(&e))
+}
+
+/// Names and fingerprints of the machines of rows, each once.
+fn machines(rows: &[Row]) -> Vec<(&str, &str)> {
+    let mut machines = Vec::new();
+    for row in rows {
+        let machine = (row.machine.as_str(), row.machine_fingerprint.as_str());
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+    }
+    machines
+}
+
+/// The number of a row's machine.
+fn id_of(machines: &[(&str, &str)], row: &Row) -> usize {
+    let of_row = (row.machine.as_str(), row.machine_fingerprint.as_str());
+    let at = machines.iter().position(|machine| *machine == of_row);
+    at.map_or(0, |at| at + 1)
+}
+
+fn record(row: &Row, machine_id: usize) -> [String; COLUMNS.len()] {
     let a = row.accuracy.as_ref();
     let t = row.timing.as_ref();
     let s = row.sampled();
@@ -77,7 +120,7 @@ fn record(row: &Row) -> [String; COLUMNS.len()] {
         row.sparsity.to_string(),
         row.one_in.to_string(),
         row.machine.clone(),
-        row.machine_fingerprint.clone(),
+        machine_id.to_string(),
         real(a.map(|a| a.renormalized)),
         real(a.map(|a| a.capped)),
         count(a.map(|a| a.members_exact)),

@@ -21,7 +21,7 @@ mod table;
 mod tip;
 
 pub use chapter::{Chapter, ChapterTable};
-pub use csv::to_csv;
+pub use csv::{machines_csv, to_csv};
 pub use dcpi::write_dcpi;
 pub use error::PlotError;
 pub use figure::Figure;

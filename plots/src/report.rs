@@ -8,7 +8,7 @@ use std::thread;
 use hps_experiments::Row;
 
 use crate::PlotError;
-use crate::csv::to_csv;
+use crate::csv::{machines_csv, to_csv};
 use crate::dataset::{DataSet, group};
 use crate::figure::Figure;
 use crate::figures::{SweepFigure, sweep_figures};
@@ -19,14 +19,14 @@ use crate::html::{ReportInfo, Section, page};
 pub struct ReportFiles {
     /// The page: `report.html`.
     pub html: PathBuf,
-    /// The rows: `results.csv`.
+    /// The rows: `results.csv`; `machines.csv` beside it has their machines.
     pub csv: PathBuf,
     /// The pictures: `figures/*.svg` and `figures/*.png`.
     pub figures: Vec<PathBuf>,
 }
 
-/// Draws the rows and writes `report.html`, `results.csv`, `figures/*.svg` and `figures/*.png`
-/// into `dir`, which is created if it is missing. Each file is written beside its place and then
+/// Draws the rows and writes `report.html`, `results.csv`, `machines.csv`, `figures/*.svg` and
+/// `figures/*.png` into `dir`, which is created if it is missing. Each file is written beside its place and then
 /// renamed, so that an interrupted run leaves no half file; the page comes last.
 ///
 /// # Errors
@@ -40,6 +40,7 @@ pub fn write_report(dir: &Path, rows: &[Row], info: &ReportInfo) -> Result<Repor
     fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
     let csv = dir.join("results.csv");
     write_whole(&csv, to_csv(rows)?.as_bytes())?;
+    write_whole(&dir.join("machines.csv"), machines_csv(rows)?.as_bytes())?;
     let sets = group(rows);
     let sections = draw(&sets)?;
     let drawn: Vec<(&str, &Figure)> = sections

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::support::{Timed, failed, grid, grid_of, row, sampled};
 use hps_experiments::{ProfileKind, Row};
 use hps_plots::{
-    PlotError, ReportFiles, ReportInfo, isa_table, summary_table, to_csv, write_report,
+    PlotError, ReportFiles, ReportInfo, isa_table, machines_csv, summary_table, to_csv,
+    write_report,
 };
 
 fn info() -> ReportInfo {
@@ -390,6 +391,12 @@ fn csv_round_trips_awkward_text() {
     let column = |name: &str| head.iter().position(|h| h == name).expect(name);
     let read: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(read.len(), rows.len());
+    let machines = machines_csv(&rows).unwrap();
+    for (record, row) in read.iter().zip(&rows) {
+        let line = format!("{},{},", &record[column("machine_id")], row.machine);
+        let line = machines.lines().find(|of| of.starts_with(&line)).unwrap();
+        assert!(line.ends_with(&row.machine_fingerprint), "{line}");
+    }
     for (record, row) in read.iter().zip(&rows) {
         assert_eq!(&record[column("program")], row.program);
         assert_eq!(
