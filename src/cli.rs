@@ -79,6 +79,7 @@ pub enum Command {
     #[command(subcommand)]
     Shim(ShimCommand),
     /// Say what this host has and what the lab can do with it
+    #[command(after_long_help = "Example:\n  hps doctor")]
     Doctor,
     /// Print a shell's completions of this command
     Completions {
@@ -148,6 +149,24 @@ pub struct GuestArgs {
     pub env: Vec<String>,
 }
 
+/// Which part of a program counts. What comes before runs functionally.
+#[derive(Debug, Args, Clone)]
+pub struct RegionArgs {
+    /// Begin behind so many instructions of the program, with empty caches and predictors
+    #[arg(long, value_name = "N")]
+    pub skip: Option<u64>,
+    /// Begin where the program comes to this function for the first time (behind --skip)
+    #[arg(long, value_name = "FUNCTION")]
+    pub from: Option<String>,
+    /// End behind so many instructions of the part that counts, or where the program comes to this function. For a
+    /// function the program runs once more, with empty standard input if that is this command's
+    #[arg(long, value_name = "FUNCTION|N", conflicts_with = "max_instructions")]
+    pub until: Option<String>,
+    /// Begin and end at the markers in the program: HPS_REGION_BEGIN and HPS_REGION_END of hps_region.h
+    #[arg(long, conflicts_with_all = ["from", "until", "max_instructions"])]
+    pub between_markers: bool,
+}
+
 /// `hps run`.
 #[derive(Debug, Args)]
 #[command(after_long_help = examples::RUN)]
@@ -162,6 +181,8 @@ pub struct RunArgs {
     /// With --machine: how it is simulated. Both simulate every instruction and wrong paths too
     #[arg(long, value_enum, default_value_t = CoreKind::Cycle, requires = "machine")]
     pub core: CoreKind,
+    #[command(flatten)]
+    pub region: RegionArgs,
     #[command(flatten)]
     pub guest: GuestArgs,
     /// Write statistics as JSON to this file, which is made before the run
@@ -349,6 +370,8 @@ pub struct ProfileArgs {
     /// Write everything as JSON to this file
     #[arg(long, value_name = "FILE.json")]
     pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub region: RegionArgs,
     #[command(flatten)]
     pub guest: GuestArgs,
     /// Program (a static RISC-V or Alpha executable, or the name of one that comes with the project) and its

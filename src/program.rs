@@ -1,10 +1,15 @@
 //! What guest programs get from outside, as options of commands say it.
 
 use anyhow::Context;
-use hps_lab::{Files, GuestLimits, GuestOptions, ThreadRules};
+use hps_lab::{
+    BEGIN_MARKER, DEFAULT_ISA, END_MARKER, Files, GuestLimits, GuestOptions, LabError, Place,
+    Program, Region, ThreadRules,
+};
+use hps_sim_core::image::Isa;
 use hps_sim_core::os::{Output, Stdin};
+use hps_workloads::{Size, suite};
 
-use crate::cli::GuestArgs;
+use crate::cli::{GuestArgs, RegionArgs};
 
 /// What the options give to a program; streams pass through.
 pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
@@ -44,4 +49,83 @@ pub fn guest_options(guest: &GuestArgs) -> anyhow::Result<GuestOptions> {
         stdout: Output::Inherit,
         stderr: Output::Inherit,
     })
+}
+
+/// The program of a file, the one of that name that comes with the project, or the one that `hps programs build` has
+/// built, with its arguments and what it gets from outside. A program that was built takes `small` or `large`, or
+/// nothing for small, for its own arguments, files and input.
+pub fn find(
+    name: &str,
+    isa: Option<Isa>,
+    arguments: &[String],
+    guest: &GuestOptions,
+) -> anyhow::Result<Program> {
+    let mut program = match Program::find(name, isa) {
+        Err(LabError::UnknownProgram { name, known }) => {
+            return match of_suite(&name, isa, arguments, guest)? {
+                Some(program) => Ok(program),
+                None => Err(LabError::UnknownProgram { name, known }.into()),
+            };
+        }
+        found => found?,
+    };
+    let mut args = std::mem::take(&mut program.process.args);
+    args.extend_from_slice(arguments);
+    program.process = guest.process_config(args);
+    Ok(program)
+}
+
+/// The program of the suite with this name, if it has been built.
+fn of_suite(
+    name: &str,
+    isa: Option<Isa>,
+    arguments: &[String],
+    guest: &GuestOptions,
+) -> anyhow::Result<Option<Program>> {
+    let size = match arguments {
+        [size] if *size == Size::Large.arg() => Size::Large,
+        _ => Size::Small,
+    };
+    let isa = isa.unwrap_or(DEFAULT_ISA).name();
+    let built = suite::built(&suite::default_folder(), size);
+    let Some(built) = built.iter().find(|b| b.name == name && b.isa == isa) else {
+        return Ok(None);
+    };
+    let mut program = Program::built(built, size.arg())?;
+    let own = std::mem::take(&mut program.process);
+    let takes_own = arguments.is_empty() || *arguments == [size.arg()];
+    let args = match takes_own {
+        true => own.args,
+        false => [&own.args[..1], arguments].concat(),
+    };
+    program.process = guest.process_config(args);
+    if takes_own {
+        (program.process.root, program.process.cwd) = (own.root, own.cwd);
+        program.process.stdin = own.stdin;
+    }
+    Ok(Some(program))
+}
+
+/// The part of a program that the options ask for.
+pub fn region(args: &RegionArgs) -> Option<Region> {
+    let from = match &args.from {
+        _ if args.between_markers => Some(Place::Marker(BEGIN_MARKER)),
+        Some(function) => Some(Place::Function(function.clone())),
+        None => None,
+    };
+    let skip = args.skip.unwrap_or(0);
+    (skip > 0 || from.is_some()).then_some(Region { skip, from })
+}
+
+/// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.
+pub fn region_length(args: &RegionArgs, program: &Program) -> anyhow::Result<Option<u64>> {
+    let end = match &args.until {
+        _ if args.between_markers => Place::Marker(END_MARKER),
+        None => return Ok(None),
+        Some(text) => match text.parse() {
+            Ok(instructions) => return Ok(Some(instructions)),
+            Err(_) => Place::Function(text.clone()),
+        },
+    };
+    Ok(Some(program.instructions_until(&end)?))
 }

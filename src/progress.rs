@@ -1,9 +1,17 @@
-//! Progress bars: on long work, and on a terminal only.
+//! Progress of long work: a bar on a terminal, elsewhere a line each ten seconds. And what is said when somebody
+//! stops it.
+
+use std::io::IsTerminal;
+use std::time::Duration;
 
 use hps_experiments::Observer;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, WeakProgressBar};
 
-/// A bar over `length` units of work. Draws nothing unless standard error is a terminal.
+/// Time between two lines, where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// A bar over `length` units of work. Where standard error is no terminal, nothing is drawn, and a line says each
+/// ten seconds how far the work is.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template(
@@ -12,8 +20,45 @@ pub fn bar(length: u64, what: &str) -> ProgressBar {
     .unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("=> "));
     bar.set_prefix(what.to_string());
+    if !std::io::stderr().is_terminal() {
+        say_from_time_to_time(bar.downgrade());
+    }
     bar
 }
+
+/// Says how far a bar is until it is gone.
+fn say_from_time_to_time(bar: WeakProgressBar) {
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(BETWEEN_LINES);
+            let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) else {
+                return;
+            };
+            let seconds = bar.elapsed().as_secs();
+            let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+            let last = match bar.message() {
+                message if message.is_empty() => String::new(),
+                message => format!(", last {message}"),
+            };
+            say!(
+                "hps: {}: {done} of {all} done in {seconds} s{last}",
+                bar.prefix()
+            );
+        }
+    });
+}
+
+/// Says `text` when somebody interrupts the work (Ctrl-C), which then ends with exit code 130.
+pub fn when_interrupted(text: String) {
+    // One handler is enough; if there is one already, or the host has none, the work just ends.
+    let _ = ctrlc::set_handler(move || {
+        say!("\nhps: {text}");
+        std::process::exit(INTERRUPTED);
+    });
+}
+
+/// 128 and the number of SIGINT.
+const INTERRUPTED: i32 = 130;
 
 /// A bar over units of work that are planned in several steps, each apart from the others.
 pub struct Units(ProgressBar);

@@ -286,6 +286,7 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
             name,
             image,
             expected: None,
+            region: None,
         });
     }
     Ok(programs)

@@ -69,6 +69,23 @@ pub enum LabError {
         /// What it has that such a core does not.
         reason: NotDriven,
     },
+    /// A region begins or ends at a function that the program does not have.
+    #[error(
+        "{name}: the program has no function of this name (of those that are not inlined, hps profile lists the busiest)"
+    )]
+    UnknownFunction {
+        /// The name asked for.
+        name: String,
+    },
+    /// The program ended before a region began, or before its end.
+    #[error(
+        "the program ended after {instructions} instructions, before it came to where the region begins or ends (--skip, \
+         --from, --until, --between-markers)"
+    )]
+    NotReached {
+        /// Instructions of the program.
+        instructions: u64,
+    },
     /// Sampled timing on a core that cannot do it.
     #[error("sampled timing goes with the cycle-driven core only")]
     SampledCore,

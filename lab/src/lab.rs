@@ -15,6 +15,7 @@ use crate::guest::{GuestLimits, GuestOptions};
 use crate::install::{Install, Installer};
 use crate::mode::Functional;
 use crate::program::Program;
+use crate::region::Region;
 
 /// A run that is being put together: a program and what it gets from outside, `M` how it is simulated,
 /// `I` what installs the decode-stage editor, and `P` the probe that watches.
@@ -125,6 +126,13 @@ impl<'a, M, I, P> Lab<'a, M, I, P> {
     #[must_use]
     pub fn output(mut self, stdout: Output) -> Self {
         self.process_mut().stdout = stdout;
+        self
+    }
+
+    /// Only this part of the program counts.
+    #[must_use]
+    pub fn region(mut self, region: Region) -> Self {
+        self.program.to_mut().region = Some(region);
         self
     }
 

@@ -17,6 +17,7 @@ mod productions;
 mod program;
 mod provenance;
 mod ran;
+mod region;
 pub mod shadow;
 mod truth;
 
@@ -37,6 +38,7 @@ pub use productions::Productions;
 pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
+pub use region::{BEGIN_MARKER, END_MARKER, Place, Region};
 pub use truth::{Polled, Truth, Watch};
 
 /// Version of the lab. Results are comparable only within one.

@@ -12,6 +12,7 @@ use hps_workloads::{Size, Workload};
 
 use crate::end::EndError;
 use crate::error::LabError;
+use crate::region::Region;
 
 /// The instruction set of a program that comes with the project, if none is asked for.
 pub const DEFAULT_ISA: Isa = Isa::Riscv64;
@@ -29,6 +30,8 @@ pub struct Program {
     pub process: ProcessConfig,
     /// What it must print, if that is known.
     pub expected: Option<Expected>,
+    /// Where it begins to count, if that is not its beginning.
+    pub region: Option<Region>,
 }
 
 /// What a program must print on standard output.
@@ -78,6 +81,7 @@ impl Program {
                 ..ProcessConfig::default()
             },
             expected: None,
+            region: None,
         }
     }
 
@@ -98,6 +102,7 @@ impl Program {
                 ..ProcessConfig::default()
             },
             expected: Some(Expected::Text(workload.expected(size))),
+            region: None,
         })
     }
 
@@ -128,6 +133,7 @@ impl Program {
                 ..ProcessConfig::default()
             },
             expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
+            region: None,
         })
     }
 
@@ -155,11 +161,23 @@ impl Program {
         })
     }
 
+    /// A process where the program begins to count.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load), and that the region is not reached.
+    pub fn start(&self) -> Result<Process, LabError> {
+        let process = self.load()?;
+        match &self.region {
+            None => Ok(process),
+            Some(region) => region.reach(process),
+        }
+    }
+
     /// A process at the beginning of the program.
     ///
     /// # Errors
     /// The program does not fit into memory, or its configuration cannot be used.
-    pub fn start(&self) -> Result<Process, LabError> {
+    pub fn load(&self) -> Result<Process, LabError> {
         Ok(Process::new(Arc::clone(&self.image), &self.process)?)
     }
 

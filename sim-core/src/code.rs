@@ -4,6 +4,8 @@
 //! begin. A slot keeps the decoded instruction and the static part of the editor's match, so that
 //! both are decided once per address (design decision 3).
 
+use rustc_hash::FxHashMap;
+
 use crate::bus::MemFault;
 use crate::editor::DecodeEditor;
 use crate::ids::DisePc;
@@ -44,6 +46,8 @@ pub struct CodeCache {
     numbers: Vec<usize>,
     /// Page number to index in `pages` plus one; zero: absent. Committed by the host page by page.
     index: Vec<u32>,
+    /// Page number to index in `pages` plus one, for pages above the window of memory's fast path.
+    high: FxHashMap<usize, u32>,
     epoch: u64,
     generation: u32,
 }
@@ -53,12 +57,15 @@ impl Clone for CodeCache {
         // Not the whole index: the host would commit all of it.
         let mut index = vec![0; self.index.len()];
         for &number in &self.numbers {
-            index[number] = self.index[number];
+            if let Some(place) = index.get_mut(number) {
+                *place = self.index[number];
+            }
         }
         CodeCache {
             pages: self.pages.clone(),
             numbers: self.numbers.clone(),
             index,
+            high: self.high.clone(),
             ..*self
         }
     }
@@ -72,7 +79,8 @@ impl CodeCache {
             isa,
             pages: Vec::new(),
             numbers: Vec::new(),
-            index: vec![0; (Memory::LIMIT >> PAGE_SHIFT) as usize],
+            index: vec![0; (Memory::WINDOW >> PAGE_SHIFT) as usize],
+            high: FxHashMap::default(),
             epoch: 0,
             generation: 0,
         }
@@ -81,8 +89,11 @@ impl CodeCache {
     /// Throws everything away. Only the index entries in use are reset: the index is large.
     pub fn clear(&mut self) {
         for number in self.numbers.drain(..) {
-            self.index[number] = 0;
+            if let Some(place) = self.index.get_mut(number) {
+                *place = 0;
+            }
         }
+        self.high.clear();
         self.pages.clear();
     }
 
@@ -108,6 +119,15 @@ impl CodeCache {
         match self.index.get((pc >> PAGE_SHIFT) as usize) {
             Some(0) => Ok(self.add_page(pc)),
             Some(&n) => Ok(n as usize - 1),
+            None => self.high_page(pc),
+        }
+    }
+
+    #[cold]
+    fn high_page(&mut self, pc: u64) -> Result<usize, TrapCause> {
+        match self.high.get(&((pc >> PAGE_SHIFT) as usize)) {
+            Some(&n) => Ok(n as usize - 1),
+            None if pc < Memory::LIMIT => Ok(self.add_page(pc)),
             None => Err(TrapCause::FetchFault),
         }
     }
@@ -119,8 +139,14 @@ impl CodeCache {
             unreachable!("the length of the vector is SLOTS")
         };
         self.pages.push(page);
-        self.numbers.push((pc >> PAGE_SHIFT) as usize);
-        self.index[(pc >> PAGE_SHIFT) as usize] = self.pages.len() as u32;
+        let (number, place) = ((pc >> PAGE_SHIFT) as usize, self.pages.len() as u32);
+        self.numbers.push(number);
+        match self.index.get_mut(number) {
+            Some(entry) => *entry = place,
+            None => {
+                self.high.insert(number, place);
+            }
+        }
         self.pages.len() - 1
     }
 

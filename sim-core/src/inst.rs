@@ -127,7 +127,8 @@ pub enum OpClass {
     Break,
     /// Memory ordering.
     Fence,
-    /// Instruction-stream synchronisation (throws decoded code away).
+    /// Instruction-stream synchronisation (throws decoded code away); and `cbo.zero` and `amocas.q`, whose
+    /// accesses are wider than a register: all of them execute with nothing else in flight.
     FenceI,
     /// Access to a control and status register.
     Csr,

@@ -152,7 +152,7 @@ impl<E: DecodeEditor> Machine<E> {
             let slice = self.process.os.instructions_in_time(SLICE);
             let until = self.retired.program.saturating_add(slice).min(end);
             match self.run_to_deadline(probe, until) {
-                Stop::Limit if until < end => {}
+                Stop::Limit if until < end && !(P::CAN_STOP && probe.has_stopped()) => {}
                 stop => return stop,
             }
         }
@@ -167,7 +167,7 @@ impl<E: DecodeEditor> Machine<E> {
                 Stop::Limit => {}
                 stop => return stop,
             }
-            if self.retired.program >= end {
+            if self.retired.program >= end || P::CAN_STOP && probe.has_stopped() {
                 return Stop::Limit;
             }
             if self.deadline() <= self.retired.program
@@ -289,6 +289,9 @@ impl<E: DecodeEditor> Machine<E> {
                 continue;
             }
             let inst = slot.inst;
+            if P::CAN_STOP && !in_handler && probe.stops_before(pc, &inst) {
+                break Event::Limit;
+            }
             let origin = if E::RELAYOUT { slot.mask } else { 0 };
             if E::ENABLED && slot.mask != 0 && !in_handler {
                 self.seq += 1;

@@ -42,6 +42,21 @@ pub trait Probe {
     const WANTS_VALUES: bool = false;
     /// [`Probe::wrong_path`] wants to look around behind some of the program's conditional branches.
     const WANTS_WRONG_PATHS: bool = false;
+    /// [`Probe::stops_before`] wants to be asked. A functional run of such a probe wants `WANTS_RETIRED`, too.
+    const CAN_STOP: bool = false;
+
+    /// Whether the functional machine stops in front of an instruction of the program, as at a limit.
+    #[inline]
+    fn stops_before(&mut self, pc: u64, inst: &Inst) -> bool {
+        let _ = (pc, inst);
+        false
+    }
+
+    /// Whether [`Probe::stops_before`] has stopped the machine.
+    #[inline]
+    fn has_stopped(&self) -> bool {
+        false
+    }
 
     /// Every retired instruction, in order.
     #[inline]
@@ -122,6 +137,18 @@ macro_rules! forward_probe_hooks {
         const WANTS_CONTROL: bool = <$probe as $crate::probe::Probe>::WANTS_CONTROL;
         const WANTS_VALUES: bool = <$probe as $crate::probe::Probe>::WANTS_VALUES;
         const WANTS_WRONG_PATHS: bool = <$probe as $crate::probe::Probe>::WANTS_WRONG_PATHS;
+        const CAN_STOP: bool = <$probe as $crate::probe::Probe>::CAN_STOP;
+
+        #[inline]
+        fn stops_before(&mut self, pc: u64, inst: &$crate::inst::Inst) -> bool {
+            let $this = self;
+            $inner.stops_before(pc, inst)
+        }
+        #[inline]
+        fn has_stopped(&self) -> bool {
+            let $this = self;
+            $inner.has_stopped()
+        }
 
         #[inline]
         fn retired(&mut self, event: &$crate::probe::Retired<'_>) {
@@ -177,7 +204,16 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     const WANTS_CONTROL: bool = A::WANTS_CONTROL || B::WANTS_CONTROL;
     const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
     const WANTS_WRONG_PATHS: bool = A::WANTS_WRONG_PATHS || B::WANTS_WRONG_PATHS;
+    const CAN_STOP: bool = A::CAN_STOP || B::CAN_STOP;
 
+    #[inline]
+    fn stops_before(&mut self, pc: u64, inst: &Inst) -> bool {
+        A::CAN_STOP && self.0.stops_before(pc, inst) || B::CAN_STOP && self.1.stops_before(pc, inst)
+    }
+    #[inline]
+    fn has_stopped(&self) -> bool {
+        self.0.has_stopped() || self.1.has_stopped()
+    }
     #[inline]
     fn retired(&mut self, event: &Retired<'_>) {
         if A::WANTS_RETIRED {

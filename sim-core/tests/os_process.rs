@@ -179,7 +179,12 @@ fn unknown_calls_warn_once_and_threads_are_refused() {
     assert!(guest.0.os.warnings()[0].contains("9999"));
     // Probes that every libc makes are no reason to warn.
     assert_eq!(guest.call(293, &[]), ENOSYS);
-    assert_eq!(guest.call(258, &[]), ENOSYS);
+    // riscv_hwprobe: the base (I, M and A), and a key that nobody knows.
+    guest.put_words(BUFFER, &[3, 0, 99, 7]);
+    assert_eq!(guest.call(258, &[BUFFER, 2, 0, 0, 0]), 0);
+    let told: Vec<u64> = (0..4).map(|i| guest.word(BUFFER + 8 * i)).collect();
+    assert_eq!(told, [3, 1, u64::MAX, 0]);
+    assert_eq!(guest.call(258, &[BUFFER, 1, 0, 0, 1]), EINVAL);
     assert_eq!(guest.0.os.warnings().len(), 3);
 }
 

@@ -13,12 +13,14 @@ use crate::examples;
 #[command(after_long_help = examples::DISE)]
 pub enum DiseCommand {
     /// Check production files together: syntax, table use, conflicts
+    #[command(after_long_help = "Example:\n  hps dise check hot_method my.dise")]
     Check {
         /// Files, or names of built-in ones
         #[arg(required = true)]
         files: Vec<String>,
     },
     /// Say which production wins for which instruction, in each state of the counters' flags
+    #[command(after_long_help = "Example:\n  hps dise explain hot_call_pair --program interp")]
     Explain {
         /// Files, or names of built-in ones
         #[arg(required = true)]
@@ -33,6 +35,7 @@ pub enum DiseCommand {
         isa: Option<Isa>,
     },
     /// List the production files that come with the project, or print one
+    #[command(after_long_help = "Example:\n  hps dise list hot_method")]
     List {
         /// Print this one
         name: Option<String>,
@@ -44,8 +47,10 @@ pub enum DiseCommand {
 #[command(after_long_help = examples::MACHINE)]
 pub enum MachineCommand {
     /// List the presets
+    #[command(after_long_help = "Example:\n  hps machine list")]
     List,
     /// Show a machine with every key, its unit, value and origin
+    #[command(after_long_help = "Example:\n  hps machine show hps-4wide")]
     Show {
         /// Name of a preset, or file
         machine: String,
@@ -54,12 +59,14 @@ pub enum MachineCommand {
         ron: bool,
     },
     /// Check machine files: exit code 1 if one of them describes no machine
+    #[command(after_long_help = "Example:\n  hps machine check my-machine.ron")]
     Check {
         /// Files, or names of presets
         #[arg(required = true)]
         files: Vec<String>,
     },
     /// Describe every key: unit, default, meaning
+    #[command(after_long_help = "Example:\n  hps machine keys")]
     Keys,
 }
 

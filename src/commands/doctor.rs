@@ -43,6 +43,7 @@ pub fn doctor() -> anyhow::Result<u8> {
         cross_compiler(Isa::Alpha),
         terminal(),
     ];
+    findings.extend(Isa::ALL.map(instruction_set));
     findings.extend(native());
     let mut out = format!("hps {}\n\n", env!("CARGO_PKG_VERSION"));
     for finding in &findings {
@@ -98,6 +99,24 @@ fn processors() -> Finding {
     }
 }
 
+/// What programs may be built for.
+fn instruction_set(isa: Isa) -> Finding {
+    let (what, detail) = match isa {
+        Isa::Riscv64 => ("RISC-V", hps_sim_core::riscv::extensions::isa_string()),
+        Isa::Alpha => (
+            "Alpha",
+            "EV6 with byte and word accesses (BWX), square roots and moves (FIX), counts (CIX) and media (MVI); no VAX \
+             floating point"
+                .to_string(),
+        ),
+    };
+    Finding {
+        what,
+        state: State::Ok,
+        detail,
+    }
+}
+
 /// Really makes a guest's memory.
 fn memory_reserve() -> Finding {
     let what = "guest memory";
@@ -105,7 +124,7 @@ fn memory_reserve() -> Finding {
         Ok(_) => {
             let detail = format!(
                 "{} GiB of address space can be reserved",
-                Memory::LIMIT >> 30
+                Memory::WINDOW >> 30
             );
             Finding {
                 what,
@@ -256,7 +275,7 @@ fn terminal() -> Finding {
     let detail = if std::io::stderr().is_terminal() {
         "standard error is a terminal: long work shows a progress bar"
     } else {
-        "standard error is no terminal: no progress bars"
+        "standard error is no terminal: long work says each ten seconds how far it is"
     };
     Finding {
         what: "terminal",

@@ -24,6 +24,10 @@ pub fn sweep(args: &SweepArgs) -> anyhow::Result<u8> {
     }
     use_threads("--jobs", args.jobs)?;
     let plan = Plan::new(&spec, &folder)?;
+    progress::when_interrupted(format!(
+        "stopped; the points that are done are kept in {}: the same command goes on with the others",
+        args.out.display()
+    ));
     let progress = Progress {
         bar: progress::bar(0, "sweep"),
     };

@@ -121,3 +121,19 @@ pub fn prints(source: &str, flags: &[&str], options: &[&str], expected: &str) {
         });
     }
 }
+
+/// What the program prints in each mode, with a root that it may write to.
+#[track_caller]
+pub fn prints_in_a_root(source: &str, expected: &str) {
+    for isa in Isa::BOTH {
+        let program = build(isa, source, &["-O2"]);
+        for mode in MODES {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let options = ["--root", &folder, "--writable", "--", &program];
+            let run = Hps::new().run(&[&["run"], mode, &options].concat());
+            let printed = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert_eq!(printed, expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}

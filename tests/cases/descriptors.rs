@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use super::build::{Isa, MODES, build};
+use super::build::{Isa, MODES, build, prints, prints_in_a_root};
 
 /// `hps run MODE -- PROGRAM ARGUMENTS`.
 fn run(mode: &[&str], program: &str, arguments: &[&str]) -> Command {
@@ -195,4 +195,87 @@ fn files_in_memory_copies_locks_and_pipes_are_those_of_linux() {
             assert_eq!(printed, CALLS, "{isa:?} {mode:?}: {said}");
         }
     }
+}
+
+/// As Linux gives them natively.
+const SOCKETS: &str = include_str!("guest/sockets.txt");
+
+#[test]
+fn sockets_inside_a_program_are_those_of_linux() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "sockets.c", &["-O1", "-pthread"]);
+        for mode in MODES {
+            let root = tempfile::tempdir().expect("a folder");
+            let folder = root.path().display().to_string();
+            let options = [mode, &["--root", &folder, "--writable"]].concat();
+            let done = run(&options, &program, &[]).output().expect("hps runs");
+            let said = String::from_utf8_lossy(&done.stderr);
+            let printed = String::from_utf8_lossy(&done.stdout);
+            assert_eq!(printed, SOCKETS, "{isa:?} {mode:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_server_and_its_client_talk_inside_one_program() {
+    prints("sock_echo.c", &["-O2"], &[], "tcp ping unix pong epoll 1\n");
+}
+
+#[test]
+fn links_are_made_inside_the_root() {
+    prints_in_a_root("links.c", include_str!("guest/links.txt"));
+}
+
+/// As QEMU and Linux give them; a native C library cannot be given some of these pointers.
+#[test]
+fn calls_refuse_what_linux_refuses() {
+    prints_in_a_root("ltp_errnos.c", include_str!("guest/ltp_errnos.txt"));
+}
+
+/// Profiles of compilers: gprof samples by a timer, gcov writes its counts at the end.
+#[test]
+fn programs_built_for_profiles_of_compilers_write_their_files() {
+    for (flag, file) in [("-pg", "gmon.out"), ("--coverage", "pgo.gcda")] {
+        let program = build(Isa::Riscv64, "pgo.c", &["-O1", flag]);
+        let root = tempfile::tempdir().expect("a folder");
+        let folder = root.path().display().to_string();
+        // The folder of the build is far below.
+        let options = ["--root", &folder, "--writable", "--env", "GCOV_PREFIX=/"];
+        let strip = ["--env", "GCOV_PREFIX_STRIP=99"];
+        let mut command = run(&[&options[..], &strip].concat(), &program, &[]);
+        let done = command.output().expect("hps runs");
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "500500\n", "{flag}");
+        let written = std::fs::read_dir(root.path()).expect("a folder").flatten();
+        let names: Vec<String> = written
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        let is_there = names.iter().any(|name| name.ends_with(file));
+        assert!(is_there, "{flag}: {names:?}");
+    }
+}
+
+/// What simulators miss. The clock begins in 2001 here. (On Alpha a number in the program is another flag.)
+#[test]
+fn calls_that_simulators_miss_are_there() {
+    let program = build(Isa::Riscv64, "sys_misc.c", &["-O2"]);
+    let root = tempfile::tempdir().expect("a folder");
+    for folder in ["etc", "tmp", "dev/shm"] {
+        std::fs::create_dir_all(root.path().join(folder)).expect("a folder");
+    }
+    std::fs::write(
+        root.path().join("etc/passwd"),
+        "user:x:1000:1000::/:/bin/sh\n",
+    )
+    .expect("a file");
+    // It looks for its own name.
+    std::fs::copy(&program, root.path().join("sys_misc")).expect("a copy");
+    let done = run(&["--root", ".", "--writable"], "./sys_misc", &[])
+        .current_dir(root.path())
+        .output()
+        .expect("hps runs");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let failing: Vec<&str> = text.lines().filter(|line| !line.ends_with(" ok")).collect();
+    assert!(text.lines().count() > 45, "{text}");
+    assert_eq!(failing.len(), 1, "{failing:?}");
+    assert!(failing[0].starts_with("realtime>2020"), "{failing:?}");
 }

@@ -101,6 +101,37 @@ fn a_race_of_two_programs_stays_inside() {
     }
 }
 
+/// The programs of a sweep can read their root only: somebody else exchanges the folder and the link meanwhile.
+#[test]
+fn a_race_with_the_programs_of_a_sweep_stays_inside() {
+    let program = build(Isa::Riscv64, "root_race.c", &["-O2"]);
+    let hps = Hps::new();
+    std::fs::create_dir_all(hps.path("root/d")).unwrap();
+    std::fs::create_dir(hps.path("outside")).unwrap();
+    std::fs::write(hps.path("outside/secret"), "TOPSECRET").unwrap();
+    std::fs::write(hps.path("root/d/secret"), "mine").unwrap();
+    symlink(hps.path("outside"), hps.path("root/lnk")).unwrap();
+    let one = format!(
+        "(path: {program:?}, args: [\"read\", \"2000\"], root: {:?})",
+        hps.path("root")
+    );
+    let sweep = format!(
+        "(own_programs: [{one}], profiles: [method], bursts: [1, 10], one_in: [100], timing: Off)"
+    );
+    std::fs::write(hps.path("race.ron"), sweep).unwrap();
+    let mut swaps = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .args(["run", "--root", &hps.path("root"), "--writable", "--"])
+        .args([program.as_str(), "swap", "1000000"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("hps starts");
+    let run = hps.run(&["sweep", "--out", "out", "race.ron"]);
+    let was_swapping = swaps.try_wait().expect("its state").is_none();
+    swaps.kill().and_then(|()| swaps.wait()).expect("it ends");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(was_swapping);
+}
+
 /// A program that looks at itself, without any file of the host.
 #[test]
 fn a_program_finds_itself_in_proc() {

@@ -78,3 +78,50 @@ fn a_vector_instruction_is_named_where_it_is_missing() {
         assert!(run.stderr.contains(said), "{mode}: {}", run.stderr);
     });
 }
+
+/// Wider than a register: a block of zeros and pairs of registers. The exit code says how many results are right.
+#[test]
+fn blocks_are_zeroed_and_pairs_are_swapped_in_all_modes() {
+    let hps = Hps::new();
+    let code = [
+        0xf801_0113, // addi sp, sp, -128
+        0xfc01_7413, // andi s0, sp, -64
+        0xfff0_0593, // li a1, -1
+        0x00b4_3023, // sd a1, 0(s0)
+        0x02b4_3c23, // sd a1, 56(s0)
+        0x0044_200f, // cbo.zero (s0)
+        0x0004_3603, // ld a2, 0(s0)
+        0x0384_3683, // ld a3, 56(s0)
+        0x00d6_6633, // or a2, a2, a3
+        0x0016_3513, // seqz a0, a2: 1
+        0x0000_0613, // li a2, 0
+        0x0000_0693, // li a3, 0
+        0x0050_0713, // li a4, 5
+        0x0060_0793, // li a5, 6
+        0x28e4_462f, // amocas.q a2, a4, (s0): 0, 0, and 5, 6 in memory
+        0x0004_3883, // ld a7, 0(s0): 5
+        0x0115_0533, // add a0, a0, a7: 6
+        0x0084_3883, // ld a7, 8(s0): 6
+        0x0115_0533, // add a0, a0, a7: 12
+        0x28e4_462f, // amocas.q a2, a4, (s0): 5, 6, and memory as it is
+        0x00c5_0533, // add a0, a0, a2: 17
+        0x00d5_0533, // add a0, a0, a3: 23
+        0x05d0_0893, // li a7, 93
+        0x0000_0073, // ecall
+    ];
+    let program = hps.program("wide", &code);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(run.code, 23, "{mode}: {}", run.stderr);
+    });
+}
+
+#[test]
+fn a_program_that_is_built_for_missing_extensions_is_refused_with_what_would_do() {
+    let flags = ["-nostdlib", "-march=rv64gc_zba", "-Wa,-march=rv64gcv_zba"];
+    let program = build(Isa::Riscv64, "needs_vector.S", &flags);
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(run.code, 2, "{mode}: {}", run.stderr);
+        let said = "missing here (v); build it with -march=rv64gc_zba";
+        assert!(run.stderr.contains(said), "{mode}: {}", run.stderr);
+    });
+}

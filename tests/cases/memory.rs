@@ -1,6 +1,6 @@
 //! Mappings, executable stacks and where programs may lie.
 
-use super::build::{Isa, MODES, build, prints, run_in_all_modes};
+use super::build::{Isa, build, prints, prints_in_a_root, run_in_all_modes};
 use super::support::Hps;
 
 const FREESTANDING: [&str; 1] = ["-nostdlib"];
@@ -45,21 +45,6 @@ fn a_program_that_the_linker_relaxed_wrongly_is_told_so() {
     });
 }
 
-/// What the program prints in each mode, with a root that it may write to.
-fn prints_in_a_root(source: &str, expected: &str) {
-    for isa in Isa::BOTH {
-        let program = build(isa, source, &["-O2"]);
-        for mode in MODES {
-            let root = tempfile::tempdir().expect("a folder");
-            let folder = root.path().display().to_string();
-            let options = ["--root", &folder, "--writable", "--", &program];
-            let run = Hps::new().run(&[&["run"], mode, &options].concat());
-            let printed = String::from_utf8_lossy(&run.stdout).into_owned();
-            assert_eq!(printed, expected, "{isa:?} {mode:?}: {}", run.stderr);
-        }
-    }
-}
-
 #[test]
 fn pages_of_a_private_mapping_have_the_content_of_the_file_again() {
     prints_in_a_root("madvise_private_file.c", "0 42, 0 0\n");
@@ -68,4 +53,66 @@ fn pages_of_a_private_mapping_have_the_content_of_the_file_again() {
 #[test]
 fn calls_on_memory_refuse_what_linux_refuses() {
     prints_in_a_root("memory_errnos.c", include_str!("guest/memory_errnos.txt"));
+}
+
+#[test]
+fn reservations_and_fixed_addresses_anywhere_in_the_address_space_work() {
+    let expected = "4 GiB noreserve ok\n12 GiB none ok\n64 GiB none ok\nfixed 0x2000000000 ok\n\
+                    hint 0xc000000000 ok\n";
+    prints("mem_high.c", &["-O2"], &[], expected);
+}
+
+#[test]
+fn a_program_that_is_linked_high_runs() {
+    let program = build(
+        Isa::Riscv64,
+        "link_high.S",
+        &["-nostdlib", "-Wl,-Ttext-segment=0x4000000000"],
+    );
+    run_in_all_modes(&[], &[&program], |mode, run| {
+        assert_eq!(run.code, 3, "{mode}: {}", run.stderr);
+    });
+}
+
+#[test]
+fn a_heap_of_three_gigabytes_fits_into_the_limit_that_allows_it() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "large_heap.c", &["-O2"]);
+        run_in_all_modes(&["--memory-limit", "4096"], &[&program], |mode, run| {
+            assert_eq!(
+                run.expect_code(0),
+                "3 GiB ok, blocks ok\n",
+                "{isa:?} {mode}"
+            );
+        });
+        run_in_all_modes(&[], &[&program], |mode, run| {
+            assert_eq!(run.code, 1, "{isa:?} {mode}");
+            assert!(
+                run.stderr.contains("--memory-limit"),
+                "{isa:?} {mode}: {}",
+                run.stderr
+            );
+        });
+    }
+}
+
+#[test]
+fn a_shared_mapping_reaches_its_file() {
+    let expected = "shared file ok, ro shared ok, anon shared ok\n";
+    prints(
+        "map_shared.c",
+        &["-O2"],
+        &["--root", ".", "--writable"],
+        expected,
+    );
+}
+
+/// Functionally alone: it writes hundreds of megabytes. (It counts in pages of RISC-V.)
+#[test]
+fn mappings_shrink_grow_and_move_and_a_stack_grows_deep() {
+    let program = build(Isa::Riscv64, "mem_remap.c", &["-O2"]);
+    let run = Hps::new().run(&["run", "--memory-limit", "4096", &program]);
+    let text = run.expect_code(0);
+    assert!(text.lines().count() > 8, "{text}");
+    assert!(text.lines().all(|line| line.ends_with(" ok")), "{text}");
 }

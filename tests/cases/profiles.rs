@@ -173,3 +173,19 @@ fn what_is_asked_for_and_missing_is_named_with_what_there_is() {
     fails(&["--period", "10"], "--with");
     fails(&["--kind", "method", "--timeline"], "--timeline");
 }
+
+#[test]
+fn names_of_cxx_are_readable_and_equal_ones_stay_apart() {
+    let other = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/cases/guest/prof_cxx_other.cc"
+    );
+    let program = build(Isa::Riscv64, "prof_cxx.cc", &["-O2", other]);
+    let run = Hps::new().run(&["profile", "--kind", "method", "--top", "60", &program]);
+    let text = run.expect_code(0);
+    let lines_with = |name: &str| text.lines().filter(|line| line.ends_with(name)).count();
+    assert_eq!(lines_with(" ns::Box<int>::add(int)"), 1, "{text}");
+    assert_eq!(lines_with(" ns::Box<double>::add(double)"), 1, "{text}");
+    // One static function in each of the two files.
+    assert_eq!(lines_with(" helper(int)"), 2, "{text}");
+}

@@ -56,6 +56,7 @@ fn program(length: u64) -> Result<Program, String> {
         },
         name,
         expected: None,
+        region: None,
     })
 }
 

@@ -8,6 +8,8 @@ pub(crate) mod ram;
 pub use condition::Condition;
 pub use plain::Plain;
 
+pub(crate) use crate::riscv::exec::wide::execute as execute_wide;
+
 use crate::alpha::exec as alpha;
 use crate::bus::Bus;
 use crate::hart::Hart;
@@ -15,7 +17,7 @@ use crate::inst::{Inst, Op};
 use crate::memory::{Memory, Quick};
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_half, fp_more, fp_single, int, mem,
-    muldiv,
+    muldiv, wide,
 };
 use crate::riscv::table::for_each_op;
 use crate::trap::TrapCause;
@@ -31,6 +33,8 @@ pub enum Outcome {
     Syscall,
     /// Code may have been modified: decoded instructions must be thrown away.
     FenceI,
+    /// An access that is wider than a register: the instruction executes with nothing else in flight.
+    Wide,
     /// Branch within a replacement sequence, to this index.
     DiseTaken(u8),
     /// Call of a handler at this address.

@@ -327,16 +327,17 @@ fn section(
 }
 
 fn check_place(addr: u64, end: u64, check: &Check<'_>, place: &str) -> Result<(), LoadError> {
-    if addr >= layout::LOWEST && end <= layout::IMAGE_TOP {
+    if layout::is_image_range(addr, end) {
         return Ok(());
     }
     Err(LoadError::DoesNotFit {
         file: check.file.to_owned(),
         place: place.to_owned(),
         problem: format!(
-            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x}, where programs can be placed (guest memory ends at {:#x})",
+            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x} and {:#x}..{:#x}, where programs can be placed",
             layout::LOWEST,
             layout::IMAGE_TOP,
+            layout::HIGH,
             Memory::LIMIT
         ),
         remedy: "link the program for the usual addresses of OSF/1 (text at 0x120000000, data at 0x140000000)",
@@ -384,7 +385,7 @@ fn aout_segments(
             }
         }
     };
-    let fits = |start, end| start >= layout::LOWEST && end <= layout::IMAGE_TOP;
+    let fits = layout::is_image_range;
     if file_end > file_bytes
         || !fits(aout.text_start, text_end)
         || (data_end > aout.data_start && !fits(aout.data_start, data_end))

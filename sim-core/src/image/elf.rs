@@ -6,7 +6,7 @@ use goblin::elf::Elf;
 use goblin::elf::header::{self, Header};
 use goblin::elf::program_header::{self, ProgramHeader};
 
-use super::{LoadError, ProgramHeaders, Segment};
+use super::{LoadError, ProgramHeaders, Segment, riscv_attributes};
 use crate::isa::Isa;
 use crate::memory::{Memory, Perm, page_align_down};
 use crate::os::OsInterface;
@@ -91,6 +91,7 @@ pub(super) fn parse(bytes: &[u8], file: &str) -> Result<Layout, LoadError> {
     let is_pie = check_header(&header, &check)?;
     let headers = program_headers(bytes, &header, &check)?;
     check_kinds(&headers, &check)?;
+    check_instructions(bytes, &headers, isa, file)?;
     let load_bias = if is_pie { layout::PIE_BASE } else { 0 };
     let page_bytes = OsInterface::Linux.page_bytes(isa);
     let segments = segments(bytes, &headers, load_bias, page_bytes, &check)?;
@@ -249,6 +250,27 @@ fn check_kinds(headers: &[ProgramHeader], check: &Check<'_>) -> Result<(), LoadE
     Ok(())
 }
 
+/// A program that was built for instructions that do not exist here would die of them later.
+fn check_instructions(
+    bytes: &[u8],
+    headers: &[ProgramHeader],
+    isa: Isa,
+    file: &str,
+) -> Result<(), LoadError> {
+    let arch = match isa {
+        Isa::Riscv64 => riscv_attributes::arch(bytes, headers),
+        Isa::Alpha => None,
+    };
+    match arch.as_deref().and_then(riscv_attributes::lacking) {
+        None => Ok(()),
+        Some(lacking) => Err(LoadError::Instructions {
+            file: file.to_owned(),
+            extensions: lacking.extensions.join(", "),
+            march: lacking.march,
+        }),
+    }
+}
+
 fn segments(
     bytes: &[u8],
     headers: &[ProgramHeader],
@@ -316,11 +338,12 @@ fn segment(
     let (Some(addr), Some(end)) = (addr, end) else {
         return Err(check.damaged(place("p_vaddr"), "address and size overflow 64 bits"));
     };
-    if addr < layout::LOWEST || end > layout::IMAGE_TOP {
+    if !layout::is_image_range(addr, end) {
         let problem = format!(
-            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x}, where programs can be placed (guest memory ends at {:#x})",
+            "{addr:#x}..{end:#x} lies outside of {:#x}..{:#x} and {:#x}..{:#x}, where programs can be placed",
             layout::LOWEST,
             layout::IMAGE_TOP,
+            layout::HIGH,
             Memory::LIMIT
         );
         return Err(check.misfit(place("p_vaddr"), problem));

@@ -9,6 +9,7 @@
 mod ecoff;
 mod elf;
 mod lines;
+mod riscv_attributes;
 
 use std::io;
 use std::ops::Range;
@@ -61,6 +62,19 @@ pub enum LoadError {
         place: String,
         /// What is wrong with it.
         problem: String,
+    },
+    /// The program was built for instructions that do not exist here.
+    #[error(
+        "{file}: .riscv.attributes: it is built for extensions that are missing here ({extensions}); build it with \
+         -march={march}, or see hps doctor for all that there is"
+    )]
+    Instructions {
+        /// The file.
+        file: String,
+        /// The extensions, by their names.
+        extensions: String,
+        /// What would do for `-march`.
+        march: String,
     },
     /// The program cannot be placed in guest memory.
     #[error("{file}: {place}: {problem}; {remedy}")]

@@ -5,7 +5,7 @@ use crate::bus::{Bus, MemFault};
 
 const PAGE: usize = PAGE_SIZE as usize;
 
-/// The fast path: the address is below the limit (there is a page; `% PAGE_COUNT` only tells the
+/// The fast path: the address is inside the window (there is a page; `% PAGE_COUNT` only tells the
 /// compiler that the page byte then exists), the page byte allows it, and the access stays in its
 /// page. Everything else (faults, first writes, accesses that cross a page) goes to the
 /// out-of-line path.
@@ -127,14 +127,20 @@ impl Memory {
     #[inline(always)]
     #[must_use]
     pub fn is_unreadable(&self, addr: u64) -> bool {
-        addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::R == 0
+        match self.pages.get((addr >> PAGE_SHIFT) as usize) {
+            Some(page) => page & bits::R == 0,
+            None => self.high_lacks(addr, bits::R),
+        }
     }
 
     /// Whether every write that begins at this address faults.
     #[inline(always)]
     #[must_use]
     pub fn is_unwritable(&self, addr: u64) -> bool {
-        addr >= Self::LIMIT || self.pages[(addr >> PAGE_SHIFT) as usize % PAGE_COUNT] & bits::W == 0
+        match self.pages.get((addr >> PAGE_SHIFT) as usize) {
+            Some(page) => page & bits::W == 0,
+            None => self.high_lacks(addr, bits::W),
+        }
     }
 
     #[cold]
@@ -152,7 +158,7 @@ impl Memory {
     #[inline(always)]
     pub fn check_store<const N: usize>(&mut self, addr: u64) -> Result<(), MemFault> {
         let page = (addr >> PAGE_SHIFT) as usize;
-        if addr < Self::LIMIT
+        if addr < Self::WINDOW
             && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
             && addr as usize % PAGE <= PAGE - N
         {
@@ -164,16 +170,14 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn store_slow(&mut self, addr: u64, value: &[u8]) -> Result<(), MemFault> {
-        self.writable(addr, value.len() as u64)?
-            .copy_from_slice(value);
-        Ok(())
+        self.write_bytes(addr, value)
     }
 
     /// How many of the `len` bytes from `addr` on lie in pages that have the bits `wanted`.
     fn allowed_prefix(&self, addr: u64, len: u64, wanted: u8) -> u64 {
         let end = addr.saturating_add(len).min(Self::LIMIT);
         let mut at = addr;
-        while at < end && self.pages[(at >> PAGE_SHIFT) as usize] & wanted == wanted {
+        while at < end && self.page_byte((at >> PAGE_SHIFT) as usize) & wanted == wanted {
             at = page_align_down(at) + PAGE_SIZE;
         }
         at.min(end).saturating_sub(addr)
@@ -193,7 +197,7 @@ impl Memory {
             return;
         }
         for page in (addr >> PAGE_SHIFT)..=((addr + len - 1) >> PAGE_SHIFT) {
-            if self.pages[page as usize] & bits::FAST_W == 0 {
+            if self.page_byte(page as usize) & bits::FAST_W == 0 {
                 self.mark_written(page as usize);
             }
         }
@@ -208,7 +212,7 @@ impl Memory {
         Ok(if len == 0 {
             &[]
         } else {
-            &self.bytes[addr as usize..(addr + len) as usize]
+            self.content(addr, len as usize)
         })
     }
 
@@ -221,8 +225,17 @@ impl Memory {
         if len == 0 {
             return Ok(&mut []);
         }
+        if self.reserved_pages > 0 {
+            let end = (addr + len).next_multiple_of(PAGE_SIZE);
+            if !self.has_room_for(&(page_align_down(addr)..end)) {
+                return Err(MemFault {
+                    addr,
+                    unmapped: false,
+                });
+            }
+        }
         self.mark_range_written(addr, len);
-        Ok(&mut self.bytes[addr as usize..(addr + len) as usize])
+        Ok(self.content_mut(addr, len as usize))
     }
 
     /// How many bytes from `addr` on are readable without a gap, at most `len`.
@@ -253,6 +266,9 @@ impl Memory {
     pub fn write_bytes(&mut self, addr: u64, bytes: &[u8]) -> Result<(), MemFault> {
         self.writable(addr, bytes.len() as u64)?
             .copy_from_slice(bytes);
+        if !self.tracked.mirrors.is_empty() {
+            self.mirror(addr, bytes);
+        }
         Ok(())
     }
 
@@ -282,7 +298,7 @@ impl Memory {
             });
         }
         self.mark_range_written(addr, len);
-        self.bytes[addr as usize..end as usize].copy_from_slice(bytes);
+        self.content_mut(addr, bytes.len()).copy_from_slice(bytes);
         Ok(())
     }
 
@@ -309,7 +325,7 @@ impl Memory {
                 unmapped: true,
             });
         }
-        buf.copy_from_slice(&self.bytes[addr as usize..end as usize]);
+        buf.copy_from_slice(self.content(addr, buf.len()));
         Ok(())
     }
 
@@ -354,7 +370,7 @@ impl Memory {
 
     fn fetch_half(&self, addr: u64) -> Result<u16, MemFault> {
         self.check(addr, 2, bits::X)?;
-        let at = addr as usize;
-        Ok(u16::from_le_bytes([self.bytes[at], self.bytes[at + 1]]))
+        let half = self.content(addr, 2);
+        Ok(u16::from_le_bytes([half[0], half[1]]))
     }
 }

@@ -1,6 +1,6 @@
 //! A memory that follows another one: made equal to it from time to time, page by page.
 
-use super::{Memory, PAGE_SHIFT, PAGE_SIZE, bits, page_indices};
+use super::{Memory, MemoryError, PAGE_SHIFT, bits, page_indices};
 
 impl Memory {
     /// Changes whenever something is mapped, unmapped or re-protected.
@@ -12,8 +12,18 @@ impl Memory {
     /// Makes this memory equal to `source` where it was equal before and has not changed its own layout
     /// since. `pages` are the addresses, in any order, of all pages that have changed in one of the two.
     /// Afterwards no page of this memory is dirty.
-    pub fn copy_pages(&mut self, source: &Memory, pages: &[u64]) {
+    ///
+    /// # Errors
+    /// [`MemoryError::Reserve`](super::MemoryError::Reserve); then nothing has changed.
+    pub fn copy_pages(&mut self, source: &Memory, pages: &[u64]) -> Result<(), MemoryError> {
+        for range in source.used.iter() {
+            self.prepare(&range)?;
+        }
         self.clear_dirty();
+        self.mapped_bytes = source.mapped_bytes;
+        self.reserved_pages = source.reserved_pages;
+        self.tracked.mirrors.clone_from(&source.tracked.mirrors);
+        self.is_refused = source.is_refused;
         self.written_pages = source.written_pages;
         self.peak_written_pages = source.peak_written_pages;
         if self.layout_epoch != source.layout_epoch {
@@ -23,32 +33,40 @@ impl Memory {
             self.copy_page(source, (addr >> PAGE_SHIFT) as usize);
         }
         self.code_epoch = source.code_epoch;
+        Ok(())
     }
 
     /// Takes over what is mapped, but no content: what was written in pages that come or go has made them
     /// dirty. Outside of what is or was mapped nothing is different but where it did.
     fn copy_layout(&mut self, source: &Memory) {
+        const TAKEN: u8 = bits::PERM | bits::TOUCHED | bits::RESERVED;
         let mapped = self.regions.iter().chain(source.regions.iter());
-        for page in mapped.flat_map(|range| page_indices(&range)) {
-            let (mine, theirs) = (self.pages[page], source.pages[page]);
-            self.pages[page] = mine & bits::WRITTEN | theirs & (bits::PERM | bits::TOUCHED);
+        let pages: Vec<_> = mapped.map(|range| page_indices(&range)).collect();
+        for page in pages.into_iter().flatten() {
+            let theirs = source.page_byte(page);
+            let mine = self.page_byte_mut(page);
+            *mine = *mine & bits::WRITTEN | theirs & TAKEN;
         }
         self.regions = source.regions.clone();
-        self.mapped_bytes = source.mapped_bytes;
+        let fresh: Vec<_> = source
+            .used
+            .iter()
+            .flat_map(|range| self.used.holes(range))
+            .collect();
+        fresh.into_iter().for_each(|hole| self.used.insert(hole));
         self.retired_pages = source.retired_pages;
         self.layout_epoch = source.layout_epoch;
     }
 
     fn copy_page(&mut self, source: &Memory, page: usize) {
-        let start = page << PAGE_SHIFT;
-        let bytes = start..start + PAGE_SIZE as usize;
-        let (mine, theirs) = (self.pages[page], source.pages[page]);
+        let (mine, theirs) = (self.page_byte(page), source.page_byte(page));
         if theirs & bits::WRITTEN != 0 {
-            self.bytes[bytes.clone()].copy_from_slice(&source.bytes[bytes]);
+            self.page_content_mut(page)
+                .copy_from_slice(source.page_content(page));
         } else if mine & bits::WRITTEN != 0 {
-            self.bytes[bytes].fill(0);
+            self.page_content_mut(page).fill(0);
         }
         let touched = mine & bits::TOUCHED;
-        self.pages[page] = theirs & !(bits::DIRTY | bits::FAST_W) | touched;
+        *self.page_byte_mut(page) = theirs & !(bits::DIRTY | bits::FAST_W) | touched;
     }
 }

@@ -1,23 +1,31 @@
-//! Guest memory: one flat reserve of address space, a permission byte for each page.
+//! Guest memory: a flat reserve of address space, a permission byte for each page.
 //!
-//! A guest address is an offset into one lazily committed anonymous mapping of the host, so that
-//! an access needs no translation: one lookup of the page byte, one access. Every page byte holds
-//! the logical permissions and two bits that make the first write to a page take the slow path
-//! once, which is how dirty pages are known.
+//! An address below [`Memory::WINDOW`] is an offset into one lazily committed anonymous mapping of the
+//! host, so that an access needs no translation: one lookup of the page byte, one access. Every page
+//! byte holds the logical permissions and two bits that make the first write to a page take the slow
+//! path once, which is how dirty pages are known. Accesses above the window take the slow path each
+//! time ([`high`]).
 //!
 //! Memory that is mapped reads as zero until it is written, also when the same addresses were
-//! used before. Host memory is bounded: what is mapped, and pages of the host that were written
-//! and unmapped since, together never exceed twice [`Memory::limit_bytes`].
+//! used before. A reservation ([`Memory::reserve`]) counts only where it has been written. Host memory
+//! is bounded: what is mapped, and pages of the host that were written and unmapped since, together
+//! never exceed twice [`Memory::limit_bytes`].
 
 mod access;
 mod follow;
+mod high;
+mod questions;
 mod regions;
+mod tracked;
 mod view;
 
 use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 
+use self::high::High;
 use self::regions::Regions;
+pub use self::tracked::Mirror;
+use self::tracked::Tracked;
 use crate::bus::MemFault;
 
 pub(crate) use self::access::Quick;
@@ -27,7 +35,8 @@ pub(crate) use self::view::{Bytes, Pages, View};
 /// Bytes in a page. Permissions and dirtiness are kept at this grain.
 pub const PAGE_SIZE: u64 = 4096;
 pub(crate) const PAGE_SHIFT: u32 = 12;
-const PAGE_COUNT: usize = (Memory::LIMIT >> PAGE_SHIFT) as usize;
+/// Pages in the window of the fast path.
+const PAGE_COUNT: usize = (Memory::WINDOW >> PAGE_SHIFT) as usize;
 
 /// What may be done with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -80,6 +89,8 @@ mod bits {
     pub const DIRTY: u8 = 32;
     /// The host page was committed at some time (it stays so when unmapped).
     pub const TOUCHED: u8 = 64;
+    /// Part of a reservation that has not been written, and does not count as mapped.
+    pub const RESERVED: u8 = 128;
 }
 
 /// Why memory could not be set up or mapped.
@@ -90,9 +101,11 @@ pub enum MemoryError {
         "cannot reserve {} GiB of address space for guest memory ({cause}); the reserve costs no memory, but the host \
          must allow it: set vm.overcommit_memory to 0 or 1 (sysctl vm.overcommit_memory=0) and lift any limit on \
          address space (ulimit -v unlimited)",
-        Memory::LIMIT >> 30
+        bytes >> 30
     )]
     Reserve {
+        /// Its size, in bytes.
+        bytes: u64,
         /// The host's own words.
         cause: String,
     },
@@ -130,9 +143,18 @@ pub enum MemoryError {
 pub struct Memory {
     bytes: MmapMut,
     pages: Box<[u8; PAGE_COUNT]>,
+    /// What lies above the window, once something is mapped there.
+    high: Option<High>,
     regions: Regions,
+    /// What has ever been mapped. Outside of it all page bytes are 0.
+    used: Regions,
     mapped_bytes: u64,
-    /// Pages with [`bits::TOUCHED`] that are not mapped now.
+    /// Pages with [`bits::RESERVED`].
+    reserved_pages: u64,
+    /// Something was refused because of the limit.
+    is_refused: bool,
+    tracked: Tracked,
+    /// Pages with [`bits::TOUCHED`] that are not mapped now, or are reserved.
     retired_pages: u64,
     /// Pages with [`bits::WRITTEN`], and the most that there ever were.
     written_pages: u64,
@@ -169,8 +191,14 @@ pub const fn page_align_down(value: u64) -> u64 {
 }
 
 impl Memory {
-    /// Size of the guest's address space, in bytes. Nothing at or above it can be mapped.
-    pub const LIMIT: u64 = 1 << 34;
+    /// Size of the guest's address space, in bytes: Sv39 has half of that for programs, and QEMU's user mode
+    /// more. Nothing at or above it can be mapped.
+    pub const LIMIT: u64 = 1 << 39;
+    /// Addresses that the fast path serves, in bytes.
+    pub const WINDOW: u64 = 1 << 34;
+    /// The first address above the window that can be mapped. What lies between them never is, so that no
+    /// mapping crosses the border.
+    pub const HIGH: u64 = Self::WINDOW + (64 << 10);
     /// How much may be mapped where nothing else is asked for, in bytes.
     pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;
 
@@ -179,27 +207,20 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Reserve`] if the host refuses.
     pub fn new(limit_bytes: u64) -> Result<Memory, MemoryError> {
-        let reserve = |cause: String| MemoryError::Reserve { cause };
-        let len = usize::try_from(Self::LIMIT)
-            .map_err(|_| reserve("a 64-bit host is needed".to_owned()))?;
-        let bytes = MmapOptions::new()
-            .len(len)
-            .no_reserve_swap()
-            .map_anon()
-            .map_err(|e| reserve(e.to_string()))?;
-        // Huge pages would let a guest that touches one byte in each commit far more host memory
-        // than its limit. Hosts without the advice have no huge pages to fear.
-        #[cfg(target_os = "linux")]
-        let _ = bytes.advise(memmap2::Advice::NoHugePage);
-        let pages = vec![0u8; PAGE_COUNT].into_boxed_slice();
-        let pages = pages
-            .try_into()
-            .map_err(|_| reserve("page table of the wrong size".to_owned()))?;
+        let bytes = reserve(Self::WINDOW)?;
+        let Ok(pages) = vec![0u8; PAGE_COUNT].into_boxed_slice().try_into() else {
+            unreachable!("the length of the vector is PAGE_COUNT")
+        };
         Ok(Memory {
             bytes,
             pages,
+            high: None,
             regions: Regions::default(),
+            used: Regions::default(),
             mapped_bytes: 0,
+            reserved_pages: 0,
+            is_refused: false,
+            tracked: Tracked::default(),
             retired_pages: 0,
             written_pages: 0,
             peak_written_pages: 0,
@@ -217,23 +238,24 @@ impl Memory {
     pub fn duplicate(&self) -> Result<Memory, MemoryError> {
         let mut copy = Memory::new(self.limit_bytes)?;
         // Nothing but zeros lies outside what is mapped and what was.
-        let mut first = 0;
-        for pages in self.pages.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
-            let range = first..first + pages.len();
-            first = range.end;
-            if pages[0] == 0 {
-                continue;
-            }
-            copy.pages[range.clone()].copy_from_slice(pages);
+        for range in self.used.iter() {
+            copy.prepare(&range)?;
+            let range = page_indices(&range);
+            copy.page_bytes_mut(range.clone())
+                .copy_from_slice(self.page_bytes(range.clone()));
             for page in range {
-                if self.pages[page] & bits::WRITTEN != 0 {
-                    let bytes = page << PAGE_SHIFT..(page + 1) << PAGE_SHIFT;
-                    copy.bytes[bytes.clone()].copy_from_slice(&self.bytes[bytes]);
+                if self.page_byte(page) & bits::WRITTEN != 0 {
+                    copy.page_content_mut(page)
+                        .copy_from_slice(self.page_content(page));
                 }
             }
         }
         copy.regions = self.regions.clone();
+        copy.used = self.used.clone();
         copy.mapped_bytes = self.mapped_bytes;
+        copy.reserved_pages = self.reserved_pages;
+        copy.tracked.mirrors.clone_from(&self.tracked.mirrors);
+        copy.is_refused = self.is_refused;
         copy.retired_pages = self.retired_pages;
         copy.written_pages = self.written_pages;
         copy.peak_written_pages = self.peak_written_pages;
@@ -246,40 +268,93 @@ impl Memory {
     /// Maps zero pages at `addr`, in place of whatever was mapped there.
     ///
     /// # Errors
-    /// [`MemoryError::BadRange`]; [`MemoryError::LimitExceeded`] (then nothing has changed).
+    /// [`MemoryError::BadRange`]; [`MemoryError::LimitExceeded`] and [`MemoryError::Reserve`] (then nothing has
+    /// changed).
     pub fn map(&mut self, addr: u64, len: u64, perm: Perm) -> Result<(), MemoryError> {
-        let range = checked_range(addr, len)?;
-        let already = self.regions.covered_bytes(range.clone());
+        let range = mappable_range(addr, len)?;
+        self.prepare(&range)?;
+        let already = self.counted_bytes(range.clone());
         let after = self.mapped_bytes - already + len;
         // Host pages that a hostile guest leaves behind by mapping elsewhere each time count too.
-        let retired_here = if self.retired_pages == 0 {
-            0
-        } else {
-            self.retired_in(&range)
-        };
-        let left_behind = (self.retired_pages - retired_here) * PAGE_SIZE;
+        let left_behind = (self.retired_pages - self.retired_in(&range)) * PAGE_SIZE;
         if after > self.limit_bytes || left_behind + after > 2 * self.limit_bytes {
+            self.is_refused = true;
             return Err(MemoryError::LimitExceeded {
                 len,
                 limit: self.limit_bytes,
             });
         }
+        self.place(range.clone(), perm, 0);
+        self.retired_pages -= count_with(self.page_bytes(page_indices(&range)), bits::TOUCHED);
+        self.mapped_bytes += len;
+        Ok(())
+    }
+
+    /// Maps zero pages at `addr` that do not count as mapped until they are written, in place of
+    /// whatever was mapped there.
+    ///
+    /// # Errors
+    /// [`MemoryError::BadRange`], [`MemoryError::Reserve`].
+    pub fn reserve(&mut self, addr: u64, len: u64, perm: Perm) -> Result<(), MemoryError> {
+        let range = mappable_range(addr, len)?;
+        self.prepare(&range)?;
+        self.place(range, perm, bits::RESERVED);
+        self.reserved_pages += len >> PAGE_SHIFT;
+        Ok(())
+    }
+
+    /// Maps zero pages with the bits `extra`.
+    fn place(&mut self, range: Range<u64>, perm: Perm, extra: u8) {
         self.remove(range.clone());
-        self.retired_pages -= if self.retired_pages == 0 {
-            0
-        } else {
-            self.retired_in(&range)
-        };
-        for page in page_indices(&range) {
-            self.pages[page] = (self.pages[page] & !bits::PERM) | perm.0;
+        for byte in self.page_bytes_mut(page_indices(&range)) {
+            *byte = (*byte & !bits::PERM) | perm.0 | extra;
         }
+        let fresh: Vec<_> = self.used.holes(range.clone()).collect();
+        fresh.into_iter().for_each(|hole| self.used.insert(hole));
         self.regions.insert(range);
-        self.mapped_bytes = after;
         self.layout_epoch += 1;
         if perm.contains(Perm::X) {
             self.code_epoch += 1;
         }
-        Ok(())
+    }
+
+    /// Bytes of a range that count as mapped.
+    fn counted_bytes(&self, range: Range<u64>) -> u64 {
+        let parts = self.regions.overlaps(range);
+        parts
+            .map(|part| part.end - part.start - self.reserved_in(&part) * PAGE_SIZE)
+            .sum()
+    }
+
+    /// Pages of a range that are reserved and not written.
+    fn reserved_in(&self, range: &Range<u64>) -> u64 {
+        match self.reserved_pages {
+            0 => 0,
+            _ => count_with(self.page_bytes(page_indices(range)), bits::RESERVED),
+        }
+    }
+
+    /// Pages of the range are part of a reservation and have not been written.
+    #[must_use]
+    pub fn has_reserved(&self, addr: u64, len: u64) -> bool {
+        checked_range(addr, len).is_ok_and(|range| self.reserved_in(&range) > 0)
+    }
+
+    /// Something was refused because the guest has as much memory as it may have.
+    #[must_use]
+    pub fn is_limit_reached(&self) -> bool {
+        self.is_refused
+    }
+
+    /// Whether a range may be written as far as the limit goes.
+    fn has_room_for(&mut self, range: &Range<u64>) -> bool {
+        let wanted = self.reserved_in(range) * PAGE_SIZE;
+        let left_behind = self.retired_pages * PAGE_SIZE;
+        let after = self.mapped_bytes + wanted;
+        let fits =
+            wanted == 0 || after <= self.limit_bytes && left_behind + after <= 2 * self.limit_bytes;
+        self.is_refused |= !fits;
+        fits
     }
 
     /// Unmaps whatever of the range is mapped.
@@ -301,7 +376,8 @@ impl Memory {
         let parts: Vec<_> = self.regions.overlaps(range).collect();
         for part in parts {
             let Range { mut start, end } = page_indices(&part);
-            while let Some(skipped) = self.pages[start..end]
+            while let Some(skipped) = self
+                .page_bytes(start..end)
                 .iter()
                 .position(|byte| byte & bits::WRITTEN != 0)
             {
@@ -314,12 +390,13 @@ impl Memory {
 
     fn zero_page(&mut self, page: usize) {
         self.mark_written(page);
-        let start = page << PAGE_SHIFT;
-        self.bytes[start..start + PAGE_SIZE as usize].fill(0);
+        self.page_content_mut(page).fill(0);
         // The next write has to note again that the page is written.
-        self.pages[page] &= !(bits::WRITTEN | bits::FAST_W);
+        let byte = self.page_byte_mut(page);
+        *byte &= !(bits::WRITTEN | bits::FAST_W);
+        let is_code = *byte & bits::X != 0;
         self.written_pages -= 1;
-        self.code_epoch += u64::from(self.pages[page] & bits::X != 0);
+        self.code_epoch += u64::from(is_code);
     }
 
     /// Changes the permissions of a range that is mapped as a whole.
@@ -332,182 +409,101 @@ impl Memory {
             return Err(MemoryError::NotMapped { addr: hole });
         }
         let mut code = perm.contains(Perm::X);
-        for page in page_indices(&range) {
-            let byte = &mut self.pages[page];
+        for byte in self.page_bytes_mut(page_indices(&range)) {
             code |= *byte & bits::X != 0;
-            let fast = if perm.contains(Perm::W) && *byte & bits::DIRTY != 0 {
+            const KNOWN: u8 = bits::DIRTY | bits::WRITTEN;
+            let fast = if perm.contains(Perm::W) && *byte & KNOWN == KNOWN {
                 bits::FAST_W
             } else {
                 0
             };
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
+        self.slow_tracked_down();
         self.code_epoch += u64::from(code);
         self.layout_epoch += 1;
         Ok(())
     }
 
-    /// The highest address at which `len` bytes (whole pages) are free, between `floor` and
-    /// `below`; `None` if there is no such gap.
-    #[must_use]
-    pub fn find_gap(&self, len: u64, floor: u64, below: u64) -> Option<u64> {
-        self.regions.find_gap(len, floor, below.min(Self::LIMIT))
-    }
-
-    /// Bytes mapped now, with any permission.
-    #[must_use]
-    pub fn mapped_bytes(&self) -> u64 {
-        self.mapped_bytes
-    }
-
-    /// Bytes of mapped pages that have been written since they were mapped or discarded.
-    #[must_use]
-    pub fn resident_bytes(&self) -> u64 {
-        self.written_pages * PAGE_SIZE
-    }
-
-    /// The most that [`Memory::resident_bytes`] has ever been.
-    #[must_use]
-    pub fn peak_resident_bytes(&self) -> u64 {
-        self.peak_written_pages * PAGE_SIZE
-    }
-
-    /// The mapped ranges in ascending order, each of one set of permissions.
-    pub fn mapped_parts(&self) -> impl Iterator<Item = (Range<u64>, Perm)> + '_ {
-        self.regions.iter().flat_map(|range| {
-            let mut start = range.start;
-            let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
-            self.pages[page_indices(&range)]
-                .chunk_by(same)
-                .map(move |pages| {
-                    let part = start..start + pages.len() as u64 * PAGE_SIZE;
-                    start = part.end;
-                    (part, Perm(pages[0] & bits::PERM))
-                })
-        })
-    }
-
-    /// The most that may be mapped, in bytes.
-    #[must_use]
-    pub fn limit_bytes(&self) -> u64 {
-        self.limit_bytes
-    }
-
-    /// Changes whenever a page that is or becomes executable is mapped, unmapped or re-protected.
-    #[must_use]
-    pub fn code_epoch(&self) -> u64 {
-        self.code_epoch
-    }
-
-    /// Declares that code was changed by other means than mapping, so that whoever keeps decoded
-    /// instructions throws them away.
-    pub fn invalidate_code(&mut self) {
-        self.code_epoch += 1;
-    }
-
-    /// Every byte of the range is mapped (with any permission, or none).
-    #[must_use]
-    pub fn is_mapped(&self, addr: u64, len: u64) -> bool {
-        len == 0
-            || addr.checked_add(len).is_some_and(|end| {
-                end <= Self::LIMIT && self.regions.first_hole(addr..end).is_none()
-            })
-    }
-
-    /// No byte of the range is mapped.
-    #[must_use]
-    pub fn is_free(&self, addr: u64, len: u64) -> bool {
-        self.regions.covered_bytes(addr..addr.saturating_add(len)) == 0
-    }
-
-    /// The page that holds `addr` has been written since it was mapped or discarded.
-    #[must_use]
-    pub fn is_written(&self, addr: u64) -> bool {
-        let page = self.pages.get((addr >> PAGE_SHIFT) as usize);
-        page.is_some_and(|byte| byte & bits::WRITTEN != 0)
-    }
-
-    /// Permissions of the page that holds `addr`; `None` where nothing is mapped.
-    #[must_use]
-    pub fn permissions(&self, addr: u64) -> Option<Perm> {
-        let mapped = addr < Self::LIMIT && self.regions.contains(addr);
-        mapped.then(|| Perm(self.pages[(addr >> PAGE_SHIFT) as usize] & bits::PERM))
-    }
-
-    /// The mapped parts of `range` in ascending order. Neighbours are merged.
-    pub fn mapped_within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.regions.overlaps(range)
-    }
-
-    /// The mapped ranges in ascending order. Neighbours are merged, whatever their permissions.
-    pub fn mapped_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.regions.iter()
-    }
-
-    /// Addresses of the pages whose content changed since [`Memory::clear_dirty`] (since creation,
-    /// if it was never called), in the order of their first change. A page that was unmapped since
-    /// is among them.
-    pub fn dirty_pages(&self) -> impl Iterator<Item = u64> + '_ {
-        self.dirty.iter().map(|&page| u64::from(page) << PAGE_SHIFT)
-    }
-
-    /// Starts a new list of dirty pages.
-    pub fn clear_dirty(&mut self) {
-        for page in std::mem::take(&mut self.dirty) {
-            self.pages[page as usize] &= !(bits::DIRTY | bits::FAST_W);
-        }
-    }
-
     /// Notes that the content of a page changes.
     fn mark_written(&mut self, page: usize) {
-        let byte = &mut self.pages[page];
-        if *byte & bits::DIRTY == 0 {
+        self.tracked.note(page);
+        let mut byte = self.page_byte(page);
+        if byte & bits::DIRTY == 0 {
             self.dirty.push(page as u32);
         }
-        if *byte & bits::WRITTEN == 0 {
+        if byte & bits::WRITTEN == 0 {
             self.written_pages += 1;
             self.peak_written_pages = self.peak_written_pages.max(self.written_pages);
         }
-        *byte |= bits::DIRTY | bits::WRITTEN | bits::TOUCHED;
-        if *byte & bits::W != 0 {
-            *byte |= bits::FAST_W;
+        if byte & bits::RESERVED != 0 {
+            byte &= !bits::RESERVED;
+            self.reserved_pages -= 1;
+            self.mapped_bytes += PAGE_SIZE;
+            self.retired_pages -= u64::from(byte & bits::TOUCHED != 0);
         }
+        byte |= bits::DIRTY | bits::WRITTEN | bits::TOUCHED;
+        if byte & bits::W != 0 && !self.tracked.has_mirror(page) {
+            byte |= bits::FAST_W;
+        }
+        *self.page_byte_mut(page) = byte;
     }
 
     /// Unmaps the mapped parts of a range and zeroes what was written there.
     fn remove(&mut self, range: Range<u64>) {
+        /// Large reservations are looked at in parts of this many pages.
+        const PART: usize = 4096;
         let mut code = false;
         for part in self.regions.remove(range) {
-            self.mapped_bytes -= part.end - part.start;
-            for page in page_indices(&part) {
-                let byte = self.pages[page];
-                code |= byte & bits::X != 0;
-                if byte & bits::WRITTEN != 0 {
-                    self.mark_written(page);
-                    let start = page << PAGE_SHIFT;
-                    self.bytes[start..start + PAGE_SIZE as usize].fill(0);
-                    self.written_pages -= 1;
+            let reserved = self.reserved_in(&part);
+            self.reserved_pages -= reserved;
+            self.mapped_bytes -= part.end - part.start - reserved * PAGE_SIZE;
+            let Range { start, end } = page_indices(&part);
+            for first in (start..end).step_by(PART) {
+                let pages = self.page_bytes_mut(first..end.min(first + PART));
+                let all = pages.iter().fold(0, |all, byte| all | byte);
+                code |= all & bits::X != 0;
+                if all & (bits::WRITTEN | bits::TOUCHED | bits::DIRTY) == 0 {
+                    pages.fill(0);
+                } else {
+                    self.remove_pages(first..end.min(first + PART));
                 }
-                self.retired_pages += u64::from(byte & bits::TOUCHED != 0);
-                self.pages[page] &= bits::DIRTY | bits::TOUCHED;
             }
         }
         self.code_epoch += u64::from(code);
         self.layout_epoch += 1;
     }
 
+    fn remove_pages(&mut self, pages: Range<usize>) {
+        for page in pages {
+            let byte = self.page_byte(page);
+            if byte & bits::WRITTEN != 0 {
+                self.mark_written(page);
+                self.page_content_mut(page).fill(0);
+                self.written_pages -= 1;
+            }
+            let is_retired = byte & (bits::TOUCHED | bits::RESERVED) == bits::TOUCHED;
+            self.retired_pages += u64::from(is_retired);
+            *self.page_byte_mut(page) &= bits::DIRTY | bits::TOUCHED;
+        }
+    }
+
     /// Pages of an unmapped range (or of the unmapped parts of one) whose host page is committed.
     fn retired_in(&self, range: &Range<u64>) -> u64 {
-        let mut count = 0;
-        for hole in self.regions.holes(range.clone()) {
-            let pages = page_indices(&hole);
-            count += self.pages[pages]
-                .iter()
-                .filter(|&&b| b & bits::TOUCHED != 0)
-                .count() as u64;
+        if self.retired_pages == 0 {
+            return 0;
         }
-        count
+        let holes = self.regions.holes(range.clone());
+        holes
+            .map(|hole| count_with(self.page_bytes(page_indices(&hole)), bits::TOUCHED))
+            .sum()
     }
+}
+
+/// How many page bytes have this bit.
+fn count_with(pages: &[u8], bit: u8) -> u64 {
+    let shift = bit.trailing_zeros();
+    pages.iter().map(|byte| u64::from(byte >> shift & 1)).sum()
 }
 
 fn checked_range(addr: u64, len: u64) -> Result<Range<u64>, MemoryError> {
@@ -519,6 +515,31 @@ fn checked_range(addr: u64, len: u64) -> Result<Range<u64>, MemoryError> {
         Some(end) if end <= Memory::LIMIT => Ok(addr..end),
         _ => Err(bad),
     }
+}
+
+/// A range that can be mapped: on one side of the window's border.
+fn mappable_range(addr: u64, len: u64) -> Result<Range<u64>, MemoryError> {
+    let range = checked_range(addr, len)?;
+    if range.start < Memory::HIGH && range.end > Memory::WINDOW {
+        return Err(MemoryError::BadRange { addr, len });
+    }
+    Ok(range)
+}
+
+/// Address space of the host, committed where it is touched.
+fn reserve(bytes: u64) -> Result<MmapMut, MemoryError> {
+    let refused = |cause: String| MemoryError::Reserve { bytes, cause };
+    let len = usize::try_from(bytes).map_err(|_| refused("a 64-bit host is needed".to_owned()))?;
+    let reserved = MmapOptions::new()
+        .len(len)
+        .no_reserve_swap()
+        .map_anon()
+        .map_err(|e| refused(e.to_string()))?;
+    // Huge pages would let a guest that touches one byte in each commit far more host memory
+    // than its limit. Hosts without the advice have no huge pages to fear.
+    #[cfg(target_os = "linux")]
+    let _ = reserved.advise(memmap2::Advice::NoHugePage);
+    Ok(reserved)
 }
 
 /// Page numbers of a page-aligned range.

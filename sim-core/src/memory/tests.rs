@@ -259,7 +259,7 @@ fn copied_pages_are_those_of_the_source() {
     copy.store::<1>(0x4000, 9).unwrap();
     assert_eq!(copy.layout_epoch(), source.layout_epoch());
     let pages: Vec<u64> = source.dirty_pages().chain(copy.dirty_pages()).collect();
-    copy.copy_pages(&source, &pages);
+    copy.copy_pages(&source, &pages).unwrap();
     let bytes =
         |m: &mut Memory| [0x1000, 0x1001, 0x2000, 0x4000].map(|addr| m.load::<1>(addr).unwrap());
     assert_eq!(bytes(&mut copy), [1, 0, 2, 0]);
@@ -296,7 +296,7 @@ fn a_copy_follows_what_the_source_maps() {
     source.store::<1>(0xe000, 3).unwrap();
     source.unmap(0xe000, 0x1000).unwrap();
     let pages: Vec<u64> = source.dirty_pages().chain(copy.dirty_pages()).collect();
-    copy.copy_pages(&source, &pages);
+    copy.copy_pages(&source, &pages).unwrap();
     let mut fresh = source.duplicate().unwrap();
     fresh.clear_dirty();
     assert_eq!(copy.bytes[..0x1_0000], fresh.bytes[..0x1_0000]);
@@ -376,6 +376,7 @@ fn strings_end_at_zero_limit_or_fault() {
 #[test]
 fn reserve_failure_names_the_remedy() {
     let text = MemoryError::Reserve {
+        bytes: 1 << 34,
         cause: "no".to_owned(),
     }
     .to_string();
@@ -408,4 +409,134 @@ fn what_is_unreadable_or_unwritable_faults_at_its_first_byte() {
             "{addr:#x}"
         );
     }
+}
+
+/// 64 GiB and more are reserved under a limit of 64 MiB; 100 written pages count.
+#[test]
+fn a_reservation_counts_where_it_is_written() {
+    let mut m = memory();
+    let at = 0x20_0000_0000;
+    m.reserve(at, 64 << 30, Perm::RW).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+    for page in 0..100 {
+        m.store::<8>(at + page * 0x1000_0000, page).unwrap();
+        m.store::<8>(at + page * 0x1000_0000 + 8, page).unwrap();
+    }
+    assert_eq!(m.mapped_bytes(), 100 * PAGE_SIZE);
+    assert_eq!(m.load::<8>(at + 0x1000), Ok(0));
+    let copy = m.duplicate().unwrap();
+    assert_eq!(copy.mapped_bytes(), m.mapped_bytes());
+    assert_eq!(copy.read::<8>(at + 99 * 0x1000_0000), Ok(99));
+    // What is counted is given back, and a part that is mapped anew counts as a whole.
+    m.map(at, 0x10_0000, Perm::RW).unwrap();
+    assert_eq!(m.mapped_bytes(), 99 * PAGE_SIZE + 0x10_0000);
+    m.unmap(at, 64 << 30).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+    assert!(!m.is_limit_reached());
+}
+
+/// The limit is 16384 pages.
+#[test]
+fn writes_to_a_reservation_end_at_the_limit() {
+    let mut m = memory();
+    m.reserve(0x10_0000_0000, 1 << 30, Perm::RW).unwrap();
+    for page in 0..16384 {
+        m.store::<1>(0x10_0000_0000 + page * PAGE_SIZE, 1).unwrap();
+    }
+    let beyond = 0x10_0000_0000 + 16384 * PAGE_SIZE;
+    assert_eq!(
+        m.store::<1>(beyond, 1),
+        Err(MemFault {
+            addr: beyond,
+            unmapped: false
+        })
+    );
+    assert!(m.is_limit_reached());
+    assert_eq!(m.load::<1>(beyond), Ok(0));
+    m.unmap(0x10_0000_0000, PAGE_SIZE).unwrap();
+    m.store::<1>(beyond, 1).unwrap();
+}
+
+/// Host pages that were left behind count also where they are reserved again, so that host memory stays below
+/// twice the limit however often a guest does so.
+#[test]
+fn pages_left_behind_count_under_reservations() {
+    let mut m = memory();
+    let fill = |m: &mut Memory, at: u64| {
+        m.map(at, 48 << 20, Perm::RW)?;
+        for page in 0..(48 << 20) / PAGE_SIZE {
+            m.store::<1>(at + page * PAGE_SIZE, 1).unwrap();
+        }
+        m.unmap(at, 48 << 20)?;
+        m.reserve(at, 48 << 20, Perm::RW)
+    };
+    fill(&mut m, 0x1000_0000).unwrap();
+    fill(&mut m, 0x2000_0000).unwrap();
+    let refused = fill(&mut m, 0x3000_0000);
+    assert!(matches!(refused, Err(MemoryError::LimitExceeded { .. })));
+    // Written again, they are mapped and no longer left behind.
+    m.store::<1>(0x1000_0000, 1).unwrap();
+    assert_eq!(m.mapped_bytes(), PAGE_SIZE);
+}
+
+/// What was written behind a change of permissions is zero when it is mapped again.
+#[test]
+fn pages_mapped_again_and_protected_are_zeroed_when_they_go() {
+    let mut m = memory();
+    for _ in 0..3 {
+        m.map(0x4000, 0x1000, Perm::R).unwrap();
+        m.protect(0x4000, 0x1000, Perm::RW).unwrap();
+        assert_eq!(m.load::<8>(0x4000), Ok(0));
+        m.store::<8>(0x4000, 7).unwrap();
+        m.unmap(0x4000, 0x1000).unwrap();
+    }
+}
+
+#[test]
+fn nothing_is_mapped_across_the_border_of_the_window() {
+    const BORDER: u64 = Memory::WINDOW;
+    let mut m = memory();
+    for (addr, len) in [
+        (BORDER, 0x1000),
+        (BORDER - 0x2000, 0x3000),
+        (BORDER, 1 << 30),
+    ] {
+        let refused = Err(MemoryError::BadRange { addr, len });
+        assert_eq!(m.map(addr, len, Perm::RW), refused);
+        assert_eq!(m.reserve(addr, len, Perm::RW), refused);
+    }
+    m.map(BORDER - 0x1000, 0x1000, Perm::RW).unwrap();
+    let high = Memory::HIGH;
+    m.map(high, 0x1000, Perm::RWX).unwrap();
+    m.store::<8>(high, 0x1122_3344_5566_7788).unwrap();
+    assert_eq!(m.load::<2>(high + 3), Ok(0x4455));
+    assert_eq!(m.fetch_four_bytes(high), Ok(0x5566_7788));
+    assert!(m.load::<8>(BORDER - 8).is_ok() && m.load::<8>(BORDER - 7).is_err());
+    assert!(m.load::<8>(high + 0xffc).is_err() && m.load::<1>(high - 1).is_err());
+    // Both sides at once.
+    m.unmap(BORDER - 0x4000, 1 << 20).unwrap();
+    assert_eq!(m.mapped_bytes(), 0);
+    assert!(m.is_unreadable(high) && m.is_unwritable(high));
+}
+
+#[test]
+fn memory_above_the_window_is_copied_and_followed() {
+    let at = Memory::LIMIT - 0x4000;
+    let mut source = memory();
+    let mut copy = source.duplicate().unwrap();
+    source.clear_dirty();
+    source.map(at, 0x4000, Perm::RW).unwrap();
+    source.store::<4>(at + 0x1000, 7).unwrap();
+    let pages: Vec<u64> = source.dirty_pages().collect();
+    assert_eq!(pages, [at + 0x1000]);
+    copy.copy_pages(&source, &pages).unwrap();
+    let second = source.duplicate().unwrap();
+    for followed in [&copy, &second] {
+        assert_eq!(followed.read::<4>(at + 0x1000), Ok(7));
+        assert_eq!(followed.read::<4>(at), Ok(0));
+        assert_eq!(followed.resident_bytes(), 0x1000);
+    }
+    source.unmap(at, 0x4000).unwrap();
+    source.map(at, 0x4000, Perm::RW).unwrap();
+    assert_eq!(source.read::<4>(at + 0x1000), Ok(0));
 }

@@ -3,10 +3,10 @@
 use super::{Memory, PAGE_COUNT, PAGE_SHIFT, bits};
 use crate::bus::{Bus, MemFault};
 
-/// Every byte of guest memory; its size is part of the type, so that a reference is one pointer
+/// Every byte of the window; its size is part of the type, so that a reference is one pointer
 /// and bounds are constants.
-pub(crate) type Bytes = [u8; Memory::LIMIT as usize];
-/// The permission byte of every page.
+pub(crate) type Bytes = [u8; Memory::WINDOW as usize];
+/// The permission byte of every page of the window.
 pub(crate) type Pages = [u8; PAGE_COUNT];
 
 /// Guest memory as far as one load of a page byte answers for an access: aligned accesses to

@@ -7,6 +7,7 @@ use super::flags::{MapRules, OpenRules, SyncRules};
 use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{Action, AltStack, Fault, SigInfo, Signal, SignalRules};
+use super::sockets::SocketRules;
 use crate::bus::MemFault;
 use crate::hart::Hart;
 use crate::memory::Memory;
@@ -275,6 +276,12 @@ pub trait Abi: Send + Sync + std::fmt::Debug {
     /// `AT_HWCAP`.
     fn hwcap(&self) -> u64;
 
+    /// The number of an error.
+    fn errno_number(&self, errno: Errno) -> u16 {
+        errno.generic_number()
+    }
+    /// Flags and options of sockets.
+    fn socket_rules(&self) -> &'static SocketRules;
     /// Flags of `openat`.
     fn open_rules(&self) -> &'static OpenRules;
     /// Flags of `mmap`.

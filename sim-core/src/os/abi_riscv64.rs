@@ -12,6 +12,7 @@ use super::flags::{MapRules, OpenRules, SyncRules};
 use super::numbers::Call;
 use super::record::{Record, read_words};
 use super::signals::{AltStack, SIGINFO_BYTES, Signal, SignalRules};
+use super::sockets::{SocketOption, SocketRules};
 use super::{GID, UID};
 use crate::bus::MemFault;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -63,6 +64,9 @@ numbers! {
     125 SchedGetPriorityMax 126 SchedGetPriorityMin 127 SchedRrGetInterval
     140 Setpriority 141 Getpriority 143 Setregid 144 Setgid 145 Setreuid 146 Setuid 147 Setresuid 148 Getresuid
     149 Setresgid 150 Getresgid 151 Setfsuid 152 Setfsgid 154 Setpgid 157 Setsid 158 Getgroups 159 Setgroups
+    36 Symlinkat 37 Linkat 198 Socket 199 Socketpair 200 Bind 201 Listen 202 Accept 203 Connect 204 Getsockname
+    205 Getpeername 206 Sendto 207 Recvfrom 208 Setsockopt 209 Getsockopt 210 Shutdown 211 Sendmsg 212 Recvmsg
+    242 Accept4 243 Recvmmsg 269 Sendmmsg
     92 Personality 171 Adjtimex 435 Clone3 436 CloseRange 439 Faccessat2 441 EpollPwait2
 }
 
@@ -100,6 +104,34 @@ const SYNC_RULES: SyncRules = SyncRules {
     lock_current: 1,
     lock_future: 2,
     lock_on_fault: 4,
+};
+
+/// `SOCK_NONBLOCK`, `SOL_SOCKET` and `SO_*`.
+const SOCKET_RULES: SocketRules = SocketRules {
+    nonblock: 0o4000,
+    level: 1,
+    options: &[
+        (1, SocketOption::Kept), // SO_DEBUG
+        (2, SocketOption::SharesAddress),
+        (3, SocketOption::Type),
+        (4, SocketOption::Error),
+        (5, SocketOption::Kept), // SO_DONTROUTE
+        (6, SocketOption::Kept), // SO_BROADCAST
+        (7, SocketOption::Buffer),
+        (8, SocketOption::Buffer),
+        (9, SocketOption::Kept),  // SO_KEEPALIVE
+        (10, SocketOption::Kept), // SO_OOBINLINE
+        (12, SocketOption::Kept), // SO_PRIORITY
+        (13, SocketOption::Linger),
+        (15, SocketOption::SharesAddress),
+        (16, SocketOption::Kept), // SO_PASSCRED
+        (17, SocketOption::PeerCredentials),
+        (18, SocketOption::Kept), // SO_RCVLOWAT
+        (20, SocketOption::ReceiveTimeout),
+        (30, SocketOption::Listens),
+        (38, SocketOption::Protocol),
+        (39, SocketOption::Domain),
+    ],
 };
 
 /// `struct rt_sigframe`: offsets in bytes.
@@ -184,6 +216,10 @@ impl Abi for Riscv64 {
         b"ACDFIM"
             .iter()
             .fold(0, |bits, letter| bits | 1 << (letter - b'A'))
+    }
+
+    fn socket_rules(&self) -> &'static SocketRules {
+        &SOCKET_RULES
     }
 
     fn open_rules(&self) -> &'static OpenRules {

@@ -189,10 +189,11 @@ impl Linux {
         Ok(size)
     }
 
-    /// `FIONREAD`: bytes in a pipe, or of a file behind its position.
+    /// `FIONREAD`: bytes in a pipe or a socket, or of a file behind its position.
     fn bytes_to_read(&self, fd: u64) -> Result<u32, Errno> {
         match &self.files.get(fd)?.kind {
             Kind::PipeReader(end) | Kind::PipeWriter(end) => Ok(end.lock().buffer.len() as u32),
+            Kind::Socket(end) => end.bytes_to_read(),
             Kind::File(host) => {
                 let position = (&*host).stream_position()?;
                 Ok(host.metadata()?.len().wrapping_sub(position) as u32)

@@ -13,6 +13,7 @@ use super::listing::Listing;
 use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
+use super::sockets::SocketEnd;
 use super::streams::Which;
 use super::timers::TimerFile;
 
@@ -34,6 +35,7 @@ pub(super) enum Kind {
     /// An `eventfd`.
     Event(EventCounter),
     Epoll(Epoll),
+    Socket(SocketEnd),
     Null,
     Zero,
     Full,

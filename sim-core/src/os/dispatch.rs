@@ -21,6 +21,7 @@ impl Linux {
         let hart = &mut thread.hart;
         let number = self.abi.call_number(hart);
         let arguments = self.abi.arguments(hart);
+        self.write_back(mem);
         let decoded = self.abi.call(number, arguments);
         if self.gate.is_some() && !decoded.is_some_and(|(call, _)| call.ends_or_returns()) {
             let (call, arguments) = decoded.unzip();
@@ -48,7 +49,13 @@ impl Linux {
                 }
             }
             Some((call, arguments)) => {
-                let result = self.serve(call, number, thread, mem, &arguments);
+                let mut result = self.serve(call, number, thread, mem, &arguments);
+                if let Ok(value) = result
+                    && self.mappings.has_shared()
+                    && let Err(errno) = self.show_changes(mem, call, &arguments, value)
+                {
+                    result = Err(errno);
+                }
                 if let Some(signal) = self.raised.take() {
                     self.raise_for(thread, signal);
                 }
@@ -120,7 +127,8 @@ impl Linux {
             Call::Wait4 | Call::Waitid => Err(Errno::ECHILD),
             Call::Settimeofday => Err(Errno::EPERM),
             // glibc and musl do without them.
-            Call::Rseq | Call::RiscvHwprobe => Err(Errno::ENOSYS),
+            Call::Rseq => Err(Errno::ENOSYS),
+            Call::RiscvHwprobe => Linux::riscv_hwprobe(mem, a),
             Call::RiscvFlushIcache => {
                 mem.invalidate_code();
                 Ok(0)
@@ -220,6 +228,24 @@ impl Linux {
             | Call::SchedRrGetInterval
             | Call::SchedYield
             | Call::Getcpu => self.serve_scheduling(call, thread, mem, a),
+            Call::Accept
+            | Call::Accept4
+            | Call::Bind
+            | Call::Connect
+            | Call::Getpeername
+            | Call::Getsockname
+            | Call::Getsockopt
+            | Call::Listen
+            | Call::Recvfrom
+            | Call::Recvmmsg
+            | Call::Recvmsg
+            | Call::Sendmmsg
+            | Call::Sendmsg
+            | Call::Sendto
+            | Call::Setsockopt
+            | Call::Shutdown
+            | Call::Socket
+            | Call::Socketpair => self.serve_sockets(call, mem, a),
             _ => self.serve_rest(call, thread, mem, a),
         }
     }
@@ -332,6 +358,14 @@ impl Linux {
     }
 
     fn serve_memory(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let result = self.serve_mapping(call, mem, a);
+        if matches!(call, Call::Mmap | Call::Munmap | Call::Mremap) {
+            self.track_shared(mem);
+        }
+        result
+    }
+
+    fn serve_mapping(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         match call {
             Call::Brk => Ok(self.brk(mem, a[0])),
             Call::OsfBrk => self.osf_brk(mem, a[0]),
@@ -461,6 +495,8 @@ impl Linux {
             Call::Getdents64 => self.getdents64(mem, a),
             Call::OsfGetdirentries => self.osf_getdirentries(mem, a),
             Call::Mkdirat => self.mkdirat(mem, a),
+            Call::Linkat => self.linkat(mem, a),
+            Call::Symlinkat => self.symlinkat(mem, a),
             Call::Unlinkat => self.unlinkat(mem, a),
             Call::Renameat => self.renameat(mem, a, 0),
             Call::Renameat2 => self.renameat(mem, a, a[4]),

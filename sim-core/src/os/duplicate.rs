@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 
 use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
@@ -23,9 +24,12 @@ pub enum DuplicateError {
     /// Files that the program may change.
     #[error("the program may change files; run it without --writable")]
     Writable,
-    /// A pipe inside the program.
-    #[error("the program has a pipe open")]
+    /// A pipe or a socket inside the program.
+    #[error("the program has a pipe or a socket open")]
     Pipe,
+    /// Memory that is written to a file.
+    #[error("the program shares memory with a file")]
+    SharedMapping,
     /// An open file that cannot be opened once more.
     #[error("a file that the program has open cannot be opened once more: {cause}")]
     File {
@@ -45,6 +49,9 @@ impl Linux {
     pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
         if self.writable {
             return Err(DuplicateError::Writable);
+        }
+        if !self.mappings.writers().is_empty() {
+            return Err(DuplicateError::SharedMapping);
         }
         let files = self.files.try_clone(duplicate_file)?;
         Ok(self.over(files, duplicate_streams(&self.streams)?))
@@ -101,6 +108,8 @@ impl Linux {
         Linux {
             abi: self.abi,
             files,
+            // Sockets are not copied.
+            network: Arc::default(),
             streams,
             root: self.root.clone(),
             writable: false,
@@ -113,7 +122,7 @@ impl Linux {
             exe: self.exe.clone(),
             umask: self.umask,
             heap: self.heap,
-            mappings: self.mappings.clone(),
+            mappings: self.mappings.detached(),
             locks: self.locks.clone(),
             signals: self.signals.clone(),
             random: self.random.clone(),
@@ -162,7 +171,9 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
             })?)
         }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::PipeReader(_) | Kind::PipeWriter(_) => return Err(DuplicateError::Pipe),
+        Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => {
+            return Err(DuplicateError::Pipe);
+        }
         Kind::Timer(timer) => Kind::Timer(*timer),
         Kind::Event(counter) => Kind::Event(counter.clone()),
         Kind::Epoll(epoll) => Kind::Epoll(epoll.clone()),

@@ -1,6 +1,6 @@
 //! `epoll`: a set of descriptors to watch, and waits for those that are ready.
 //!
-//! Watched can be pipes, `eventfd`s and the standard streams. As in Linux, files and folders are refused with
+//! Watched can be pipes, sockets, `eventfd`s and the standard streams. As in Linux, files and folders are refused with
 //! `EPERM`, and a watch ends when the last descriptor of its open file is closed. An epoll inside another one
 //! is refused with `ELOOP`, which Linux says of chains that are too long.
 //!
@@ -98,6 +98,10 @@ fn activity(kind: &Kind, events: u32) -> Option<u64> {
                 }
             };
             Some(count(READABLE, counter.writes) + count(WRITABLE, counter.reads))
+        }
+        Kind::Socket(end) => {
+            let wants = |ready: u16| events & u32::from(ready) != 0;
+            Some(end.activity(wants(READABLE), wants(WRITABLE)))
         }
         // More input may have come, and output has always gone.
         _ => None,

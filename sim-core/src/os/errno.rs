@@ -64,8 +64,23 @@ errnos! {
     ENOTEMPTY = 39, "Directory not empty";
     ELOOP = 40, "Too many symbolic links";
     EOVERFLOW = 75, "Value too large";
+    ENOTSOCK = 88, "Not a socket";
+    EDESTADDRREQ = 89, "No destination given";
+    EMSGSIZE = 90, "Message too long";
+    ENOPROTOOPT = 92, "No such option of a protocol";
+    EPROTONOSUPPORT = 93, "Protocol not supported";
+    ESOCKTNOSUPPORT = 94, "Kind of socket not supported";
     EOPNOTSUPP = 95, "Operation not supported";
+    EAFNOSUPPORT = 97, "Address family not supported";
+    EADDRINUSE = 98, "Address in use";
+    EADDRNOTAVAIL = 99, "No such address of this host";
+    ENETUNREACH = 101, "Network unreachable";
+    ECONNRESET = 104, "Connection reset by the other end";
+    EISCONN = 106, "Already connected";
+    ENOTCONN = 107, "Not connected";
     ETIMEDOUT = 110, "Timed out";
+    ECONNREFUSED = 111, "Connection refused";
+    EINPROGRESS = 115, "Connecting";
     EDQUOT = 122, "Quota exceeded";
 }
 

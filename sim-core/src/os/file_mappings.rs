@@ -14,7 +14,7 @@ use super::errno::Errno;
 use super::paths::GuestPath;
 use super::ranges::{Piece, Ranges};
 use super::streams::retry;
-use crate::memory::Memory;
+use crate::memory::{Memory, Mirror};
 
 /// A file is read in pieces of this many bytes.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -26,8 +26,12 @@ pub(super) struct MappedFile {
     /// Where the file was opened, if it has a place.
     path: Option<GuestPath>,
     offset: u64,
-    /// Writes would have to reach the file, so its pages cannot become writable.
+    /// Changes of the file are seen.
     pub is_shared: bool,
+    /// Shared, and the file is open for writing: what is written in memory reaches the file.
+    pub writes: bool,
+    /// Device and number of the file.
+    pub identity: (u64, u64),
 }
 
 impl Piece for MappedFile {
@@ -46,6 +50,15 @@ impl MappedFile {
             Some(path) => path.text(),
             None => b"/memfd: (deleted)".to_vec(),
         }
+    }
+
+    pub(super) fn host(&self) -> &File {
+        &self.file
+    }
+
+    /// Bytes in the file.
+    pub(super) fn size(&self) -> Result<u64, Errno> {
+        Ok(self.file.metadata()?.len())
     }
 
     /// The place in the file at which it begins.
@@ -75,8 +88,9 @@ impl MappedFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileMappings {
     pub(super) ranges: Ranges<MappedFile>,
-    /// By device and number of the file. A file that is held open keeps its number.
-    open: BTreeMap<(u64, u64), Weak<File>>,
+    /// By device and number of the file, and whether it can be written. A file that is held open keeps its
+    /// number.
+    open: BTreeMap<((u64, u64), bool), Weak<File>>,
 }
 
 impl FileMappings {
@@ -90,11 +104,11 @@ impl FileMappings {
         host: &File,
         path: Option<&GuestPath>,
         offset: u64,
-        is_shared: bool,
+        (is_shared, writes): (bool, bool),
         most: u64,
     ) -> Result<MappedFile, Errno> {
-        let metadata = host.metadata()?;
-        let key = (metadata.dev(), metadata.ino());
+        let identity = identity(host)?;
+        let key = (identity, writes);
         let held = self.open.get(&key).and_then(Weak::upgrade);
         let file = match held {
             Some(file) => file,
@@ -113,6 +127,8 @@ impl FileMappings {
             path: path.cloned(),
             offset,
             is_shared,
+            writes,
+            identity,
         })
     }
 
@@ -145,11 +161,91 @@ impl FileMappings {
         Ok(())
     }
 
-    /// A part of `range` is a shared mapping of a file.
-    pub(super) fn has_shared(&self, range: Range<u64>) -> bool {
+    /// A part of `range` is a shared mapping of a file that is not open for writing.
+    pub(super) fn has_read_only(&self, range: Range<u64>) -> bool {
         self.ranges
             .within(range)
             .iter()
-            .any(|(_, file)| file.is_shared)
+            .any(|(_, file)| file.is_shared && !file.writes)
     }
+
+    /// Where shared mappings lie that reach their files.
+    pub(super) fn writers(&self) -> Vec<Range<u64>> {
+        let all = self.ranges.within(0..u64::MAX).into_iter();
+        all.filter_map(|(range, file)| file.writes.then_some(range))
+            .collect()
+    }
+
+    /// Which shared mappings show the same places of files as others whose writes reach the file.
+    pub(super) fn mirrors(&self) -> Vec<Mirror> {
+        /// With more shared mappings than that, they agree behind calls alone.
+        const MOST: usize = 256;
+        let all = self.ranges.within(0..u64::MAX);
+        let shared: Vec<_> = all.iter().filter(|(_, file)| file.is_shared).collect();
+        if shared.len() > MOST {
+            return Vec::new();
+        }
+        let mut mirrors = Vec::new();
+        for (from, source) in shared.iter().filter(|(_, file)| file.writes) {
+            for (to, image) in &shared {
+                if image.identity != source.identity || from == to {
+                    continue;
+                }
+                // The places of the file that both show.
+                let start = source.offset.max(image.offset);
+                let end = (source.offset + (from.end - from.start))
+                    .min(image.offset + (to.end - to.start));
+                if start < end {
+                    let at = from.start + (start - source.offset);
+                    mirrors.push(Mirror {
+                        from: at..at + (end - start),
+                        to: to.start + (start - image.offset),
+                    });
+                }
+            }
+        }
+        mirrors
+    }
+
+    /// There are shared mappings.
+    pub(super) fn has_shared(&self) -> bool {
+        self.ranges.any(|file| file.is_shared)
+    }
+
+    /// The same mappings, whose writes reach no file any more.
+    pub(super) fn detached(&self) -> FileMappings {
+        let mut copy = self.clone();
+        copy.ranges.for_each(|file| file.writes = false);
+        copy
+    }
+
+    /// Gives shared mappings of a file what it has in `span` now, except the one at `except`.
+    pub(super) fn refresh(
+        &self,
+        mem: &mut Memory,
+        identity: (u64, u64),
+        span: Range<u64>,
+        except: u64,
+    ) -> Result<(), Errno> {
+        for (range, file) in self.ranges.within(0..u64::MAX) {
+            let start = span.start.max(file.offset);
+            let end = span.end.min(file.offset + (range.end - range.start));
+            if !file.is_shared || file.identity != identity || start >= end {
+                continue;
+            }
+            let at = range.start + (start - file.offset);
+            if at != except {
+                let part = file.skip(start - file.offset);
+                part.copy_to(mem, at..at + (end - start))?;
+                mem.invalidate_code();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Device and number of a file of the host.
+pub(super) fn identity(host: &File) -> Result<(u64, u64), Errno> {
+    let metadata = host.metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
 }

@@ -57,7 +57,7 @@ impl Linux {
 
     pub(super) fn write(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, ..] = *a;
-        // A pipe takes what fits, and the rest when there is room.
+        // A pipe or a socket takes what fits, and the rest when there is room.
         let before = self.resumed.map_or(0, |resumed| resumed.done).min(len);
         let at = addr.wrapping_add(before);
         let result = self.write_to(mem, fd, at, len - before, None);
@@ -66,14 +66,12 @@ impl Linux {
         }
         let done = before + result?;
         if done < len
-            && let Ok(file) = self.files.get(fd)
-            && matches!(file.kind, Kind::PipeWriter(_))
-            && !file.flags.nonblock
+            && let Some(waits_for) = self.waits_for_room(fd)
             && mem.readable(addr.wrapping_add(done), 1).is_ok()
         {
             self.wait = Some(Blocked {
                 done,
-                ..Blocked::on_file("room in a pipe that only it reads")
+                ..Blocked::on_file(waits_for)
             });
             return Err(Errno::EAGAIN);
         }
@@ -145,6 +143,12 @@ impl Linux {
         if allowed == 0 && len > 0 {
             return Err(Errno::EFAULT);
         }
+        if matches!(file.kind, Kind::Socket(_)) {
+            return match offset {
+                Some(_) => Err(Errno::ESPIPE),
+                None => self.read_socket(mem, fd, addr, allowed),
+            };
+        }
         match &mut file.kind {
             Kind::File(host) => read_file(host, mem, addr, allowed, offset),
             Kind::Directory(_) | Kind::MadeFolder(_) => Err(Errno::EISDIR),
@@ -204,7 +208,9 @@ impl Linux {
                 }
             },
             Kind::Epoll(_) => Err(Errno::EINVAL),
-            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Place(_) => Err(Errno::EBADF),
+            Kind::Output(_) | Kind::PipeWriter(_) | Kind::Socket(_) | Kind::Place(_) => {
+                Err(Errno::EBADF)
+            }
         }
     }
 
@@ -251,6 +257,12 @@ impl Linux {
         offset: Option<u64>,
     ) -> Result<u64, Errno> {
         let file = self.files.get(fd)?;
+        if matches!(file.kind, Kind::Socket(_)) {
+            return match offset {
+                Some(_) => Err(Errno::ESPIPE),
+                None => self.write_socket(fd, bytes),
+            };
+        }
         let allowed = bytes.len() as u64;
         let is_limited = matches!(file.kind, Kind::File(_) | Kind::Output(_));
         let within = if is_limited {
@@ -325,6 +337,7 @@ impl Linux {
             Kind::Epoll(_) | Kind::Timer(_) => return Err(Errno::EINVAL),
             Kind::Stdin
             | Kind::PipeReader(_)
+            | Kind::Socket(_)
             | Kind::Directory(_)
             | Kind::MadeText(_)
             | Kind::MadeFolder(_)
@@ -461,7 +474,7 @@ pub(super) fn file_offset(offset: u64) -> Result<u64, Errno> {
 }
 
 /// The buffers of a vectored call, together at most [`MAX_TRANSFER_BYTES`].
-fn iovecs(mem: &Memory, addr: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
+pub(super) fn iovecs(mem: &Memory, addr: u64, count: u64) -> Result<Vec<(u64, u64)>, Errno> {
     if count > MAX_IOVECS {
         return Err(Errno::EINVAL);
     }

@@ -24,7 +24,7 @@ pub enum DescriptorKind {
     File,
     /// A file that lies in memory (`memfd_create`).
     MemoryFile,
-    /// An end of a pipe.
+    /// An end of a pipe, or a socket.
     Pipe,
     /// A timer, a counter of events, or a set of descriptors to wait for.
     Event,
@@ -134,7 +134,7 @@ impl Linux {
             Kind::Output(_) => DescriptorKind::Output,
             Kind::File(_) if file.path.is_none() => DescriptorKind::MemoryFile,
             Kind::File(_) | Kind::Directory(_) | Kind::Place(_) => DescriptorKind::File,
-            Kind::PipeReader(_) | Kind::PipeWriter(_) => DescriptorKind::Pipe,
+            Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => DescriptorKind::Pipe,
             Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) => DescriptorKind::Event,
             Kind::Null
             | Kind::Zero

@@ -18,9 +18,6 @@ const PROT_GROWSDOWN: u64 = 0x0100_0000;
 /// Up to the end of a mapping that grows up, of which there are none.
 const PROT_GROWSUP: u64 = 0x0200_0000;
 
-/// Where a program's addresses end: Sv39 has 256 GiB. Nothing lies behind [`Memory::LIMIT`].
-const ADDRESSES_END: u64 = 1 << 38;
-
 /// RISC-V has no page that is writable and not readable.
 fn permissions(prot: u64) -> Perm {
     [
@@ -97,15 +94,15 @@ impl Linux {
     /// `brk`: returns the end of the heap, which is the old one if it cannot be moved.
     pub(super) fn brk(&mut self, mem: &mut Memory, wanted: u64) -> u64 {
         let Heap { start, end } = self.heap;
-        let top = if start < layout::PIE_BASE {
-            layout::PIE_BASE
-        } else {
-            layout::IMAGE_TOP
+        let top = match start {
+            0..layout::PIE_BASE => layout::PIE_BASE,
+            layout::PIE_BASE..=layout::IMAGE_TOP => layout::IMAGE_TOP,
+            _ => Memory::LIMIT,
         };
         if wanted < start || wanted > top {
             return end;
         }
-        // Both are below 2^36, so rounding up cannot overflow.
+        // Both are below the end of memory, so rounding up cannot overflow.
         let pages = self.pages();
         let old_end = pages.align_up(end).unwrap_or(end);
         let new_end = pages.align_up(wanted).unwrap_or(wanted);
@@ -149,7 +146,13 @@ impl Linux {
             self.check_lock_of_mapping(len, flags.locked)?;
         }
         let file = self.file_to_map(fd, prot, flags, offset)?;
-        mem.map(addr, len, permissions(prot))?;
+        let perm = permissions(prot);
+        let is_reservation = file.is_none() && (perm == Perm::NONE || flags.no_reserve);
+        if is_reservation && !is_locked {
+            mem.reserve(addr, len, perm)?;
+        } else {
+            mem.map(addr, len, perm)?;
+        }
         self.forget(addr, len);
         if is_locked {
             self.locks.ranges.insert(addr..addr + len, ());
@@ -165,8 +168,7 @@ impl Linux {
         Ok(addr)
     }
 
-    /// Checks what is to be mapped; gives the file, if it has content. Files are mapped by copying them, so
-    /// writes to a shared mapping could not reach the file.
+    /// Checks what is to be mapped; gives the file, if it has content.
     fn file_to_map(
         &mut self,
         fd: u64,
@@ -194,11 +196,16 @@ impl Linux {
             return Err(Errno::EACCES);
         }
         match &open.kind {
-            Kind::File(_) if writes_file => Err(Errno::ENODEV),
             Kind::File(host) => {
+                if writes_file && open.path.is_none() {
+                    super::memory_files::permits_writes(host)?;
+                }
+                let writes = flags.shared && open.flags.write;
                 let most = self.limits.descriptors();
                 let path = open.path.as_ref();
-                let file = self.mappings.hold(host, path, offset, flags.shared, most)?;
+                let file = self
+                    .mappings
+                    .hold(host, path, offset, (flags.shared, writes), most)?;
                 Ok(Some(file))
             }
             Kind::Zero => Ok(None),
@@ -217,8 +224,8 @@ impl Linux {
         let pages = self.pages();
         // A length that rounds up beyond 64 bits rounds to 0 in the kernel.
         let len = pages.align_up(len).unwrap_or(0);
-        let end = addr.checked_add(len).filter(|&end| end <= ADDRESSES_END);
-        let end = end.ok_or(Errno::EINVAL)?.min(Memory::LIMIT);
+        let end = addr.checked_add(len).filter(|&end| end <= Memory::LIMIT);
+        let end = end.ok_or(Errno::EINVAL)?;
         if len == 0 || !pages.is_aligned(addr) {
             return Err(Errno::EINVAL);
         }
@@ -264,7 +271,7 @@ impl Linux {
         if !mem.is_mapped(addr, len) {
             return Err(Errno::ENOMEM);
         }
-        if prot & PROT_WRITE != 0 && self.mappings.has_shared(addr..addr + len) {
+        if prot & PROT_WRITE != 0 && self.mappings.has_read_only(addr..addr + len) {
             return Err(Errno::EACCES);
         }
         mem.protect(addr, len, permissions(prot))?;
@@ -311,16 +318,14 @@ impl Linux {
         let extra = new_len - old_len;
         let fits = layout::is_guest_range(old, new_len) && mem.is_free(old + old_len, extra);
         if fits && !has(DONTUNMAP) {
-            mem.map(old + old_len, extra, perm)?;
+            map_like(mem, (old, old_len), old + old_len, extra, perm)?;
             self.mappings.extend(mem, old + old_len, old + new_len)?;
             return Ok(old);
         }
         if !has(MAYMOVE) {
             return Err(Errno::ENOMEM);
         }
-        let target = mem
-            .find_gap(new_len, layout::MMAP_FLOOR, layout::MMAP_TOP)
-            .ok_or(Errno::ENOMEM)?;
+        let target = find_gap(mem, new_len)?;
         self.move_pages(mem, old, old_len, target, new_len, perm)?;
         self.keep_old(mem, has(DONTUNMAP), old, old_len, target, perm)
     }
@@ -337,11 +342,14 @@ impl Linux {
     ) -> Result<(), Errno> {
         let kept = old_len.min(new_len);
         let mut page = vec![0; PAGE_SIZE as usize];
-        mem.map(target, new_len, perm)?;
+        map_like(mem, (old, old_len), target, new_len, perm)?;
         self.forget(target, new_len);
         for offset in (0..kept).step_by(PAGE_SIZE as usize) {
-            mem.read_bytes_forced(old + offset, &mut page)?;
             // Pages of zeros need not be committed.
+            if !mem.is_written(old + offset) {
+                continue;
+            }
+            mem.read_bytes_forced(old + offset, &mut page)?;
             if page.iter().any(|&byte| byte != 0) {
                 mem.write_bytes_forced(target + offset, &page)?;
             }
@@ -366,7 +374,7 @@ impl Linux {
         perm: Perm,
     ) -> Result<u64, Errno> {
         if is_kept {
-            mem.map(old, old_len, perm)?;
+            map_like(mem, (target, old_len), old, old_len, perm)?;
             self.mappings.relocate(target, old_len, old);
             self.mappings.restore(mem, old..old + old_len)?;
         }
@@ -413,6 +421,28 @@ fn choose_address(
     if hint != 0 && layout::is_guest_range(hint, len) && mem.is_free(hint, len) {
         return Ok(hint);
     }
+    find_gap(mem, len)
+}
+
+/// The highest free place for `len` bytes below the stack, or above it if there is none.
+fn find_gap(mem: &Memory, len: u64) -> Result<u64, Errno> {
     mem.find_gap(len, layout::MMAP_FLOOR, layout::MMAP_TOP)
+        .or_else(|| mem.find_gap(len, layout::HIGH, Memory::LIMIT))
         .ok_or(Errno::ENOMEM)
+}
+
+/// Maps pages as those of the range `model` are mapped: as a reservation if there is one.
+fn map_like(
+    mem: &mut Memory,
+    model: (u64, u64),
+    addr: u64,
+    len: u64,
+    perm: Perm,
+) -> Result<(), Errno> {
+    if mem.has_reserved(model.0, model.1) {
+        mem.reserve(addr, len, perm)?;
+    } else {
+        mem.map(addr, len, perm)?;
+    }
+    Ok(())
 }

@@ -89,7 +89,7 @@ impl Linux {
         }
     }
 
-    /// Writes to mappings of files stay in memory, so there is nothing to write back.
+    /// Writes to shared mappings of files have been written back before the call.
     pub(super) fn msync(&self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         const ASYNC: u64 = 1;
         let [addr, len, flags, ..] = *a;

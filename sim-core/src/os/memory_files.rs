@@ -83,6 +83,16 @@ impl Linux {
     }
 }
 
+/// Whether seals let a file in memory be mapped for writing.
+pub(super) fn permits_writes(host: &File) -> Result<(), Errno> {
+    let sealed = SealFlags::WRITE | SealFlags::FUTURE_WRITE;
+    if rustix::fs::fcntl_get_seals(host)?.intersects(sealed) {
+        Err(Errno::EPERM)
+    } else {
+        Ok(())
+    }
+}
+
 fn check_name(mem: &Memory, addr: u64) -> Result<(), Errno> {
     for index in 0..=NAME_BYTES as u64 {
         if mem.read::<1>(addr.wrapping_add(index))? == 0 {

@@ -27,8 +27,10 @@ mod file_mappings;
 mod files;
 pub mod flags;
 pub mod gate;
+mod hwprobe;
 mod identity;
 mod limits;
+mod links;
 mod listing;
 mod locks;
 mod made_up;
@@ -44,8 +46,10 @@ mod readiness;
 mod record;
 pub mod refusals;
 mod schedule;
+mod shared_mappings;
 mod signal_calls;
 mod signals;
+pub mod sockets;
 mod stat;
 mod streams;
 mod sysinfo;
@@ -54,6 +58,8 @@ mod time;
 mod timers;
 mod transfers;
 mod tree;
+
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashSet;
 
@@ -70,6 +76,7 @@ use self::misc::Limits;
 use self::paths::{Folder, Root, joined};
 use self::refusals::Refusals;
 use self::signals::Signals;
+use self::sockets::Network;
 use self::streams::{Streams, Which};
 use self::threads::{Resumed, Threads};
 use self::timers::Timers;
@@ -192,6 +199,7 @@ pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 pub struct Linux {
     abi: &'static dyn Abi,
     files: Descriptors,
+    network: Arc<Mutex<Network>>,
     streams: Streams,
     root: Option<Root>,
     writable: bool,
@@ -287,6 +295,7 @@ impl Linux {
         let mut os = Linux {
             abi,
             files: Descriptors::default(),
+            network: Arc::default(),
             cwd,
             made_cwd: None,
             isa,

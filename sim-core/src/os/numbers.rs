@@ -22,7 +22,10 @@ macro_rules! calls {
 }
 
 calls! {
+    Accept "accept";
+    Accept4 "accept4";
     Adjtimex "adjtimex";
+    Bind "bind";
     Brk "brk";
     Chdir "chdir";
     ClockGetres "clock_getres";
@@ -33,6 +36,7 @@ calls! {
     Clone3 "clone3";
     Close "close";
     CloseRange "close_range";
+    Connect "connect";
     CopyFileRange "copy_file_range";
     Dup "dup";
     Dup2 "dup2";
@@ -50,8 +54,8 @@ calls! {
     ExitGroup "exit_group";
     Faccessat "faccessat";
     Faccessat2 "faccessat2";
-    Fallocate "fallocate";
     Fadvise64 "fadvise64";
+    Fallocate "fallocate";
     Fchdir "fchdir";
     Fchmod "fchmod";
     Fchmodat "fchmodat";
@@ -79,6 +83,7 @@ calls! {
     Gethostname "gethostname";
     Getitimer "getitimer";
     Getpagesize "getpagesize";
+    Getpeername "getpeername";
     Getpgid "getpgid";
     Getpid "getpid";
     Getppid "getppid";
@@ -87,9 +92,11 @@ calls! {
     Getresgid "getresgid";
     Getresuid "getresuid";
     Getrlimit "getrlimit";
-    Getrusage "getrusage";
     GetRobustList "get_robust_list";
+    Getrusage "getrusage";
     Getsid "getsid";
+    Getsockname "getsockname";
+    Getsockopt "getsockopt";
     Gettid "gettid";
     Gettimeofday "gettimeofday";
     Getuid "getuid";
@@ -98,6 +105,8 @@ calls! {
     Getxuid "getxuid";
     Ioctl "ioctl";
     Kill "kill";
+    Linkat "linkat";
+    Listen "listen";
     Lseek "lseek";
     Madvise "madvise";
     Membarrier "membarrier";
@@ -152,6 +161,9 @@ calls! {
     Readahead "readahead";
     Readlinkat "readlinkat";
     Readv "readv";
+    Recvfrom "recvfrom";
+    Recvmmsg "recvmmsg";
+    Recvmsg "recvmsg";
     Renameat "renameat";
     Renameat2 "renameat2";
     RiscvFlushIcache "riscv_flush_icache";
@@ -177,6 +189,9 @@ calls! {
     SchedYield "sched_yield";
     Select "select";
     Sendfile "sendfile";
+    Sendmmsg "sendmmsg";
+    Sendmsg "sendmsg";
+    Sendto "sendto";
     Setfsgid "setfsgid";
     Setfsuid "setfsuid";
     Setgid "setgid";
@@ -191,13 +206,18 @@ calls! {
     Setrlimit "setrlimit";
     SetRobustList "set_robust_list";
     Setsid "setsid";
+    Setsockopt "setsockopt";
     SetTidAddress "set_tid_address";
     Settimeofday "settimeofday";
     Setuid "setuid";
+    Shutdown "shutdown";
     Sigaltstack "sigaltstack";
     Sigreturn "sigreturn";
+    Socket "socket";
+    Socketpair "socketpair";
     Statfs "statfs";
     Statx "statx";
+    Symlinkat "symlinkat";
     Sync "sync";
     SyncFileRange "sync_file_range";
     Syncfs "syncfs";

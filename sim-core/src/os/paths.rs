@@ -558,7 +558,8 @@ impl Root {
     }
 }
 
-fn identity(stat: &Stat) -> (u64, u64) {
+/// The device and the number of a file.
+pub(super) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 

@@ -79,6 +79,16 @@ impl<T: Piece> Ranges<T> {
         (*found == end).then_some((start..end, piece))
     }
 
+    /// Whether one of the pieces is such a one.
+    pub(super) fn any(&self, is_one: impl Fn(&T) -> bool) -> bool {
+        self.map.values().any(|(_, piece)| is_one(piece))
+    }
+
+    /// Changes every piece.
+    pub(super) fn for_each(&mut self, change: impl Fn(&mut T)) {
+        self.map.values_mut().for_each(|(_, piece)| change(piece));
+    }
+
     /// Bytes of `range` that are recorded.
     pub(super) fn bytes_within(&self, range: Range<u64>) -> u64 {
         let parts = self.within(range);

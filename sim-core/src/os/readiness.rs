@@ -23,6 +23,8 @@ pub(super) const READABLE: u16 = 0x041;
 pub(super) const WRITABLE: u16 = 0x104;
 pub(super) const POLLERR: u16 = 8;
 pub(super) const POLLHUP: u16 = 16;
+/// `POLLRDHUP`
+pub(super) const HANG_UP_OF_WRITER: u16 = 0x2000;
 const POLLNVAL: u16 = 32;
 /// Size of the kernel's `sigset_t`.
 const SIGSET_BYTES: u64 = 8;
@@ -39,7 +41,7 @@ pub(super) enum Wait {
 
 impl Linux {
     /// Which of the events `wanted` a descriptor is ready for; errors and hang-ups are always told. Everything
-    /// is ready at once, except a pipe that is empty or full.
+    /// is ready at once, except pipes, sockets, timers and counters.
     fn ready_events(&self, fd: u64, wanted: u16) -> u16 {
         match self.files.get(fd) {
             Ok(file) => self.file_events(&file.kind) & (wanted | POLLERR | POLLHUP | POLLNVAL),
@@ -283,6 +285,7 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
         }
         Kind::Timer(timer) => timer.events(),
         Kind::Event(counter) => counter.events(),
+        Kind::Socket(end) => end.events(),
         Kind::Epoll(_) => 0,
         Kind::Place(_) => POLLNVAL,
         _ => READABLE | WRITABLE,

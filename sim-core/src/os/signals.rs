@@ -419,6 +419,8 @@ impl Linux {
     /// Gives a fault to the guest's handler: `hart.pc` is then the handler. False if the guest has
     /// none that can run: the fault ends the process.
     pub fn deliver_fault(&mut self, trap: &Trap, thread: &mut Thread, mem: &mut Memory) -> bool {
+        // The program may end here.
+        self.write_back(mem);
         let signal = self.abi.signal_number(self.abi.fault_signal(trap));
         let action = self.signals.actions[usize::from(signal)];
         if action.handler == SIG_DFL

@@ -28,6 +28,7 @@ pub(super) const S_IFCHR: u32 = 0o020_000;
 pub(super) const S_IFDIR: u32 = 0o040_000;
 pub(super) const S_IFREG: u32 = 0o100_000;
 pub(super) const S_IFLNK: u32 = 0o120_000;
+const S_IFSOCK: u32 = 0o140_000;
 const S_IFMT: u32 = 0o170_000;
 
 /// The mode that the guest sees. If it may change files, these are the host's bits. Otherwise it is the
@@ -69,6 +70,7 @@ fn special_stat(kind: &Kind, number: u64) -> FileStat {
     let mode = match kind {
         // No type, as of all that has no place in a file system.
         Kind::Event(_) | Kind::Timer(_) | Kind::Epoll(_) => 0o600,
+        Kind::Socket(_) => S_IFSOCK | 0o777,
         _ => S_IFIFO | 0o600,
     };
     FileStat {

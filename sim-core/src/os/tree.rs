@@ -76,7 +76,7 @@ impl Linux {
     }
 
     /// The last name of a path and its folder, for a call that changes it: made-up files cannot be changed.
-    fn entrance(&self, dirfd: u64, path: &[u8]) -> Result<Entrance, Errno> {
+    pub(super) fn entrance(&self, dirfd: u64, path: &[u8]) -> Result<Entrance, Errno> {
         let (dirfd, path) = &self.on_host(dirfd, path, false)?;
         let dirfd = *dirfd;
         let start = self.start(dirfd, path)?;

@@ -6,7 +6,7 @@
 use super::Process;
 use crate::code::trap_at;
 use crate::editor::DecodeEditor;
-use crate::exec::Outcome;
+use crate::exec::{Outcome, execute_wide};
 use crate::hart::Hart;
 use crate::ids::DisePc;
 use crate::os::SyscallResult;
@@ -19,6 +19,8 @@ pub enum Alone {
     Syscall,
     /// Code may have been modified.
     FenceI,
+    /// An access that is wider than a register.
+    Wide,
     /// The profile consumer reads its buffer, for a handler.
     Drain,
 }
@@ -33,6 +35,7 @@ impl Alone {
         match outcome {
             Outcome::Syscall if !in_handler => Ok(Alone::Syscall),
             Outcome::FenceI => Ok(Alone::FenceI),
+            Outcome::Wide => Ok(Alone::Wide),
             Outcome::DiseDrain if in_handler => Ok(Alone::Drain),
             Outcome::Trap(cause) => Err(cause),
             _ => Err(TrapCause::IllegalInstruction),
@@ -86,6 +89,7 @@ impl Process {
                 self.mem.invalidate_code();
                 Then::Next
             }
+            Alone::Wide => self.access_widely(editor, pc),
             Alone::Drain => {
                 let mem = &self.mem;
                 editor.drain(&mut |addr, buf| mem.read_bytes(addr, buf).is_ok());
@@ -95,6 +99,17 @@ impl Process {
         Done {
             then,
             code_changed: self.mem.code_epoch() != epoch,
+        }
+    }
+
+    fn access_widely<E: DecodeEditor>(&mut self, editor: &E, pc: u64) -> Then {
+        let isa = self.image.isa;
+        let encoding = trap_at(&self.mem, isa, editor.original(pc), TrapCause::Stopped).encoding;
+        let inst = isa.decode(encoding);
+        let (hart, mem) = (&mut self.thread.hart, &mut self.guest.mem);
+        match execute_wide(hart, mem, &inst) {
+            Ok(()) => Then::Next,
+            Err(cause) => Then::Fault(cause),
         }
     }
 

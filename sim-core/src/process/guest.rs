@@ -54,8 +54,12 @@ impl Guest {
 
     /// Makes this guest what [`Guest::shadow`] of `source` would be but for its operating system, by copying
     /// these pages of memory.
-    pub(super) fn follow(&mut self, source: &Guest, pages: &[u64]) {
-        self.mem.copy_pages(&source.mem, pages);
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub(super) fn follow(&mut self, source: &Guest, pages: &[u64]) -> Result<(), MemoryError> {
+        self.mem.copy_pages(&source.mem, pages)?;
         self.counters_before = source.counters_before;
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Where things lie in a guest's address space.
 //!
-//! Everything is below [`Memory::LIMIT`](crate::memory::Memory::LIMIT) (2^34), so the 2 KiB below
-//! 2^64, which profile handlers address as negative offsets from register zero, are never mapped.
+//! Everything is below [`Memory::LIMIT`](crate::memory::Memory::LIMIT) (2^39), so the 2 KiB below 2^64,
+//! which profile handlers address as negative offsets from register zero, are never mapped.
 //!
 //! ```text
 //! 0x0_0000_0000  never mapped up to LOWEST, so that null pointers fault
@@ -14,13 +14,17 @@
 //! 0x3_f800_0000  TRAMPOLINE: one page, the return from signal handlers
 //! 0x3_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
 //! 0x3_ffff_f000  STACK_TOP
+//! 0x4_0000_0000  the end of the window of memory's fast path; nothing is mapped up to HIGH
+//! 0x4_0001_0000  HIGH: images linked there and their heap (brk); mmap of what does not fit below MMAP_TOP, and
+//!                of any fixed address
+//! 0x80_0000_0000 the end
 //! ```
 
 /// The lowest address that can be mapped.
 pub const LOWEST: u64 = 0x1000;
 /// Where position-independent images are placed.
 pub const PIE_BASE: u64 = 0x0_8000_0000;
-/// Images and their heaps end here.
+/// Images that are linked below, and their heaps, end here.
 pub const IMAGE_TOP: u64 = HANDLER_BASE;
 /// Start of the region reserved for the handlers of profilers and their data.
 pub const HANDLER_BASE: u64 = 0x2_0000_0000;
@@ -30,6 +34,8 @@ pub const HANDLER_END: u64 = 0x2_4000_0000;
 pub const MMAP_FLOOR: u64 = HANDLER_END;
 /// mmap chooses addresses below this one.
 pub const MMAP_TOP: u64 = 0x3_f000_0000;
+/// Above the stack images can be linked, and mmap chooses addresses for what does not fit below.
+pub const HIGH: u64 = crate::memory::Memory::HIGH;
 /// The page that holds the return from signal handlers.
 pub const TRAMPOLINE: u64 = 0x3_f800_0000;
 /// The first address above the stack.
@@ -44,6 +50,14 @@ pub const MAX_ARGUMENT_BYTES: u64 = STACK_BYTES / 4;
 #[must_use]
 pub const fn is_for_handlers(addr: u64) -> bool {
     addr.wrapping_sub(HANDLER_BASE) < HANDLER_END - HANDLER_BASE
+}
+
+/// An image may be linked for this range.
+#[must_use]
+pub const fn is_image_range(start: u64, end: u64) -> bool {
+    start <= end
+        && (start >= LOWEST && end <= IMAGE_TOP
+            || start >= HIGH && end <= crate::memory::Memory::LIMIT)
 }
 
 /// The guest itself may map, unmap and protect this range.

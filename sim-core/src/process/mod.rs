@@ -238,7 +238,7 @@ impl Process {
     ) -> Result<(), MemoryError> {
         match pages {
             Some(pages) => {
-                self.guest.follow(&source.guest, pages);
+                self.guest.follow(&source.guest, pages)?;
                 self.thread = source.thread.clone();
                 self.caller = source.caller;
             }
@@ -267,7 +267,7 @@ fn align_down(value: u64, unit: u64) -> u64 {
 /// the image; Linux tells them.
 fn heap_start(image: &ProgramImage, page_bytes: u64) -> u64 {
     match image.os {
-        // Segments end below IMAGE_TOP, which is page-aligned, so this cannot overflow.
+        // Segments end below the end of memory, so this cannot overflow.
         OsInterface::Linux => image.end().next_multiple_of(page_bytes),
         OsInterface::Osf1 => image.end(),
     }

@@ -6,6 +6,7 @@ pub const LETTERS: &str = "imafdc";
 /// Extensions with longer names, in the order in which Linux names them.
 pub const NAMES: &[&str] = &[
     "zicbom",
+    "zicboz",
     "zicntr",
     "zicond",
     "zicsr",
@@ -14,6 +15,7 @@ pub const NAMES: &[&str] = &[
     "zihintpause",
     "zimop",
     "zabha",
+    "zacas",
     "zawrs",
     "zfa",
     "zfh",

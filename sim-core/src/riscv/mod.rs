@@ -1,5 +1,5 @@
 //! RV64GC in user mode with Zicsr, Zifencei, Zicntr, Zba, Zbb, Zbs, Zbc, Zbkb, Zicond, Zfh, Zfa, Zcb, Zabha,
-//! Zacas (without `amocas.q`), Zawrs, Zimop, Zcmop, Zicbom and hints, and the operations that DISE adds.
+//! Zacas, Zawrs, Zimop, Zcmop, Zicbom, Zicboz and hints, and the operations that DISE adds.
 //!
 //! | module | job |
 //! | --- | --- |
@@ -30,15 +30,11 @@ pub use registers::{parse_register, register_name};
 #[must_use]
 pub fn missing_extension(word: u32) -> Option<&'static str> {
     const VECTOR: &str = "the vector extension (V)";
-    const PAIRS: &str = "Zacas (amocas.q)";
-    const BLOCKS: &str = "Zicboz (cbo.zero)";
     let width = word >> 12 & 7;
     match word & 0x7f {
         0x57 => Some(VECTOR),
         // Loads and stores whose width is no scalar one's.
         0x07 | 0x27 if matches!(width, 0 | 5 | 6 | 7) => Some(VECTOR),
-        0x2f if width == 4 && word >> 27 == 5 => Some(PAIRS),
-        0x0f if width == 2 && word >> 20 == 4 => Some(BLOCKS),
         _ => None,
     }
 }

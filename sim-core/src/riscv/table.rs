@@ -138,11 +138,12 @@ macro_rules! for_each_op {
             AmominuH "amominu.h" Atomic 0xc000_102f 0xf800_707f Atomic atomic::amominu_h, "rd = memory at rs1, atomically replaced: minimum, unsigned, 16 bits";
             AmomaxuH "amomaxu.h" Atomic 0xe000_102f 0xf800_707f Atomic atomic::amomaxu_h, "rd = memory at rs1, atomically replaced: maximum, unsigned, 16 bits";
 
-            // Zacas: compare and swap; rd is also the third source. (`amocas.q` is missing.)
+            // Zacas: compare and swap; rd is also the third source. Of `amocas.q` they are pairs.
             AmocasB "amocas.b" AtomicCas 0x2800_002f 0xf800_707f Atomic atomic::amocas_b, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 8 bits";
             AmocasH "amocas.h" AtomicCas 0x2800_102f 0xf800_707f Atomic atomic::amocas_h, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 16 bits";
             AmocasW "amocas.w" AtomicCas 0x2800_202f 0xf800_707f Atomic atomic::amocas_w, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 32 bits";
             AmocasD "amocas.d" AtomicCas 0x2800_302f 0xf800_707f Atomic atomic::amocas_d, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 64 bits";
+            AmocasQ "amocas.q" AtomicCas 0x2800_402f 0xf800_707f FenceI wide::wide, "memory at rs1 = rs2 if it is rd; rd = memory at rs1, 128 bits in pairs of registers";
 
             // Zawrs: a wait may end at any time, and here it ends at once.
             WrsNto "wrs.nto" None 0x00d0_0073 0xffff_ffff Fence control::fence, "Waits for a store to the reservation";
@@ -151,6 +152,7 @@ macro_rules! for_each_op {
             // Zicbom: blocks of 64 bytes.
             CboInval "cbo.inval" CacheBlock 0x0000_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back and drops it";
             CboClean "cbo.clean" CacheBlock 0x0010_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back";
+            CboZero "cbo.zero" CacheBlock 0x0040_200f 0xfff0_7fff FenceI wide::wide, "Fills the cache block at rs1 with zeros";
             CboFlush "cbo.flush" CacheBlock 0x0020_200f 0xfff0_7fff Atomic atomic::cbo, "Writes the cache block at rs1 back and drops it";
 
             // Zicsr.

@@ -17,7 +17,7 @@ use crate::memory::{Bytes, Pages, ReadOnly, View};
 use crate::probe::{NoProbe, Probe};
 use crate::riscv::exec::{
     atomic, bits, control, csr, dise, fp_convert, fp_double, fp_half, fp_more, fp_single, int, mem,
-    muldiv,
+    muldiv, wide,
 };
 use crate::riscv::table::for_each_op;
 

@@ -16,7 +16,7 @@ pub const GP: usize = 29;
 pub const SP: usize = 30;
 
 /// Numbers of the same calls: generic, Alpha (`asm/unistd_32.h`).
-const NUMBERS: [(u64, u64); 120] = [
+const NUMBERS: [(u64, u64); 121] = [
     (17, 367),
     (92, 324),
     (112, 419),
@@ -124,6 +124,7 @@ const NUMBERS: [(u64, u64); 120] = [
     (216, 341),
     (214, 17),
     (222, 71),
+    (227, 217),
     (223, 413),
     (226, 74),
     (261, 496),

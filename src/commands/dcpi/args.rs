@@ -14,20 +14,32 @@ use crate::cli::{GuestArgs, isa};
 #[command(after_long_help = examples::DCPI)]
 pub enum DcpiCommand {
     /// Run a program on a machine and add samples of it to a database
+    #[command(
+        after_long_help = "Example:\n  hps dcpi collect --isa alpha --period 480..512 --events all minicc small"
+    )]
     Collect(Box<CollectArgs>),
     /// Samples by procedure or image
+    #[command(after_long_help = "Example:\n  hps dcpi prof --by-image")]
     Prof(ProfArgs),
     /// A procedure by instruction: frequency, cycles, why it stalls; or where the cycles of all procedures go
+    #[command(
+        after_long_help = "Example:\n  hps dcpi calc execute.constprop.0\n  hps dcpi calc --summary"
+    )]
     Calc(CalcArgs),
     /// How samples of procedures vary over sets: epochs of a database, or databases
+    #[command(after_long_help = "Example:\n  hps dcpi stats dcpi-db")]
     Stats(StatsArgs),
     /// The difference of two databases, by procedure
+    #[command(after_long_help = "Example:\n  hps dcpi diff db-before db-after")]
     Diff(DiffArgs),
     /// Samples by source line
+    #[command(after_long_help = "Example:\n  hps dcpi annotate --top 10")]
     Annotate(ProfArgs),
     /// The graph of a procedure as a drawing, in the language of Graphviz
+    #[command(after_long_help = "Example:\n  hps dcpi cfg execute.constprop.0 -o execute.dot")]
     Cfg(CfgArgs),
     /// Samples in a format of another tool
+    #[command(after_long_help = "Example:\n  hps dcpi export pprof:minicc.pb.gz")]
     Export(ExportArgs),
 }
 

@@ -25,10 +25,8 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
     let plans = plans(args)?;
     let guest = program::guest_options(&args.guest)?;
     let (name, arguments) = args.command.split_first().context("a program is named")?;
-    let lab = Lab::program(name, args.isa)?
-        .args(arguments)
-        .guest(&guest)
-        .timed_by(&machine);
+    let subject = program::find(name, args.isa, arguments, &guest)?;
+    let lab = Lab::of(&subject).timed_by(&machine);
     let provenance = lab.provenance();
     let database = Database::create(&args.db)?;
     if args.new_epoch {

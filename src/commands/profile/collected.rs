@@ -73,13 +73,17 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
             machine.config.dise.repair_counters &= !args.unrepaired;
             machine
         });
-    let mut program = Program::find(args.program(), args.isa)?;
-    program.process.args.extend_from_slice(args.arguments());
     let mut guest = program::guest_options(&args.guest)?;
     // The program runs several times; its output is not what is asked for here.
     guest.stdout = Output::Discard;
     guest.stdin = stdin(args)?;
-    program.process = guest.process_config(program.process.args);
+    let mut program = program::find(args.program(), args.isa, args.arguments(), &guest)?;
+    program.region = program::region(&args.region);
+    if args.region.until.is_some() || args.region.between_markers {
+        bail!(
+            "--until and --between-markers go without --kind: what HPS collects is of the rest of the run"
+        );
+    }
 
     let streams = StreamConfig::default();
     let truth = exhaustive(&program, kind, point, &streams)?;

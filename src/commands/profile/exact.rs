@@ -83,11 +83,11 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         samplers: samplers.collect(),
         ..Watch::default()
     };
-    let lab = Lab::program(args.program(), args.isa)?
-        .args(args.arguments())
-        .guest(&guest)
-        .timed_by(&machine)
-        .limit(args.max_instructions.unwrap_or(u64::MAX));
+    let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
+    subject.region = program::region(&args.region);
+    let length = program::region_length(&args.region, &subject)?;
+    let most = length.or(args.max_instructions).unwrap_or(u64::MAX);
+    let lab = Lab::of(&subject).timed_by(&machine).limit(most);
     let run = match args.charged {
         true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
         false => Run::Watched(Box::new(lab.watched(watch)?)),

@@ -39,6 +39,10 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine: machine.clone(),
     };
     study.check()?;
+    progress::when_interrupted(format!(
+        "stopped; what is done is kept in {}: the same command goes on with the rest",
+        folder.display()
+    ));
     let progress = progress::Units::new("dcpi-1997");
     let done = parts::carry_out(&args.parts, &folder, |keep| {
         anyhow::Ok(study.run(keep, &progress)?)

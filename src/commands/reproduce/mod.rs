@@ -36,6 +36,10 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine,
         only: args.only.clone(),
     };
+    progress::when_interrupted(format!(
+        "stopped; what is done is kept in {}: the same command goes on with the rest",
+        args.folder().display()
+    ));
     let progress = progress::Units::new("hps-2005");
     let done = parts::carry_out(&args.parts, &args.folder(), |keep| {
         anyhow::Ok(reproduction.run(keep, &progress)?)

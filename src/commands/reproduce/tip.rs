@@ -23,6 +23,10 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
             None => by_isa.push((isa, vec![program])),
         }
     }
+    progress::when_interrupted(format!(
+        "stopped; what is done is kept in {}: the same command goes on with the rest",
+        folder.display()
+    ));
     let progress = progress::Units::new("tip-2021");
     let done = parts::carry_out(&args.parts, &folder, |keep| {
         let mut records = Vec::new();

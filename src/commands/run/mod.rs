@@ -39,8 +39,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .as_deref()
         .map(|name| timed_machine(name, args.core))
         .transpose()?;
-    let lab = Lab::program(args.program(), args.isa)?;
-    let isa = lab.subject().image.isa;
+    let guest = program::guest_options(&args.guest)?;
+    let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
+    subject.region = program::region(&args.region);
+    let lab = Lab::of(&subject);
+    let isa = subject.image.isa;
     let window = args
         .trace
         .as_ref()
@@ -48,12 +51,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .transpose()?;
     let productions = load_productions(args, isa, machine.as_ref())?;
     let lab = lab
-        .args(args.arguments())
-        .guest(&program::guest_options(&args.guest)?)
         .warnings_to(|text| say!("hps: warning: {text}"))
         .limit(args.max_instructions.unwrap_or(u64::MAX));
     // What cannot begin leaves the files of an earlier run alone.
-    lab.subject().start()?;
+    lab.subject().load()?;
+    let lab = match program::region_length(&args.region, lab.subject())? {
+        Some(instructions) => lab.limit(instructions),
+        None => lab,
+    };
     // Made before the run: hours of work must not end in a file that cannot be written.
     let mut stats_file = args.stats_out.as_deref().map(create).transpose()?;
     let mut trace_file = args.trace.as_deref().map(create_trace).transpose()?;
@@ -95,6 +100,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
 /// Names the options that would have allowed what the program was refused.
 fn say_what_was_refused(args: &RunArgs, ran: &Ran) {
     let failed = ran.stop.exit_code(ran.process.image.isa) != 0;
+    if failed && ran.process.mem.is_limit_reached() {
+        say!(
+            "hps: the program was refused more memory than {} MiB: --memory-limit gives it more",
+            ran.process.mem.limit_bytes() >> 20
+        );
+    }
     for (why, path) in ran.process.os.refusals() {
         match why {
             Refusal::NoFiles if failed => {

@@ -26,8 +26,10 @@ pub enum ShimCommand {
     /// The producer and the consumer of SHIM's Figure 8, drawn as its Figures 9 and 10
     Microbench(MicrobenchArgs),
     /// Analyse raw samples that were kept with --keep
+    #[command(after_long_help = "Example:\n  hps shim analyze samples.bin")]
     Analyze(AnalyzeArgs),
     /// Say what this machine has for an observer, and what is missing
+    #[command(after_long_help = "Example:\n  hps shim machine")]
     Machine,
 }
 

@@ -5,6 +5,7 @@ pub mod args;
 mod examples;
 mod measure;
 mod observe;
+mod preloadable;
 
 use std::path::Path;
 

@@ -18,7 +18,7 @@ use hps_shim::summary;
 use tempfile::TempDir;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
-use super::{annotate, tolerance_ppm, wish, write_json};
+use super::{annotate, preloadable, tolerance_ppm, wish, write_json};
 use crate::export::{self, Export};
 use crate::text::print;
 
@@ -65,6 +65,9 @@ pub fn preloaded(
         Some(Preload::Flat) => Variant::Flat,
         Some(Preload::Patch) => Variant::Patch,
     };
+    if let Some(program) = command.first() {
+        preloadable::check(program)?;
+    }
     let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
     let library = preload::build(folder.path(), variant)
         .context("--preload: the tag library cannot be built")?;

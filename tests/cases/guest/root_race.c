@@ -1,5 +1,5 @@
 /* swap N: exchanges the folder d and the link lnk, over and over. read N: opens d/secret and says how often it
-   was the secret of the outside. */
+   was the secret of the outside; the exit code is 1 if it ever was. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,5 +26,5 @@ int main(int argc, char **argv) {
         close(fd);
     }
     printf("%ld escapes\n", hits);
-    return 0;
+    return hits != 0;
 }

@@ -57,6 +57,9 @@ numbers! {
     474 EpollPwait 475 Utimensat 478 Eventfd 480 Fallocate 485 Eventfd2 486 EpollCreate1 487 Dup3 488 Pipe2 490 Preadv
     491 Pwritev 496 Prlimit64 500 Syncfs 510 Renameat2 511 Getrandom 512 MemfdCreate 517 Membarrier 518 Mlock2
     519 CopyFileRange 520 Preadv2 521 Pwritev2 522 Statx 527 Rseq 530 Getegid 531 Geteuid 532 Getppid
+    97 Socket 98 Connect 99 Accept 104 Bind 105 Setsockopt 106 Listen 113 Recvmsg 114 Sendmsg 118 Getsockopt
+    125 Recvfrom 133 Sendto 134 Shutdown 135 Socketpair 141 Getpeername 150 Getsockname 458 Linkat 459 Symlinkat
+    479 Recvmmsg 502 Accept4 503 Sendmmsg
     546 CloseRange 549 Faccessat2 551 EpollPwait2
 }
 
@@ -68,6 +71,9 @@ fn inherited_on_paths(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         137 => at_cwd(Call::Unlinkat, [a[0], AT_REMOVEDIR, 0]),
         136 => at_cwd(Call::Mkdirat, [a[0], a[1], 0]),
         128 => at_cwd(Call::Renameat, [a[0], CWD, a[1]]),
+        // link, symlink
+        9 => at_cwd(Call::Linkat, [a[0], CWD, a[1]]),
+        57 => (Call::Symlinkat, [a[0], CWD, a[1], 0, 0, 0]),
         // chmod, chown, lchown, utimes
         15 => at_cwd(Call::Fchmodat, [a[0], a[1], 0]),
         16 | 208 => at_cwd(Call::Fchownat, [a[0], a[1], a[2]]),
@@ -109,6 +115,9 @@ pub(super) fn linux_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         59 => Some((Call::Execve, a)),
         // osf_wait4
         7 => Some((Call::Wait4, a)),
+        // send, recv
+        101 => Some((Call::Sendto, [a[0], a[1], a[2], a[3], 0, 0])),
+        102 => Some((Call::Recvfrom, [a[0], a[1], a[2], a[3], 0, 0])),
         // utimes, stat64, lstat64, futimesat
         363 => Some(at_cwd(Call::Utimensat, [a[0], a[1], 0])),
         425 => Some(at_cwd(Call::Fstatat64, [a[0], a[1], 0])),

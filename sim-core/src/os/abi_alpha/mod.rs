@@ -17,6 +17,7 @@ use super::call_names;
 use super::errno::Errno;
 use super::flags::{MapRules, OpenRules, SyncRules};
 use super::signals::{Fault, Signal, SignalRules};
+use super::sockets::{SocketOption, SocketRules};
 use crate::alpha::{self, fpcr, registers};
 use crate::bus::MemFault;
 use crate::hart::Hart;
@@ -87,6 +88,33 @@ const SYNC_RULES: SyncRules = SyncRules {
     lock_on_fault: 0x8000,
 };
 
+/// `SOCK_NONBLOCK`, `SOL_SOCKET` and `SO_*`.
+const SOCKET_RULES: SocketRules = SocketRules {
+    nonblock: 0x4000_0000,
+    level: 0xffff,
+    options: &[
+        (0x1, SocketOption::Kept), // SO_DEBUG
+        (0x4, SocketOption::SharesAddress),
+        (0x8, SocketOption::Kept),  // SO_KEEPALIVE
+        (0x10, SocketOption::Kept), // SO_DONTROUTE
+        (0x11, SocketOption::Kept), // SO_PASSCRED
+        (0x12, SocketOption::PeerCredentials),
+        (0x20, SocketOption::Kept), // SO_BROADCAST
+        (0x80, SocketOption::Linger),
+        (0x100, SocketOption::Kept), // SO_OOBINLINE
+        (0x200, SocketOption::SharesAddress),
+        (0x1001, SocketOption::Buffer),
+        (0x1002, SocketOption::Buffer),
+        (0x1007, SocketOption::Error),
+        (0x1008, SocketOption::Type),
+        (0x1010, SocketOption::Kept), // SO_RCVLOWAT
+        (0x1012, SocketOption::ReceiveTimeout),
+        (0x1014, SocketOption::Listens),
+        (0x1028, SocketOption::Protocol),
+        (0x1029, SocketOption::Domain),
+    ],
+};
+
 /// Requests of `ioctl`, with direction, size and group in them.
 mod request {
     pub const FIOCLEX: u64 = 0x2000_6601;
@@ -135,6 +163,21 @@ fn errno_number(errno: Errno) -> u16 {
         Errno::EAGAIN => 35,
         Errno::EDEADLK => 11,
         Errno::EOPNOTSUPP => 45,
+        Errno::EINPROGRESS => 36,
+        Errno::ENOTSOCK => 38,
+        Errno::EDESTADDRREQ => 39,
+        Errno::EMSGSIZE => 40,
+        Errno::ENOPROTOOPT => 42,
+        Errno::EPROTONOSUPPORT => 43,
+        Errno::ESOCKTNOSUPPORT => 44,
+        Errno::EAFNOSUPPORT => 47,
+        Errno::EADDRINUSE => 48,
+        Errno::EADDRNOTAVAIL => 49,
+        Errno::ENETUNREACH => 51,
+        Errno::ECONNRESET => 54,
+        Errno::EISCONN => 56,
+        Errno::ENOTCONN => 57,
+        Errno::ECONNREFUSED => 61,
         Errno::ETIMEDOUT => 60,
         Errno::ELOOP => 62,
         Errno::ENAMETOOLONG => 63,
@@ -218,6 +261,14 @@ impl Abi for Alpha {
     /// What `amask` clears.
     fn hwcap(&self) -> u64 {
         alpha::exec::int::EXTENSIONS
+    }
+
+    fn errno_number(&self, errno: Errno) -> u16 {
+        errno_number(errno)
+    }
+
+    fn socket_rules(&self) -> &'static SocketRules {
+        &SOCKET_RULES
     }
 
     fn open_rules(&self) -> &'static OpenRules {

@@ -320,6 +320,7 @@ impl Linux {
         Ok(match &file.kind {
             Kind::Event(_) => "anon_inode:[eventfd]".to_owned(),
             Kind::Epoll(_) => "anon_inode:[eventpoll]".to_owned(),
+            Kind::Socket(_) => format!("socket:[{number}]"),
             Kind::File(_) => "/memfd: (deleted)".to_owned(),
             _ => format!("pipe:[{number}]"),
         }

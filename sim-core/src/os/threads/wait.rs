@@ -232,6 +232,17 @@ impl Call {
                 | Call::Flock
                 | Call::Sendfile
                 | Call::EpollCtl
+                | Call::Accept
+                | Call::Accept4
+                | Call::Connect
+                | Call::Listen
+                | Call::Recvfrom
+                | Call::Recvmmsg
+                | Call::Recvmsg
+                | Call::Sendmmsg
+                | Call::Sendmsg
+                | Call::Sendto
+                | Call::Shutdown
                 | Call::TimerfdSettime
         )
     }
@@ -246,6 +257,13 @@ impl Call {
                 | Call::Writev
                 | Call::Flock
                 | Call::Fcntl
+                | Call::Accept
+                | Call::Accept4
+                | Call::Connect
+                | Call::Recvfrom
+                | Call::Recvmsg
+                | Call::Sendto
+                | Call::Sendmsg
                 | Call::Futex
                 | Call::Wait4
                 | Call::Ioctl

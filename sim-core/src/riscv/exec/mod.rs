@@ -19,6 +19,7 @@ pub(crate) mod mem;
 pub(crate) mod muldiv;
 #[cfg(test)]
 mod tests;
+pub(crate) mod wide;
 
 use crate::exec::Outcome;
 use crate::fp::Round;

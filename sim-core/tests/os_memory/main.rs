@@ -1,6 +1,8 @@
 //! brk, mmap and relatives.
 
+#[path = "../os_support/mod.rs"]
 mod os_support;
+mod shared;
 
 use hps_sim_core::memory::Perm;
 use hps_sim_core::process::{ProcessConfig, layout};

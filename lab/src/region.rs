@@ -1,0 +1,151 @@
+//! The part of a program that counts: what comes before runs functionally, at full speed.
+
+use hps_sim_core::hart::GuestCounters;
+use hps_sim_core::image::ProgramImage;
+use hps_sim_core::inst::{Inst, Op, reg};
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::os::{Output, Stdin};
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::Process;
+
+use crate::error::LabError;
+use crate::program::Program;
+
+/// A point in a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In front of the first instruction of a function, whoever goes there and how.
+    Function(String),
+    /// At a marker: an instruction without effect ([`BEGIN_MARKER`], [`END_MARKER`]).
+    Marker(i64),
+}
+
+/// The marker in front of what counts: `slti zero, zero, 0x5b1` on RISC-V, `lda $31, 0x5b1($31)` on Alpha.
+pub const BEGIN_MARKER: i64 = 0x5b1;
+/// The marker behind what counts.
+pub const END_MARKER: i64 = 0x5b2;
+
+/// Where a run begins to count. Both parts together: first the instructions, then the place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// So many instructions of the program come before.
+    pub skip: u64,
+    /// What counts begins when the program comes here next.
+    pub from: Option<Place>,
+}
+
+impl Region {
+    /// Runs a program, which is at its beginning, to where the region begins.
+    ///
+    /// # Errors
+    /// There is no such function, or the program ended before.
+    pub(crate) fn reach(&self, process: Process) -> Result<Process, LabError> {
+        let start = self.from.as_ref();
+        let start = start
+            .map(|place| Watcher::of(place, &process.image))
+            .transpose()?;
+        let mut machine = Machine::new(process);
+        if self.skip > 0 {
+            reached(machine.run(&mut NoProbe, self.skip), &machine)?;
+        }
+        if let Some(mut start) = start {
+            reached(machine.run(&mut start, u64::MAX), &machine)?;
+        }
+        // An instruction is a cycle is a nanosecond; waits are with the operating system.
+        let before = machine.retired.program;
+        let mut process = machine.process;
+        process.counters_before = GuestCounters {
+            cycle: before,
+            time_ns: before,
+            instret: before,
+        };
+        Ok(process)
+    }
+}
+
+impl Program {
+    /// Instructions from where the program's region begins to a place behind it. The program runs for that, with
+    /// empty standard input in place of the host's, and without changing files.
+    ///
+    /// # Errors
+    /// Those of starting the program; there is no such function; the program ended before.
+    pub fn instructions_until(&self, place: &Place) -> Result<u64, LabError> {
+        let mut quiet = self.clone();
+        let process = &mut quiet.process;
+        if process.stdin == Stdin::Inherit {
+            process.stdin = Stdin::Empty;
+        }
+        (process.stdout, process.stderr) = (Output::Discard, Output::Discard);
+        process.writable = false;
+        let mut end = Watcher::of(place, &self.image)?;
+        let mut machine = Machine::new(quiet.start()?);
+        // The region may begin where it is to end.
+        end.passes_first = true;
+        reached(machine.run(&mut end, u64::MAX), &machine)?;
+        Ok(machine.retired.program)
+    }
+}
+
+fn reached(stop: Stop, machine: &Machine) -> Result<(), LabError> {
+    match stop {
+        Stop::Limit => Ok(()),
+        _ => Err(LabError::NotReached {
+            instructions: machine.retired.program,
+        }),
+    }
+}
+
+/// Stops a functional machine at a place.
+struct Watcher {
+    pc: Option<u64>,
+    marker: Option<i64>,
+    /// The place does not count as the first instruction.
+    passes_first: bool,
+    has_stopped: bool,
+}
+
+impl Watcher {
+    fn of(place: &Place, image: &ProgramImage) -> Result<Watcher, LabError> {
+        let (pc, marker) = match place {
+            Place::Marker(number) => (None, Some(*number)),
+            Place::Function(name) => {
+                let function = image.symbols.function_named(name);
+                let unknown = || LabError::UnknownFunction { name: name.clone() };
+                (Some(function.ok_or_else(unknown)?.addr), None)
+            }
+        };
+        Ok(Watcher {
+            pc,
+            marker,
+            passes_first: false,
+            has_stopped: false,
+        })
+    }
+}
+
+/// The number of a marker.
+fn marker(inst: &Inst) -> Option<i64> {
+    let is_one =
+        matches!(inst.op, Op::Slti | Op::AlphaLda) && inst.rd == reg::SINK && inst.rs1 == reg::ZERO;
+    is_one.then_some(inst.imm)
+}
+
+impl Probe for Watcher {
+    const WANTS_RETIRED: bool = true;
+    const CAN_STOP: bool = true;
+
+    #[inline]
+    fn stops_before(&mut self, pc: u64, inst: &Inst) -> bool {
+        let is_here = match self.pc {
+            Some(entry) => pc == entry,
+            None => self.marker == marker(inst),
+        };
+        self.has_stopped = is_here && !self.passes_first;
+        self.passes_first = false;
+        self.has_stopped
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.has_stopped
+    }
+}

@@ -1,0 +1,117 @@
+//! What can be asked of memory, page by page and as a whole.
+
+use std::ops::Range;
+
+use super::{Memory, PAGE_SHIFT, PAGE_SIZE, Perm, bits, page_indices};
+
+impl Memory {
+    /// The highest address at which `len` bytes (whole pages) are free, between `floor` and
+    /// `below`; `None` if there is no such gap.
+    #[must_use]
+    pub fn find_gap(&self, len: u64, floor: u64, below: u64) -> Option<u64> {
+        self.regions.find_gap(len, floor, below.min(Self::LIMIT))
+    }
+
+    /// Bytes mapped now, with any permission; reservations count where they have been written.
+    #[must_use]
+    pub fn mapped_bytes(&self) -> u64 {
+        self.mapped_bytes
+    }
+
+    /// Bytes of mapped pages that have been written since they were mapped or discarded.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        self.written_pages * PAGE_SIZE
+    }
+
+    /// The most that [`Memory::resident_bytes`] has ever been.
+    #[must_use]
+    pub fn peak_resident_bytes(&self) -> u64 {
+        self.peak_written_pages * PAGE_SIZE
+    }
+
+    /// The mapped ranges in ascending order, each of one set of permissions.
+    pub fn mapped_parts(&self) -> impl Iterator<Item = (Range<u64>, Perm)> + '_ {
+        self.regions.iter().flat_map(|range| {
+            let mut start = range.start;
+            let same = |a: &u8, b: &u8| a & bits::PERM == b & bits::PERM;
+            self.page_bytes(page_indices(&range))
+                .chunk_by(same)
+                .map(move |pages| {
+                    let part = start..start + pages.len() as u64 * PAGE_SIZE;
+                    start = part.end;
+                    (part, Perm(pages[0] & bits::PERM))
+                })
+        })
+    }
+
+    /// The most that may be mapped, in bytes.
+    #[must_use]
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// Changes whenever a page that is or becomes executable is mapped, unmapped or re-protected.
+    #[must_use]
+    pub fn code_epoch(&self) -> u64 {
+        self.code_epoch
+    }
+
+    /// Declares that code was changed by other means than mapping, so that whoever keeps decoded
+    /// instructions throws them away.
+    pub fn invalidate_code(&mut self) {
+        self.code_epoch += 1;
+    }
+
+    /// Every byte of the range is mapped (with any permission, or none).
+    #[must_use]
+    pub fn is_mapped(&self, addr: u64, len: u64) -> bool {
+        len == 0
+            || addr.checked_add(len).is_some_and(|end| {
+                end <= Self::LIMIT && self.regions.first_hole(addr..end).is_none()
+            })
+    }
+
+    /// No byte of the range is mapped.
+    #[must_use]
+    pub fn is_free(&self, addr: u64, len: u64) -> bool {
+        self.regions.covered_bytes(addr..addr.saturating_add(len)) == 0
+    }
+
+    /// The page that holds `addr` has been written since it was mapped or discarded.
+    #[must_use]
+    pub fn is_written(&self, addr: u64) -> bool {
+        self.page_byte((addr >> PAGE_SHIFT) as usize) & bits::WRITTEN != 0
+    }
+
+    /// Permissions of the page that holds `addr`; `None` where nothing is mapped.
+    #[must_use]
+    pub fn permissions(&self, addr: u64) -> Option<Perm> {
+        let mapped = addr < Self::LIMIT && self.regions.contains(addr);
+        mapped.then(|| Perm(self.page_byte((addr >> PAGE_SHIFT) as usize) & bits::PERM))
+    }
+
+    /// The mapped parts of `range` in ascending order. Neighbours are merged.
+    pub fn mapped_within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.regions.overlaps(range)
+    }
+
+    /// The mapped ranges in ascending order. Neighbours are merged, whatever their permissions.
+    pub fn mapped_ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.regions.iter()
+    }
+
+    /// Addresses of the pages whose content changed since [`Memory::clear_dirty`] (since creation,
+    /// if it was never called), in the order of their first change. A page that was unmapped since
+    /// is among them.
+    pub fn dirty_pages(&self) -> impl Iterator<Item = u64> + '_ {
+        self.dirty.iter().map(|&page| u64::from(page) << PAGE_SHIFT)
+    }
+
+    /// Starts a new list of dirty pages.
+    pub fn clear_dirty(&mut self) {
+        for page in std::mem::take(&mut self.dirty) {
+            *self.page_byte_mut(page as usize) &= !(bits::DIRTY | bits::FAST_W);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Shared mappings of files that the guest may write.
+//!
+//! Mappings are copies of files. Before each system call, pages of shared mappings that were written go to
+//! their file and to its other mappings; after a call that changes a file, its mappings get the new content.
+//! So whoever looks through a call sees what was written. Where two mappings show one place of a file, a store
+//! to one is stored in the other at once ([`Mirror`]).
+
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use super::descriptors::Kind;
+use super::errno::Errno;
+use super::numbers::Call;
+use super::{Linux, StopReason};
+#[cfg(doc)]
+use crate::memory::Mirror;
+use crate::memory::{Memory, PAGE_SIZE};
+
+impl Linux {
+    /// Notes from now on which pages of writable shared mappings are written.
+    pub(super) fn track_shared(&self, mem: &mut Memory) {
+        if self.mappings.has_shared() || mem.is_tracking() {
+            mem.track(self.mappings.writers(), self.mappings.mirrors());
+        }
+    }
+
+    /// Writes the pages of shared mappings that were written to their files.
+    pub(super) fn write_back(&mut self, mem: &mut Memory) {
+        for page in mem.take_tracked() {
+            for (part, file) in self.mappings.ranges.within(page..page + PAGE_SIZE) {
+                if !file.writes {
+                    continue;
+                }
+                let mut bytes = vec![0; (part.end - part.start) as usize];
+                let read = mem.read_bytes_forced(part.start, &mut bytes);
+                let size = file.size().unwrap_or(0);
+                // Behind the end of the file there is nothing to be kept.
+                let room = size.saturating_sub(file.offset()).min(bytes.len() as u64);
+                if read.is_err() || room == 0 || !self.count_output(room) {
+                    continue;
+                }
+                // As on Linux, a page that cannot be written is lost; `msync` is not told either.
+                let _ = file
+                    .host()
+                    .write_all_at(&bytes[..room as usize], file.offset());
+                let span = file.offset()..file.offset() + room;
+                let _ = self.mappings.refresh(mem, file.identity, span, part.start);
+            }
+        }
+        // What was refreshed is the file's content already.
+        mem.take_tracked();
+    }
+
+    /// Counts bytes as output; `false` if there may be no more.
+    fn count_output(&mut self, bytes: u64) -> bool {
+        match &mut self.output_left {
+            Some(left) if *left < bytes => {
+                self.stop = Some(StopReason::OutputLimit {
+                    bytes: self.output_limit.unwrap_or(0),
+                });
+                false
+            }
+            Some(left) => {
+                *left -= bytes;
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Gives shared mappings what a call has changed in a file. `result` is the call's.
+    pub(super) fn show_changes(
+        &mut self,
+        mem: &mut Memory,
+        call: Call,
+        a: &[u64; 6],
+        result: u64,
+    ) -> Result<(), Errno> {
+        const ALL: Range<u64> = 0..u64::MAX;
+        let (fd, span) = match call {
+            Call::Write | Call::Writev => (a[0], None),
+            Call::Pwrite64 | Call::Pwritev => (a[0], Some(a[3]..a[3].saturating_add(result))),
+            Call::Pwritev2 | Call::Ftruncate | Call::Fallocate | Call::Sendfile => {
+                (a[0], Some(ALL))
+            }
+            Call::CopyFileRange => (a[2], Some(ALL)),
+            _ => return Ok(()),
+        };
+        let Kind::File(host) = &self.files.get(fd)?.kind else {
+            return Ok(());
+        };
+        let span = match span {
+            Some(span) => span,
+            None => {
+                use std::io::Seek;
+                let end = (&*host).stream_position()?;
+                end.saturating_sub(result)..end
+            }
+        };
+        let identity = super::file_mappings::identity(host)?;
+        self.mappings.refresh(mem, identity, span, u64::MAX)?;
+        // The file has this content already.
+        mem.take_tracked();
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! Whether a program can have a library preloaded: said before it runs, instead of blaming what it did not write.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+/// `PT_INTERP`
+const INTERPRETER: u32 = 3;
+/// So much of a file has its headers.
+const HEADER_BYTES: u64 = 4096;
+
+/// Refuses programs in which `LD_PRELOAD` has no effect. What cannot be found or read is left to the start of the
+/// program, which says so.
+pub fn check(program: &OsStr) -> anyhow::Result<()> {
+    let Some(path) = found(program) else {
+        return Ok(());
+    };
+    let mut head = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut head));
+    if read.is_err() {
+        return Ok(());
+    }
+    let shown = path.display();
+    if head.starts_with(b"#!") {
+        say!(
+            "hps: note: {shown} is a script: its interpreter is observed, and the programs that it starts are not"
+        );
+        return Ok(());
+    }
+    if !head.starts_with(b"\x7fELF") {
+        return Ok(());
+    }
+    match u16_at(&head, 18) {
+        Some(machine) if machine != own_machine() => {
+            let what = match machine {
+                243 => "RISC-V",
+                0x9026 => "Alpha",
+                _ => "another instruction set",
+            };
+            bail!(
+                "{shown}: a program for {what}, which this host does not run natively; hps profile observes it in the \
+                 simulator"
+            );
+        }
+        _ => {}
+    }
+    if !has_interpreter(&head).unwrap_or(true) {
+        bail!(
+            "--preload: {shown} is linked statically, and nothing can be preloaded into it: link it dynamically, or let it \
+             write its tags itself (hps_shim.h)"
+        );
+    }
+    Ok(())
+}
+
+/// The file that a shell would start.
+fn found(program: &OsStr) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(program.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// `e_machine` of this host.
+fn own_machine() -> u16 {
+    if cfg!(target_arch = "aarch64") {
+        183
+    } else {
+        62
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let chunk = bytes.get(at..)?.first_chunk()?;
+    Some(u16::from_le_bytes(*chunk))
+}
+
+/// Whether a 64-bit ELF file asks for an interpreter, which is what preloads libraries.
+fn has_interpreter(head: &[u8]) -> Option<bool> {
+    let table = u64::from_le_bytes(*head.get(32..)?.first_chunk()?);
+    let table = usize::try_from(table).ok()?;
+    let (size, count) = (
+        usize::from(u16_at(head, 54)?),
+        usize::from(u16_at(head, 56)?),
+    );
+    for index in 0..count {
+        let kind = head.get(table + index * size..)?.first_chunk()?;
+        if u32::from_le_bytes(*kind) == INTERPRETER {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_test_is_linked_dynamically() {
+        let own = std::env::current_exe().unwrap();
+        let mut head = Vec::new();
+        let file = File::open(&own).unwrap();
+        file.take(HEADER_BYTES).read_to_end(&mut head).unwrap();
+        assert_eq!(has_interpreter(&head), Some(true));
+        assert!(check(own.as_os_str()).is_ok());
+        assert_eq!(has_interpreter(&head[..40]), None);
+    }
+}
