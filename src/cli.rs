@@ -82,11 +82,15 @@ pub enum Command {
     #[command(after_long_help = "Example:\n  hps doctor")]
     Doctor,
     /// Print a shell's completions of this command
+    #[command(
+        after_long_help = "Example:\n  hps completions bash > ~/.local/share/bash-completion/completions/hps"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Write man pages of all commands
+    #[command(after_long_help = "Example:\n  hps man ~/.local/share/man/man1")]
     Man {
         /// Folder for the pages, such as ~/.local/share/man/man1
         folder: PathBuf,

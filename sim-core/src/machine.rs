@@ -497,6 +497,14 @@ impl<E: DecodeEditor> Machine<E> {
         in_handler: bool,
     ) -> Option<Stop> {
         let next = pc.wrapping_add(u64::from(inst.len));
+        // An access that is refused is no instruction that has retired.
+        let accessed = (what == Alone::Wide).then(|| {
+            let process = &mut self.process;
+            process.execute_alone(&mut self.editor, what, pc, next)
+        });
+        if let Some(Then::Fault(cause)) = accessed.map(|done| done.then) {
+            return self.fault(pc, cause, in_handler);
+        }
         if in_handler {
             self.retired.handler += 1;
         } else {
@@ -507,7 +515,10 @@ impl<E: DecodeEditor> Machine<E> {
             let disepc = self.process.thread.hart.disepc;
             report(probe, pc, disepc, &inst, !in_handler, 0, next, false);
         }
-        let done = self.process.execute_alone(&mut self.editor, what, pc, next);
+        let done = accessed.unwrap_or_else(|| {
+            let process = &mut self.process;
+            process.execute_alone(&mut self.editor, what, pc, next)
+        });
         let hart = &mut self.process.thread.hart;
         match done.then {
             Then::Next => (hart.pc, hart.disepc) = (next, DisePc::NONE),

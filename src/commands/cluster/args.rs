@@ -11,8 +11,10 @@ use crate::examples;
 #[command(after_long_help = examples::CLUSTER)]
 pub enum ClusterCommand {
     /// Join result folders, in any order, with overlaps and gaps
+    #[command(after_long_help = "Example:\n  hps cluster merge joined part-1 part-2")]
     Merge(MergeArgs),
     /// Plan a run and write batch scripts for Slurm that do it
+    #[command(after_long_help = "Example:\n  hps cluster slurm --parts 20 --out results my.ron")]
     Slurm(SlurmArgs),
 }
 

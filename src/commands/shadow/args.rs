@@ -14,8 +14,10 @@ use crate::cli::{CoreKind, GuestArgs, isa};
 pub enum ShadowCommand {
     /// Run a program with shadows in the lab: what they see beside the perfect profile, what they cost, where they
     /// diverge
+    #[command(after_long_help = "Example:\n  hps shadow simulate --load 0.5 minicc small")]
     Simulate(Box<SimulateArgs>),
     /// Print a policy of system calls, as a file that can be changed
+    #[command(after_long_help = "Example:\n  hps shadow policy paper > my-policy.ron")]
     Policy(PolicyArgs),
 }
 
