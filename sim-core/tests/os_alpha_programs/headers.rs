@@ -270,10 +270,14 @@ fn structures_flags_signals_and_errors_are_those_of_the_headers() {
 #[test]
 fn numbers_are_those_of_the_headers() {
     /// What the kernel's list calls the calls that have another name here.
-    const OTHER_NAMES: [(&str, &[&str]); 22] = [
+    const OTHER_NAMES: [(&str, &[&str]); 26] = [
         ("clone", &["fork", "vfork"]),
         ("wait4", &["osf_wait4"]),
         ("unlinkat", &["unlink", "rmdir"]),
+        ("linkat", &["link"]),
+        ("symlinkat", &["symlink"]),
+        ("sendto", &["send"]),
+        ("recvfrom", &["recv"]),
         ("mkdirat", &["mkdir"]),
         ("renameat", &["rename"]),
         ("fchmodat", &["chmod"]),
