@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use hps_dise::DiseError;
 use hps_pipeline::config::ConfigError;
-use hps_pipeline::core::NotDriven;
+use hps_pipeline::core::{NotDriven, NotSimulated, NotTogether};
 use hps_pipeline::interrupts::InterruptError;
 use hps_pipeline::pmu::PmuError;
 use hps_pipeline::sampled::SamplingError;
@@ -86,9 +86,23 @@ pub enum LabError {
         /// Instructions of the program.
         instructions: u64,
     },
+    /// The machine has several cores, and something does not go with them.
+    #[error("machine {machine} has several cores: {reason}")]
+    NotTogether {
+        /// The machine.
+        machine: String,
+        /// What does not go with them.
+        reason: NotTogether,
+    },
     /// Sampled timing on a core that cannot do it.
     #[error("sampled timing goes with the cycle-driven core only")]
     SampledCore,
+    /// Sampled timing on a machine with several cores.
+    #[error("machine {machine} has several cores (chip.cores), which sampled timing does not have")]
+    SampledCores {
+        /// The machine.
+        machine: String,
+    },
     /// A sampling plan that cannot be followed, or no memory for timing units.
     #[error(transparent)]
     Sampling(#[from] SamplingError),
@@ -182,4 +196,15 @@ pub enum MapError {
         /// The address behind the data.
         end: u64,
     },
+}
+
+impl LabError {
+    /// Why a machine cannot be simulated as it was asked for.
+    pub(crate) fn not_simulated(machine: &str, reason: NotSimulated) -> LabError {
+        let machine = machine.to_owned();
+        match reason {
+            NotSimulated::NotDriven(reason) => LabError::NotDriven { machine, reason },
+            NotSimulated::NotTogether(reason) => LabError::NotTogether { machine, reason },
+        }
+    }
 }

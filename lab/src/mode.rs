@@ -152,10 +152,14 @@ impl<'a, I> Lab<'a, Timed<'a>, I, NoProbe> {
     /// Only units of the run are timed, on one thread.
     ///
     /// # Errors
-    /// [`LabError::SampledCore`] for the instruction-driven core.
+    /// [`LabError::SampledCore`] for the instruction-driven core, [`LabError::SampledCores`] for several cores.
     pub fn sampled(self, plan: SamplingPlan) -> Result<Lab<'a, Sampled<'a>, I, NoProbe>, LabError> {
         if self.mode.core != CoreKind::Cycle {
             return Err(LabError::SampledCore);
+        }
+        if self.mode.machine.chip.has_company() {
+            let machine = self.mode.machine.name.clone();
+            return Err(LabError::SampledCores { machine });
         }
         Ok(self.map(|mode, installs, probe| {
             let sampled = Sampled {
@@ -176,12 +180,8 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     pub fn open(self) -> Result<EitherCore<I::Editor, P>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
         let (process, editor, probe, Timed { machine, core }) = self.prepare()?;
-        EitherCore::with(core, &machine, process, editor, probe).map_err(|reason| {
-            LabError::NotDriven {
-                machine: machine.name.clone(),
-                reason,
-            }
-        })
+        EitherCore::with(core, &machine, process, editor, probe)
+            .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
 
     /// Runs to the end of the program or to the limit.

@@ -1,6 +1,6 @@
 //! What runs leave behind.
 
-use hps_pipeline::core::{CoreStats, CpiStack, Finished};
+use hps_pipeline::core::{CoreStats, Counted, CpiStack, Finished};
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_sim_core::editor::NoEditor;
@@ -39,12 +39,35 @@ pub struct Ran<E = NoEditor, P = NoProbe, T = ()> {
 /// What the pipeline counted.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// The core.
+    /// The core; of several their sum, but for cycles.
     pub core: CoreStats,
-    /// Commit slots by owner.
+    /// Commit slots by owner, of all cores.
     pub cpi: CpiStack,
-    /// Caches, TLBs, buses.
+    /// Caches, TLBs, buses, of all cores.
     pub memory: MemoryStats,
+    /// Each core of a chip with several.
+    pub cores: Vec<Counted>,
+}
+
+impl Timing {
+    fn of(first: Counted, others: Vec<Counted>) -> Timing {
+        let Counted { stats, cpi, memory } = first.clone();
+        let mut whole = Timing {
+            core: stats,
+            cpi,
+            memory,
+            cores: Vec::new(),
+        };
+        for other in &others {
+            whole.core.add_core(&other.stats);
+            whole.cpi.merge(&other.cpi);
+            whole.memory.add_core(&other.memory);
+        }
+        if !others.is_empty() {
+            whole.cores = std::iter::once(first).chain(others).collect();
+        }
+        whole
+    }
 }
 
 /// What was measured of a run with sampled timing.
@@ -71,18 +94,16 @@ impl<E, P> Ran<E, P, Timing> {
             stats,
             cpi,
             memory,
+            others,
         } = finished;
+        let timing = Timing::of(Counted { stats, cpi, memory }, others);
         Ran {
             stop,
             process,
-            retired: retired(&stats),
+            retired: retired(&timing.core),
             editor,
             probe,
-            timing: Timing {
-                core: stats,
-                cpi,
-                memory,
-            },
+            timing,
             host_seconds,
             provenance,
             expected,

@@ -1,9 +1,10 @@
 //! Both cores, and what they share.
 
-pub use crate::by_cycle::{Chip, Learned, WARM_EVENTS, Warm, WarmEvents};
+pub use crate::by_cycle::{Chip, Learned, NotTogether, WARM_EVENTS, Warm, WarmEvents};
 pub use crate::by_instruction::{DrivenCore, NotDriven};
-pub use crate::either::{CoreKind, EitherCore};
+pub use crate::either::{CoreKind, EitherCore, NotSimulated};
 pub use crate::model::{
-    AtCommit, Cause, Commit, ContextId, CoreStats, CpiStack, EventSet, Finished, FlushReason,
-    IssueStall, Origin, Pipe, PipelineProbe, Squash, StageRecord, State, Stretch, TrapTaken,
+    AtCommit, Cause, Commit, ContextId, CoreStats, Counted, CpiStack, EventSet, Finished,
+    FlushReason, IssueStall, Origin, Pipe, PipelineProbe, Squash, StageRecord, State, Stretch,
+    TrapTaken,
 };

@@ -6,7 +6,7 @@ use hps_sim_core::os::DuplicateError;
 use hps_sim_core::process::Process;
 use serde::{Deserialize, Serialize};
 
-use crate::by_cycle::Chip;
+use crate::by_cycle::{Chip, NotTogether};
 use crate::by_instruction::{DrivenCore, NotDriven};
 use crate::config::MachineConfig;
 use crate::interrupts::Interrupts;
@@ -45,6 +45,17 @@ impl CoreKind {
     }
 }
 
+/// Why a machine cannot be simulated as it is asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSimulated {
+    /// It has no instruction-driven core.
+    #[error(transparent)]
+    NotDriven(#[from] NotDriven),
+    /// It has several cores, and something does not go with them.
+    #[error(transparent)]
+    NotTogether(#[from] NotTogether),
+}
+
 /// A core of either kind.
 pub enum EitherCore<E: DecodeEditor, P: PipelineProbe> {
     /// A cycle at a time.
@@ -67,17 +78,18 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     /// A core with a decode-stage editor and a probe.
     ///
     /// # Errors
-    /// What the machine has that a core of this kind does not.
+    /// What the machine has that a core of this kind does not, or what does not go with several cores.
     pub fn with(
         kind: CoreKind,
         config: &MachineConfig,
         process: Process,
         editor: E,
         probe: P,
-    ) -> Result<Self, NotDriven> {
+    ) -> Result<Self, NotSimulated> {
         Ok(match kind {
             CoreKind::Cycle => {
-                EitherCore::Cycle(Box::new(Chip::with(config, process, editor, probe)))
+                let chip = Chip::of_cores(config, process, editor, probe)?;
+                EitherCore::Cycle(Box::new(chip))
             }
             CoreKind::Instruction => {
                 let core = DrivenCore::with(config, process, editor, probe)?;

@@ -46,6 +46,7 @@ fn watch_process(
         exact: oracle.finish(),
         sampled: samplers.finish(),
         finished: Finished {
+            others: Vec::new(),
             process: finished.process,
             editor: finished.editor,
             probe: (),

@@ -97,6 +97,12 @@ impl CodeCache {
         self.pages.clear();
     }
 
+    /// Whether everything here was decoded while executable memory was at this epoch.
+    #[must_use]
+    pub fn is_in_step(&self, epoch: u64) -> bool {
+        self.epoch == epoch
+    }
+
     /// Throws everything away if executable memory or the editor's tables have changed. Returns
     /// whether it did.
     #[inline]

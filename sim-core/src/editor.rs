@@ -86,6 +86,14 @@ pub trait DecodeEditor {
     /// them is compiled into it. Not without [`DecodeEditor::ENABLED`].
     const INTERRUPTIBLE: bool = false;
 
+    /// An editor that does the same in another hardware context; `None` if there can be only one.
+    fn beside(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// The instruction of the new layout at `pc`; `None` if the instruction in memory is to be used.
     fn laid_out(&self, pc: u64) -> Option<LaidOut> {
         let _ = pc;
@@ -200,6 +208,10 @@ pub struct NoEditor;
 
 impl DecodeEditor for NoEditor {
     const ENABLED: bool = false;
+
+    fn beside(&self) -> Option<Self> {
+        Some(NoEditor)
+    }
 }
 
 /// An editor whose machine may take interrupts. Their handlers run as those of productions do; with

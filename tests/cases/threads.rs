@@ -169,3 +169,107 @@ fn signals_of_all_kinds() {
         );
     });
 }
+
+/// Options for machines with several cores.
+const SEVERAL: [&str; 2] = ["--machine", "cmp-4"];
+
+/// Runs a program of `tests/cases/guest` on a machine, and returns what it prints.
+fn on(machine: &[&str], isa: Isa, source: &str, arguments: &[&str]) -> String {
+    let flags: &[&str] = match source {
+        "thread_omp.c" => &["-O2", "-fopenmp"],
+        _ => &["-O2", "-pthread"],
+    };
+    let program = build(isa, source, flags);
+    let run = Hps::new().run(&[&["run"], machine, &["--", &program], arguments].concat());
+    assert_eq!(run.code, Some(0), "{source}, {isa:?}: {}", run.stderr);
+    text(&run)
+}
+
+#[test]
+fn threads_run_on_four_cores_at_the_same_time() {
+    let all_ok = all_ok();
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("thread_pthread.c", &[], "sum 4950 from 4 threads\n"),
+        ("thread_omp.c", &[], "total 499500\n"),
+        (
+            "thread_cxx.cc",
+            &[],
+            "sum 328350, futures 285, once 1, shared 4000, thrown caught\n",
+        ),
+        ("threads.c", &[], &all_ok),
+        (
+            "affinity.c",
+            &[],
+            "4 processors, 4 online, main on 3, wrong 0\n",
+        ),
+    ];
+    for isa in Isa::BOTH {
+        for (source, arguments, expected) in cases {
+            assert_eq!(on(&SEVERAL, isa, source, arguments), expected, "{isa:?}");
+        }
+    }
+}
+
+#[test]
+fn one_processor_is_what_one_core_has() {
+    prints(
+        "affinity.c",
+        &["-O2", "-pthread"],
+        &[],
+        "1 processors, 1 online, main on 0, wrong 0\n",
+    );
+}
+
+/// What the memory model allows: total store order.
+#[test]
+fn litmus_tests_show_only_what_total_store_order_allows() {
+    for isa in Isa::BOTH {
+        let printed = on(&SEVERAL, isa, "litmus.c", &["60"]);
+        for line in printed.lines() {
+            let (name, odd) = line.rsplit_once(' ').expect("a name and a count");
+            assert!(name == "SB" || odd == "0", "{isa:?}: {line}");
+        }
+        assert_eq!(printed.lines().count(), 11);
+        let stores = on(&SEVERAL, isa, "litmus.c", &["1000", "SB"]);
+        assert_ne!(stores, "SB 0\n", "{isa:?}: a store is seen late");
+    }
+}
+
+#[test]
+fn lock_free_structures_lose_nothing_on_any_machine() {
+    let hps = Hps::new();
+    let bases = [
+        "hps-4wide",
+        "wide-8",
+        "simplescalar-4wide",
+        "tiny-2wide",
+        "ev6",
+    ];
+    for (number, base) in bases.into_iter().enumerate() {
+        let (isa, l2, coherence) = match number % 2 {
+            0 => (Isa::Riscv64, "Shared", "Snooping"),
+            _ => (Isa::Alpha, "Private", "Directory"),
+        };
+        let file = hps.path(&format!("{base}-3.ron"));
+        let chip = format!("(cores: 3, l2: {l2}, coherence: {coherence})");
+        let text = format!("(name: \"{base}-3\", base: \"{base}\", chip: {chip})");
+        std::fs::write(&file, text).expect("a file is written");
+        let printed = on(&["--machine", &file], isa, "lock_free.c", &["60"]);
+        assert_eq!(printed, "lost 0 0 0 0, torn 0\n", "{base}");
+    }
+}
+
+#[test]
+fn several_cores_refuse_what_does_not_go_with_them() {
+    let program = build(Isa::Riscv64, "thread_pthread.c", &["-O2", "-pthread"]);
+    let refused = [
+        (&["--core", "instruction"][..], "it has several cores"),
+        (&["--sample"], "sampled timing"),
+        (&["--productions", "profiles"], "one core only"),
+    ];
+    for (options, why) in refused {
+        let run = Hps::new().run(&[&["run"], &SEVERAL[..], options, &["--", &program]].concat());
+        assert_ne!(run.code, Some(0));
+        assert!(run.stderr.contains(why), "{options:?}: {}", run.stderr);
+    }
+}

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Then;
 use hps_sim_core::trap::Trap;
@@ -33,7 +34,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     #[inline(never)]
     pub(super) fn attend(&mut self, core: &mut Resources) -> ControlFlow<Stop> {
-        if !self.is_between_instructions() {
+        if !self.is_between_instructions(core) {
             self.attend_at = core.now + 1;
             return ControlFlow::Continue(());
         }
@@ -41,8 +42,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let pc = self.fetch.pc;
         self.process.thread.hart.counters = self.guest_counters(core);
         let then = self.process.attend(&self.editor, pc);
+        self.go_on(core, then)
+    }
+
+    /// Goes on where the operating system says, with an empty pipeline.
+    pub(super) fn go_on(&mut self, core: &mut Resources, then: Then) -> ControlFlow<Stop> {
         if self.code.sync(&self.process.mem, &self.editor) {
             self.code_page = CodePage::NONE;
+        }
+        core.progressed = true;
+        if seldom(core.params.has_company) {
+            core.until = core.now;
+            if self.process.is_idle() {
+                self.rest();
+                return ControlFlow::Continue(());
+            }
         }
         match then {
             Then::Next => {}
@@ -54,21 +68,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.fetch.redirect(pc, Cause::Serialize, core.now + 1);
             }
             Then::Exit(code) => return ControlFlow::Break(Stop::Exit(code)),
-            Then::Fault(_) => return ControlFlow::Break(Stop::Fault(Trap::stopped(pc))),
+            Then::Fault(_) => {
+                let pc = self.process.thread.hart.pc;
+                return ControlFlow::Break(Stop::Fault(Trap::stopped(pc)));
+            }
         }
-        core.progressed = true;
         self.plan_attention(core);
         ControlFlow::Continue(())
     }
 
     /// Whether the last commit ended an instruction of the program, and nothing behind it has been executed for good.
-    fn is_between_instructions(&self) -> bool {
+    fn is_between_instructions(&self, core: &Resources) -> bool {
         if self.halted.is_some() {
             return false;
         }
         let (pc, is_between) = match self.rob.head() {
             Some(head) => {
-                let is_executed = kind::of(head.inst_class()) & kind::SERIALIZES != 0;
+                let is_executed = kind::of(head.inst_class()) & core.params.alone_kinds != 0;
                 let disepc = self.inserted_of(head, self.rob.head).disepc.again();
                 let is_inside = head.has(flag::HANDLER) || disepc != DisePc::NONE;
                 (head.front.pc, !is_executed && !is_inside)

@@ -1,7 +1,8 @@
-//! A chip: cores, what they share, and the clock.
+//! A chip: cores, what they share, and the clock. How several cores take turns is in [`turns`].
 
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::ops::ControlFlow;
 
@@ -13,6 +14,7 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::Trap;
 
+pub use self::turns::NotTogether;
 use super::context::Context;
 use super::resources::Resources;
 use super::warming::Past;
@@ -25,11 +27,13 @@ use crate::model::{
 };
 use crate::predict::BranchUnit;
 
-/// A chip that is simulated a cycle at a time: cores, and the levels of the memory system that they share. One core
-/// with one context is the only number that runs.
+/// A chip that is simulated a cycle at a time: cores with a context each, and the levels of the memory system that they
+/// share. All cores run the threads of one guest.
 pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     cores: Vec<Core<E, P>>,
     shared: SharedMemory,
+    /// The core that has the guest.
+    turn: usize,
 }
 
 /// A cycle that no core comes to: the clock has no limit.
@@ -79,6 +83,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
                 next_cycle: 1,
             }],
             shared: memory.shared,
+            turn: 0,
         }
     }
 
@@ -93,36 +98,48 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// If no instruction commits for a million cycles: a defect of the model, reported with the
     /// state of the machine.
     pub fn run(&mut self, limit: u64) -> Stop {
-        let end = self.stats().commit_program_instructions;
-        let end = end.saturating_add(limit);
+        let end = self.instructions().saturating_add(limit);
         if limit == 0 {
             return Stop::Limit;
         }
-        for core in &mut self.cores {
-            core.context.plan_attention(&core.resources);
-        }
-        loop {
+        self.plan_turns();
+        let stop = loop {
             let process = self.process_mut();
             if process.os.is_out_of_time() {
-                return Stop::Fault(Trap::stopped(process.thread.hart.pc));
+                break Stop::Fault(Trap::stopped(process.thread.hart.pc));
             }
             let slice = process.os.instructions_in_time(TIME_SLICE);
-            let done = self.stats().commit_program_instructions;
-            let until = done.saturating_add(slice).min(end);
+            let until = self.instructions().saturating_add(slice).min(end);
             match self.run_cores(until) {
                 Stop::Limit if until < end => {}
-                stop => return stop,
+                stop => break stop,
             }
-        }
+        };
+        self.end_turns();
+        stop
+    }
+
+    /// Instructions of the program that have committed, on all cores.
+    fn instructions(&self) -> u64 {
+        let cores = self.cores.iter();
+        cores
+            .map(|core| core.resources.stats.commit_program_instructions)
+            .sum()
     }
 
     /// Lets the core go on in which something happens next, as far as nothing happens in another one, until a core
-    /// stops.
+    /// stops, or until all have committed `end` instructions.
     fn run_cores(&mut self, end: u64) -> Stop {
+        if let [core] = &mut self.cores[..] {
+            loop {
+                if let ControlFlow::Break(stop) = core.advance(&mut self.shared, NO_LIMIT, end) {
+                    return stop;
+                }
+            }
+        }
         loop {
             let (core, until) = earliest(self.cores.iter().map(|core| core.next_cycle));
-            let advanced = self.cores[core].advance(&mut self.shared, until, end);
-            if let ControlFlow::Break(stop) = advanced {
+            if let ControlFlow::Break(stop) = self.take_turn(core, until, end) {
                 return stop;
             }
         }
@@ -140,6 +157,7 @@ fn earliest(next_cycles: impl Iterator<Item = u64> + Clone) -> (usize, u64) {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
+    /// The first core.
     fn core(&self) -> &Core<E, P> {
         &self.cores[0]
     }
@@ -182,7 +200,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         &mut self.core_mut().context.probe
     }
 
-    /// Counters of the core.
+    /// Counters of the first core.
     #[must_use]
     pub fn stats(&self) -> &CoreStats {
         &self.core().resources.stats
@@ -208,10 +226,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// [`run`](Self::run) leaves these slots open, since a run that goes on commits in the same cycle. One
     /// that goes on from here commits in the next cycle.
     pub fn settle(&mut self) {
-        let Core {
-            context, resources, ..
-        } = self.core_mut();
-        context.settle(resources);
+        self.settle_all();
     }
 
     /// Ends its life, with every slot of its last cycle accounted for.
@@ -219,13 +234,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     pub fn finish(mut self) -> Finished<E, P> {
         self.settle();
         let memory = self.memory_stats();
+        let others = self.finish_others();
         let Core {
             context, resources, ..
         } = self.cores.swap_remove(0);
+        let mut probe = context.probe;
+        let others = others.into_iter().map(|(other, counted)| {
+            probe.join(other);
+            counted
+        });
         Finished {
+            others: others.collect(),
             process: context.process,
             editor: context.editor,
-            probe: context.probe,
+            probe,
             stats: resources.stats,
             cpi: resources.cpi,
             memory,
@@ -287,6 +309,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
         Ok(Chip {
             cores: cores.collect::<Result<_, DuplicateError>>()?,
             shared: self.shared.clone(),
+            turn: self.turn,
         })
     }
 }

@@ -1,11 +1,11 @@
 //! Commit: in order, up to the commit width, and the account of every slot.
 
-use hps_sim_core::bus::Bus;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::seldom;
 use hps_sim_core::machine::{Stop, report};
 
+use super::context::Halt;
 use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
@@ -39,10 +39,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             self.retire(core);
             if seldom(self.halted.is_some())
-                && let Some(code) = self.halted
+                && let Some(halt) = self.halted
             {
-                self.account_rest_of_cycle(core);
-                return Some(Stop::Exit(code));
+                match halt {
+                    Halt::Exit(code) => {
+                        self.account_rest_of_cycle(core);
+                        return Some(Stop::Exit(code));
+                    }
+                    Halt::Idle => self.stop_for_idleness(core),
+                }
             }
             let is_interrupted = E::INTERRUPTIBLE
                 && seldom(core.now >= self.lines.look_from)
@@ -117,12 +122,17 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             OpClass::Store => {
                 core.stats.store_committed_events += 1;
-                self.commit_store();
+                self.commit_store(core);
             }
             OpClass::Atomic => {
                 self.loads_used -= 1;
                 core.stats.atomic_committed_events += 1;
-                self.commit_store();
+                if seldom(core.params.has_company) {
+                    // It has taken effect when it was dispatched.
+                    self.stores.commit += 1;
+                } else {
+                    self.commit_store(core);
+                }
             }
             class if checkpoint != NO_CHECKPOINT => self.commit_branch(core, slot, class),
             _ => {}
@@ -208,21 +218,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// The oldest store reaches guest memory; the cache takes it later.
     #[inline]
-    fn commit_store(&mut self) {
-        let e = self.stores.get(self.stores.commit);
-        let (addr, data, size) = (e.addr, e.data, e.size);
+    fn commit_store(&mut self, core: &Resources) {
+        let position = self.stores.commit;
         self.stores.commit += 1;
-        let mem = &mut self.process.mem;
+        let stored = self.stores_to_memory(position);
+        if seldom(core.params.has_company) {
+            // Another context may have unmapped the page since dispatch: then the store is lost with it.
+            self.tell_of_store(position);
+            return;
+        }
         // Permissions were checked at dispatch, and only a serializing system call changes them.
-        let stored = match size {
-            1 => mem.store::<1>(addr, data),
-            2 => mem.store::<2>(addr, data),
-            4 => mem.store::<4>(addr, data),
-            8 => mem.store::<8>(addr, data),
-            _ => Ok(()),
-        };
         debug_assert!(
-            stored.is_ok(),
+            stored,
             "a store that was allowed at dispatch must be at commit"
         );
     }

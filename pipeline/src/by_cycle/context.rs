@@ -24,6 +24,15 @@ use super::scheduler::Scheduler;
 use super::store_queue::StoreQueue;
 use super::uop::{Inserted, NO_PRODUCER, StageCycles};
 
+/// Why a context stops behind a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// The program has ended with this exit code.
+    Exit(i32),
+    /// No thread is left for the context.
+    Idle,
+}
+
 /// A hardware context: a program with its decode-stage editor and its probe, and everything that is in flight of it.
 /// ROB slots, positions and checkpoints name things of this context alone.
 pub(crate) struct Context<E, P> {
@@ -87,8 +96,10 @@ pub(crate) struct Context<E, P> {
     pub last_commit: u64,
     /// The cycle in which the operating system has something to do.
     pub attend_at: u64,
-    /// The program has ended with this exit code; what is in flight still commits.
-    pub halted: Option<i32>,
+    /// Nothing behind the system call in flight is dispatched any more, for this reason.
+    pub halted: Option<Halt>,
+    /// The pipeline is empty, and no thread is there to fill it.
+    pub rests: bool,
     pub lines: Lines,
 }
 
@@ -144,6 +155,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             last_commit: 0,
             attend_at: u64::MAX,
             halted: None,
+            rests: false,
             lines: Lines::none(),
             rob,
             process,
@@ -198,6 +210,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
             last_commit: self.last_commit,
             attend_at: self.attend_at,
             halted: self.halted,
+            rests: self.rests,
             lines: self.lines.clone(),
         })
     }

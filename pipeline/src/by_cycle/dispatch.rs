@@ -9,6 +9,7 @@ use hps_sim_core::likely::seldom;
 use hps_sim_core::process::{Alone, Then};
 use hps_sim_core::trap::TrapCause;
 
+use super::context::Halt;
 use super::fetch::{CodePage, matched_flag};
 use super::rob::Slot;
 use super::store_queue::{SpeculativeBus, execute};
@@ -81,7 +82,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if kind & kind::STORES != 0 && self.stores.is_full() {
             return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
-        if kind & kind::SERIALIZES != 0 && !(self.rob.is_empty() && self.stores.is_empty()) {
+        if kind & p.alone_kinds != 0 && !(self.rob.is_empty() && self.stores.is_empty()) {
+            return Some(|s| &mut s.serialize_cycles);
+        }
+        if kind & p.limited_kinds & kind::ORDERS != 0 && self.fence_waits() {
             return Some(|s| &mut s.serialize_cycles);
         }
         None
@@ -139,6 +143,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.decode_waits_for = 0;
         }
         self.execute_in(core, slot, position, d);
+        if kind & core.params.alone_kinds & kind::ATOMIC != 0 {
+            self.perform_atomic(slot);
+        }
         self.rob.tail += 1;
     }
 
@@ -192,6 +199,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             }
             self.memdep.store(d.pc, position);
             if kind & kind::LOADS != 0 {
+                if seldom(core.params.has_company) {
+                    self.look_at_reservation();
+                }
                 *self.reservations_before.at_mut(slot.index()) =
                     self.process.thread.hart.reservation;
             }
@@ -352,12 +362,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());
         if what == Alone::Syscall {
             self.plan_attention(core);
+            if seldom(core.params.has_company) {
+                self.after_call(core);
+            }
         }
         let stale = done.code_changed && self.refresh_code();
         match done.then {
             Then::Next => {}
             Then::Elsewhere { pc, disepc } => (next_pc, next_disepc) = (pc, disepc),
-            Then::Exit(code) => self.halted = Some(code),
+            Then::Exit(code) => self.halted = Some(Halt::Exit(code)),
             Then::Fault(cause) => return self.trapped(slot, cause),
         }
         // Stale instructions are a wrong path: they are squashed when this instruction resolves.

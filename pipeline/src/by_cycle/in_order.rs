@@ -138,7 +138,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         while order.next - order.first_of_cycle < width {
             if E::INTERRUPTIBLE
                 && seldom(core.now >= self.lines.look_from)
-                && self.holds_issue(order.next)
+                && self.holds_issue(core, order.next)
             {
                 // None that the issue of anything could end.
                 stall = IssueStall::None;

@@ -44,14 +44,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// instruction at `next`, the oldest that has not issued.
     #[cold]
     #[inline(never)]
-    pub(super) fn holds_issue(&self, next: u64) -> bool {
+    pub(super) fn holds_issue(&self, core: &Resources, next: u64) -> bool {
         if self.lines.are_masked() || self.lines.waits_for_program || self.halted.is_some() {
             return false;
         }
         let of = |u: &MicroOp| {
             let inserted = self.inserted_of(u, next);
             // What serializes has been executed when it was dispatched.
-            let executed = kind::of(u.inst_class()) & kind::SERIALIZES != 0;
+            let executed = kind::of(u.inst_class()) & core.params.alone_kinds != 0;
             !executed && !u.has(flag::HANDLER) && inserted.disepc.again() == DisePc::NONE
         };
         if next < self.rob.tail {
@@ -68,7 +68,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let Some(next) = self.in_order.as_ref().map(|order| order.next()) else {
             return;
         };
-        if self.rob.head == next && self.holds_issue(next) {
+        if self.rob.head == next && self.holds_issue(core, next) {
             self.take_interrupt(core);
         }
     }

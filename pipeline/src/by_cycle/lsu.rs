@@ -5,6 +5,7 @@
 
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::likely::seldom;
 
 use super::events::EventKind;
 use super::rob::Slot;
@@ -146,7 +147,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.rob.at_mut(slot).level = Cause::LoadL1;
                 data_cycle.max(core.now + address_latency) + core.params.store_forward
             }
-            Source::Cache => match core.memory.load(shared, core.now, addr, size as u8) {
+            Source::Cache => match self.access_cache(core, shared, slot, addr, size as u8) {
                 AccessResult::Retry { at_cycle } => {
                     self.ready_in(core, slot, at_cycle.max(core.now + 1));
                     return;
@@ -173,6 +174,22 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.wake_parked(core, store_pos);
         }
         self.complete(core, slot, result);
+    }
+
+    /// Reads the cache. Where other cores have caches, too, an atomic gets its line for writing.
+    #[inline(always)]
+    fn access_cache(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        slot: Slot,
+        addr: u64,
+        size: u8,
+    ) -> AccessResult {
+        if seldom(core.params.has_company) && self.rob.at(slot).class == OpClass::Atomic {
+            return core.memory.store_together(shared, core.now, addr, size);
+        }
+        core.memory.load(shared, core.now, addr, size)
     }
 
     /// Something happens to a load of the window.

@@ -17,6 +17,7 @@
 mod attend;
 mod chip;
 mod commit;
+mod company;
 mod context;
 mod decode;
 mod dispatch;
@@ -37,7 +38,7 @@ mod units;
 mod uop;
 mod warming;
 
-pub use chip::Chip;
+pub use chip::{Chip, NotTogether};
 pub(crate) use warming::WarmEdited;
 pub use warming::{Learned, WARM_EVENTS, Warm, WarmEvents};
 
@@ -54,7 +55,7 @@ use crate::model::{DEADLOCK_CYCLES, PipelineProbe};
 use context::Context;
 use resources::Resources;
 
-/// A core: hardware contexts, and what they share. One context is the only number that runs.
+/// A core: a hardware context, and what contexts of a core share.
 pub(crate) struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     context: Context<E, P>,
     resources: Resources,
@@ -72,9 +73,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
         end: u64,
     ) -> ControlFlow<Stop, u64> {
         let (context, resources) = (&mut self.context, &mut self.resources);
+        resources.until = until;
         let advanced = loop {
-            match context.cycle(resources, shared, until, end) {
-                ControlFlow::Continue(next) if next <= until => {}
+            match context.cycle(resources, shared, end) {
+                ControlFlow::Continue(next) if next <= resources.until => {}
                 advanced => break advanced,
             }
         };
@@ -87,13 +89,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
-    /// One cycle, and idle ones behind it up to `until`. Says in which cycle something may happen next.
+    /// One cycle, and idle ones behind it up to the end of its turn. Says in which cycle something may happen next.
     #[inline(always)]
     fn cycle(
         &mut self,
         core: &mut Resources,
         shared: &mut SharedMemory,
-        until: u64,
         end: u64,
     ) -> ControlFlow<Stop, u64> {
         if seldom(core.paused) {
@@ -123,7 +124,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.count_events(core, core.now - 1);
         }
         if !core.progressed {
-            return ControlFlow::Continue(self.skip_idle_cycles(core, until));
+            return ControlFlow::Continue(self.skip_idle_cycles(core));
         }
         if seldom(core.now - self.last_commit > DEADLOCK_CYCLES) {
             self.stuck(core);
@@ -131,9 +132,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         ControlFlow::Continue(core.now + 1)
     }
 
-    /// Nothing happened in this cycle: goes to just before the next one in which something can, or to `until`. Returns
-    /// the next one.
-    fn skip_idle_cycles(&mut self, core: &mut Resources, until: u64) -> u64 {
+    /// Nothing happened in this cycle: goes to just before the next one in which something can, or to the end of the
+    /// turn. Returns the next one.
+    fn skip_idle_cycles(&mut self, core: &mut Resources) -> u64 {
         let mut next = u64::MAX;
         let now = core.now;
         let mut at = |cycle: u64| {
@@ -167,23 +168,33 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             at(self.lines.look_from);
         }
         if next == u64::MAX {
+            if self.rests {
+                return u64::MAX;
+            }
             next = now + DEADLOCK_CYCLES + 1;
         }
         if next - self.last_commit > DEADLOCK_CYCLES {
             self.stuck(core);
         }
-        let skipped = (next - 1).min(until) - now;
+        let skipped = (next - 1).min(core.until) - now;
         if skipped > 0 {
-            self.account_skipped_slots(core, skipped);
-            self.account_dispatch_stall(core, skipped);
-            self.account_issue_stall(core, skipped);
-            core.stats.idle_skipped_cycles += skipped;
-            core.now += skipped;
-            if E::INTERRUPTIBLE && seldom(self.lines.count) {
-                self.count_events(core, now);
-            }
+            self.pass_over(core, skipped);
         }
         next
+    }
+
+    /// Passes over cycles in which nothing happens.
+    #[inline(always)]
+    fn pass_over(&mut self, core: &mut Resources, cycles: u64) {
+        let before = core.now;
+        self.account_skipped_slots(core, cycles);
+        self.account_dispatch_stall(core, cycles);
+        self.account_issue_stall(core, cycles);
+        core.stats.idle_skipped_cycles += cycles;
+        core.now += cycles;
+        if E::INTERRUPTIBLE && seldom(self.lines.count) {
+            self.count_events(core, before);
+        }
     }
 
     #[cold]

@@ -20,6 +20,8 @@ pub(crate) struct Resources {
     pub units: Units,
     /// The cycle that the core has come to.
     pub now: u64,
+    /// The last cycle of its turn. What may concern another core brings it forward.
+    pub until: u64,
     /// Something happened in this cycle.
     pub progressed: bool,
     /// The last run stopped at its limit in the middle of this cycle.
@@ -47,6 +49,7 @@ impl Resources {
             branches,
             units: Units::new(&UnitTable::new(&config.units)),
             now: 0,
+            until: 0,
             progressed: false,
             paused: false,
             committed_in_cycle: 0,

@@ -64,6 +64,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     pub fn finish(mut self) -> Finished<E, P> {
         self.settle();
         Finished {
+            others: Vec::new(),
             memory: self.memory_stats(),
             process: self.process,
             editor: self.editor,

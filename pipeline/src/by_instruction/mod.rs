@@ -106,6 +106,9 @@ pub enum NotDriven {
          units (units.pools)"
     )]
     Pools,
+    /// It has several cores.
+    #[error("it has several cores (chip.cores)")]
+    Cores,
     /// A probe wants the stages of each instruction.
     #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]
     Log,
@@ -119,6 +122,9 @@ fn structures(
 ) -> Result<(Calendar, Stamps), NotDriven> {
     if config.issue.scheduling != Scheduling::OutOfOrder {
         return Err(NotDriven::InOrder);
+    }
+    if config.chip.has_company() {
+        return Err(NotDriven::Cores);
     }
     if config.branch.predictor == Predictor::Perfect {
         return Err(NotDriven::Perfect);

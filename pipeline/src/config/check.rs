@@ -1,6 +1,7 @@
 //! Which configurations are refused, each by the name of its key and with what is allowed.
 
 use super::branch::{BranchConfig, Predictor};
+use super::chip::ChipConfig;
 use super::error::{Violation, edit_distance};
 use super::memory::{CacheConfig, L1dWrite, MemoryConfig, Replacement};
 use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
@@ -88,7 +89,42 @@ impl MachineConfig {
         check_memory(&self.memory, &mut checks);
         check_dise(self, &mut checks);
         check_interrupts(self, &mut checks);
+        check_chip(self, &mut checks);
         checks.found
+    }
+}
+
+fn check_chip(machine: &MachineConfig, c: &mut Checks) {
+    let chip = &machine.chip;
+    c.range(
+        "chip.cores",
+        chip.cores,
+        1,
+        u64::from(ChipConfig::MOST_CORES),
+    );
+    c.range("chip.transfer_cycles", chip.transfer_cycles, 0, 10_000);
+    c.range("chip.invalidate_cycles", chip.invalidate_cycles, 0, 10_000);
+    c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);
+    if !chip.has_company() {
+        return;
+    }
+    if machine.branch.predictor == Predictor::Perfect {
+        c.refuse(
+            "branch.predictor",
+            format!(
+                "is Perfect, but `chip.cores` is {}; allowed: a predictor that does not know the future, or one core",
+                chip.cores
+            ),
+        );
+    }
+    if machine.memory.l1d_write != L1dWrite::WriteBack {
+        c.refuse(
+            "memory.l1d_write",
+            format!(
+                "writes through, but `chip.cores` is {}; allowed: WriteBack, or one core",
+                chip.cores
+            ),
+        );
     }
 }
 

@@ -16,6 +16,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("wide-8", include_str!("../../presets/wide-8.ron")),
     ("ev5", include_str!("../../presets/ev5.ron")),
     ("ev6", include_str!("../../presets/ev6.ron")),
+    ("cmp-4", include_str!("../../presets/cmp-4.ron")),
 ];
 
 impl MachineConfig {

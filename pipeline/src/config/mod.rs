@@ -7,6 +7,7 @@
 
 mod branch;
 mod check;
+mod chip;
 mod error;
 mod interrupts;
 mod load;
@@ -23,6 +24,7 @@ pub use branch::{
     BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
     TageConfig, TournamentConfig,
 };
+pub use chip::{ChipConfig, Coherence, L2Place};
 pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
 pub use memory::{

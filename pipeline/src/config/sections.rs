@@ -1,6 +1,7 @@
 //! The sections of a machine description outside branch prediction, units and memory.
 
 use super::branch::BranchConfig;
+use super::chip::ChipConfig;
 use super::interrupts::InterruptConfig;
 use super::memory::MemoryConfig;
 use super::node::{config_enum, config_section};
@@ -38,6 +39,9 @@ config_section! {
         /// Costs of interrupts.
         #[serde(skip_serializing_if = "InterruptConfig::is_default")]
         interrupts: InterruptConfig = InterruptConfig::default(), "section";
+        /// Cores, and how their caches agree.
+        #[serde(skip_serializing_if = "ChipConfig::is_default")]
+        chip: ChipConfig = ChipConfig::default(), "section";
     }
 }
 

@@ -1,5 +1,6 @@
 //! A level 1 cache: its tags, MSHRs and ports.
 
+use super::agreement::Want;
 use super::link::Link;
 use super::mshr::{InFlight, Mshrs};
 use super::shared::{self, SharedMemory};
@@ -21,6 +22,8 @@ pub(super) struct Level1 {
     /// Mask of the offset of a byte in its line.
     pub(super) offset_mask: u64,
     pub(super) hit_cycles: u64,
+    /// It holds data; otherwise instructions.
+    is_for_data: bool,
     pub(super) ports: u32,
     /// Cycle of the last access, and how many ports it took.
     pub(super) port_cycle: u64,
@@ -31,7 +34,7 @@ pub(super) struct Level1 {
 }
 
 impl Level1 {
-    pub(super) fn new(config: &CacheConfig) -> Self {
+    pub(super) fn new(config: &CacheConfig, is_for_data: bool) -> Self {
         Level1 {
             tags: Tags::new(
                 shared::sets(config),
@@ -43,6 +46,7 @@ impl Level1 {
             line_bytes: u64::from(config.line_bytes),
             offset_mask: u64::from(config.line_bytes) - 1,
             hit_cycles: u64::from(config.hit_cycles),
+            is_for_data,
             ports: config.ports,
             port_cycle: u64::MAX,
             ports_taken: 0,
@@ -155,7 +159,12 @@ impl Level1 {
                 return Err(at_cycle);
             }
         };
-        let fill = link.read(shared, now, known, line << self.line_shift, bytes)?;
+        let want = match (self.is_for_data, write) {
+            (false, _) => Want::Fetch,
+            (true, false) => Want::Read,
+            (true, true) => Want::Write,
+        };
+        let fill = link.read(shared, now, known, (line << self.line_shift, bytes), want)?;
         let in_flight = InFlight {
             line,
             start: InFlight::started(now),
@@ -169,13 +178,61 @@ impl Level1 {
             self.stats.read_miss_events += 1;
         }
         self.stats.fill_events += 1;
-        if let Some(victim) = self.tags.fill(line, way, write)
-            && victim.dirty
-        {
-            self.stats.write_back_events += 1;
-            shared.write_back(link, now, fill.end, victim.line << self.line_shift, bytes);
+        if let Some(victim) = self.tags.fill(line, way, write) {
+            let addr = victim.line << self.line_shift;
+            if victim.dirty {
+                self.stats.write_back_events += 1;
+                shared.write_back(link, now, fill.end, addr, bytes);
+            }
+            if link.has_company && self.is_for_data && !self.holds_any(addr, shared.line_shift) {
+                shared.level1_dropped(link.core, addr);
+            }
         }
         Ok((fill.ready, fill.level))
+    }
+
+    /// Whether it has any line of the level 2 cache's line at an address.
+    fn holds_any(&self, addr: u64, line_shift: u32) -> bool {
+        self.lines_in(addr >> line_shift, line_shift)
+            .any(|line| self.tags.holds(line))
+    }
+
+    /// The lines of this cache that lie in a line of the level 2 cache.
+    pub(super) fn lines_in(&self, line: u64, line_shift: u32) -> std::ops::Range<u64> {
+        let shift = line_shift - self.line_shift;
+        line << shift..(line + 1) << shift
+    }
+
+    /// Has the right to write a line that it holds: asks for it if it has to. The cycle in which it may be written, or in
+    /// which to try again.
+    pub(super) fn own(
+        &mut self,
+        (link, shared): Below<'_>,
+        now: u64,
+        delay: u64,
+        addr: u64,
+    ) -> Result<u64, u64> {
+        let line = addr >> self.line_shift;
+        let known = now + delay + self.hit_cycles;
+        if self.tags.is_dirty(line) {
+            return Ok(known);
+        }
+        if let Some(primary) = self.mshrs.find(now, line) {
+            // It may come for reading only. Another core may take it before it is asked for again.
+            return Err(primary.end);
+        }
+        let slot = self.mshrs.free(now)?;
+        let Some(end) = shared.upgrade(link.core, now, known, addr) else {
+            return Ok(known);
+        };
+        let in_flight = InFlight {
+            line,
+            start: InFlight::started(now),
+            end,
+            level: Level::Core,
+        };
+        self.mshrs.take(slot, in_flight);
+        Ok(end)
     }
 
     /// A free MSHR and a way for a line, or the cycle in which to ask again.

@@ -1,5 +1,6 @@
 //! The way of a core to the levels that it shares with others: its write buffer, and its bus to the level 2 cache.
 
+use super::agreement::Want;
 use super::bus::Bus;
 use super::shared::SharedMemory;
 use super::write_buffer::WriteBuffer;
@@ -23,12 +24,19 @@ pub(super) struct Link {
     /// The write buffer of a write-through data cache.
     pub write_buffer: Option<Box<WriteBuffer>>,
     pub bus: Bus,
+    /// Other cores have caches, too.
+    pub has_company: bool,
+    /// Stores are not just written into the level 1 data cache.
+    pub stores_apart: bool,
 }
 
 impl Link {
-    pub fn new(config: &MemoryConfig, core: CoreId) -> Self {
+    pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
+        let writes_back = config.l1d_write == L1dWrite::WriteBack;
         Link {
             core,
+            has_company,
+            stores_apart: has_company || !writes_back,
             write_buffer: match &config.l1d_write {
                 L1dWrite::WriteBack => None,
                 L1dWrite::WriteThrough(buffer) => Some(Box::new(WriteBuffer::new(buffer))),
@@ -44,13 +52,13 @@ impl Link {
         shared: &mut SharedMemory,
         now: u64,
         known: u64,
-        addr: u64,
-        bytes: u64,
+        (addr, bytes): (u64, u64),
+        want: Want,
     ) -> Result<Fill, u64> {
         if self.write_buffer.is_some() {
             self.send_overlapping(shared, now, addr, bytes)?;
         }
-        shared.read(self, now, known, addr, bytes)
+        shared.read(self, now, known, (addr, bytes), want)
     }
 
     /// Takes a store from `addr` to `last` into the write buffer. `Err`: it is full until that cycle

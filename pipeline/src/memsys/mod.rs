@@ -13,7 +13,8 @@
 //! lie between level 2 and memory (rule 11). Stores do not change what the instruction cache holds.
 //!
 //! Level 1 caches, TLBs, write buffer and the bus to level 2 belong to a core ([`PrivateMemory`]), everything
-//! behind them to the chip ([`SharedMemory`]). Every request to the chip says which core makes it.
+//! behind them to the chip ([`SharedMemory`]), level 2 caches of single cores included: there cores find each other's
+//! lines. Every request to the chip says which core makes it.
 //!
 //! # Timing rules
 //! Names are keys of [`MemoryConfig`]; `beats = line_bytes / bytes_per_cycle` of the bus, rounded
@@ -62,11 +63,23 @@
 //!     the memory bus, as in rule 5, and is in level 3 from then on. Changed lines of level 2 go to
 //!     level 3 if it has them, else on to memory.
 //!
+//! 12. **Several cores.** Each has level 1 caches, and by `chip.l2` a level 2 cache; what lies behind is shared. They
+//!     agree on lines of the size of level 2 by MESI: a line is in the caches of one core, which may write it, or of any
+//!     number that may read it. A read that no other core has is exclusive. A request that leaves a core's own caches,
+//!     and a store to a line that it shares (an upgrade, which takes an MSHR of the level 1 cache), asks the others when
+//!     it is known that it has to: behind the look-up of level 2, and for an upgrade in a shared level 2 cache when it
+//!     arrives. If another core has the line exclusively, that core sends it `transfer_cycles` later, instead of what
+//!     lies behind; if it was changed and is only read, it goes to the shared levels as well. If others share a line
+//!     that is to be written, the answer is there `invalidate_cycles` later. With `Snooping` each question first takes
+//!     the one bus of all cores for `snoop_bus_cycles`. Instruction caches do not take part.
+//!
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
 
+mod agreement;
 mod bus;
 mod calendar;
 mod level1;
+mod level2;
 mod level3;
 mod link;
 mod mshr;
@@ -82,7 +95,7 @@ mod write_buffer;
 
 pub use private::PrivateMemory;
 pub use shared::SharedMemory;
-pub use stats::{BusStats, CacheStats, MemoryStats, TlbStats, WriteBufferStats};
+pub use stats::{BusStats, CacheStats, CoherenceStats, MemoryStats, TlbStats, WriteBufferStats};
 pub use system::MemorySystem;
 
 /// Where data come from.
@@ -94,6 +107,8 @@ pub enum Level {
     L2,
     /// The level 3 cache.
     L3,
+    /// The caches of another core.
+    Core,
     /// Memory.
     Memory,
 }

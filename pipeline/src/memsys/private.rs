@@ -2,13 +2,15 @@
 
 use hps_sim_core::likely::{often, seldom};
 
+use super::agreement::Order;
 use super::level1::Level1;
 use super::link::Link;
 use super::mshr::Mshrs;
 use super::shared::SharedMemory;
 use super::tlb::{L2Tlb, Tlb, Translation};
 use super::{
-    Access, AccessResult, BusStats, CacheStats, CoreId, Level, MemoryStats, WriteBufferStats,
+    Access, AccessResult, BusStats, CacheStats, CoherenceStats, CoreId, Level, MemoryStats,
+    WriteBufferStats,
 };
 use crate::config::MemoryConfig;
 
@@ -27,14 +29,14 @@ pub struct PrivateMemory {
 impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]
-    pub fn new(config: &MemoryConfig, core: CoreId) -> Self {
+    pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
         PrivateMemory {
-            l1i: Level1::new(&config.l1i),
-            l1d: Level1::new(&config.l1d),
+            l1i: Level1::new(&config.l1i, false),
+            l1d: Level1::new(&config.l1d, true),
             itlb: Tlb::new(&config.itlb, config.page_bytes),
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),
             l2_tlb: L2Tlb::new(&config.l2_tlb),
-            link: Link::new(config, core),
+            link: Link::new(config, core, has_company),
         }
     }
 
@@ -74,11 +76,13 @@ impl PrivateMemory {
         if let Some(ready_cycle) = self.l1i.quick_hit(now, delay, addr, false) {
             return hit(ready_cycle, tlb_miss);
         }
-        result(
-            self.l1i
-                .access((&mut self.link, shared), now, delay, addr, false),
-            tlb_miss,
-        )
+        let fetched = self
+            .l1i
+            .access((&mut self.link, shared), now, delay, addr, false);
+        if seldom(self.link.has_company) {
+            self.obey(shared, now);
+        }
+        result(fetched, tlb_miss)
     }
 
     /// Loads `size` bytes.
@@ -142,10 +146,107 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        if self.link.write_buffer.is_some() {
-            return self.store_through(shared, now, addr, size);
+        if seldom(self.link.stores_apart) {
+            return self.store_apart(shared, now, addr, size);
         }
         self.data(shared, now, addr, size, true)
+    }
+
+    /// A store to a write-through cache, or where other cores have caches, too.
+    #[inline(never)]
+    fn store_apart(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        addr: u64,
+        size: u8,
+    ) -> AccessResult {
+        if self.link.write_buffer.is_some() {
+            self.store_through(shared, now, addr, size)
+        } else {
+            self.store_together(shared, now, addr, size)
+        }
+    }
+
+    /// A store where other cores have caches, too: into lines that this core alone has. So does an atomic access.
+    pub(crate) fn store_together(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        addr: u64,
+        size: u8,
+    ) -> AccessResult {
+        if !self.l1d.take_port(now) {
+            return AccessResult::Retry { at_cycle: now + 1 };
+        }
+        let mut access = match self.store_in_line(shared, now, addr) {
+            AccessResult::Done(access) => access,
+            retry => return retry,
+        };
+        if self.l1d.crosses(addr, size) {
+            let next = self.l1d.next_line(addr);
+            match self.store_in_line(shared, now + 1, next) {
+                AccessResult::Done(second) => {
+                    access.ready_cycle = access.ready_cycle.max(second.ready_cycle);
+                    access.level = access.level.max(second.level);
+                    access.tlb_miss |= second.tlb_miss;
+                }
+                retry => return retry,
+            }
+        }
+        AccessResult::Done(access)
+    }
+
+    fn store_in_line(&mut self, shared: &mut SharedMemory, now: u64, addr: u64) -> AccessResult {
+        let line = addr >> self.l1d.line_shift;
+        let mut owned = 0;
+        if self.l1d.tags.holds(line) {
+            match self.l1d.own((&mut self.link, shared), now, 0, addr) {
+                Ok(cycle) => owned = cycle,
+                Err(at_cycle) => return AccessResult::Retry { at_cycle },
+            }
+        }
+        match self.data_in_line(shared, now, addr, true) {
+            AccessResult::Done(mut access) => {
+                access.ready_cycle = access.ready_cycle.max(owned);
+                AccessResult::Done(access)
+            }
+            retry => retry,
+        }
+    }
+
+    /// Does what other cores want of lines of this one, before it makes any further access.
+    pub(crate) fn obey(&mut self, shared: &mut SharedMemory, now: u64) {
+        let core = self.link.core;
+        let Some(agreement) = &mut shared.agreement else {
+            return;
+        };
+        if !agreement.has_orders(core) {
+            return;
+        }
+        let orders = agreement.take_orders(core);
+        for (line, order) in &orders {
+            for own in self.l1d.lines_in(*line, shared.line_shift) {
+                match order {
+                    Order::Keep => _ = self.l1d.tags.clean(own),
+                    Order::Drop => _ = self.l1d.tags.remove(own),
+                    Order::Leave => {
+                        if self.l1d.tags.remove(own) {
+                            let addr = own << self.l1d.line_shift;
+                            shared.write_orphan(now, addr, self.l1d.line_bytes);
+                        }
+                    }
+                }
+            }
+            if *order == Order::Leave {
+                for own in self.l1i.lines_in(*line, shared.line_shift) {
+                    self.l1i.tags.remove(own);
+                }
+            }
+        }
+        if let Some(agreement) = &mut shared.agreement {
+            agreement.give_back(core, orders);
+        }
     }
 
     /// A store of a write-through cache: into its line, if that is there, and into the write buffer.
@@ -234,11 +335,14 @@ impl PrivateMemory {
         if let Some(ready_cycle) = self.l1d.quick_hit(now, delay, addr, write) {
             return hit(ready_cycle, tlb_miss);
         }
-        result(
-            self.l1d
-                .access((&mut self.link, shared), now, delay, addr, write),
-            tlb_miss,
-        )
+        let accessed = self
+            .l1d
+            .access((&mut self.link, shared), now, delay, addr, write);
+        if seldom(self.link.has_company) {
+            // Its own level 2 cache may have dropped lines that the level 1 caches have.
+            self.obey(shared, now);
+        }
+        result(accessed, tlb_miss)
     }
 
     #[cold]
@@ -341,6 +445,10 @@ impl PrivateMemory {
             l1_l2_bus: self.link.bus.stats,
             l3_bus: l3.map_or_else(BusStats::default, |l3| l3.bus.stats),
             memory_bus: shared.memory_bus.stats,
+            coherence: shared
+                .agreement
+                .as_ref()
+                .map_or_else(CoherenceStats::default, |a| *a.stats_of(self.link.core)),
         }
     }
 }

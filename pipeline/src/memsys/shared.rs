@@ -1,23 +1,25 @@
-//! What the cores of a chip share: the level 2 cache, the level 3 cache, the bus to memory, and memory.
+//! What lies behind the level 1 caches: level 2 caches, the level 3 cache, the bus to memory, and memory.
 
+use super::agreement::{Agreement, Answer, Want, cores_of};
 use super::bus::Bus;
-use super::calendar::Calendar;
+use super::level2::Level2;
 use super::level3::Level3;
 use super::link::{Fill, Link};
 use super::mshr::{InFlight, Mshrs};
 use super::stats::CacheStats;
-use super::tags::Tags;
 use super::{CoreId, Level};
-use crate::config::{CacheConfig, MemoryConfig};
+use crate::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig};
 
-/// The level 2 cache, the level 3 cache, the bus to memory, and memory: what the cores of a chip share. A request
-/// comes over the [`Link`] of the core that makes it.
+/// The level 2 caches, the level 3 cache, the bus to memory, and memory: what the cores of a chip reach of each other.
+/// A request comes over the [`Link`] of the core that makes it.
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
-    tags: Tags,
-    mshrs: Mshrs,
-    ports: Box<[Calendar]>,
-    line_shift: u32,
+    /// One, or one for each core.
+    l2s: Box<[Level2]>,
+    /// How several cores agree on lines; none if there is only one.
+    pub(super) agreement: Option<Box<Agreement>>,
+    has_inclusive_l2: bool,
+    pub(super) line_shift: u32,
     hit_cycles: u64,
     request_cycles: u64,
     memory_cycles: u64,
@@ -40,12 +42,17 @@ pub(super) fn sets(config: &CacheConfig) -> usize {
 impl SharedMemory {
     /// Empty caches for a number of cores.
     #[must_use]
-    pub fn new(config: &MemoryConfig, cores: usize) -> Self {
+    pub fn new(config: &MemoryConfig, chip: &ChipConfig, cores: usize) -> Self {
         let l2 = &config.l2;
+        let caches = if chip.l2 == L2Place::Private {
+            cores
+        } else {
+            1
+        };
         SharedMemory {
-            tags: Tags::new(sets(l2), l2.ways as usize, l2.replacement.clone()),
-            mshrs: Mshrs::new(l2.mshrs),
-            ports: (0..l2.ports).map(|_| Calendar::new()).collect(),
+            l2s: (0..caches).map(|_| Level2::new(l2)).collect(),
+            agreement: (cores > 1).then(|| Box::new(Agreement::new(chip, cores))),
+            has_inclusive_l2: chip.inclusive_l2,
             line_shift: l2.line_bytes.trailing_zeros(),
             hit_cycles: u64::from(l2.hit_cycles),
             request_cycles: u64::from(config.l1_l2_bus.latency_cycles),
@@ -65,7 +72,20 @@ impl SharedMemory {
 
     /// Accesses will not come in order of time.
     pub(super) fn expect_disorder(&mut self, l2: &CacheConfig) {
-        self.mshrs = Mshrs::out_of_order(l2.mshrs);
+        for cache in &mut self.l2s {
+            cache.mshrs = Mshrs::out_of_order(l2.mshrs);
+        }
+    }
+
+    /// The place of a core's level 2 cache.
+    #[inline]
+    fn l2_of(&self, core: CoreId) -> usize {
+        usize::from(core.0).min(self.l2s.len() - 1)
+    }
+
+    /// Whether the cores have level 2 caches of their own.
+    pub(super) fn has_private_l2(&self) -> bool {
+        self.l2s.len() > 1
     }
 
     /// What the requests of a core met in the level 2 cache.
@@ -90,54 +110,136 @@ impl SharedMemory {
         link: &mut Link,
         now: u64,
         known: u64,
-        addr: u64,
-        bytes: u64,
+        (addr, bytes): (u64, u64),
+        want: Want,
     ) -> Result<Fill, u64> {
         let line = addr >> self.line_shift;
         let arrival = known + self.request_cycles;
-        let (port, start) = self.first_port(arrival);
+        let at = self.l2_of(link.core);
+        let (port, start) = self.l2s[at].first_port(arrival);
+        let past = self.past(now);
         let (sent_from, whole_from, level);
-        if self.tags.holds(line) {
-            let past = self.past(now);
-            self.ports[port].book(past, start, 1);
-            self.tags.access(line, false);
+        if self.l2s[at].tags.holds(line) {
+            self.l2s[at].ports[port].book(past, start, 1);
+            self.l2s[at].tags.access(line, false);
             let looked_up = start + self.hit_cycles;
-            (sent_from, level) = match self.mshrs.find(now, line) {
+            let from_cache = match self.l2s[at].mshrs.find(now, line) {
                 None => (looked_up, Level::L2),
                 Some(primary) => {
                     self.count(link.core).read_merge_events += 1;
                     (looked_up.max(primary.end_for(now)), primary.level)
                 }
             };
+            (sent_from, level) = match self.ask_at_hit(link.core, now, looked_up, line, want) {
+                None => from_cache,
+                Some(answer) if answer.from_core => (answer.cycle, Level::Core),
+                Some(answer) => (from_cache.0.max(answer.cycle), from_cache.1),
+            };
             whole_from = sent_from;
         } else {
-            let (first, end, from) = self.bring(link.core, now, start, line)?;
-            let past = self.past(now);
-            self.ports[port].book(past, start, 1);
+            let (first, end, from) = self.bring(link.core, now, start, line, want)?;
+            self.l2s[at].ports[port].book(past, start, 1);
             self.count(link.core).read_miss_events += 1;
             let early = self.critical_word_first;
             sent_from = if early { first } else { end };
             (whole_from, level) = (end, from);
         }
         self.count(link.core).read_access_events += 1;
-        let past = self.past(now);
         let (first, last) = link.bus.transfer(past, sent_from, bytes);
         let end = last.max(whole_from);
         let ready = if self.critical_word_first { first } else { end };
         Ok(Fill { ready, end, level })
     }
 
-    /// The port that is free first for a request that arrives at `arrival`, and when.
-    fn first_port(&self, arrival: u64) -> (usize, u64) {
-        let starts = self.ports.iter().map(|port| port.find(arrival, 1));
-        let (port, start) = starts
-            .enumerate()
-            .min_by_key(|(_, start)| *start)
-            .unwrap_or((0, arrival));
-        (port, start)
+    /// A request finds its line in the level 2 cache in cycle `looked_up`: asks other cores if they may matter.
+    #[inline]
+    fn ask_at_hit(
+        &mut self,
+        core: CoreId,
+        now: u64,
+        looked_up: u64,
+        line: u64,
+        want: Want,
+    ) -> Option<Answer> {
+        self.agreement.as_ref()?;
+        if self.has_private_l2() && want != Want::Write {
+            // It has the line already.
+            return None;
+        }
+        self.ask(core, now, looked_up, line, want)
     }
 
-    /// A miss of the level 2 cache that begins its access at `start`: the cycles in which the
+    /// Asks other cores about a line, and takes it from those that lose it. `None`: there are none, or the core may do
+    /// with it what it wants.
+    #[cold]
+    fn ask(&mut self, core: CoreId, now: u64, at: u64, line: u64, want: Want) -> Option<Answer> {
+        let past = self.past(now);
+        let agreement = self.agreement.as_mut()?;
+        if want == Want::Write && agreement.change(core, line) {
+            return None;
+        }
+        let answer = agreement.ask(core, past, at, line, want);
+        if want == Want::Fetch && !self.has_private_l2() {
+            // The level 1 instruction cache does not take part.
+            if let Some(agreement) = &mut self.agreement {
+                agreement.leave(core, line);
+            }
+        }
+        if self.has_private_l2() {
+            for loser in cores_of(answer.losers) {
+                let cache = self.l2_of(loser);
+                self.l2s[cache].tags.remove(line);
+            }
+        }
+        if answer.write_back {
+            if self.has_private_l2() {
+                for cache in &mut self.l2s {
+                    cache.tags.clean(line);
+                }
+                self.write_below(now, answer.cycle, line, 1 << self.line_shift);
+            } else {
+                self.l2s[0].tags.access(line, true);
+            }
+        }
+        Some(answer)
+    }
+
+    /// A core that shares a line wants to write it: the cycle in which it may. `known`: the cycle in which its level 1
+    /// cache knows that it has to ask. `None`: it may already.
+    pub(super) fn upgrade(&mut self, core: CoreId, now: u64, known: u64, addr: u64) -> Option<u64> {
+        let line = addr >> self.line_shift;
+        if self.agreement.as_mut()?.change(core, line) {
+            return None;
+        }
+        let mut at = known + self.request_cycles;
+        if self.has_private_l2() {
+            at += self.hit_cycles;
+        }
+        let answer = self.ask(core, now, at, line, Want::Write)?;
+        self.agreement.as_mut()?.count_upgrade(core);
+        Some(answer.cycle + self.request_cycles)
+    }
+
+    /// A level 1 data cache has dropped a line, and may not have any other of the level 2 cache's line.
+    pub(super) fn level1_dropped(&mut self, core: CoreId, addr: u64) {
+        let line = addr >> self.line_shift;
+        let keeps = self.has_private_l2() && {
+            let cache = self.l2_of(core);
+            self.l2s[cache].tags.holds(line)
+        };
+        if let Some(agreement) = &mut self.agreement
+            && !keeps
+        {
+            agreement.leave(core, line);
+        }
+    }
+
+    /// Hands on a changed line of a level 1 cache that has followed its line out of the level 2 cache.
+    pub(super) fn write_orphan(&mut self, now: u64, addr: u64, bytes: u64) {
+        self.write_below(now, now, addr >> self.line_shift, bytes);
+    }
+
+    /// A miss of a level 2 cache that begins its access at `start`: the cycles in which the
     /// first beat and the whole line are there, and where it comes from.
     fn bring(
         &mut self,
@@ -145,8 +247,10 @@ impl SharedMemory {
         now: u64,
         start: u64,
         line: u64,
+        want: Want,
     ) -> Result<(u64, u64, Level), u64> {
-        let (slot, way) = match self.room(now, line) {
+        let at = self.l2_of(core);
+        let (slot, way) = match self.l2s[at].room(now, line) {
             Ok(room) => room,
             Err(at_cycle) => {
                 self.count(core).mshr_full_events += 1;
@@ -156,29 +260,52 @@ impl SharedMemory {
         let bytes = 1 << self.line_shift;
         let known = start + self.hit_cycles;
         let past = self.past(now);
+        let answer = if self.agreement.is_some() {
+            self.ask(core, now, known, line, want)
+        } else {
+            None
+        };
         let (memory_bus, memory_cycles) = (&mut self.memory_bus, self.memory_cycles);
-        let (first, end, level) = match &mut self.l3 {
-            Some(l3) => l3.read(past, known, line, memory_bus, memory_cycles),
-            None => {
+        let (mut first, mut end, level) = match (&answer, &mut self.l3) {
+            (Some(answer), _) if answer.from_core => (answer.cycle, answer.cycle, Level::Core),
+            (_, Some(l3)) => l3.read(past, known, line, memory_bus, memory_cycles),
+            (_, None) => {
                 let (first, end) = memory_bus.transfer(past, known + memory_cycles, bytes);
                 (first, end, Level::Memory)
             }
         };
+        if let Some(answer) = answer {
+            (first, end) = (first.max(answer.cycle), end.max(answer.cycle));
+        }
         let in_flight = InFlight {
             line,
             start: InFlight::started(now),
             end,
             level,
         };
-        self.mshrs.take(slot, in_flight);
+        self.l2s[at].mshrs.take(slot, in_flight);
         self.count(core).fill_events += 1;
-        if let Some(victim) = self.tags.fill(line, way, false)
-            && victim.dirty
-        {
-            self.count(core).write_back_events += 1;
-            self.write_below(now, end, victim.line, bytes);
+        if let Some(victim) = self.l2s[at].tags.fill(line, way, false) {
+            if victim.dirty {
+                self.count(core).write_back_events += 1;
+                self.write_below(now, end, victim.line, bytes);
+            }
+            if self.agreement.is_some() {
+                self.level2_dropped(core, victim.line);
+            }
         }
         Ok((first, end, level))
+    }
+
+    /// A level 2 cache has dropped a line.
+    #[cold]
+    fn level2_dropped(&mut self, core: CoreId, line: u64) {
+        let whose = self.has_private_l2().then_some(core);
+        if let Some(agreement) = &mut self.agreement
+            && self.has_inclusive_l2
+        {
+            agreement.leave_level2(whose, line);
+        }
     }
 
     /// Hands `bytes` of a changed line of the level 2 cache's size on.
@@ -189,16 +316,6 @@ impl SharedMemory {
             None => {
                 self.memory_bus.transfer(past, from, bytes);
             }
-        }
-    }
-
-    /// A free MSHR and a way for a line, or the cycle in which to ask again.
-    fn room(&mut self, now: u64, line: u64) -> Result<(usize, usize), u64> {
-        let slot = self.mshrs.free(now)?;
-        let mshrs = &self.mshrs;
-        match self.tags.choose(line, |old| mshrs.find(now, old).is_some()) {
-            Some(way) => Ok((slot, way)),
-            None => Err(self.mshrs.next_end(now)),
         }
     }
 
@@ -214,7 +331,8 @@ impl SharedMemory {
         let past = self.past(now);
         let (_, end) = link.bus.transfer(past, from, bytes);
         self.count(link.core).write_access_events += 1;
-        if !self.tags.access(addr >> self.line_shift, true) {
+        let at = self.l2_of(link.core);
+        if !self.l2s[at].tags.access(addr >> self.line_shift, true) {
             self.count(link.core).write_miss_events += 1;
             self.write_below(now, end, addr >> self.line_shift, bytes);
         }
@@ -230,42 +348,44 @@ impl SharedMemory {
         bytes: u64,
     ) -> Result<u64, u64> {
         let line = addr >> self.line_shift;
-        let (port, start) = self.first_port(from + self.request_cycles);
-        let held = self.tags.holds(line);
+        let at = self.l2_of(link.core);
+        let (port, start) = self.l2s[at].first_port(from + self.request_cycles);
+        let held = self.l2s[at].tags.holds(line);
         let mut written = start + self.hit_cycles;
         if held {
-            let on_its_way = self.mshrs.find(now, line);
+            let on_its_way = self.l2s[at].mshrs.find(now, line);
             written = written.max(on_its_way.map_or(0, |primary| primary.end));
         } else {
-            written = written.max(self.bring(link.core, now, start, line)?.1);
+            written = written.max(self.bring(link.core, now, start, line, Want::Write)?.1);
             self.count(link.core).write_miss_events += 1;
         }
         let past = self.past(now);
-        self.ports[port].book(past, start, 1);
-        self.tags.access(line, true);
+        self.l2s[at].ports[port].book(past, start, 1);
+        self.l2s[at].tags.access(line, true);
         self.count(link.core).write_access_events += 1;
         let (_, arrived) = link.bus.transfer(past, from, bytes);
         Ok(written.max(arrived))
     }
 
-    /// Touches a line without time or events. `back`: a changed line of a level 1 cache is written back.
+    /// Touches a line without time or events, on a chip with one core. `back`: a changed line of a level 1 cache is written back.
     pub(super) fn warm(&mut self, addr: u64, write: bool, back: bool) {
         let line = addr >> self.line_shift;
+        let tags = &mut self.l2s[0].tags;
         if back {
             // A line that is not there goes on.
-            if !self.tags.access(line, true)
+            if !tags.access(line, true)
                 && let Some(l3) = &mut self.l3
             {
                 l3.warm(line, true);
             }
-        } else if !self.tags.access(line, write)
-            && let Some(way) = self.tags.choose(line, |_| false)
+        } else if !tags.access(line, write)
+            && let Some(way) = tags.choose(line, |_| false)
         {
             self.warmed += 1;
             if let Some(l3) = &mut self.l3 {
                 l3.warm(line, false);
             }
-            if let Some(victim) = self.tags.fill(line, way, write)
+            if let Some(victim) = tags.fill(line, way, write)
                 && victim.dirty
                 && let Some(l3) = &mut self.l3
             {

@@ -63,6 +63,21 @@ pub struct BusStats {
     pub busy_cycles: u64,
 }
 
+/// What the agreement of several cores on lines costs one of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoherenceStats {
+    /// Writes to a line that it shared, for which it had to ask.
+    pub upgrade_events: u64,
+    /// Lines that another core sent, as it had them exclusively.
+    pub transfer_events: u64,
+    /// Those of them that the other core had changed.
+    pub changed_transfer_events: u64,
+    /// Lines that it lost, since another core writes them.
+    pub invalidation_events: u64,
+    /// Lines that it may only read any more, since another core reads them.
+    pub downgrade_events: u64,
+}
+
 /// Everything that the memory system counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryStats {
@@ -88,6 +103,77 @@ pub struct MemoryStats {
     pub l3_bus: BusStats,
     /// Bus to memory.
     pub memory_bus: BusStats,
+    /// Lines that other cores want; all zero if there is only one core.
+    pub coherence: CoherenceStats,
+}
+
+macro_rules! add {
+    ($mine:expr, $theirs:expr, $($field:ident),+) => {
+        $( $mine.$field += $theirs.$field; )+
+    };
+}
+
+impl CacheStats {
+    fn add(&mut self, other: &CacheStats) {
+        add!(
+            self,
+            other,
+            read_access_events,
+            read_miss_events,
+            read_merge_events,
+            write_access_events,
+            write_miss_events,
+            write_merge_events,
+            fill_events,
+            write_back_events,
+            mshr_full_events,
+            port_busy_events
+        );
+    }
+}
+
+impl TlbStats {
+    fn add(&mut self, other: &TlbStats) {
+        add!(
+            self,
+            other,
+            access_events,
+            miss_events,
+            merge_events,
+            walks_full_events
+        );
+    }
+}
+
+impl MemoryStats {
+    /// Adds what another core of the same chip has counted of its own; what lies behind counts for all cores already.
+    pub fn add_core(&mut self, other: &MemoryStats) {
+        self.l1i.add(&other.l1i);
+        self.l1d.add(&other.l1d);
+        self.l2.add(&other.l2);
+        self.itlb.add(&other.itlb);
+        self.dtlb.add(&other.dtlb);
+        self.l2_tlb.add(&other.l2_tlb);
+        add!(
+            self.write_buffer,
+            other.write_buffer,
+            store_events,
+            merge_events,
+            send_events,
+            read_conflict_events,
+            full_events
+        );
+        add!(self.l1_l2_bus, other.l1_l2_bus, data_bytes, busy_cycles);
+        add!(
+            self.coherence,
+            other.coherence,
+            upgrade_events,
+            transfer_events,
+            changed_transfer_events,
+            invalidation_events,
+            downgrade_events
+        );
+    }
 }
 
 macro_rules! named {
@@ -155,6 +241,18 @@ impl MemoryStats {
         named!(out, "l1_l2_bus", self.l1_l2_bus, data_bytes, busy_cycles);
         named!(out, "l3_bus", self.l3_bus, data_bytes, busy_cycles);
         named!(out, "memory_bus", self.memory_bus, data_bytes, busy_cycles);
+        if self.coherence != CoherenceStats::default() {
+            named!(
+                out,
+                "coherence",
+                self.coherence,
+                upgrade_events,
+                transfer_events,
+                changed_transfer_events,
+                invalidation_events,
+                downgrade_events
+            );
+        }
         out
     }
 }

@@ -3,7 +3,7 @@
 use super::private::PrivateMemory;
 use super::shared::SharedMemory;
 use super::{AccessResult, CoreId, MemoryStats};
-use crate::config::MemoryConfig;
+use crate::config::{ChipConfig, MemoryConfig};
 
 /// Caches, TLBs, buses and memory of a chip with one core.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ impl MemorySystem {
     #[must_use]
     pub fn new(config: &MemoryConfig) -> Self {
         MemorySystem {
-            private: PrivateMemory::new(config, CoreId::FIRST),
-            shared: SharedMemory::new(config, 1),
+            private: PrivateMemory::new(config, CoreId::FIRST, false),
+            shared: SharedMemory::new(config, &ChipConfig::default(), 1),
         }
     }
 

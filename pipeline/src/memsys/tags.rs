@@ -204,6 +204,46 @@ impl Tags {
         })
     }
 
+    /// Whether the line is there and dirty.
+    pub fn is_dirty(&self, line: u64) -> bool {
+        let first = self.set_of(line) * self.ways;
+        let way = self.way_of(line);
+        way.is_some_and(|way| self.slots[first + way] & DIRTY != 0)
+    }
+
+    /// The line, if it is there, is not dirty any more. Says whether it was.
+    pub fn clean(&mut self, line: u64) -> bool {
+        let first = self.set_of(line) * self.ways;
+        let Some(way) = self.way_of(line) else {
+            return false;
+        };
+        let slot = &mut self.slots[first + way];
+        let was_dirty = *slot & DIRTY != 0;
+        *slot &= !DIRTY;
+        was_dirty
+    }
+
+    /// Takes the line away, if it is there. Says whether it was dirty.
+    pub fn remove(&mut self, line: u64) -> bool {
+        let set = self.set_of(line);
+        let first = set * self.ways;
+        let Some(way) = self.way_of(line) else {
+            return false;
+        };
+        let ways = &mut self.slots[first..first + self.ways];
+        let was_dirty = ways[way] & DIRTY != 0;
+        ways[way] = 0;
+        if self.replacement == Replacement::Lru {
+            // Empty ways are the last of their set.
+            ways[way..].rotate_left(1);
+            self.newest_lines[set] = match ways[0] {
+                0 => NO_LINE,
+                newest => newest >> LINE_SHIFT,
+            };
+        }
+        was_dirty
+    }
+
     /// Empties it; what was dirty is lost.
     pub fn clear(&mut self) {
         self.slots.fill(0);

@@ -89,6 +89,7 @@ pub(crate) fn cause_of_load(level: Level, tlb_miss: bool) -> Cause {
         Level::L1 => Cause::LoadL1,
         Level::L2 => Cause::LoadL2,
         Level::L3 => Cause::LoadL3,
+        Level::Core => Cause::LoadCore,
         Level::Memory => Cause::LoadMemory,
     }
 }

@@ -51,11 +51,15 @@ pub enum Cause {
     DTlb,
     /// The head is a load that waits for an older store, or the store queue is full.
     StoreWait,
+    /// The head is a load served by the caches of another core.
+    LoadCore,
+    /// No thread runs on the context.
+    Idle,
 }
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
-    pub const ALL: [Cause; 18] = [
+    pub const ALL: [Cause; 20] = [
         Cause::Base,
         Cause::DiseInserted,
         Cause::DiseStall,
@@ -74,7 +78,15 @@ impl Cause {
         Cause::LoadMemory,
         Cause::DTlb,
         Cause::StoreWait,
+        Cause::LoadCore,
+        Cause::Idle,
     ];
+
+    /// Whether a chip needs several cores for it.
+    #[must_use]
+    pub fn needs_company(self) -> bool {
+        matches!(self, Cause::LoadCore | Cause::Idle)
+    }
 
     /// The name under which it is reported.
     #[must_use]
@@ -98,6 +110,8 @@ impl Cause {
             Cause::LoadMemory => "load_memory",
             Cause::DTlb => "dtlb",
             Cause::StoreWait => "store_wait",
+            Cause::LoadCore => "load_core",
+            Cause::Idle => "idle",
         }
     }
 }

@@ -5,7 +5,18 @@ use hps_sim_core::process::Process;
 use super::{CoreStats, CpiStack};
 use crate::memsys::MemoryStats;
 
-/// What a core leaves behind.
+/// What a core has counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// Counters of the core.
+    pub stats: CoreStats,
+    /// Commit slots by owner.
+    pub cpi: CpiStack,
+    /// Caches, TLBs, buses; those behind its own caches for all cores.
+    pub memory: MemoryStats,
+}
+
+/// What a core leaves behind, and what the other cores of its chip have counted.
 pub struct Finished<E, P> {
     /// The program.
     pub process: Process,
@@ -19,6 +30,8 @@ pub struct Finished<E, P> {
     pub cpi: CpiStack,
     /// Caches, TLBs, buses.
     pub memory: MemoryStats,
+    /// The other cores, in their order.
+    pub others: Vec<Counted>,
 }
 
 impl<E, P> Finished<E, P> {
@@ -32,6 +45,7 @@ impl<E, P> Finished<E, P> {
             stats: self.stats,
             cpi: self.cpi,
             memory: self.memory,
+            others: self.others,
         }
     }
 }

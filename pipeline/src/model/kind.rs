@@ -17,12 +17,32 @@ pub const FLOAT: u8 = 1 << 4;
 /// A control transfer, which the branch unit predicts.
 pub const TRANSFERS: u8 = 1 << 5;
 
+/// An atomic access. Where several contexts share memory it executes alone, and takes effect at once.
+pub const ATOMIC: u8 = 1 << 6;
+/// Orders accesses. Where several contexts share memory, older stores have left the store queue before.
+pub const ORDERS: u8 = 1 << 7;
+
 /// The kinds for which dispatch asks more than whether there is room in the window.
 pub const LIMITED: u8 = LOADS | STORES | SERIALIZES | FLOAT;
 
-/// The limited kinds of a machine with or without a floating-point queue.
-pub const fn limited(fp_queue: bool) -> u8 {
-    if fp_queue { LIMITED } else { LIMITED & !FLOAT }
+/// The limited kinds of a machine with or without a floating-point queue, and with or without other contexts that
+/// share its memory.
+pub const fn limited(fp_queue: bool, has_company: bool) -> u8 {
+    let without_company = if fp_queue { LIMITED } else { LIMITED & !FLOAT };
+    if has_company {
+        without_company | ORDERS
+    } else {
+        without_company
+    }
+}
+
+/// The kinds that execute alone, where nothing can take them back.
+pub const fn alone(has_company: bool) -> u8 {
+    if has_company {
+        SERIALIZES | ATOMIC
+    } else {
+        SERIALIZES
+    }
 }
 
 const TABLE: [u8; 256] = {
@@ -32,7 +52,8 @@ const TABLE: [u8; 256] = {
         table[i] = match ALL_CLASSES[i] {
             OpClass::Load => LOADS,
             OpClass::Store => STORES,
-            OpClass::Atomic => LOADS | STORES,
+            OpClass::Atomic => LOADS | STORES | ATOMIC,
+            OpClass::Fence => ORDERS,
             OpClass::Syscall | OpClass::FenceI | OpClass::DiseDrain | OpClass::Csr => SERIALIZES,
             OpClass::FpAdd
             | OpClass::FpMul

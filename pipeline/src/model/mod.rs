@@ -21,7 +21,7 @@ mod transfers;
 
 pub(crate) use blame::{Standing, cause_of_load, owner_of};
 pub use cpi::{Cause, CpiStack};
-pub use finished::Finished;
+pub use finished::{Counted, Finished};
 pub use in_order::{IssueStall, Pipe};
 pub(crate) use memdep::{MemoryDependence, Wait};
 pub use observe::{

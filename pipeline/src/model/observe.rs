@@ -220,7 +220,7 @@ impl EventSet {
         let missed = match level {
             Level::L1 => EventSet::NONE,
             Level::L2 => EventSet::L1D_MISS,
-            Level::L3 => EventSet::L1D_MISS.with(EventSet::L2_MISS),
+            Level::L3 | Level::Core => EventSet::L1D_MISS.with(EventSet::L2_MISS),
             Level::Memory => EventSet::L1D_MISS
                 .with(EventSet::L2_MISS)
                 .with(EventSet::LLC_MISS),

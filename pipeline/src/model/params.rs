@@ -32,6 +32,10 @@ pub(crate) struct Params {
     pub fp_queue_place: u32,
     /// Kinds of instructions that something beside reorder buffer and stations may keep out.
     pub limited_kinds: u8,
+    /// Kinds of instructions that execute alone.
+    pub alone_kinds: u8,
+    /// Other contexts share the memory of the program.
+    pub has_company: bool,
     pub load_queue: u32,
     pub commit_width: u64,
     pub complete_to_commit: u64,
@@ -89,7 +93,12 @@ impl Params {
             reservation_stations: config.window.reservation_stations,
             fp_queue: config.window.fp_queue_entries,
             fp_queue_place: u32::from(config.window.fp_queue_entries > 0),
-            limited_kinds: kind::limited(config.window.fp_queue_entries > 0),
+            limited_kinds: kind::limited(
+                config.window.fp_queue_entries > 0,
+                config.chip.has_company(),
+            ),
+            alone_kinds: kind::alone(config.chip.has_company()),
+            has_company: config.chip.has_company(),
             load_queue: config.window.load_queue_entries,
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),

@@ -60,6 +60,23 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::trapped`] are wanted.
     const WANTS_CYCLES: bool = false;
 
+    /// A probe that has seen nothing, for another hardware context of the chip; `None` if this one can watch only one
+    /// context.
+    fn beside(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Takes in what a probe of another context has seen, at the end.
+    fn join(&mut self, other: Self)
+    where
+        Self: Sized,
+    {
+        let _ = other;
+    }
+
     /// An instruction has left the pipeline.
     #[inline]
     fn finished(&mut self, record: &StageRecord) {
@@ -105,7 +122,11 @@ pub trait PipelineProbe: Probe {
     }
 }
 
-impl PipelineProbe for NoProbe {}
+impl PipelineProbe for NoProbe {
+    fn beside(&self) -> Option<Self> {
+        Some(NoProbe)
+    }
+}
 
 /// A functional probe attached to the pipeline's commit stage.
 #[derive(Debug, Default)]
@@ -165,6 +186,15 @@ impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
     const WANTS_STAGES: bool = A::WANTS_STAGES || B::WANTS_STAGES;
     const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
     const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
+
+    fn beside(&self) -> Option<Self> {
+        Some((self.0.beside()?, self.1.beside()?))
+    }
+
+    fn join(&mut self, (a, b): Self) {
+        self.0.join(a);
+        self.1.join(b);
+    }
     for_each_hook!(forward_to_both);
 }
 

@@ -18,6 +18,13 @@ macro_rules! counters {
             /// Every counter by the name under which it is reported, and how it is read.
             pub const COUNTERS: &'static [(&'static str, fn(&$name) -> u64)] =
                 &[$((stringify!($field), |stats| stats.$field),)+];
+
+            /// Adds the counters of another core of the same chip, which has run for as many cycles.
+            pub fn add_core(&mut self, other: &$name) {
+                let cycles = self.cycles.max(other.cycles);
+                $(self.$field += other.$field;)+
+                self.cycles = cycles;
+            }
         }
     };
 }

@@ -207,7 +207,16 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Reserve`] if the host refuses.
     pub fn new(limit_bytes: u64) -> Result<Memory, MemoryError> {
-        let bytes = reserve(Self::WINDOW)?;
+        Memory::reserved(Self::WINDOW, limit_bytes)
+    }
+
+    /// A memory in which nothing is ever mapped. It stands where another one is lent away.
+    pub(crate) fn vacant() -> Result<Memory, MemoryError> {
+        Memory::reserved(PAGE_SIZE, 0)
+    }
+
+    fn reserved(bytes: u64, limit_bytes: u64) -> Result<Memory, MemoryError> {
+        let bytes = reserve(bytes)?;
         let Ok(pages) = vec![0u8; PAGE_COUNT].into_boxed_slice().try_into() else {
             unreachable!("the length of the vector is PAGE_COUNT")
         };

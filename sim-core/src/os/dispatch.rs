@@ -309,8 +309,8 @@ impl Linux {
                 .nice(a[0], a[1])
                 .map(|nice| i64::from(nice) as u64),
             Call::Setpriority => thread.scheduling.set_nice(a),
-            Call::SchedGetaffinity => self.sched_getaffinity(mem, a),
-            Call::SchedSetaffinity => schedule::set_affinity(mem, a),
+            Call::SchedGetaffinity => self.sched_getaffinity(thread, mem, a),
+            Call::SchedSetaffinity => self.sched_setaffinity(thread, mem, a),
             Call::SchedGetscheduler => thread.scheduling.policy(a[0]),
             Call::SchedSetscheduler => thread.scheduling.set_scheduler(mem, a),
             Call::SchedGetparam => schedule::get_parameters(mem, a),
@@ -322,7 +322,7 @@ impl Linux {
                 self.yields = self.threads.has_ready();
                 Ok(0)
             }
-            Call::Getcpu => schedule::getcpu(mem, a),
+            Call::Getcpu => self.getcpu(mem, a),
             _ => Err(Errno::ENOSYS),
         }
     }

@@ -179,17 +179,4 @@ impl Linux {
         self.random.fill(mem.writable(a[0], len)?);
         Ok(len)
     }
-
-    /// One processor.
-    pub(super) fn sched_getaffinity(&self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-        let [pid, size, mask, ..] = *a;
-        if !is_own(pid) {
-            return Err(Errno::ESRCH);
-        }
-        if size < 8 || size % 8 != 0 {
-            return Err(Errno::EINVAL);
-        }
-        mem.write_bytes(mask, &1u64.to_le_bytes())?;
-        Ok(8)
-    }
 }

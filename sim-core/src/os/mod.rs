@@ -12,6 +12,7 @@ pub mod abi;
 pub mod abi_alpha;
 pub mod abi_osf;
 pub mod abi_riscv64;
+mod affinity;
 mod attributes;
 mod call_names;
 mod control;

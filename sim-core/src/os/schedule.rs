@@ -1,9 +1,9 @@
-//! Scheduling: one processor, and policies that make no difference on it.
+//! Scheduling: policies, which make no difference to who runs, and processors ([`affinity`](super::affinity)).
 
 use super::UID;
 use super::errno::Errno;
 use super::identity::is_own;
-use super::record::{Record, write_optional};
+use super::record::Record;
 use crate::memory::Memory;
 
 const NORMAL: u32 = 0;
@@ -36,23 +36,6 @@ pub(super) fn priorities(policy: u64) -> Result<(u64, u64), Errno> {
     }
 }
 
-/// `sched_setaffinity`: the set has to hold the one processor.
-pub(super) fn set_affinity(mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-    let [pid, bytes, mask, ..] = *a;
-    let first = if bytes as u32 == 0 {
-        0
-    } else {
-        mem.read::<1>(mask)?
-    };
-    if !is_own(pid) {
-        return Err(Errno::ESRCH);
-    }
-    if first & 1 == 0 {
-        return Err(Errno::EINVAL);
-    }
-    Ok(0)
-}
-
 /// `sched_getparam`: no policy that the process can have knows priorities.
 pub(super) fn get_parameters(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
     if a[1] == 0 {
@@ -70,23 +53,37 @@ pub(super) fn time_slice(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
     Ok(0)
 }
 
-/// `getcpu`: the first processor of the first node.
-pub(super) fn getcpu(mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
-    write_optional(mem, a[0], &[0; 4])?;
-    write_optional(mem, a[1], &[0; 4])?;
-    Ok(0)
-}
-
 /// How a thread is scheduled, as it asks for it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Scheduling {
     /// The nice value, from -20 to 19.
     nice: i32,
     /// The policy (`SCHED_*`).
     policy: u32,
+    /// The processors that it may run on, as a mask; those that do not exist do not count.
+    processors: u64,
+}
+
+impl Default for Scheduling {
+    fn default() -> Self {
+        Scheduling {
+            nice: 0,
+            policy: NORMAL,
+            processors: u64::MAX,
+        }
+    }
 }
 
 impl Scheduling {
+    /// The processors that the thread may run on, as a mask.
+    pub(crate) fn processors(&self) -> u64 {
+        self.processors
+    }
+
+    pub(super) fn set_processors(&mut self, processors: u64) {
+        self.processors = processors;
+    }
+
     /// `getpriority`: the nice value, from -20 to 19, of what exists.
     pub(super) fn nice(&self, which: u64, who: u64) -> Result<i32, Errno> {
         const PROCESS: u64 = 0;

@@ -280,7 +280,7 @@ impl Linux {
     ) -> Result<u64, Errno> {
         if let Some((thread, tid)) = &to
             && thread.tid != *tid
-            && self.threads.parked(*tid).is_none()
+            && !self.threads.has_other(*tid)
         {
             return Err(Errno::ESRCH);
         }

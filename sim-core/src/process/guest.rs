@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::hart::GuestCounters;
-use crate::image::ProgramImage;
+use crate::image::{LoadError, ProgramImage};
 use crate::memory::{Memory, MemoryError};
 use crate::os::{DuplicateError, Linux};
+
+use super::{ProcessConfig, Reservations};
 
 /// A guest: what all threads of a process share.
 #[derive(Debug)]
@@ -13,15 +15,32 @@ pub struct Guest {
     /// Its memory.
     pub mem: Memory,
     /// Its operating system: descriptors, names of files, actions of signals, limits, output.
-    pub os: Linux,
+    pub os: Box<Linux>,
     /// The program.
     pub image: Arc<ProgramImage>,
     /// What is added to the counters of the machine that runs it, modulo 2^64, where the guest reads
     /// them: not zero if it has come from another machine.
     pub counters_before: GuestCounters,
+    /// Load reservations of contexts, on a machine with several.
+    pub reservations: Reservations,
 }
 
 impl Guest {
+    /// What stands in for this guest where it is lent to another context: an empty memory, no files.
+    pub(super) fn vacant(&self) -> Result<Guest, LoadError> {
+        let nothing = ProcessConfig::default();
+        Ok(Guest {
+            mem: Memory::vacant().map_err(|source| LoadError::Memory {
+                file: self.image.name.clone(),
+                source,
+            })?,
+            os: Box::new(Linux::new(self.image.isa, self.image.os, &nothing, "", 0)?),
+            image: Arc::clone(&self.image),
+            counters_before: GuestCounters::default(),
+            reservations: Reservations::default(),
+        })
+    }
+
     /// A second guest in the same state, which shares nothing with this one.
     ///
     /// # Errors
@@ -30,9 +49,10 @@ impl Guest {
     pub fn duplicate(&self) -> Result<Guest, DuplicateError> {
         Ok(Guest {
             mem: self.mem.duplicate()?,
-            os: self.os.duplicate()?,
+            os: Box::new(self.os.duplicate()?),
             image: self.image.clone(),
             counters_before: self.counters_before,
+            reservations: self.reservations.clone(),
         })
     }
 
@@ -46,9 +66,10 @@ impl Guest {
         mem.clear_dirty();
         Ok(Guest {
             mem,
-            os: self.os.shadow(),
+            os: Box::new(self.os.shadow()),
             image: self.image.clone(),
             counters_before: self.counters_before,
+            reservations: self.reservations.clone(),
         })
     }
 

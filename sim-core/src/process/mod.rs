@@ -3,6 +3,7 @@
 mod alone;
 mod guest;
 pub mod layout;
+mod reservations;
 mod stack;
 mod thread;
 mod turns;
@@ -20,6 +21,7 @@ use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
 pub use self::guest::Guest;
+pub use self::reservations::Reservations;
 pub use self::thread::Thread;
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
@@ -183,9 +185,10 @@ impl Process {
         thread.name = os.first_name();
         let guest = Guest {
             mem,
-            os,
+            os: Box::new(os),
             image,
             counters_before: GuestCounters::default(),
+            reservations: Reservations::default(),
         };
         Ok(Process {
             guest,

@@ -30,6 +30,8 @@ pub struct Thread {
 impl Thread {
     /// Bytes of a name, the closing zero among them.
     pub const NAME_BYTES: usize = 16;
+    /// The number of no thread.
+    const NOBODY: u32 = 0;
 
     /// The first thread of a guest, which has the guest's number.
     #[must_use]
@@ -46,6 +48,20 @@ impl Thread {
             unaligned_control: 0,
             blocked: None,
         }
+    }
+
+    /// What an idle context has instead of this thread, which leaves it: no thread, but what belongs to the context.
+    #[must_use]
+    pub(crate) fn idle(&self) -> Thread {
+        Thread {
+            tid: Thread::NOBODY,
+            ..Thread::first(self.hart.clone())
+        }
+    }
+
+    /// Whether this is no thread, but what an idle context has.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tid == Thread::NOBODY
     }
 
     /// A thread that this one makes, as it is at that time. It has the registers, the name and the mask of

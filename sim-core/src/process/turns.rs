@@ -3,11 +3,15 @@
 //! A thread gives up the context in a system call (it waits, it yields, it ends) or because its time slice is over.
 //! The second kind, and all that simulated time brings, happens where a machine comes to the process's deadline
 //! ([`Linux::deadline_ns`](crate::os::Linux::deadline_ns)) and asks it to [attend](Process::attend).
+//!
+//! A machine with several contexts has a process for each, and one guest, which it lends to the one whose turn it is.
+//! A context for which no thread is ready is idle; its machine lets it take one as soon as one is.
 
 use super::{Process, Then, Thread};
 use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
 use crate::ids::DisePc;
+use crate::image::LoadError;
 use crate::inst::{OpClass, reg};
 use crate::os::{GivesUp, SyscallResult};
 use crate::trap::TrapCause;
@@ -17,8 +21,12 @@ impl Process {
     /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
     pub fn syscall(&mut self) -> SyscallResult {
         self.caller = self.thread.tid;
+        self.guest.os.threads.receive(&mut self.thread);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
-        served.unwrap_or_else(|gives_up| self.turn_over(gives_up))
+        let result = served.unwrap_or_else(|gives_up| self.turn_over(gives_up));
+        self.guest.os.threads.note(&self.thread);
+        self.guest.reservations.clear();
+        result
     }
 
     /// The number of the thread that an instruction belongs to which commits now. A system call has been executed
@@ -40,26 +48,73 @@ impl Process {
         (hart.pc, hart.disepc) = (original, DisePc::NONE);
         let now_ns = hart.counters.time_ns;
         let tid = self.thread.tid;
+        self.guest.os.threads.receive(&mut self.thread);
         self.guest.os.look_at_clock_at(now_ns, &mut self.thread);
-        let served = if self.guest.os.threads.slice_is_over(now_ns) {
+        let has_to_go = self.guest.os.threads.has_to_go(&self.thread);
+        let served = if has_to_go || self.guest.os.threads.slice_is_over(now_ns) {
             Err(GivesUp::Yields)
         } else {
             self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
         };
         let result = served.unwrap_or_else(|gives_up| self.turn_over(gives_up));
+        self.guest.os.threads.note(&self.thread);
+        let Hart { pc: to, disepc, .. } = self.thread.hart;
+        if result == SyscallResult::Continue
+            && (self.thread.tid, to, disepc) == (tid, original, DisePc::NONE)
+        {
+            self.thread.hart.pc = pc;
+            return Then::Next;
+        }
+        self.goes_on(editor, pc, result)
+    }
+
+    /// The context is idle: takes the next thread that may run on it, if there is one. `hart.counters` hold the time.
+    /// [`is_idle`](Self::is_idle) says whether it still is.
+    pub fn take_thread<E: DecodeEditor>(&mut self, editor: &E) -> Then {
+        let now_ns = self.thread.hart.counters.time_ns;
+        self.guest.os.set_now(now_ns);
+        let result = self.turn_over(GivesUp::Ended);
+        self.guest.os.threads.note(&self.thread);
+        self.goes_on(editor, self.thread.hart.pc, result)
+    }
+
+    /// Where the context goes on after another thread may have come to it. `pc` is where it was before.
+    fn goes_on<E: DecodeEditor>(&self, editor: &E, pc: u64, result: SyscallResult) -> Then {
         match result {
             SyscallResult::Exit(code) => Then::Exit(code),
             SyscallResult::Trap => Then::Fault(TrapCause::Stopped),
             SyscallResult::Continue => {
                 let Hart { pc: to, disepc, .. } = self.thread.hart;
-                if (self.thread.tid, to, disepc) == (tid, original, DisePc::NONE) {
-                    self.thread.hart.pc = pc;
-                    return Then::Next;
-                }
                 let pc = editor.place(pc, to);
                 Then::Elsewhere { pc, disepc }
             }
         }
+    }
+
+    /// Whether no thread runs on the context.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.thread.is_idle()
+    }
+
+    /// An idle context beside this one. It has a guest only while this one [lends](Self::lend) it.
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub fn beside(&self) -> Result<Process, LoadError> {
+        Ok(Process {
+            guest: self.guest.vacant()?,
+            thread: self.thread.idle(),
+            caller: self.caller,
+        })
+    }
+
+    /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
+    /// the guest's processors is given.
+    #[inline]
+    pub fn lend(&mut self, to: &mut Process, processor: usize) {
+        std::mem::swap(&mut self.guest, &mut to.guest);
+        to.guest.os.turn_to(processor);
     }
 
     /// The thread that ran gives up its turn: puts it where it belongs, and the next one that can go on onto the
@@ -75,6 +130,10 @@ impl Process {
             }
             is_parked = true;
             let Some(next) = os.threads.next(os.now_ns()) else {
+                if os.threads.others_run() || os.threads.has_ready() {
+                    self.thread = self.thread.idle();
+                    return SyscallResult::Continue;
+                }
                 idle_looks += 1;
                 if idle_looks > MOST_IDLE_LOOKS {
                     os.stop_for_deadlock();

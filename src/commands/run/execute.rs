@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
 use hps_lab::{Functional, Install, Lab, LabError, Productions, Provenance, TimedMachine, Timing};
-use hps_pipeline::core::{CoreStats, CpiStack};
+use hps_pipeline::core::{CoreStats, Counted, CpiStack};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -53,6 +53,8 @@ pub struct Timed {
     pub memory: MemoryStats,
     /// Commit slots by owner.
     pub cpi: CpiStack,
+    /// Each core, if there are several; the others here are their sums.
+    pub cores: Vec<Counted>,
     /// CPI stacks by function, if asked for.
     pub by_function: Option<Vec<FunctionStack>>,
     /// The filled pipeline log, if asked for.
@@ -137,12 +139,19 @@ impl Ran {
         dise: fn(&E) -> Option<DiseStats>,
         seen: impl FnOnce(P) -> (Option<Vec<FunctionStack>>, Option<KanataLog>),
     ) -> Ran {
-        let (ran, probe, Timing { core, cpi, memory }) = Ran::of(ran, dise);
+        let (ran, probe, timing) = Ran::of(ran, dise);
+        let Timing {
+            core,
+            cpi,
+            memory,
+            cores,
+        } = timing;
         let (by_function, trace) = seen(probe);
         let timed = Timed {
             core,
             memory,
             cpi,
+            cores,
             by_function,
             trace,
         };

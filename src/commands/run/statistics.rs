@@ -6,7 +6,7 @@ use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
 use hps_lab::{Productions, place};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{Cause, CoreStats, CpiStack};
+use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_pipeline::stacks::FunctionStack;
 use hps_sim_core::machine::{RetiredCounts, Stop};
@@ -67,6 +67,9 @@ pub struct Statistics {
     pub rates: Option<BTreeMap<&'static str, f64>>,
     /// Cycles by cause.
     pub cpi_stack: Option<Stack>,
+    /// Each core of a chip with several; counters above are then those of all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CoreDocument>,
     /// Cycles by function and cause, if asked for.
     pub by_function: Option<Vec<FunctionDocument>>,
     /// The DISE engine, if there were productions.
@@ -194,6 +197,28 @@ pub struct Part {
     pub cpi: f64,
 }
 
+/// What one core of several has counted.
+#[derive(Debug, Serialize)]
+pub struct CoreDocument {
+    /// Its counters.
+    pub core: CoreStats,
+    /// Counters of its caches, TLBs and buses; those of what it shares count for all cores.
+    pub memory: BTreeMap<&'static str, u64>,
+    /// Its cycles by cause.
+    pub cpi_stack: Stack,
+}
+
+impl CoreDocument {
+    fn new(core: &Counted, width: u64) -> Self {
+        let instructions = core.stats.commit_program_instructions;
+        CoreDocument {
+            core: core.stats,
+            memory: core.memory.entries().into_iter().collect(),
+            cpi_stack: Stack::new(&core.cpi, width, instructions),
+        }
+    }
+}
+
 /// The stack of one function.
 #[derive(Debug, Serialize)]
 pub struct FunctionDocument {
@@ -292,6 +317,9 @@ impl Statistics {
                 }
                 (None, None) => None,
             },
+            cores: timed
+                .map(|t| t.cores.iter().map(|c| CoreDocument::new(c, width)).collect())
+                .unwrap_or_default(),
             by_function: timed
                 .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
             dise: with
@@ -343,7 +371,11 @@ impl Stack {
             commit_width,
             total_slots: stack.total(),
             total_cycles: cycles(stack.total()),
-            parts: Cause::ALL.into_iter().map(part).collect(),
+            parts: Cause::ALL
+                .into_iter()
+                .filter(|cause| !cause.needs_company() || stack.get(*cause) > 0)
+                .map(part)
+                .collect(),
         }
     }
 }

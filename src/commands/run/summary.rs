@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::statistics::{End, FunctionDocument, Stack, Statistics};
-use crate::text::{Align, Table, grouped};
+use hps_pipeline::core::Cause;
+
+use super::statistics::{End, FunctionDocument, Part, Stack, Statistics};
+use crate::text::{Align, Table, grouped, ratio};
 
 /// Width of the longest bar of a CPI stack, in characters.
 const BAR: f64 = 40.0;
@@ -20,6 +22,7 @@ pub fn render(statistics: &Statistics) -> String {
             .map_or(statistics.instructions, |s| s.units * s.unit_instructions);
         out += &cpi(stack, measured);
     }
+    out += &by_core(statistics);
     if let Some(rates) = &statistics.rates {
         let mut table = Table::new(&[("rate", Align::Left), ("value", Align::Right)]);
         for (name, value) in rates {
@@ -112,6 +115,48 @@ fn head(s: &Statistics) -> String {
     out
 }
 
+/// What each core did, where there are several.
+fn by_core(statistics: &Statistics) -> String {
+    if statistics.cores.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        ("core", Align::Right),
+        ("instructions", Align::Right),
+        ("IPC", Align::Right),
+        ("idle", Align::Right),
+        ("mostly", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for (number, document) in statistics.cores.iter().enumerate() {
+        let (core, stack) = (&document.core, &document.cpi_stack);
+        let instructions = core.commit_program_instructions;
+        let of_idle = |part: &&Part| part.cause == Cause::Idle.name();
+        let idle = stack.parts.iter().find(of_idle).map_or(0, |part| part.slots);
+        table.row([
+            number.to_string(),
+            grouped(instructions),
+            format!("{:.4}", ratio(instructions, core.cycles)),
+            format!("{:.2}%", 100.0 * ratio(idle, stack.total_slots)),
+            mostly(stack),
+        ]);
+    }
+    format!("\n{}", table.render())
+}
+
+/// The three largest parts of a stack.
+fn mostly(stack: &Stack) -> String {
+    let mut parts: Vec<_> = stack.parts.iter().filter(|p| p.slots > 0).collect();
+    parts.sort_by_key(|p| std::cmp::Reverse(p.slots));
+    let percent = |slots: u64| 100.0 * ratio(slots, stack.total_slots);
+    let mostly: Vec<String> = parts
+        .iter()
+        .take(3)
+        .map(|p| format!("{} {:.0}%", p.cause, percent(p.slots)))
+        .collect();
+    mostly.join(", ")
+}
+
 fn cpi(stack: &Stack, instructions: u64) -> String {
     let whole = if instructions == 0 {
         0.0
@@ -170,20 +215,12 @@ fn by_function(functions: &[FunctionDocument]) -> String {
     ];
     let mut table = Table::new(&columns);
     for f in functions.iter().take(FUNCTIONS) {
-        let mut parts: Vec<_> = f.stack.parts.iter().filter(|p| p.slots > 0).collect();
-        parts.sort_by_key(|p| std::cmp::Reverse(p.slots));
-        let percent = |slots: u64| 100.0 * slots as f64 / f.stack.total_slots.max(1) as f64;
-        let mostly: Vec<String> = parts
-            .iter()
-            .take(3)
-            .map(|p| format!("{} {:.0}%", p.cause, percent(p.slots)))
-            .collect();
         let cycles = format!("{:.0}", f.stack.total_cycles);
         table.row([
             cycles,
             format!("{:.2}%", 100.0 * f.share),
             f.function.clone(),
-            mostly.join(", "),
+            mostly(&f.stack),
         ]);
     }
     let mut out = format!("\n{}", table.render());

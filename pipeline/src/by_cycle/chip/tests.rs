@@ -1,14 +1,12 @@
-//! Tests of the clock: a core that is stopped again and again, and two cores on one chip.
+//! Tests of the clock: a core that is stopped again and again, and cores without a thread.
 
 use std::sync::Arc;
 
 use hps_sim_core::image::ProgramImage;
-use hps_sim_core::inst::reg;
-use hps_sim_core::machine::Machine;
 use hps_sim_core::process::ProcessConfig;
 
 use super::*;
-use crate::memsys::{CoreId, PrivateMemory};
+use crate::model::Cause;
 use crate::predict::tests::Random;
 
 fn program(name: &str) -> Process {
@@ -41,7 +39,7 @@ fn a_core_that_stops_at_any_cycle_goes_on_as_if_it_had_not() {
         let stop = loop {
             // Shorter than a miss, so that stretches of idle cycles are cut.
             until += 1 + random.below(60);
-            let Chip { cores, shared } = &mut parts;
+            let Chip { cores, shared, .. } = &mut parts;
             match cores[0].advance(shared, until, INSTRUCTIONS) {
                 ControlFlow::Break(stop) => break stop,
                 ControlFlow::Continue(next) => {
@@ -63,57 +61,52 @@ fn a_core_that_stops_at_any_cycle_goes_on_as_if_it_had_not() {
     }
 }
 
-/// A core of a chip with several cores, in front of a program.
-fn core(config: &MachineConfig, number: u16, process: Process) -> Core {
-    let Chip { mut cores, .. } = Chip::new(config, process);
-    let mut core = cores.remove(0);
-    core.context.id.core = CoreId(number);
-    core.resources.memory = PrivateMemory::new(&config.memory, CoreId(number));
-    core
+/// `hps-4wide` with a number of cores.
+fn with_cores(cores: u32) -> MachineConfig {
+    let mut config = preset("hps-4wide");
+    config.chip.cores = cores;
+    config
+}
+
+fn chip(config: &MachineConfig, process: Process) -> Chip {
+    Chip::of_cores(config, process, NoEditor, NoProbe).expect("nothing but the machine is there")
 }
 
 #[test]
-fn two_cores_share_a_chip_and_each_computes_what_it_would_alone() {
+fn idle_cores_cost_no_cycle() {
     const INSTRUCTIONS: u64 = 100_000;
-    let config = preset("hps-4wide");
-    let names = ["lz", "bwt"];
-    let cores = (0..).zip(names);
-    let mut chip: Chip = Chip {
-        cores: cores
-            .map(|(i, name)| core(&config, i, program(name)))
-            .collect(),
-        shared: SharedMemory::new(&config.memory, names.len()),
+    let run = |cores| {
+        let mut chip = chip(&with_cores(cores), program("bwt"));
+        assert_eq!(chip.run(INSTRUCTIONS), Stop::Limit);
+        chip.finish()
     };
-    assert_eq!(chip.run_cores(INSTRUCTIONS), Stop::Limit);
-
-    // The core that has not stopped has not gone beyond the cycle of the other one.
-    let stopped = chip.cores.iter().position(|core| core.resources.paused);
-    let stopped = stopped.expect("one core has come to its limit");
-    let other = &chip.cores[1 - stopped];
-    let end = chip.cores[stopped].resources.now;
-    assert!(other.resources.now <= end && other.next_cycle >= end);
-
-    for (core, name) in chip.cores.iter_mut().zip(names) {
-        let done = core.resources.stats.commit_program_instructions;
-        assert!(done > INSTRUCTIONS / 10, "{name}: {done} instructions");
-        let l2 = core.resources.memory.stats(&chip.shared).l2;
-        let mut alone = Chip::new(&config, program(name));
-        alone.run(done);
-        // Each request is counted for the core that makes it.
-        assert!(l2.read_access_events > 0, "{name}");
-        assert!(l2.read_access_events < 2 * alone.memory_stats().l2.read_access_events);
-
-        core.context.drain_to_boundary(&mut core.resources);
-        let mut machine = Machine::new(program(name));
-        machine.run(&mut NoProbe, done);
-        let (hart, expected) = (
-            &core.context.process.thread.hart,
-            &machine.process.thread.hart,
-        );
-        let named = ..usize::from(reg::DISE);
-        assert_eq!(hart.pc, expected.pc, "{name}");
-        assert_eq!(hart.r[named], expected.r[named], "{name}");
+    let (two, four) = (run(2), run(4));
+    assert_eq!(two.stats, four.stats);
+    assert_eq!(two.cpi, four.cpi);
+    assert_eq!(two.memory, four.memory);
+    assert_eq!((two.others.len(), four.others.len()), (1, 3));
+    let width = u64::from(with_cores(1).window.commit_width);
+    for other in &four.others {
+        assert_eq!(other.stats.cycles, four.stats.cycles);
+        assert_eq!(other.cpi.get(Cause::Idle), width * four.stats.cycles);
+        assert_eq!(other.cpi.total(), width * four.stats.cycles);
     }
+}
+
+#[test]
+fn a_limit_counts_the_instructions_of_all_cores_and_can_be_gone_beyond() {
+    let config = with_cores(2);
+    let mut chip = chip(&config, program("lz"));
+    for done in [1000, 2500, 2501] {
+        assert_eq!(chip.run(done - chip.instructions()), Stop::Limit);
+        assert_eq!(chip.instructions(), done);
+    }
+    let whole = {
+        let mut whole = Chip::of_cores(&config, program("lz"), NoEditor, NoProbe).unwrap();
+        assert_eq!(whole.run(2501), Stop::Limit);
+        whole.finish()
+    };
+    assert_eq!(chip.finish().stats, whole.stats);
 }
 
 #[test]

@@ -16,6 +16,10 @@ impl Linux {
         match text {
             Text::Fixed(text) => text.to_owned(),
             Text::CpuInfo => self.cpu_info(),
+            Text::Processors => match self.processors() {
+                1 => "0\n".to_owned(),
+                count => format!("0-{}\n", count - 1),
+            },
             Text::MemInfo => memory_info(mem),
             Text::Stat => self.system_stat(),
             Text::Uptime => format!("{} {}\n", seconds(self.now_ns), seconds(self.idle_ns)),
@@ -30,33 +34,41 @@ impl Linux {
         .into_bytes()
     }
 
-    /// `/proc/cpuinfo`: one processor, as Linux tells of it (`arch/riscv/kernel/cpu.c`,
+    /// `/proc/cpuinfo`: the processors, as Linux tells of them (`arch/riscv/kernel/cpu.c`,
     /// `arch/alpha/kernel/setup.c`).
     fn cpu_info(&self) -> String {
         match self.isa {
             Isa::Riscv64 => {
                 let isa = crate::riscv::extensions::isa_string();
-                format!(
-                    "processor\t: 0\nhart\t\t: 0\nisa\t\t: {isa}\nmmu\t\t: sv39\nmvendorid\t: 0x0\n\
-                     marchid\t\t: 0x0\nmimpid\t\t: 0x0\nhart isa\t: {isa}\n\n"
-                )
+                let of = |number| {
+                    format!(
+                        "processor\t: {number}\nhart\t\t: {number}\nisa\t\t: {isa}\nmmu\t\t: sv39\n\
+                         mvendorid\t: 0x0\nmarchid\t\t: 0x0\nmimpid\t\t: 0x0\nhart isa\t: {isa}\n\n"
+                    )
+                };
+                (0..self.processors()).map(of).collect()
             }
-            Isa::Alpha => [
-                ("cpu", "Alpha"),
-                ("cpu model", "EV67"),
-                ("cpu variation", "7"),
-                ("system type", "hps"),
-                ("page size [bytes]", "8192"),
-                ("platform string", "hps"),
-                ("cpus detected", "1"),
-                ("cpus active", "1"),
-                ("cpu active mask", "0000000000000001"),
-            ]
-            .map(|(key, value)| {
-                let tabs = "\t".repeat(3usize.saturating_sub(key.len() / 8).max(1));
-                format!("{key}{tabs}: {value}\n")
-            })
-            .concat(),
+            Isa::Alpha => {
+                let count = self.processors();
+                let mask = u64::MAX >> (64 - count);
+                let (count, mask) = (count.to_string(), format!("{mask:016x}"));
+                [
+                    ("cpu", "Alpha"),
+                    ("cpu model", "EV67"),
+                    ("cpu variation", "7"),
+                    ("system type", "hps"),
+                    ("page size [bytes]", "8192"),
+                    ("platform string", "hps"),
+                    ("cpus detected", &count),
+                    ("cpus active", &count),
+                    ("cpu active mask", &mask),
+                ]
+                .map(|(key, value)| {
+                    let tabs = "\t".repeat(3usize.saturating_sub(key.len() / 8).max(1));
+                    format!("{key}{tabs}: {value}\n")
+                })
+                .concat()
+            }
         }
     }
 
@@ -64,8 +76,11 @@ impl Linux {
     fn system_stat(&self) -> String {
         let idle = self.idle_ns / NANOS_PER_TICK;
         let times = format!("{} 0 0 {idle} 0 0 0 0 0 0", self.busy_ticks());
+        let each: String = (0..self.processors())
+            .map(|number| format!("cpu{number} {times}\n"))
+            .collect();
         format!(
-            "cpu  {times}\ncpu0 {times}\nintr 0\nctxt 0\nbtime {EPOCH_SECONDS}\nprocesses 1\n\
+            "cpu  {times}\n{each}intr 0\nctxt 0\nbtime {EPOCH_SECONDS}\nprocesses 1\n\
              procs_running 1\nprocs_blocked 0\n"
         )
     }

@@ -52,6 +52,8 @@ pub(in crate::os) enum Text {
     Fixed(&'static str),
     // of the system
     CpuInfo,
+    /// The numbers of all processors.
+    Processors,
     MemInfo,
     Stat,
     Uptime,
@@ -150,9 +152,18 @@ const FILES: &[(&str, Node)] = &[
     ("/proc/thread-self", Node::Link(Link::OwnThread)),
     ("/proc/uptime", Node::Text(Text::Uptime)),
     ("/proc/version", Node::Text(Text::Version)),
-    ("/sys/devices/system/cpu/online", fixed("0\n")),
-    ("/sys/devices/system/cpu/possible", fixed("0\n")),
-    ("/sys/devices/system/cpu/present", fixed("0\n")),
+    (
+        "/sys/devices/system/cpu/online",
+        Node::Text(Text::Processors),
+    ),
+    (
+        "/sys/devices/system/cpu/possible",
+        Node::Text(Text::Processors),
+    ),
+    (
+        "/sys/devices/system/cpu/present",
+        Node::Text(Text::Processors),
+    ),
     ("/sys/devices/system/cpu/cpu0/online", fixed("1\n")),
     ("/sys/devices/system/node/online", fixed("0\n")),
     (

@@ -186,7 +186,7 @@ impl Linux {
         const HEAD_BYTES: u64 = 24;
         let head = match a[0] as u32 {
             tid if tid == 0 || tid == thread.tid => thread.robust_list,
-            tid => self.threads.parked(tid).ok_or(Errno::ESRCH)?.robust_list,
+            tid => self.threads.robust_list_of(tid).ok_or(Errno::ESRCH)?,
         };
         mem.write_bytes(a[1], &head.to_le_bytes())?;
         mem.write_bytes(a[2], &HEAD_BYTES.to_le_bytes())?;

@@ -1,17 +1,19 @@
 //! The threads of a guest: which of them run, which wait for their turn, and which wait for something.
 //!
-//! A hardware context runs one thread, which lies in its [`Process`](crate::process::Process). All others are
-//! *parked* here. A thread is parked by a call that waits ([`wait`]) or because its time slice is over, and comes
+//! A hardware context runs one thread, which lies in its [`Process`](crate::process::Process); with several contexts
+//! ([`contexts`]) each has one, or none. All others are *parked* here. A thread is parked by a call that waits ([`wait`]) or because its time slice is over, and comes
 //! back through one queue, first come, first served. Whatever wakes a thread puts it behind all others that are
 //! ready, so that the order of threads follows from the program and the seed alone.
 
 mod clone;
+mod contexts;
 mod futex;
 mod signal;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::contexts::Contexts;
 use self::futex::Futexes;
 pub(crate) use self::wait::Blocked;
 pub(super) use self::wait::{Resumed, WaitFor};
@@ -47,7 +49,7 @@ impl Default for ThreadRules {
     }
 }
 
-/// The threads of a guest that no hardware context runs, and the time slice of the one that runs.
+/// The threads of a guest that no hardware context runs, and what it knows of those that do.
 #[derive(Clone, Debug)]
 pub(crate) struct Threads {
     parked: BTreeMap<u32, Box<Thread>>,
@@ -61,7 +63,7 @@ pub(crate) struct Threads {
     last_tid: u32,
     rules: ThreadRules,
     random: Option<Random>,
-    slice_end_ns: u64,
+    contexts: Contexts,
     /// The exit code of the process, if its first thread has ended before others.
     first_code: Option<i32>,
 }
@@ -77,19 +79,19 @@ impl Threads {
             last_tid: PID,
             rules,
             random: rules.seed.map(Random::new),
-            slice_end_ns: 0,
+            contexts: Contexts::one(),
             first_code: None,
         }
     }
 
-    /// How many threads there are, with the one that runs.
+    /// How many threads there are, with those that run.
     pub(super) fn count(&self) -> usize {
-        self.parked.len() + 1
+        self.parked.len() + 1 + self.contexts.count_others()
     }
 
-    /// Whether the thread that runs is the only one.
+    /// Whether the thread that makes the call is the only one.
     pub(super) fn is_alone(&self) -> bool {
-        self.parked.is_empty()
+        self.count() == 1
     }
 
     /// Whether there can be no more threads.
@@ -98,7 +100,7 @@ impl Threads {
     }
 
     /// Whether another thread waits for its turn.
-    pub(super) fn has_ready(&self) -> bool {
+    pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
@@ -135,11 +137,15 @@ impl Threads {
         self.parked.insert(tid, thread);
     }
 
-    /// The thread whose turn it is, which gets a new time slice from `now_ns` on.
+    /// The thread whose turn it is on this context, which gets a new time slice from `now_ns` on.
     pub(crate) fn next(&mut self, now_ns: u64) -> Option<Box<Thread>> {
-        let tid = self.ready.pop_front()?;
+        let first = self.ready.iter().position(|tid| {
+            let thread = self.parked(*tid);
+            thread.is_some_and(|t| self.contexts.is_here_in(t.scheduling.processors()))
+        });
+        let tid = self.ready.remove(first?)?;
         let slice_ns = self.draw_slice();
-        self.slice_end_ns = now_ns.saturating_add(slice_ns);
+        self.contexts.set_slice_end(now_ns.saturating_add(slice_ns));
         self.parked.remove(&tid)
     }
 
@@ -195,12 +201,12 @@ impl Threads {
 
     /// Whether the running thread has had its share while others wait for theirs.
     pub(crate) fn slice_is_over(&self, now_ns: u64) -> bool {
-        self.has_ready() && now_ns >= self.slice_end_ns
+        self.has_ready() && now_ns >= self.contexts.slice_end_ns()
     }
 
     /// When the operating system has to look at its threads again, in nanoseconds.
     pub(super) fn deadline_ns(&self) -> Option<u64> {
-        let slice = self.has_ready().then_some(self.slice_end_ns);
+        let slice = self.has_ready().then(|| self.contexts.slice_end_ns());
         slice.into_iter().chain(self.first_wake_ns()).min()
     }
 }

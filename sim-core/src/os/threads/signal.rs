@@ -31,6 +31,8 @@ impl Linux {
         let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
         if let Some(tid) = tid {
             self.threads.wake(tid);
+        } else {
+            self.threads.let_another_look(bit(info.signal));
         }
     }
 
@@ -48,6 +50,7 @@ impl Linux {
             return;
         }
         let Some(thread) = self.threads.parked_mut(tid) else {
+            self.threads.post_elsewhere(tid, info);
             return;
         };
         thread.signals.pending.post(info);

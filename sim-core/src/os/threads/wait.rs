@@ -171,6 +171,11 @@ impl Linux {
         self.now_ns
     }
 
+    /// Simulated time is `now_ns`.
+    pub(crate) fn set_now(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
     /// Simulated time is `now_ns`, and `thread` runs: does what is due.
     pub(crate) fn look_at_clock_at(&mut self, now_ns: u64, thread: &mut Thread) {
         self.now_ns = now_ns;

@@ -1,0 +1,160 @@
+//! Several contexts that share the memory of a program.
+//!
+//! # The memory model
+//! It is total store order. A load reads in program order, when it is dispatched, and finds the stores of its own context
+//! that are in flight. A store becomes visible to all other contexts at once, when it commits, in program order. So the
+//! only reordering that a program can see is a store behind a younger load of another place. A fence that orders that,
+//! `fence` from writes to reads on RISC-V and `mb` on Alpha, waits until the store queue is empty; so do atomics, which
+//! besides execute alone: they read and write in one step, when they are dispatched with nothing older in flight. A
+//! reservation is lost by a store of another context to its block of 64 bytes, and by a system call. All that is legal
+//! under RVWMO (RISC-V unprivileged manual, chapter "RVWMO") and under Alpha's rules (Architecture Reference Manual,
+//! section 5.6), which allow more.
+//!
+//! Time follows its own rules: when a load has its data, and when a store has its line, is what
+//! [`memsys`](crate::memsys) says, as with one context.
+//!
+//! # Turns of the guest
+//! The contexts of a chip share one guest. It is lent to the context whose turn it is; what another context does next,
+//! a call can change only at the end of such a turn ([`Resources::until`]).
+
+use std::ops::ControlFlow;
+
+use hps_sim_core::bus::Bus;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::hart::NO_RESERVATION;
+use hps_sim_core::inst::{Inst, Op};
+use hps_sim_core::machine::Stop;
+
+use super::context::Halt;
+use super::rob::Slot;
+use super::uop::flag;
+use super::{Context, Resources};
+use crate::model::{Cause, PipelineProbe};
+
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    /// An atomic is about to execute: forgets a reservation that another context has broken.
+    #[cold]
+    pub(super) fn look_at_reservation(&mut self) {
+        let hart = &mut self.process.thread.hart;
+        let reservations = &self.process.guest.reservations;
+        if hart.reservation != NO_RESERVATION
+            && !reservations.is_held(self.id.core.0, hart.reservation)
+        {
+            hart.reservation = NO_RESERVATION;
+        }
+    }
+
+    /// An atomic has executed with nothing older in flight: takes effect at once.
+    #[cold]
+    pub(super) fn perform_atomic(&mut self, slot: Slot) {
+        let u = self.rob.at(slot);
+        if u.has(flag::TRAP) {
+            return;
+        }
+        let position = u.store_pos;
+        self.stores_to_memory(position);
+        self.tell_of_store(position);
+        let guest = &mut self.process.guest;
+        match self.process.thread.hart.reservation {
+            NO_RESERVATION => guest.reservations.drop_of(self.id.core.0),
+            addr => guest.reservations.take(self.id.core.0, addr),
+        }
+    }
+
+    /// The store at `position` reaches guest memory; the cache takes it later.
+    #[inline]
+    pub(super) fn stores_to_memory(&mut self, position: u64) -> bool {
+        let e = self.stores.get(position);
+        let (addr, data, size) = (e.addr, e.data, e.size);
+        let mem = &mut self.process.mem;
+        let stored = match size {
+            1 => mem.store::<1>(addr, data),
+            2 => mem.store::<2>(addr, data),
+            4 => mem.store::<4>(addr, data),
+            8 => mem.store::<8>(addr, data),
+            _ => Ok(()),
+        };
+        stored.is_ok()
+    }
+
+    /// A store of this context has reached memory: other contexts lose their reservations there.
+    #[cold]
+    pub(super) fn tell_of_store(&mut self, position: u64) {
+        let e = self.stores.get(position);
+        if e.size > 0 {
+            let (addr, size) = (e.addr, e.size);
+            let reservations = &mut self.process.guest.reservations;
+            reservations.stored(self.id.core.0, addr, size);
+        }
+    }
+
+    /// Whether the fence that is dispatched next has to wait for older stores.
+    #[cold]
+    pub(super) fn fence_waits(&self) -> bool {
+        let fence = self.front.decoded();
+        !self.stores.is_empty() && fence.is_some_and(|d| orders_stores_before_loads(&d.inst))
+    }
+
+    /// A system call has been served: it may concern other contexts, and may have left none for this one.
+    #[cold]
+    pub(super) fn after_call(&mut self, core: &mut Resources) {
+        core.until = core.now;
+        if self.process.is_idle() && self.halted.is_none() {
+            self.halted = Some(Halt::Idle);
+        }
+    }
+
+    /// The system call has committed behind which no thread is left for this context.
+    #[cold]
+    pub(super) fn stop_for_idleness(&mut self, core: &mut Resources) {
+        self.halted = None;
+        self.empty_pipeline(core);
+        core.until = core.now;
+        self.rest();
+    }
+
+    /// The context is idle from here on, with an empty pipeline.
+    pub(super) fn rest(&mut self) {
+        self.fetch.redirect(self.fetch.pc, Cause::Idle, u64::MAX);
+        self.attend_at = u64::MAX;
+        self.rests = true;
+        // A thread may have become ready since the last one has left.
+        self.process.os.note_change();
+    }
+
+    /// The context is idle, and a thread is ready for it: goes on with that from the next cycle on.
+    pub(super) fn take_thread(&mut self, core: &mut Resources) -> ControlFlow<Stop> {
+        self.process.thread.hart.counters = self.guest_counters(core);
+        let then = self.process.take_thread(&self.editor);
+        self.last_commit = core.now;
+        self.rests = false;
+        self.go_on(core, then)
+    }
+
+    /// The context looks for signals, for its turn's end and for changed code as soon as it can.
+    pub(super) fn attend_soon(&mut self, core: &Resources) {
+        if !self.process.is_idle() {
+            self.attend_at = core.now + 1;
+        }
+    }
+
+    /// Whether what this context has decoded may not be what memory holds.
+    pub(super) fn has_old_code(&self, code_epoch: u64) -> bool {
+        !self.code.is_in_step(code_epoch)
+    }
+}
+
+/// Whether a fence keeps a younger load behind older stores.
+fn orders_stores_before_loads(inst: &Inst) -> bool {
+    /// In the immediate of `fence`: its mode, whether writes come before, and whether reads come behind it.
+    const TSO: i64 = 0b1000 << 8;
+    const WRITES_BEFORE: i64 = 1 << 4;
+    const READS_BEHIND: i64 = 1 << 1;
+    match inst.op {
+        Op::Fence => {
+            inst.imm & (TSO | WRITES_BEFORE | READS_BEHIND) == WRITES_BEFORE | READS_BEHIND
+        }
+        Op::AlphaMb => true,
+        _ => false,
+    }
+}

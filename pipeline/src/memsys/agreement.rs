@@ -1,0 +1,233 @@
+//! How the caches of several cores agree on a line: rule 12 of [`super`].
+//!
+//! For each line that a core has there is one note of who has it: the state that a directory keeps, and that snooping
+//! would find. A core asks here before it reads or writes what it does not have, or has not alone. What that means for
+//! other cores is a message to each of them, which it obeys before its next access.
+
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::FxHashMap;
+
+use super::CoreId;
+use super::calendar::Calendar;
+use super::stats::CoherenceStats;
+use crate::config::{ChipConfig, Coherence};
+
+/// What a core wants a line for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Want {
+    /// Instructions. Level 1 instruction caches do not take part, as both architectures have it.
+    Fetch,
+    /// To read.
+    Read,
+    /// To write.
+    Write,
+}
+
+/// What a core has to do with a line since another one wants it, or since its level 2 cache has dropped it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It keeps the line, which memory has from now on, too.
+    Keep,
+    /// Another core writes.
+    Drop,
+    /// The line has left the level 2 cache.
+    Leave,
+}
+
+/// Who has a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Holders {
+    /// A bit for each core that may have it.
+    cores: u64,
+    /// The only core may write it.
+    is_exclusive: bool,
+    /// That core has written it.
+    is_changed: bool,
+}
+
+/// What a core is told that asks for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The cycle of the answer.
+    pub cycle: u64,
+    /// Another core sends the line.
+    pub from_core: bool,
+    /// That core's line was changed, and goes to the shared levels as well.
+    pub write_back: bool,
+    /// Cores that have lost the line, as bits.
+    pub losers: u64,
+}
+
+/// The notes about all lines, and the messages on their way.
+#[derive(Clone, Debug)]
+pub(super) struct Agreement {
+    lines: FxHashMap<u64, Holders>,
+    orders: Box<[Vec<(u64, Order)>]>,
+    protocol: Coherence,
+    transfer_cycles: u64,
+    invalidate_cycles: u64,
+    snoop_bus_cycles: u64,
+    snoop_bus: Calendar,
+    stats: Box<[CoherenceStats]>,
+}
+
+fn bit(core: CoreId) -> u64 {
+    1 << core.0
+}
+
+/// The cores of a set of bits.
+pub(super) fn cores_of(mut bits: u64) -> impl Iterator<Item = CoreId> {
+    std::iter::from_fn(move || {
+        let core = (bits != 0).then(|| CoreId(bits.trailing_zeros() as u16));
+        bits &= bits.wrapping_sub(1);
+        core
+    })
+}
+
+impl Agreement {
+    /// Nobody has anything.
+    pub fn new(chip: &ChipConfig, cores: usize) -> Agreement {
+        Agreement {
+            lines: FxHashMap::default(),
+            orders: vec![Vec::new(); cores].into_boxed_slice(),
+            protocol: chip.coherence.clone(),
+            transfer_cycles: u64::from(chip.transfer_cycles),
+            invalidate_cycles: u64::from(chip.invalidate_cycles),
+            snoop_bus_cycles: u64::from(chip.snoop_bus_cycles),
+            snoop_bus: Calendar::new(),
+            stats: vec![CoherenceStats::default(); cores].into_boxed_slice(),
+        }
+    }
+
+    pub fn stats_of(&self, core: CoreId) -> &CoherenceStats {
+        &self.stats[usize::from(core.0)]
+    }
+
+    fn count(&mut self, core: CoreId) -> &mut CoherenceStats {
+        &mut self.stats[usize::from(core.0)]
+    }
+
+    fn tell(&mut self, core: CoreId, line: u64, order: Order) {
+        self.orders[usize::from(core.0)].push((line, order));
+    }
+
+    /// A core asks for a line in cycle `at`. What ended before `past` does not matter any more.
+    pub fn ask(&mut self, core: CoreId, past: u64, at: u64, line: u64, want: Want) -> Answer {
+        let start = match self.protocol {
+            Coherence::Directory => at,
+            Coherence::Snooping => {
+                let bus = &mut self.snoop_bus;
+                bus.book(past, at, self.snoop_bus_cycles) + self.snoop_bus_cycles
+            }
+        };
+        let before = self.lines.get(&line).copied().unwrap_or_default();
+        let others = before.cores & !bit(core);
+        let writes = want == Want::Write;
+        let mut answer = Answer {
+            cycle: start,
+            from_core: false,
+            write_back: false,
+            losers: 0,
+        };
+        let mut after = Holders {
+            cores: before.cores | bit(core),
+            is_exclusive: others == 0,
+            is_changed: writes || others == 0 && before.is_changed,
+        };
+        if others != 0 && before.is_exclusive {
+            answer.cycle += self.transfer_cycles;
+            answer.from_core = true;
+            answer.write_back = before.is_changed && !writes;
+            let stats = self.count(core);
+            stats.transfer_events += 1;
+            stats.changed_transfer_events += u64::from(before.is_changed);
+        } else if others != 0 && writes {
+            answer.cycle += self.invalidate_cycles;
+        }
+        if writes {
+            answer.losers = others;
+            after = Holders {
+                cores: bit(core),
+                is_exclusive: true,
+                is_changed: true,
+            };
+            for other in cores_of(others) {
+                self.count(other).invalidation_events += 1;
+                self.tell(other, line, Order::Drop);
+            }
+        } else if before.is_exclusive {
+            for other in cores_of(others) {
+                self.count(other).downgrade_events += 1;
+                self.tell(other, line, Order::Keep);
+            }
+        }
+        self.lines.insert(line, after);
+        answer
+    }
+
+    /// A core begins to write a line. False: it has to ask first.
+    pub fn change(&mut self, core: CoreId, line: u64) -> bool {
+        match self.lines.get_mut(&line) {
+            Some(holders) if holders.is_exclusive && holders.cores == bit(core) => {
+                holders.is_changed = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A core writes a line that it has to share: counts.
+    pub fn count_upgrade(&mut self, core: CoreId) {
+        self.count(core).upgrade_events += 1;
+    }
+
+    /// A core does not have a line any more.
+    pub fn leave(&mut self, core: CoreId, line: u64) {
+        if let Some(holders) = self.lines.get_mut(&line) {
+            holders.cores &= !bit(core);
+            if holders.cores == 0 {
+                self.lines.remove(&line);
+            }
+        }
+    }
+
+    /// A level 2 cache has dropped a line: the first-level caches of those cores that may have it do, too. `whose`: that
+    /// of one core, or the shared one.
+    pub fn leave_level2(&mut self, whose: Option<CoreId>, line: u64) {
+        let Some(holders) = self.lines.get(&line) else {
+            return;
+        };
+        let leaving = holders.cores & whose.map_or(u64::MAX, bit);
+        for core in cores_of(leaving) {
+            self.tell(core, line, Order::Leave);
+            self.leave(core, line);
+        }
+    }
+
+    /// Whether messages wait for a core.
+    #[inline]
+    pub fn has_orders(&self, core: CoreId) -> bool {
+        !self.orders[usize::from(core.0)].is_empty()
+    }
+
+    /// The messages to a core, in their order. What it gives back keeps its room.
+    pub fn take_orders(&mut self, core: CoreId) -> Vec<(u64, Order)> {
+        std::mem::take(&mut self.orders[usize::from(core.0)])
+    }
+
+    /// Gives back the emptied list of messages to a core.
+    pub fn give_back(&mut self, core: CoreId, mut orders: Vec<(u64, Order)>) {
+        orders.clear();
+        self.orders[usize::from(core.0)] = orders;
+    }
+
+    /// Whether a core may have a line, and whether it may write it.
+    #[cfg(test)]
+    pub fn rights(&self, core: CoreId, line: u64) -> (bool, bool) {
+        let holders = self.lines.get(&line).copied().unwrap_or_default();
+        let has = holders.cores & bit(core) != 0;
+        (has, has && holders.is_exclusive)
+    }
+}

@@ -1,0 +1,248 @@
+//! Hardware contexts: which thread runs on each of them.
+//!
+//! A guest runs on one context unless a machine says otherwise ([`Linux::set_processors`]). With several, a machine
+//! lends the guest to the context whose turn it is; the threads on the others are known here by what calls may ask of
+//! them. A context without a thread is idle, until its machine finds one that is ready for it.
+
+use super::super::Linux;
+use super::super::signals::SigInfo;
+use super::Threads;
+use crate::process::Thread;
+
+/// What the operating system knows of a thread on a context.
+#[derive(Clone, Debug)]
+struct Running {
+    tid: u32,
+    robust_list: u64,
+    /// Signals that it does not take.
+    blocked: u64,
+    /// The processors that it may run on.
+    processors: u64,
+    /// Signals to it that other contexts have sent since it looked.
+    arrived: Vec<SigInfo>,
+}
+
+/// A hardware context.
+#[derive(Clone, Debug, Default)]
+struct Context {
+    /// The thread there, unless the context is idle.
+    running: Option<Running>,
+    slice_end_ns: u64,
+    /// Its thread has to look for signals.
+    must_look: bool,
+}
+
+/// The contexts of a guest, and the one whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct Contexts {
+    all: Vec<Context>,
+    here: usize,
+    /// A call may have changed what another context does next.
+    changed: bool,
+}
+
+impl Contexts {
+    pub(super) fn one() -> Contexts {
+        Contexts {
+            all: vec![Context::default()],
+            here: 0,
+            changed: false,
+        }
+    }
+
+    pub(super) fn set_slice_end(&mut self, slice_end_ns: u64) {
+        self.all[self.here].slice_end_ns = slice_end_ns;
+    }
+
+    pub(super) fn slice_end_ns(&self) -> u64 {
+        self.all[self.here].slice_end_ns
+    }
+
+    /// Whether a set of processors, as a mask, has the context whose turn it is.
+    pub(super) fn is_here_in(&self, processors: u64) -> bool {
+        processors >> self.here & 1 != 0
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Running> {
+        let all = self.all.iter().enumerate();
+        let others = all.filter(|(number, _)| *number != self.here);
+        others.filter_map(|(_, context)| context.running.as_ref())
+    }
+
+    /// Tells a thread something that runs on a context, which has to look at it.
+    fn tell(&mut self, tid: u32, what: impl FnOnce(&mut Running)) {
+        for context in &mut self.all {
+            if let Some(running) = &mut context.running
+                && running.tid == tid
+            {
+                what(running);
+                context.must_look = true;
+                self.changed = true;
+                return;
+            }
+        }
+    }
+
+    /// Threads on contexts other than the one whose turn it is.
+    pub(super) fn count_others(&self) -> usize {
+        self.others().count()
+    }
+}
+
+impl Threads {
+    /// Whether a thread runs on another context.
+    pub(crate) fn others_run(&self) -> bool {
+        self.contexts.count_others() > 0
+    }
+
+    /// Whether there is a thread with this number that is not the caller.
+    pub(in super::super) fn has_other(&self, tid: u32) -> bool {
+        self.parked.contains_key(&tid) || self.contexts.others().any(|other| other.tid == tid)
+    }
+
+    /// The list of locks of a thread that is not the caller.
+    pub(super) fn robust_list_of(&self, tid: u32) -> Option<u64> {
+        let parked = self.parked(tid).map(|thread| thread.robust_list);
+        let mut others = self.contexts.others();
+        parked.or_else(|| Some(others.find(|other| other.tid == tid)?.robust_list))
+    }
+
+    /// Keeps a signal for a thread that runs on another context.
+    pub(super) fn post_elsewhere(&mut self, tid: u32, info: SigInfo) {
+        self.contexts
+            .tell(tid, |running| running.arrived.push(info));
+    }
+
+    /// A signal of the process waits: lets a thread on another context look that takes one of `signals`.
+    pub(super) fn let_another_look(&mut self, signals: u64) {
+        let contexts = &mut self.contexts;
+        let here = contexts.here;
+        let mut others = contexts.all.iter_mut().enumerate();
+        let taker = others.find(|(number, context)| {
+            let running = context.running.as_ref();
+            *number != here && running.is_some_and(|running| signals & !running.blocked != 0)
+        });
+        if let Some((_, context)) = taker {
+            context.must_look = true;
+            contexts.changed = true;
+        }
+    }
+
+    /// The processors that a thread may run on that is not the caller, as a mask.
+    pub(in super::super) fn processors_of(&self, tid: u32) -> Option<u64> {
+        let parked = self
+            .parked(tid)
+            .map(|thread| thread.scheduling.processors());
+        let mut others = self.contexts.others();
+        parked.or_else(|| Some(others.find(|other| other.tid == tid)?.processors))
+    }
+
+    /// Says which processors a thread may run on that is not the caller.
+    pub(in super::super) fn set_processors_of(&mut self, tid: u32, processors: u64) {
+        if let Some(thread) = self.parked_mut(tid) {
+            thread.scheduling.set_processors(processors);
+        }
+        self.contexts
+            .tell(tid, |running| running.processors = processors);
+    }
+
+    /// Hands the thread on this context what other contexts have sent to it.
+    pub(crate) fn receive(&mut self, thread: &mut Thread) {
+        let context = &mut self.contexts.all[self.contexts.here];
+        if let Some(running) = &mut context.running {
+            thread.scheduling.set_processors(running.processors);
+            for info in running.arrived.drain(..) {
+                thread.signals.pending.post(info);
+            }
+        }
+    }
+
+    /// What others may ask of the thread on this context, after it has made a call.
+    pub(crate) fn note(&mut self, thread: &Thread) {
+        let contexts = &mut self.contexts;
+        if contexts.all.len() == 1 {
+            return;
+        }
+        contexts.changed = true;
+        let context = &mut contexts.all[contexts.here];
+        if thread.is_idle() {
+            context.running = None;
+            return;
+        }
+        let before = context.running.take();
+        let arrived = before.map_or_else(Vec::new, |running| {
+            // What has come for a thread that has left meanwhile has been received before.
+            running.arrived
+        });
+        context.running = Some(Running {
+            tid: thread.tid,
+            robust_list: thread.robust_list,
+            blocked: thread.signals.blocked,
+            processors: thread.scheduling.processors(),
+            arrived,
+        });
+    }
+
+    /// Whether the thread on this context may not run there any more.
+    pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
+        !self.contexts.is_here_in(thread.scheduling.processors())
+    }
+
+    /// Whether a thread is ready that a context may run.
+    fn has_ready_for(&self, context: usize) -> bool {
+        self.ready.iter().any(|tid| {
+            self.parked(*tid)
+                .is_some_and(|t| t.scheduling.processors() >> context & 1 != 0)
+        })
+    }
+}
+
+impl Linux {
+    /// The most processors that a guest can have.
+    pub const MOST_PROCESSORS: usize = 64;
+
+    /// The guest runs on a number of hardware contexts, up to [`MOST_PROCESSORS`](Self::MOST_PROCESSORS). Those
+    /// behind the first are idle.
+    pub fn set_processors(&mut self, count: usize, first: &Thread) {
+        let count = count.clamp(1, Self::MOST_PROCESSORS);
+        self.threads.contexts.all = vec![Context::default(); count];
+        self.threads.contexts.here = 0;
+        self.threads.note(first);
+    }
+
+    /// How many processors the guest sees.
+    pub(in super::super) fn processors(&self) -> usize {
+        self.threads.contexts.all.len()
+    }
+
+    /// The processor that makes the current call.
+    pub(in super::super) fn processor(&self) -> usize {
+        self.threads.contexts.here
+    }
+
+    /// The guest is lent to a context, whose turn it is from now on.
+    pub(crate) fn turn_to(&mut self, context: usize) {
+        self.threads.contexts.here = context;
+    }
+
+    /// Whether a call has changed, since this was asked, what contexts other than its own do next.
+    pub fn take_changes(&mut self) -> bool {
+        std::mem::take(&mut self.threads.contexts.changed)
+    }
+
+    /// What contexts other than the one whose turn it is do next may have changed.
+    pub fn note_change(&mut self) {
+        self.threads.contexts.changed = true;
+    }
+
+    /// Whether a thread is ready that a context may run.
+    #[must_use]
+    pub fn has_thread_for(&self, context: usize) -> bool {
+        self.threads.has_ready_for(context)
+    }
+
+    /// Whether the thread on a context has to look for signals at once. It is asked for only once.
+    pub fn take_look(&mut self, context: usize) -> bool {
+        std::mem::take(&mut self.threads.contexts.all[context].must_look)
+    }
+}
