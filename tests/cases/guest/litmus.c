@@ -13,8 +13,9 @@ typedef struct {
     char pad[120];
 } place;
 
-#define LOAD(p) __atomic_load_n(&(p).value, __ATOMIC_RELAXED)
-#define STORE(p, v) __atomic_store_n(&(p).value, v, __ATOMIC_RELAXED)
+/* Plain accesses: some compilers make an atomic exchange of a relaxed store. */
+#define LOAD(p) (*(volatile long *)&(p).value)
+#define STORE(p, v) (*(volatile long *)&(p).value = (v))
 #define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 static place x, y;

@@ -163,7 +163,7 @@ fn cycles_of_shared_lines_follow_from_the_keys() {
     let line = 0x10_0000;
     // The pages' translations are there before.
     for core in 0..4 {
-        caches.access(core, line + 1024, false);
+        caches.access(core, line + 1024 + 64 * core as u64, false);
     }
     // The first core has it alone: it may write without asking.
     caches.latency(0, line, false);
@@ -201,7 +201,7 @@ fn snooping_takes_the_bus_of_all() {
     let mut caches = Caches::new(&config);
     let lines = [0x10_0000, 0x20_0000, 0x30_0000];
     for (core, line) in lines.iter().enumerate() {
-        caches.access(core, line + 1024, false);
+        caches.access(core, line + 1024 + 64 * core as u64, false);
     }
     caches.now += 10_000;
     let ready: Vec<u64> = (0..3)
