@@ -77,14 +77,8 @@ impl Probe for FunctionStacks {}
 impl PipelineProbe for FunctionStacks {
     const WANTS_SLOTS: bool = true;
 
-    fn beside(&self) -> Option<Self> {
+    fn stand_in(&self) -> Option<Self> {
         Some(FunctionStacks::new(Arc::clone(&self.image)))
-    }
-
-    fn join(&mut self, other: Self) {
-        for (mine, theirs) in self.stacks.iter_mut().zip(&other.stacks) {
-            mine.merge(theirs);
-        }
     }
 
     #[inline]

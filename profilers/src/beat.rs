@@ -6,7 +6,7 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Cause, Commit, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch, TrapTaken,
+    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch, TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
@@ -166,6 +166,20 @@ pub trait Observer {
     fn trap(&mut self, trap: &TrapTaken) {
         let _ = trap;
     }
+
+    /// What comes next is of another hardware context, the one with this number.
+    fn turn_to(&mut self, context: usize) {
+        let _ = context;
+    }
+
+    /// What stands in the place of this observer where it is lent to another context, and is told nothing. `None`: it
+    /// can watch one context only.
+    fn stand_in(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -177,6 +191,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn trap(&mut self, trap: &TrapTaken) {
         self.0.trap(trap);
         self.1.trap(trap);
+    }
+    fn turn_to(&mut self, context: usize) {
+        self.0.turn_to(context);
+        self.1.turn_to(context);
+    }
+    fn stand_in(&self) -> Option<Self> {
+        Some((self.0.stand_in()?, self.1.stand_in()?))
     }
 }
 
@@ -192,12 +213,29 @@ impl<O: Observer> Observer for Option<O> {
             observer.trap(trap);
         }
     }
+    fn turn_to(&mut self, context: usize) {
+        if let Some(observer) = self {
+            observer.turn_to(context);
+        }
+    }
+    fn stand_in(&self) -> Option<Self> {
+        self.as_ref().map_or(Some(None), |o| Some(Some(o.stand_in()?)))
+    }
 }
 
 /// A probe that puts beats together for an observer.
 #[derive(Clone, Debug)]
 pub struct Beats<O> {
     observer: O,
+    /// By hardware context; they are of one core each.
+    contexts: Vec<Parts>,
+    /// The context of the last event.
+    here: usize,
+}
+
+/// The parts of the next beat of a context.
+#[derive(Clone, Debug, Default)]
+struct Parts {
     idle: Vec<Stretch>,
     group: Vec<Commit>,
     squashes: Vec<Squash>,
@@ -209,26 +247,51 @@ impl<O: Observer> Beats<O> {
     pub fn new(observer: O) -> Self {
         Beats {
             observer,
-            idle: Vec::new(),
-            group: Vec::with_capacity(16),
-            squashes: Vec::new(),
-            last: None,
+            contexts: vec![Parts::default()],
+            here: 0,
         }
     }
 
     /// The observer, which has seen all cycles of a run that is over.
     pub fn finish(mut self) -> O {
-        self.end_group();
-        if let Some(stretch) = self.idle.last() {
-            let next = Key::of_program(stretch.next_pc);
-            self.end_idle(next, EventSet::NONE);
+        for context in 0..self.contexts.len() {
+            self.turn_to(context);
+            let parts = &mut self.contexts[context];
+            parts.end_group(&mut self.observer);
+            if let Some(stretch) = parts.idle.last() {
+                let next = Key::of_program(stretch.next_pc);
+                parts.end_idle(&mut self.observer, next, EventSet::NONE);
+            }
         }
         self.observer
     }
 
+    /// The parts of the context in which something happens.
+    #[inline(always)]
+    fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O) {
+        let number = usize::from(context.core.0);
+        if number != self.here {
+            self.turn_to(number);
+        }
+        (&mut self.contexts[number], &mut self.observer)
+    }
+
+    #[cold]
+    fn turn_to(&mut self, context: usize) {
+        if context >= self.contexts.len() {
+            self.contexts.resize_with(context + 1, Parts::default);
+        }
+        if context != self.here {
+            self.here = context;
+            self.observer.turn_to(context);
+        }
+    }
+}
+
+impl Parts {
     /// The group that has committed is complete.
     #[inline]
-    fn end_group(&mut self) {
+    fn end_group<O: Observer>(&mut self, observer: &mut O) {
         let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
             return;
         };
@@ -238,7 +301,7 @@ impl<O: Observer> Beats<O> {
             events: last.events,
         };
         let end_cycle = first.cycle;
-        self.observer.beat(&Beat {
+        observer.beat(&Beat {
             idle: &self.idle,
             group: &self.group,
             last: self.last,
@@ -257,11 +320,11 @@ impl<O: Observer> Beats<O> {
     }
 
     /// The stretches behind the last group end without a group.
-    fn end_idle(&mut self, next: Key, trapped: EventSet) {
+    fn end_idle<O: Observer>(&mut self, observer: &mut O, next: Key, trapped: EventSet) {
         let Some(stretch) = self.idle.last() else {
             return;
         };
-        self.observer.beat(&Beat {
+        observer.beat(&Beat {
             idle: &self.idle,
             group: &[],
             last: self.last,
@@ -290,42 +353,50 @@ impl<O: Observer> Probe for Beats<O> {}
 impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_CYCLES: bool = true;
 
+    fn stand_in(&self) -> Option<Self> {
+        Some(Beats::new(self.observer.stand_in()?))
+    }
+
     #[inline]
     fn stretch(&mut self, stretch: &Stretch) {
-        if !self.group.is_empty() {
-            self.end_group();
+        let (parts, observer) = self.at(stretch.context);
+        if !parts.group.is_empty() {
+            parts.end_group(observer);
         }
-        self.idle.push(*stretch);
+        parts.idle.push(*stretch);
     }
 
     #[inline]
     fn committed(&mut self, commit: &Commit) {
-        if self
+        let (parts, observer) = self.at(commit.context);
+        if parts
             .group
             .first()
             .is_some_and(|first| first.cycle != commit.cycle)
         {
-            self.end_group();
+            parts.end_group(observer);
         }
-        self.group.push(*commit);
+        parts.group.push(*commit);
     }
 
     fn squashed(&mut self, squash: &Squash) {
-        self.squashes.push(*squash);
+        let (parts, _) = self.at(squash.context);
+        parts.squashes.push(*squash);
     }
 
     fn trapped(&mut self, trap: &TrapTaken) {
-        self.end_group();
+        let (parts, observer) = self.at(trap.context);
+        parts.end_group(observer);
         let key = Key {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        self.end_idle(key, EventSet::TRAPPED);
-        self.last = Some(Past {
+        parts.end_idle(observer, key, EventSet::TRAPPED);
+        parts.last = Some(Past {
             key,
             origin: Origin::Program,
             events: EventSet::TRAPPED,
         });
-        self.observer.trap(trap);
+        observer.trap(trap);
     }
 }

@@ -183,6 +183,18 @@ impl ContextTree {
         }
     }
 
+    /// The thread of the last commit; 0: none yet.
+    pub(crate) fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// What comes next is of a thread.
+    pub(crate) fn turn_to(&mut self, thread: u32) {
+        if thread != self.thread {
+            self.take_turn(thread);
+        }
+    }
+
     /// Another thread goes on where it was, or begins.
     #[cold]
     #[inline(never)]

@@ -15,6 +15,7 @@
 //! that its execution met: *event stacks*, as in "TEA: Time-Proportional Event Analysis" (ISCA 2023).
 
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
+use hps_sim_core::ids::DisePc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
@@ -167,8 +168,10 @@ impl Row {
 pub struct ExactProfile {
     /// Units of a cycle.
     pub units_per_cycle: u64,
-    /// Cycles of the run.
+    /// Cycles of the run; of several hardware contexts, the cycles of all of them in which a thread ran.
     pub cycles: u64,
+    /// Cycles of hardware contexts in which no thread ran.
+    pub idle_cycles: u64,
     /// Instructions that committed, those of an editor included.
     pub commits: u64,
     /// Rows in no particular order.
@@ -261,7 +264,18 @@ pub struct Oracle {
     cells: FxHashMap<(u32, Spent, EventSet), u64>,
     contexts: ContextTree,
     cycles: u64,
+    idle_cycles: u64,
     commits: u64,
+    /// Where the hardware context stands that beats are of.
+    at: Standing,
+    /// Where the others stand, by their numbers.
+    others: Vec<Standing>,
+    here: usize,
+}
+
+/// Where a hardware context stands.
+#[derive(Clone, Copy, Debug)]
+struct Standing {
     /// The row of the instruction that committed or trapped last.
     last_row: Option<u32>,
     last_trapped: bool,
@@ -269,6 +283,21 @@ pub struct Oracle {
     after_transfer: bool,
     /// The trigger that was expanded last.
     trigger: Key,
+    /// The thread of the last commit; 0: none yet.
+    thread: u32,
+}
+
+impl Standing {
+    const BEGIN: Standing = Standing {
+        last_row: None,
+        last_trapped: false,
+        after_transfer: true,
+        trigger: Key {
+            pc: 0,
+            disepc: DisePc::NONE,
+        },
+        thread: 0,
+    };
 }
 
 impl Oracle {
@@ -288,11 +317,11 @@ impl Oracle {
             cells: FxHashMap::default(),
             contexts: ContextTree::new(functions.unwrap_or_default()),
             cycles: 0,
+            idle_cycles: 0,
             commits: 0,
-            last_row: None,
-            last_trapped: false,
-            after_transfer: true,
-            trigger: Key::of_program(0),
+            at: Standing::BEGIN,
+            others: Vec::new(),
+            here: 0,
         }
     }
 
@@ -318,7 +347,7 @@ impl Oracle {
             (Charge::Own, _) => key,
             // The trigger itself, inside its expansion, is the program's instruction.
             (Charge::Trigger, Origin::Program | Origin::Inserted) => Key::of_program(key.pc),
-            (Charge::Trigger, Origin::Handler) => self.trigger,
+            (Charge::Trigger, Origin::Handler) => self.at.trigger,
         }
     }
 
@@ -326,6 +355,11 @@ impl Oracle {
         let origin = beat.group.first().map_or(Origin::Program, |c| c.origin);
         let next = self.charged(beat.next, origin);
         for stretch in beat.idle {
+            if stretch.state == State::Drained(Cause::Idle) {
+                // No thread runs: the cycles are nobody's.
+                self.idle_cycles += stretch.cycles;
+                continue;
+            }
             self.cycles += stretch.cycles;
             let units = stretch.cycles * self.units;
             let Past { events, .. } = beat.owner(stretch.state);
@@ -336,7 +370,7 @@ impl Oracle {
                 State::Flushed(FlushReason::Misprediction) => {
                     (Spent::Flushed(Flush::Misprediction), true)
                 }
-                State::Flushed(FlushReason::Serialization) if self.last_trapped => {
+                State::Flushed(FlushReason::Serialization) if self.at.last_trapped => {
                     (Spent::Flushed(Flush::Trap), true)
                 }
                 State::Flushed(FlushReason::Serialization) if beat.enters_interrupt() => {
@@ -346,7 +380,7 @@ impl Oracle {
                     (Spent::Flushed(Flush::Serialization), true)
                 }
             };
-            let row = match self.last_row {
+            let row = match self.at.last_row {
                 Some(last) if of_last => last,
                 _ => self.hot(next).row,
             };
@@ -360,7 +394,8 @@ impl Oracle {
             self.contexts.arrive(commit);
         }
         let key = self.charged(key_of(commit), commit.origin);
-        let after_transfer = std::mem::replace(&mut self.after_transfer, commit.class.is_control());
+        let after_transfer =
+            std::mem::replace(&mut self.at.after_transfer, commit.class.is_control());
         let hot = self.hot(key);
         hot.commits += 1;
         hot.begins_block |= after_transfer;
@@ -373,7 +408,7 @@ impl Oracle {
         if commit.origin != Origin::Program {
             self.note_edited(row, commit);
         }
-        self.last_row = Some(row);
+        self.at.last_row = Some(row);
         if self.keeps_contexts {
             self.contexts.leave(commit);
         }
@@ -385,7 +420,7 @@ impl Oracle {
             self.rows.0[row as usize].origin = commit.origin;
         }
         if commit.origin == Origin::Inserted {
-            self.trigger = Key::of_program(commit.pc);
+            self.at.trigger = Key::of_program(commit.pc);
         }
     }
 
@@ -423,6 +458,7 @@ impl Oracle {
         ExactProfile {
             units_per_cycle: self.units,
             cycles: self.cycles,
+            idle_cycles: self.idle_cycles,
             commits: self.commits,
             rows: rows.collect(),
             contexts: self.contexts,
@@ -446,7 +482,7 @@ impl Observer for Oracle {
             return;
         };
         let count = beat.group.len();
-        self.last_trapped = false;
+        self.at.last_trapped = false;
         self.cycles += 1;
         self.commits += count as u64;
         let share = self.shares[count];
@@ -462,11 +498,29 @@ impl Observer for Oracle {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        self.last_row = Some(self.hot(key).row);
-        self.last_trapped = true;
-        self.after_transfer = true;
+        self.at.last_row = Some(self.hot(key).row);
+        self.at.last_trapped = true;
+        self.at.after_transfer = true;
         if self.keeps_contexts {
             self.contexts.interrupted(trap.pc);
         }
+    }
+
+    fn turn_to(&mut self, context: usize) {
+        let most = context.max(self.here) + 1;
+        if self.others.len() < most {
+            self.others.resize(most, Standing::BEGIN);
+        }
+        self.at.thread = self.contexts.thread();
+        self.others[self.here] = self.at;
+        self.at = self.others[context];
+        self.here = context;
+        if self.at.thread != 0 {
+            self.contexts.turn_to(self.at.thread);
+        }
+    }
+
+    fn stand_in(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }

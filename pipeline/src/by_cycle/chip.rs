@@ -238,16 +238,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let Core {
             context, resources, ..
         } = self.cores.swap_remove(0);
-        let mut probe = context.probe;
-        let others = others.into_iter().map(|(other, counted)| {
-            probe.join(other);
-            counted
-        });
         Finished {
-            others: others.collect(),
+            others,
             process: context.process,
             editor: context.editor,
-            probe,
+            probe: context.probe,
             stats: resources.stats,
             cpi: resources.cpi,
             memory,

@@ -60,21 +60,13 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::trapped`] are wanted.
     const WANTS_CYCLES: bool = false;
 
-    /// A probe that has seen nothing, for another hardware context of the chip; `None` if this one can watch only one
-    /// context.
-    fn beside(&self) -> Option<Self>
+    /// The contexts of a chip lend the probe to each other, so that it is told of all of them, in order of time. This
+    /// makes what stands in its place meanwhile, and is told nothing. `None`: it can watch one context only.
+    fn stand_in(&self) -> Option<Self>
     where
         Self: Sized,
     {
         None
-    }
-
-    /// Takes in what a probe of another context has seen, at the end.
-    fn join(&mut self, other: Self)
-    where
-        Self: Sized,
-    {
-        let _ = other;
     }
 
     /// An instruction has left the pipeline.
@@ -123,7 +115,7 @@ pub trait PipelineProbe: Probe {
 }
 
 impl PipelineProbe for NoProbe {
-    fn beside(&self) -> Option<Self> {
+    fn stand_in(&self) -> Option<Self> {
         Some(NoProbe)
     }
 }
@@ -187,13 +179,8 @@ impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
     const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
     const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
 
-    fn beside(&self) -> Option<Self> {
-        Some((self.0.beside()?, self.1.beside()?))
-    }
-
-    fn join(&mut self, (a, b): Self) {
-        self.0.join(a);
-        self.1.join(b);
+    fn stand_in(&self) -> Option<Self> {
+        Some((self.0.stand_in()?, self.1.stand_in()?))
     }
     for_each_hook!(forward_to_both);
 }

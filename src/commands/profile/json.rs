@@ -95,6 +95,7 @@ pub(super) fn write(
         "core_driven_by": machine.map(|m| m.core.name()),
         "instructions": ran.instructions(),
         "cycles": exact.cycles,
+        "idle_cycles": exact.idle_cycles,
         "units_per_cycle": exact.units_per_cycle,
         "functions": functions,
         "static_instructions": instructions,

@@ -1,4 +1,5 @@
-//! Several cores on one chip: whose turn it is, who has the guest, and what a call on one core means for the others.
+//! Several cores on one chip: whose turn it is, who has the guest and the probe, and what a call on one core means for
+//! the others.
 
 use std::ops::ControlFlow;
 
@@ -47,7 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         for number in 1..count as u16 {
             let process = process.beside()?;
             let editor = editor.beside().ok_or(NotTogether::Editor)?;
-            let probe = probe.beside().ok_or(NotTogether::Probe)?;
+            let probe = probe.stand_in().ok_or(NotTogether::Probe)?;
             let Chip { mut cores, .. } = Chip::with(config, process, editor, probe);
             let mut core = cores.swap_remove(0);
             core.context.id = ContextId {
@@ -89,18 +90,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     pub(super) fn settle_all(&mut self) {
         let nows = self.cores.iter().map(|core| core.resources.now);
         let last = nows.max().unwrap_or(0);
-        for core in &mut self.cores {
+        for number in 0..self.cores.len() {
+            self.lend_to(number);
+            let core = &mut self.cores[number];
             core.context.settle(&mut core.resources);
             core.skip_to(last);
         }
+        self.lend_to(0);
     }
 
+    /// The guest and the probe go to a core.
     fn lend_to(&mut self, core: usize) {
         if core == self.turn {
             return;
         }
         if let Ok([from, to]) = self.cores.get_disjoint_mut([self.turn, core]) {
             from.context.process.lend(&mut to.context.process, core);
+            std::mem::swap(&mut from.context.probe, &mut to.context.probe);
             self.turn = core;
         }
     }
@@ -151,17 +157,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         ControlFlow::Continue(())
     }
 
-    /// The cores but for the first one, at their end.
-    pub(super) fn finish_others(&mut self) -> Vec<(P, Counted)> {
-        let shared = &self.shared;
-        let others = self.cores.drain(1..).map(|core| {
-            let memory = core.resources.memory.stats(shared);
-            let counted = Counted {
-                stats: core.resources.stats,
-                cpi: core.resources.cpi,
-                memory,
-            };
-            (core.context.probe, counted)
+    /// What the cores but for the first one have counted, at their end.
+    pub(super) fn finish_others(&self) -> Vec<Counted> {
+        let others = self.cores[1..].iter().map(|core| Counted {
+            stats: core.resources.stats,
+            cpi: core.resources.cpi,
+            memory: core.resources.memory.stats(&self.shared),
         });
         others.collect()
     }
