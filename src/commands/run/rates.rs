@@ -55,7 +55,14 @@ pub fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
             ratio(core.store_forward_events, core.load_committed_events),
         ),
         ("memory_violation_mpki", mpki(core.memory_violation_events)),
-        ("l1_l2_bus_busy", ratio(l1_l2_bus.busy_cycles, core.cycles)),
+        // Each core has such a bus.
+        (
+            "l1_l2_bus_busy",
+            ratio(
+                l1_l2_bus.busy_cycles,
+                core.cycles * timed.cores.len().max(1) as u64,
+            ),
+        ),
         (
             "memory_bus_busy",
             ratio(memory_bus.busy_cycles, core.cycles),
