@@ -37,8 +37,7 @@ impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let (handlers, interrupts) = install(&mut process)?;
         let core = EitherCore::with(core, &machine, process, Interruptible(editor), probe);
-        let mut core =
-            core.map_err(|reason| LabError::not_simulated(&machine.name, reason))?;
+        let mut core = core.map_err(|reason| LabError::not_simulated(&machine.name, reason))?;
         if let Some(interrupts) = interrupts {
             core.attach_interrupts(interrupts);
         }

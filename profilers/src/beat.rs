@@ -6,7 +6,8 @@
 //! including the next group.
 
 use hps_pipeline::core::{
-    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch, TrapTaken,
+    Cause, Commit, ContextId, EventSet, FlushReason, Origin, PipelineProbe, Squash, State, Stretch,
+    TrapTaken,
 };
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
@@ -219,7 +220,8 @@ impl<O: Observer> Observer for Option<O> {
         }
     }
     fn stand_in(&self) -> Option<Self> {
-        self.as_ref().map_or(Some(None), |o| Some(Some(o.stand_in()?)))
+        self.as_ref()
+            .map_or(Some(None), |o| Some(Some(o.stand_in()?)))
     }
 }
 

@@ -31,7 +31,7 @@ impl Fork {
     /// If the host refuses memory.
     pub fn of(parent: &Machine) -> Result<Fork, MemoryError> {
         let mut process = parent.process.shadow()?;
-        process.os = parent.process.os.forked();
+        *process.os = parent.process.os.forked();
         let mut fork = Fork {
             layout_epoch: process.mem.layout_epoch(),
             code_epoch: process.mem.code_epoch(),

@@ -247,7 +247,7 @@ impl Process {
             }
             None => *self = source.shadow()?,
         }
-        self.guest.os = os;
+        *self.guest.os = os;
         Ok(())
     }
 }

@@ -318,7 +318,12 @@ impl Statistics {
                 (None, None) => None,
             },
             cores: timed
-                .map(|t| t.cores.iter().map(|c| CoreDocument::new(c, width)).collect())
+                .map(|t| {
+                    t.cores
+                        .iter()
+                        .map(|c| CoreDocument::new(c, width))
+                        .collect()
+                })
                 .unwrap_or_default(),
             by_function: timed
                 .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),

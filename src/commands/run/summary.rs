@@ -132,7 +132,11 @@ fn by_core(statistics: &Statistics) -> String {
         let (core, stack) = (&document.core, &document.cpi_stack);
         let instructions = core.commit_program_instructions;
         let of_idle = |part: &&Part| part.cause == Cause::Idle.name();
-        let idle = stack.parts.iter().find(of_idle).map_or(0, |part| part.slots);
+        let idle = stack
+            .parts
+            .iter()
+            .find(of_idle)
+            .map_or(0, |part| part.slots);
         table.row([
             number.to_string(),
             grouped(instructions),
