@@ -144,7 +144,7 @@ fn a_second_system_has_a_file_in_memory_of_its_own() {
     let second = guest.0.os.duplicate().unwrap();
     assert_eq!(guest.call(LSEEK, &[fd, 0, 0]), 0);
     assert_eq!(guest.write(fd, b"two"), 3);
-    guest.0.os = second;
+    *guest.0.os = second;
     assert_eq!(guest.write(fd, b"!"), 1, "behind the first three");
     assert_eq!(guest.call(LSEEK, &[fd, 0, 0]), 0);
     assert_eq!(guest.read(fd, 9), Ok(b"one!".to_vec()));
