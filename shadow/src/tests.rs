@@ -347,6 +347,30 @@ fn paths_are_those_that_a_trace_goes_through() {
 }
 
 #[test]
+fn paths_have_one_number_in_all_profiles() {
+    let workload = hps_workloads::find("interp").expect("comes with the project");
+    let image = workload.image("riscv64").expect("an image");
+    let image = std::sync::Arc::new(ProgramImage::parse(image, "interp").expect("a program"));
+    let args = [&["interp"], &workload.args(Size::Small)[..]].concat();
+    let config = ProcessConfig {
+        args: args.iter().map(|&a| a.to_owned()).collect(),
+        ..ProcessConfig::default()
+    };
+    let graphs = Graphs::new(&image);
+    let mut machine = Machine::new(Process::new(image.clone(), &config).expect("fits"));
+    let mut whole = Profiles::new(&graphs, TableShape::default());
+    machine.run(&mut whole, 300_000);
+    let mut later = Profiles::new(&graphs, TableShape::default());
+    machine.run(&mut (&mut whole, &mut later), 300_000);
+    let (whole, later) = (whole.paths.long_paths(), later.paths.long_paths());
+    assert!(later.all.len() > 10, "{}", later.all.len());
+    for (path, seen) in &later.all {
+        let known = whole.all.get(path).expect("the whole profile has it");
+        assert!(known.count >= seen.count && known.instructions == seen.instructions);
+    }
+}
+
+#[test]
 fn the_policies_of_the_lab_can_be_read() {
     for name in Policy::NAMES {
         let policy = Policy::named(name).expect("a table").expect("readable");

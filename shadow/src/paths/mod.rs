@@ -5,15 +5,15 @@
 //!
 //! **Across functions**: one path at a time goes on through calls and returns, and ends at back edges only, wherever
 //! they are, or after [`MOST_SEGMENTS`] calls and returns. Between two calls or returns it is a sum of edge values; at a
-//! call or return, what there is of the path gets a number in a table. So the number of a path is that number together
-//! with the sum behind it, which is exact: paths that differ have different numbers.
+//! call or return, what there is of the path is hashed (64 bits). So the number of a path is that hash together with the
+//! sum behind it, and is the same in all profiles of a program.
 //!
 //! **Where numbers do not fit**: functions with more than 2^62 paths, with indirect jumps of unknown targets, and code
 //! that no function holds have hashes of their transfers as numbers (64 bits), and end paths at transfers to addresses
 //! that do not lie ahead.
 //!
-//! **Memory** is bounded: at most [`MOST_PATHS`] paths of each kind and parts of paths are kept. Executions of further
-//! ones are counted together.
+//! **Memory** is bounded: at most [`MOST_PATHS`] paths of each kind are kept. Executions of further ones are counted
+//! together.
 
 mod profiler;
 mod transfers;
@@ -41,8 +41,8 @@ pub struct Path {
 /// A path across functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LongPath {
-    /// What came before the last call or return: a number in the profiler's table, 0 for nothing.
-    pub before: u32,
+    /// A hash of what came before the last call or return; 0 for nothing.
+    pub before: u64,
     /// Where control was behind that.
     pub from: u64,
     /// Sum of edge values since then.

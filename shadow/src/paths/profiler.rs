@@ -1,11 +1,9 @@
 //! Follows control through the graphs and counts the paths that it completes.
 
-use hps_sim_core::inst::Inst;
-use rustc_hash::FxHashMap;
-
 use super::transfers::{Arrival, Kind, Resumed, Transfers};
-use super::{LongPath, MOST_PATHS, MOST_SEGMENTS, Path, Paths};
+use super::{LongPath, MOST_SEGMENTS, Path, Paths};
 use crate::graphs::{Cut, Graphs, NOWHERE, Stretch};
+use hps_sim_core::inst::Inst;
 
 /// Frames that are kept. The oldest ones are forgotten: their paths are not counted when control comes back.
 const MOST_FRAMES: usize = 4096;
@@ -27,8 +25,6 @@ struct Course<'a> {
     graphs: &'a Graphs<'a>,
     frames: Vec<Frame>,
     long: Option<Long>,
-    /// Numbers of parts of paths across functions.
-    parts: FxHashMap<(LongPath, u64), u32>,
     /// The instruction that transfers control next, as far as the code tells.
     expected: Option<u64>,
     paths: Paths<Path>,
@@ -82,7 +78,6 @@ impl<'a> PathProfiler<'a> {
                 graphs,
                 frames: Vec::new(),
                 long: None,
-                parts: FxHashMap::default(),
                 expected: None,
                 paths: Paths::default(),
                 long_paths: Paths::default(),
@@ -283,7 +278,7 @@ impl Course<'_> {
         }
     }
 
-    /// Gives what there is of the path across functions a number, at a call or return at `pc` to `target`.
+    /// Hashes what there is of the path across functions, at a call or return at `pc` to `target`.
     fn part(&mut self, pc: u64, target: u64) {
         let Some(long) = &mut self.long else { return };
         if long.segments == MOST_SEGMENTS {
@@ -291,23 +286,13 @@ impl Course<'_> {
             self.long = Some(Long::from(target));
             return;
         }
-        let next = self.parts.len() as u32 + 1;
-        let key = (long.at, pc);
-        let known = self.parts.get(&key).copied();
-        let before = match known {
-            Some(before) => before,
-            None if self.parts.len() < MOST_PATHS => {
-                self.parts.insert(key, next);
-                next
-            }
-            None => {
-                self.long_paths.dropped += 1;
-                self.long = None;
-                return;
-            }
-        };
-        long.at = LongPath {
+        let LongPath {
             before,
+            from,
+            number,
+        } = long.at;
+        long.at = LongPath {
+            before: mixed(mixed(before, from, number), pc, target),
             from: target,
             number: 0,
         };
@@ -365,7 +350,7 @@ impl Frame {
     }
 }
 
-/// A hash of what was hashed before and of a transfer.
+/// A hash of what was hashed before and of two numbers.
 fn mixed(number: u64, pc: u64, target: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let number = (number ^ pc).wrapping_mul(FACTOR).rotate_left(29);
