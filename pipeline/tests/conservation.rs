@@ -61,7 +61,7 @@ fn workload(name: &str) -> Subject {
 }
 
 fn subjects() -> Vec<(Subject, MachineConfig)> {
-    let presets = MachineConfig::presets();
+    let presets = crate::common::single_core_presets();
     let mut all: Vec<Subject> = ["bwt", "lz", "chess"].into_iter().map(workload).collect();
     all.extend((2000..2012).map(|seed| {
         Subject {

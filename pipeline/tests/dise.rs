@@ -135,7 +135,7 @@ pub fn costs() -> [DiseConfig; 4] {
 }
 
 fn machine_for(seed: u64) -> MachineConfig {
-    let presets = MachineConfig::presets();
+    let presets = crate::common::single_core_presets();
     machine(presets[seed as usize % presets.len()], |m| {
         m.speculation.memory_dependence = match seed / 4 % 3 {
             0 => MemDep::Aggressive,
@@ -268,7 +268,7 @@ fn violations_restart_triggers_replacements_and_handlers() {
     // The handler's own data lie where the program's are: its loads conflict with the store.
     let inside = RESTARTS.replace("ld     t2, 0(t1)", "ld     t2, 0(s0)\nld     t2, 0(t1)");
     assert_ne!(inside, RESTARTS);
-    for (i, name) in MachineConfig::presets().into_iter().enumerate() {
+    for (i, name) in crate::common::single_core_presets().into_iter().enumerate() {
         for policy in [
             MemDep::Aggressive,
             MemDep::StoreSets(StoreSetsConfig::default()),
@@ -491,7 +491,7 @@ pub const COUNTS_ONLY: &str = "
 #[test]
 fn counting_costs_no_cycle_on_any_machine() {
     let set = set(COUNTS_ONLY);
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let m = crate::common::preset(name);
         for seed in 6000..6004 {
             let program = random::program(seed, Mix::default());

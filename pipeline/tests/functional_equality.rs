@@ -45,7 +45,7 @@ fn policies() -> Vec<MemDep> {
 /// Every combination of preset, predictor and policy, some with further peculiarities.
 fn machines() -> Vec<MachineConfig> {
     let mut all = Vec::new();
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         for predictor in predictors() {
             for policy in policies() {
                 let index = all.len();
@@ -155,8 +155,10 @@ fn a_run_stopped_anywhere_has_the_state_of_that_instruction() {
                 ..Mix::default()
             },
         );
-        let config =
-            preset(MachineConfig::presets()[seed as usize % MachineConfig::presets().len()]);
+        let config = preset(
+            crate::common::single_core_presets()
+                [seed as usize % crate::common::single_core_presets().len()],
+        );
         for limit in [1, 7, 33, 150 + seed % 61, 300 + seed % 97] {
             let expected = Outcome::plain(program.process(), limit);
             let got = Outcome::pipeline(

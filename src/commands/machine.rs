@@ -61,7 +61,9 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
             Some(value) => value.clone(),
             None if has_variant => continue,
             // A section that holds its defaults is left out.
-            None => serde_json::from_str(&key.default)?,
+            // Names of variants are no JSON.
+            None => serde_json::from_str(&key.default)
+                .unwrap_or_else(|_| Value::String(key.default.clone())),
         };
         let value = &value;
         let default = lookup(&defaults, &key.path);

@@ -76,6 +76,7 @@ fn the_key_table_is_what_the_machines_have() {
     machine.memory.l1d_write = L1dWrite::WriteThrough(WriteBufferConfig::default());
     // Written only if it is not the default.
     machine.interrupts.entry_cycles += 1;
+    machine.chip.cores += 1;
     written.extend(leaf_paths(&machine));
 
     let keys = MachineConfig::keys();

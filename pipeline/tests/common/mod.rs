@@ -38,6 +38,13 @@ pub const DCPI_COPY_LOOP: &str = "
     lda t2, 32(t2)
     bne t4, main";
 
+/// The presets with one core.
+pub fn single_core_presets() -> Vec<&'static str> {
+    let mut presets = MachineConfig::presets();
+    presets.retain(|name| !preset(name).chip.has_company());
+    presets
+}
+
 /// A preset by its name.
 pub fn preset(name: &str) -> MachineConfig {
     MachineConfig::preset(name).expect("the preset exists")

@@ -124,7 +124,7 @@ fn is_alone(record: &StageRecord) -> bool {
 #[test]
 fn loops_are_interrupted_where_and_when_the_keys_say() {
     let mut taken = 0;
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         for (i, (what, riscv, alpha)) in LOOPS.into_iter().enumerate() {
             for (isa, text) in [(Isa::Riscv64, riscv), (Isa::Alpha, alpha)] {
                 let code = Code::new(isa, records(isa));
@@ -175,7 +175,7 @@ fn loops_are_interrupted_where_and_when_the_keys_say() {
 fn random_programs_are_interrupted_where_the_keys_say() {
     let code = Code::new(Isa::Riscv64, records(Isa::Riscv64));
     let mut taken = 0;
-    for (i, name) in MachineConfig::presets().into_iter().enumerate() {
+    for (i, name) in crate::common::single_core_presets().into_iter().enumerate() {
         for seed in 5300..5320 {
             let config = preset(name);
             let period = [101, 331, 1009, 2003][(seed as usize + i) % 4];
@@ -247,7 +247,7 @@ fn chain(
 /// issued before it commits, which takes what it saves behind issue.
 #[test]
 fn an_interrupt_costs_entry_handler_return_and_refill() {
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         for isa in Isa::ALL {
             for [entry, back] in [[0, 0], [107, 107], [13, 0], [0, 41]] {
                 let config = machine(name, |m| {

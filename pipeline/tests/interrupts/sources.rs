@@ -51,7 +51,7 @@ fn load_counter(period: u64) -> CounterConfig {
 fn a_counter_overflows_with_its_event() {
     let code = Code::new(Isa::Riscv64, EMPTY);
     let program = exiting(5600, Mix::default());
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let config = preset(name);
         for (period, counts_loads) in [(97, false), (1009, false), (13, true), (101, true)] {
             let counters = if counts_loads {
@@ -104,7 +104,7 @@ fn an_interrupt_waits_while_another_is_handled() {
         }";
     let code = Code::new(Isa::Riscv64, wait);
     let program = exiting(5601, Mix::default());
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let config = preset(name);
         let mut alone = code.plain(
             &config,
@@ -149,7 +149,7 @@ fn two_sources_are_taken_one_after_the_other() {
             ..Mix::default()
         },
     );
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let config = preset(name);
         for kind in kinds(&config) {
             // Both overflow in every thousandth cycle, the first also between.
@@ -200,7 +200,7 @@ fn random_periods_are_those_of_the_seed() {
 fn limits_and_copies_change_nothing() {
     let code = Code::new(Isa::Riscv64, records(Isa::Riscv64));
     let program = exiting(5604, Mix::default());
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let config = machine(name, |m| costs(m, 2, 11, 7));
         for kind in kinds(&config) {
             let counters = [CounterConfig::timer(101), load_counter(31)];

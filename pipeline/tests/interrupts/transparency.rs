@@ -24,7 +24,7 @@ const PERIODS: [u64; 6] = [101, 307, 1009, 3001, 10_007, 100_003];
 fn random_programs_compute_the_same() {
     let code = Code::new(Isa::Riscv64, records(Isa::Riscv64));
     let mut taken = 0;
-    for (i, name) in MachineConfig::presets().into_iter().enumerate() {
+    for (i, name) in crate::common::single_core_presets().into_iter().enumerate() {
         let config = preset(name);
         for seed in 5400..5424 {
             let mix = Mix {
@@ -119,7 +119,7 @@ fn programs_of_the_project_compute_the_same() {
 #[test]
 fn productions_count_the_same() {
     let mut taken = 0;
-    for (i, name) in MachineConfig::presets().into_iter().enumerate() {
+    for (i, name) in crate::common::single_core_presets().into_iter().enumerate() {
         let config = preset(name);
         for seed in 5500..5516 {
             let text = format!("{RESTARTS}\n{}", records(Isa::Riscv64));
@@ -172,7 +172,7 @@ fn a_program_ends_with_its_line_pending() {
     let text = "li a0, 7\nli a7, 93\necall";
     let code = Code::new(Isa::Riscv64, EMPTY);
     let program = crate::common::Program::new(text, 8);
-    for name in MachineConfig::presets() {
+    for name in crate::common::single_core_presets() {
         let config = preset(name);
         // It overflows in the first cycle, and is recognized behind the end.
         let counters = [CounterConfig {
