@@ -1,6 +1,5 @@
 //! The program does not see interrupts: its output and its state are those of the functional machine.
 
-use hps_pipeline::config::MachineConfig;
 use hps_pipeline::pmu::CounterConfig;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::machine::{Machine, Stop};
