@@ -1,4 +1,4 @@
-//! What a run has to do: its pieces of work, in the order in which it does them.
+//! The pieces of work of a run, in the order in which it does them.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ impl State {
     }
 }
 
-/// What a piece of work takes, in nanoseconds of one processor for each instruction of its program.
+/// The time that a piece of work takes, in nanoseconds of one processor for each instruction of its program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
     /// By itself.

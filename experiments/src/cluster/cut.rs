@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a piece costs, and which shared work it needs.
+/// The cost of a piece, and the shared work that it needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// Seconds of its own.

@@ -1,4 +1,4 @@
-//! What is to be done with a run: all of it, its plan, a part, or what parts have done.
+//! Orders for a run: do all of it, plan it, do a part, or join what parts have done.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::plan_file::{self, Head, Part, PlanFile};
 use super::status::{Status, part_folders, status};
 use super::{ClusterError, PARTS};
 
-/// What is to be done with a run.
+/// An order for a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Do everything that its folder does not hold.
@@ -102,7 +102,7 @@ pub fn merge_parts(folder: &Path) -> Result<Merged, ClusterError> {
     merge(folder, &part_folders(folder)?)
 }
 
-/// What a run has to do and has done, and the results that are there.
+/// The work of a run, what of it is done, and the results that are there.
 fn agenda<T, E: From<ClusterError>>(
     folder: &Path,
     run: &impl Fn(&Keep) -> Result<T, E>,

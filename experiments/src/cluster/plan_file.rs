@@ -23,7 +23,7 @@ use crate::store::{Lines, Origin, line};
 /// The plan's name in the folder of a run.
 pub const FILE: &str = "plan.jsonl";
 
-/// What a plan says about the whole of it.
+/// The head of a plan: what holds for all its pieces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     /// Made from the ids of all pieces (SHA-256, the first 12 digits): parts of different plans lie in different folders.

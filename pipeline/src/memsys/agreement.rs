@@ -167,6 +167,12 @@ impl Agreement {
         answer
     }
 
+    /// Whether a core may have a line.
+    pub fn may_have(&self, core: CoreId, line: u64) -> bool {
+        let holders = self.lines.get(&line);
+        holders.is_some_and(|holders| holders.cores & bit(core) != 0)
+    }
+
     /// A core begins to write a line. False: it has to ask first.
     pub fn change(&mut self, core: CoreId, line: u64) -> bool {
         match self.lines.get_mut(&line) {
@@ -223,11 +229,10 @@ impl Agreement {
         self.orders[usize::from(core.0)] = orders;
     }
 
-    /// Whether a core may have a line, and whether it may write it.
+    /// Whether a core that may have a line may write it, too.
     #[cfg(test)]
-    pub fn rights(&self, core: CoreId, line: u64) -> (bool, bool) {
-        let holders = self.lines.get(&line).copied().unwrap_or_default();
-        let has = holders.cores & bit(core) != 0;
-        (has, has && holders.is_exclusive)
+    pub fn may_write(&self, core: CoreId, line: u64) -> bool {
+        let is_exclusive = self.lines.get(&line).is_some_and(|h| h.is_exclusive);
+        is_exclusive && self.may_have(core, line)
     }
 }

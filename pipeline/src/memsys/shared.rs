@@ -174,25 +174,25 @@ impl SharedMemory {
     #[cold]
     fn ask(&mut self, core: CoreId, now: u64, at: u64, line: u64, want: Want) -> Option<Answer> {
         let past = self.past(now);
+        let has_private_l2 = self.has_private_l2();
         let agreement = self.agreement.as_mut()?;
         if want == Want::Write && agreement.change(core, line) {
             return None;
         }
+        let had_line = agreement.may_have(core, line);
         let answer = agreement.ask(core, past, at, line, want);
-        if want == Want::Fetch && !self.has_private_l2() {
-            // The level 1 instruction cache does not take part.
-            if let Some(agreement) = &mut self.agreement {
-                agreement.leave(core, line);
-            }
+        if want == Want::Fetch && !has_private_l2 && !had_line {
+            // The level 1 instruction cache does not take part, and the data cache has not asked.
+            agreement.leave(core, line);
         }
-        if self.has_private_l2() {
+        if has_private_l2 {
             for loser in cores_of(answer.losers) {
                 let cache = self.l2_of(loser);
                 self.l2s[cache].tags.remove(line);
             }
         }
         if answer.write_back {
-            if self.has_private_l2() {
+            if has_private_l2 {
                 for cache in &mut self.l2s {
                     cache.tags.clean(line);
                 }

@@ -42,6 +42,14 @@ impl Caches {
         }
     }
 
+    /// A core fetches instructions, if it can at once.
+    fn fetch(&mut self, core: usize, addr: u64) {
+        let Caches { cores, shared, now } = self;
+        let memory = &mut cores[core];
+        memory.obey(shared, *now);
+        _ = memory.fetch(shared, *now, addr);
+    }
+
     /// Cycles of an access behind everything before it.
     fn latency(&mut self, core: usize, addr: u64, write: bool) -> (u64, Level) {
         self.now += 10_000;
@@ -104,6 +112,10 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
             let line = random.below(LINES);
             let write = random.below(3) == 0;
             let addr = line * 64 + 8 * random.below(8);
+            if random.below(8) == 0 {
+                // Code beside the data: a fetch changes nothing for the data caches.
+                caches.fetch(random.below(3) as usize, addr);
+            }
             let access = caches.access(core, addr, write);
             if access.level == Level::L1 {
                 hits += 1;
@@ -130,7 +142,9 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
             );
             let agreement = caches.shared.agreement.as_ref().unwrap();
             for (core, (has, changed)) in have.into_iter().enumerate() {
-                let (may_have, may_write) = agreement.rights(CoreId(core as u16), line);
+                let id = CoreId(core as u16);
+                let may_have = agreement.may_have(id, line);
+                let may_write = agreement.may_write(id, line);
                 assert!(
                     may_have || !has,
                     "kind {kind}: core {core} has line {line} unknown"

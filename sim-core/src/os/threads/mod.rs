@@ -1,8 +1,8 @@
 //! The threads of a guest: which of them run, which wait for their turn, and which wait for something.
 //!
 //! A hardware context runs one thread, which lies in its [`Process`](crate::process::Process); with several contexts
-//! ([`contexts`]) each has one, or none. All others are *parked* here. A thread is parked by a call that waits ([`wait`]) or because its time slice is over, and comes
-//! back through one queue, first come, first served. Whatever wakes a thread puts it behind all others that are
+//! ([`contexts`]) each has one, or none. All others are *parked* here. A thread is parked by a call that waits
+//! ([`wait`]) or because its time slice is over, and comes back through one queue, first come, first served. Whatever wakes a thread puts it behind all others that are
 //! ready, so that the order of threads follows from the program and the seed alone.
 
 mod clone;
