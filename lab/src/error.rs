@@ -86,8 +86,8 @@ pub enum LabError {
         /// Instructions of the program.
         instructions: u64,
     },
-    /// The machine has several cores, and something does not go with them.
-    #[error("machine {machine} has several cores: {reason}")]
+    /// The machine has several contexts, and something does not go with them.
+    #[error("machine {machine} has several cores or contexts: {reason}")]
     NotTogether {
         /// The machine.
         machine: String,
@@ -98,7 +98,9 @@ pub enum LabError {
     #[error("sampled timing goes with the cycle-driven core only")]
     SampledCore,
     /// Sampled timing on a machine with several cores.
-    #[error("machine {machine} has several cores (chip.cores), which sampled timing does not have")]
+    #[error(
+        "machine {machine} has several cores or contexts (chip.cores, chip.contexts), which sampled timing does not have"
+    )]
     SampledCores {
         /// The machine.
         machine: String,

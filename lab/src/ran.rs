@@ -1,6 +1,6 @@
 //! What runs leave behind.
 
-use hps_pipeline::core::{CoreStats, Counted, CpiStack, Finished};
+use hps_pipeline::core::{ContextId, CoreStats, Counted, CpiStack, Finished};
 use hps_pipeline::memsys::MemoryStats;
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_sim_core::editor::NoEditor;
@@ -39,24 +39,26 @@ pub struct Ran<E = NoEditor, P = NoProbe, T = ()> {
 /// What the pipeline counted.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// The core; of several their sum, but for cycles.
+    /// The context; of several their sum, but for cycles.
     pub core: CoreStats,
-    /// Commit slots by owner, of all cores.
+    /// Commit slots by owner, of all contexts.
     pub cpi: CpiStack,
     /// Caches, TLBs, buses, of all cores.
     pub memory: MemoryStats,
-    /// Each core of a chip with several.
-    pub cores: Vec<Counted>,
+    /// Each context of a chip with several.
+    pub contexts: Vec<Counted>,
 }
 
 impl Timing {
     fn of(first: Counted, others: Vec<Counted>) -> Timing {
-        let Counted { stats, cpi, memory } = first.clone();
+        let Counted {
+            stats, cpi, memory, ..
+        } = first.clone();
         let mut whole = Timing {
             core: stats,
             cpi,
             memory,
-            cores: Vec::new(),
+            contexts: Vec::new(),
         };
         for other in &others {
             whole.core.add_core(&other.stats);
@@ -64,7 +66,7 @@ impl Timing {
             whole.memory.add_core(&other.memory);
         }
         if !others.is_empty() {
-            whole.cores = std::iter::once(first).chain(others).collect();
+            whole.contexts = std::iter::once(first).chain(others).collect();
         }
         whole
     }
@@ -96,7 +98,13 @@ impl<E, P> Ran<E, P, Timing> {
             memory,
             others,
         } = finished;
-        let timing = Timing::of(Counted { stats, cpi, memory }, others);
+        let first = Counted {
+            context: ContextId::FIRST,
+            stats,
+            cpi,
+            memory,
+        };
+        let timing = Timing::of(first, others);
         Ran {
             stop,
             process,

@@ -88,7 +88,7 @@ impl<E: DecodeEditor, P: PipelineProbe> EitherCore<E, P> {
     ) -> Result<Self, NotSimulated> {
         Ok(match kind {
             CoreKind::Cycle => {
-                let chip = Chip::of_cores(config, process, editor, probe)?;
+                let chip = Chip::of_processors(config, process, editor, probe)?;
                 EitherCore::Cycle(Box::new(chip))
             }
             CoreKind::Instruction => {

@@ -271,7 +271,7 @@ impl<O: Observer> Beats<O> {
     /// The parts of the context in which something happens.
     #[inline(always)]
     fn at(&mut self, context: ContextId) -> (&mut Parts, &mut O) {
-        let number = usize::from(context.core.0);
+        let number = usize::from(context.processor);
         if number != self.here {
             self.turn_to(number);
         }

@@ -210,6 +210,116 @@ fn threads_run_on_four_cores_at_the_same_time() {
     }
 }
 
+/// Options for a core with two hardware threads.
+const SIBLINGS: [&str; 2] = ["--machine", "smt-2"];
+
+#[test]
+fn threads_run_on_hardware_threads_at_the_same_time() {
+    let all_ok = all_ok();
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("thread_omp.c", &[], "total 499500\n"),
+        (
+            "thread_cxx.cc",
+            &[],
+            "sum 328350, futures 285, once 1, shared 4000, thrown caught\n",
+        ),
+        ("threads.c", &[], &all_ok),
+        ("thread_many.c", &["100"], "64 2080\n100 100\n"),
+        (
+            "affinity.c",
+            &[],
+            "2 processors, 2 online, main on 1, wrong 0\n",
+        ),
+    ];
+    for isa in Isa::BOTH {
+        for (source, arguments, expected) in cases {
+            assert_eq!(on(&SIBLINGS, isa, source, arguments), expected, "{isa:?}");
+        }
+    }
+}
+
+/// Cycles that `smt.c` prints for two loops on one core of `hps-4wide`, which adds four times in a cycle.
+fn cycles_of(hps: &Hps, policy: &str, queues: &str, loops: [&str; 2]) -> [f64; 2] {
+    let file = hps.path("smt.ron");
+    let chip = format!("(contexts: 2, smt_policy: {policy}, smt_queues: {queues})");
+    let text = format!("(name: \"smt\", base: \"hps-4wide\", chip: {chip})");
+    std::fs::write(&file, text).expect("a file is written");
+    let printed = on(&["--machine", &file], Isa::Riscv64, "smt.c", &loops);
+    let mut cycles = printed
+        .split_whitespace()
+        .map(|n| n.parse().expect("a number"));
+    [cycles.next(), cycles.next()].map(|n| n.expect("two numbers"))
+}
+
+fn is_near(cycles: f64, expected: f64) -> bool {
+    (cycles / expected - 1.0).abs() < 0.02
+}
+
+/// 160,000 additions take 40,000 cycles and a branch for sixteen of them, at four instructions a cycle, or 160,000
+/// cycles one after the other.
+#[test]
+fn hardware_threads_get_the_shares_that_their_policy_says() {
+    const WIDE: f64 = 50_000.0;
+    const CHAIN: f64 = 160_000.0;
+    let hps = Hps::new();
+    let of = |policy, loops| cycles_of(&hps, policy, "Partitioned", loops);
+    for policy in ["RoundRobin", "Icount", "Priority"] {
+        let [alone, none] = of(policy, ["wide", "none"]);
+        assert!(is_near(alone, WIDE) && none == 0.0, "{policy}: {alone}");
+    }
+    // Two equal halves, or all that is left.
+    for (policy, first, second) in [
+        ("RoundRobin", 2.0 * WIDE, 2.0 * WIDE),
+        ("Icount", 2.0 * WIDE, 2.0 * WIDE),
+        ("Priority", WIDE, 2.0 * WIDE),
+    ] {
+        let [a, b] = of(policy, ["wide", "wide"]);
+        assert!(is_near(a, first) && is_near(b, second), "{policy}: {a} {b}");
+    }
+    // What one leaves, the other uses.
+    let [a, b] = of("RoundRobin", ["chain", "chain"]);
+    assert!(is_near(a, CHAIN) && is_near(b, CHAIN), "{a} {b}");
+    // One slot at most, and only while the first one has nothing ready: nothing during its 50,000 cycles.
+    let [a, b] = of("Background", ["wide", "wide"]);
+    assert!(is_near(a, WIDE) && b > WIDE + 10.0 / 9.0 * CHAIN, "{a} {b}");
+    // A chain that fills a shared window keeps the other loop out of it.
+    let [_, shared] = cycles_of(&hps, "RoundRobin", "Shared", ["chain", "wide"]);
+    let [_, divided] = of("RoundRobin", ["chain", "wide"]);
+    assert!(shared > 2.0 * divided, "{shared} {divided}");
+}
+
+#[test]
+fn slots_of_each_hardware_thread_sum_to_width_and_cycles() {
+    let program = build(Isa::Riscv64, "smt.c", &["-O2", "-pthread"]);
+    let hps = Hps::new();
+    let run = hps.run(&[
+        "run",
+        "--machine",
+        "smt-2",
+        "--stats-out",
+        "s.json",
+        "--",
+        &program,
+        "wide",
+        "chain",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read_to_string(hps.path("s.json")).expect("statistics");
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let contexts = document["cores"].as_array().expect("contexts");
+    assert_eq!(contexts.len(), 2);
+    let cycles = document["core"]["cycles"].as_u64().expect("a number");
+    for one in contexts {
+        let slots = one["cpi_stack"]["total_slots"].as_u64().expect("a number");
+        assert_eq!(slots, 8 * cycles, "{one}");
+        let parts = one["cpi_stack"]["parts"].as_array().expect("parts");
+        let parts = parts
+            .iter()
+            .map(|part| part["slots"].as_u64().expect("a number"));
+        assert_eq!(parts.sum::<u64>(), slots);
+    }
+}
+
 #[test]
 fn one_processor_is_what_one_core_has() {
     prints(
@@ -223,14 +333,24 @@ fn one_processor_is_what_one_core_has() {
 /// What the memory model allows: total store order.
 #[test]
 fn litmus_tests_show_only_what_total_store_order_allows() {
-    for isa in Isa::BOTH {
-        let printed = on(&SEVERAL, isa, "litmus.c", &["60"]);
+    let hps = Hps::new();
+    let siblings = hps.path("smt-4.ron");
+    let text = "(name: \"smt-4\", base: \"hps-4wide\", chip: (contexts: 4))";
+    std::fs::write(&siblings, text).expect("a file is written");
+    let siblings = ["--machine", siblings.as_str()];
+    for (isa, machine) in [
+        (Isa::Riscv64, SEVERAL),
+        (Isa::Alpha, SEVERAL),
+        (Isa::Riscv64, siblings),
+        (Isa::Alpha, siblings),
+    ] {
+        let printed = on(&machine, isa, "litmus.c", &["60"]);
         for line in printed.lines() {
             let (name, odd) = line.rsplit_once(' ').expect("a name and a count");
             assert!(name == "SB" || odd == "0", "{isa:?}: {line}");
         }
         assert_eq!(printed.lines().count(), 11);
-        let stores = on(&SEVERAL, isa, "litmus.c", &["1000", "SB"]);
+        let stores = on(&machine, isa, "litmus.c", &["1000", "SB"]);
         assert_ne!(stores, "SB 0\n", "{isa:?}: a store is seen late");
     }
 }
@@ -251,7 +371,12 @@ fn lock_free_structures_lose_nothing_on_any_machine() {
             _ => (Isa::Alpha, "Private", "Directory"),
         };
         let file = hps.path(&format!("{base}-3.ron"));
-        let chip = format!("(cores: 3, l2: {l2}, coherence: {coherence})");
+        let threads = match number {
+            0 | 3 => "cores: 1, contexts: 3",
+            1 => "cores: 2, contexts: 2, smt_policy: RoundRobin, smt_queues: Shared",
+            _ => "cores: 3",
+        };
+        let chip = format!("({threads}, l2: {l2}, coherence: {coherence})");
         let text = format!("(name: \"{base}-3\", base: \"{base}\", chip: {chip})");
         std::fs::write(&file, text).expect("a file is written");
         let printed = on(&["--machine", &file], isa, "lock_free.c", &["60"]);
@@ -263,7 +388,10 @@ fn lock_free_structures_lose_nothing_on_any_machine() {
 fn several_cores_refuse_what_does_not_go_with_them() {
     let program = build(Isa::Riscv64, "thread_pthread.c", &["-O2", "-pthread"]);
     let refused = [
-        (&["--core", "instruction"][..], "it has several cores"),
+        (
+            &["--core", "instruction"][..],
+            "it has several cores or contexts",
+        ),
         (&["--sample"], "sampled timing"),
         (&["--productions", "identity"], "one core only"),
     ];

@@ -1,5 +1,7 @@
-//! A chip: cores, what they share, and the clock. How several cores take turns is in [`turns`].
+//! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
+//! of one core get of it in [`siblings`].
 
+mod siblings;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -14,11 +16,12 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 use hps_sim_core::trap::Trap;
 
+use self::siblings::Siblings;
 pub use self::turns::NotTogether;
 use super::context::Context;
 use super::resources::Resources;
 use super::warming::Past;
-use super::{Core, Learned, Warm};
+use super::{Learned, Processor, Warm};
 use crate::config::MachineConfig;
 use crate::interrupts::Interrupts;
 use crate::memsys::{MemoryStats, MemorySystem, SharedMemory};
@@ -27,16 +30,18 @@ use crate::model::{
 };
 use crate::predict::BranchUnit;
 
-/// A chip that is simulated a cycle at a time: cores with a context each, and the levels of the memory system that they
-/// share. All cores run the threads of one guest.
+/// A chip that is simulated a cycle at a time: hardware contexts, by their numbers as processors of the guest, and the
+/// levels of the memory system that their cores share. All run the threads of one guest.
 pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
-    cores: Vec<Core<E, P>>,
+    processors: Vec<Processor<E, P>>,
     shared: SharedMemory,
-    /// The core that has the guest.
+    /// The processor that has the guest.
     turn: usize,
+    /// Contexts that share cores, where there are any.
+    siblings: Option<Box<Siblings>>,
 }
 
-/// A cycle that no core comes to: the clock has no limit.
+/// A cycle that no processor comes to: the clock has no limit.
 const NO_LIMIT: u64 = u64::MAX;
 
 impl Chip<NoEditor, NoProbe> {
@@ -77,13 +82,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let context = Context::new(config, &params, program, code, branches.path, memdep);
         let resources = Resources::new(config, params, memory.private, branches.tables);
         Chip {
-            cores: vec![Core {
+            processors: vec![Processor {
                 context,
                 resources,
                 next_cycle: 1,
             }],
             shared: memory.shared,
             turn: 0,
+            siblings: None,
         }
     }
 
@@ -110,7 +116,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             }
             let slice = process.os.instructions_in_time(TIME_SLICE);
             let until = self.instructions().saturating_add(slice).min(end);
-            match self.run_cores(until) {
+            match self.run_processors(until) {
                 Stop::Limit if until < end => {}
                 stop => break stop,
             }
@@ -119,104 +125,115 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         stop
     }
 
-    /// Instructions of the program that have committed, on all cores.
+    /// Instructions of the program that have committed, on all processors.
     fn instructions(&self) -> u64 {
-        let cores = self.cores.iter();
-        cores
-            .map(|core| core.resources.stats.commit_program_instructions)
+        let processors = self.processors.iter();
+        processors
+            .map(|one| one.resources.stats.commit_program_instructions)
             .sum()
     }
 
-    /// Lets the core go on in which something happens next, as far as nothing happens in another one, until a core
+    /// Lets the processor go on in which something happens next, as far as nothing happens in another one, until one
     /// stops, or until all have committed `end` instructions.
-    fn run_cores(&mut self, end: u64) -> Stop {
-        if let [core] = &mut self.cores[..] {
+    fn run_processors(&mut self, end: u64) -> Stop {
+        if let [alone] = &mut self.processors[..] {
             loop {
-                if let ControlFlow::Break(stop) = core.advance(&mut self.shared, NO_LIMIT, end) {
+                if let ControlFlow::Break(stop) = alone.advance(&mut self.shared, NO_LIMIT, end) {
                     return stop;
                 }
             }
         }
         loop {
-            let (core, until) = earliest(self.cores.iter().map(|core| core.next_cycle));
-            if let ControlFlow::Break(stop) = self.take_turn(core, until, end) {
+            let next_cycles = self.processors.iter().map(|one| one.next_cycle);
+            let (processor, until) = match &self.siblings {
+                None => earliest(next_cycles, |processor, _| processor),
+                Some(siblings) => earliest(next_cycles, |at, cycle| siblings.order(at, cycle)),
+            };
+            if let ControlFlow::Break(stop) = self.take_turn(processor, until, end) {
                 return stop;
             }
         }
     }
 }
 
-/// The core that comes next, and the last cycle before that of any other one. In one cycle cores come in their order.
-fn earliest(next_cycles: impl Iterator<Item = u64> + Clone) -> (usize, u64) {
-    let cores = next_cycles.enumerate();
-    let first = cores.clone().min_by_key(|(core, cycle)| (*cycle, *core));
-    let first = first.map_or(0, |(core, _)| core);
-    let others = cores.filter(|(core, _)| *core != first);
-    let limit = others.map(|(core, cycle)| cycle - u64::from(core < first));
+/// The processor that comes next, and the last cycle before that of any other one. In one cycle they come in an order
+/// that depends on the cycle.
+fn earliest(
+    next_cycles: impl Iterator<Item = u64> + Clone,
+    order: impl Fn(usize, u64) -> usize,
+) -> (usize, u64) {
+    let all = next_cycles.enumerate();
+    let first = all
+        .clone()
+        .min_by_key(|(at, cycle)| (*cycle, order(*at, *cycle)));
+    let first = first.map_or(0, |(at, _)| at);
+    let others = all.filter(|(at, _)| *at != first);
+    let comes_before = |at: usize, cycle: u64| order(at, cycle) < order(first, cycle);
+    let limit = others.map(|(at, cycle)| cycle - u64::from(comes_before(at, cycle)));
     (first, limit.min().unwrap_or(NO_LIMIT))
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
-    /// The first core.
-    fn core(&self) -> &Core<E, P> {
-        &self.cores[0]
+    /// The first processor.
+    fn first(&self) -> &Processor<E, P> {
+        &self.processors[0]
     }
 
-    fn core_mut(&mut self) -> &mut Core<E, P> {
-        &mut self.cores[0]
+    fn first_mut(&mut self) -> &mut Processor<E, P> {
+        &mut self.processors[0]
     }
 
     /// The program: registers as of dispatch, memory as of commit, system calls.
     #[must_use]
     pub fn process(&self) -> &Process {
-        &self.core().context.process
+        &self.first().context.process
     }
 
     /// The program, to be changed between two runs.
     pub fn process_mut(&mut self) -> &mut Process {
-        &mut self.core_mut().context.process
+        &mut self.first_mut().context.process
     }
 
     /// The decode-stage editor.
     #[must_use]
     pub fn editor(&self) -> &E {
-        &self.core().context.editor
+        &self.first().context.editor
     }
 
     /// The program and the editor, to be changed between two runs.
     pub fn parts_mut(&mut self) -> (&mut Process, &mut E) {
-        let context = &mut self.core_mut().context;
+        let context = &mut self.first_mut().context;
         (&mut context.process, &mut context.editor)
     }
 
     /// The probe.
     #[must_use]
     pub fn probe(&self) -> &P {
-        &self.core().context.probe
+        &self.first().context.probe
     }
 
     /// The probe, to be changed between two runs.
     pub fn probe_mut(&mut self) -> &mut P {
-        &mut self.core_mut().context.probe
+        &mut self.first_mut().context.probe
     }
 
-    /// Counters of the first core.
+    /// Counters of the first processor.
     #[must_use]
     pub fn stats(&self) -> &CoreStats {
-        &self.core().resources.stats
+        &self.first().resources.stats
     }
 
     /// Commit slots by owner, but for those that a run at its limit has left open in its last cycle
     /// ([`settle`](Self::settle)).
     #[must_use]
     pub fn cpi(&self) -> &CpiStack {
-        &self.core().resources.cpi
+        &self.first().resources.cpi
     }
 
-    /// Statistics of the memory hierarchy.
+    /// Statistics of the memory hierarchy, as its first core sees it.
     #[must_use]
     pub fn memory_stats(&self) -> MemoryStats {
-        self.core().resources.memory.stats(&self.shared)
+        self.first().resources.memory.stats(&self.shared)
     }
 
     /// Ends the account of a run: gives the slots that a run at its limit has left in its last cycle to
@@ -235,9 +252,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         self.settle();
         let memory = self.memory_stats();
         let others = self.finish_others();
-        let Core {
+        let Processor {
             context, resources, ..
-        } = self.cores.swap_remove(0);
+        } = self.processors.swap_remove(0);
         Finished {
             others,
             process: context.process,
@@ -252,9 +269,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// Empties the pipeline at the boundary of the last committed instruction, as an interrupt
     /// would: afterwards the process holds the precise state, and execution goes on from there.
     pub fn drain_to_boundary(&mut self) {
-        let Core {
+        let Processor {
             context, resources, ..
-        } = self.core_mut();
+        } = self.first_mut();
         context.drain_to_boundary(resources);
     }
 
@@ -268,7 +285,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// (in-order cores). None if no instruction waits to issue.
     #[must_use]
     pub fn issue_head(&self) -> Option<u64> {
-        self.core().context.issue_head()
+        self.first().context.issue_head()
     }
 }
 
@@ -276,13 +293,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<Interruptible<E>, P> {
     /// Takes these interrupts from now on, instead of any others; their counters begin to count here.
     pub fn attach_interrupts(&mut self, mut interrupts: Interrupts) {
         interrupts.start(self.stats());
-        self.core_mut().context.lines.attach(interrupts);
+        self.first_mut().context.lines.attach(interrupts);
     }
 
     /// The interrupts that were attached.
     #[must_use]
     pub fn interrupts(&self) -> Option<&Interrupts> {
-        self.core().context.lines.interrupts.as_deref()
+        self.first().context.lines.interrupts.as_deref()
     }
 }
 
@@ -294,17 +311,18 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
     /// [`DuplicateError`] if both programs would share something of the host that one of them can
     /// change.
     pub fn duplicate(&self) -> Result<Self, DuplicateError> {
-        let cores = self.cores.iter().map(|core| {
-            Ok(Core {
-                context: core.context.duplicate()?,
-                resources: core.resources.clone(),
-                next_cycle: core.next_cycle,
+        let processors = self.processors.iter().map(|one| {
+            Ok(Processor {
+                context: one.context.duplicate()?,
+                resources: one.resources.clone(),
+                next_cycle: one.next_cycle,
             })
         });
         Ok(Chip {
-            cores: cores.collect::<Result<_, DuplicateError>>()?,
+            processors: processors.collect::<Result<_, DuplicateError>>()?,
             shared: self.shared.clone(),
             turn: self.turn,
+            siblings: self.siblings.clone(),
         })
     }
 }
@@ -331,16 +349,16 @@ impl<E: DecodeEditor> Chip<E, NoProbe> {
 
     /// The program and its decoded code. Everything else is thrown away, before the next chip takes as much.
     fn into_program(mut self) -> (Process, CodeCache) {
-        let context = self.cores.swap_remove(0).context;
+        let context = self.processors.swap_remove(0).context;
         (context.process, context.code)
     }
 
     /// What it has learned since it began.
     #[must_use]
     pub fn learned(&self) -> Learned {
-        let Core {
+        let Processor {
             context, resources, ..
-        } = self.core();
+        } = self.first();
         Learned {
             lateness: resources.branches.lateness(),
             memdep: context.memdep.clone(),

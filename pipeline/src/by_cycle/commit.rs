@@ -283,6 +283,28 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.account_slots_of(core, pc, standing.cause(), slots);
     }
 
+    /// Other contexts of the core have used commit slots of a cycle before this one.
+    #[cold]
+    pub(super) fn lose_slots_to_sibling(&mut self, core: &mut Resources, cycle: u64, slots: u64) {
+        let (pc, standing) = self.standing(core);
+        self.account_slots_of(core, pc, Cause::Sibling, slots);
+        if P::WANTS_CYCLES && core.params.commit_width == 0 {
+            let head = self.rob.head();
+            let complete = cycle - core.params.complete_to_commit.min(cycle);
+            let state = match head.is_some_and(|u| u.complete_cycle <= complete) {
+                true => State::Stalled(Cause::Sibling),
+                false => standing.state(),
+            };
+            self.probe.stretch(&Stretch {
+                context: self.id,
+                first_cycle: cycle,
+                cycles: 1,
+                state,
+                next_pc: pc,
+            });
+        }
+    }
+
     /// Tells the probe of cycles from this one on in which nothing commits. A cycle that loses only some of its
     /// slots is none of them.
     fn observe_lost_cycles(

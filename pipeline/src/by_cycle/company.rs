@@ -38,7 +38,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let hart = &mut self.process.thread.hart;
         let reservations = &self.process.guest.reservations;
         if hart.reservation != NO_RESERVATION
-            && !reservations.is_held(self.id.core.0, hart.reservation)
+            && !reservations.is_held(self.id.processor, hart.reservation)
         {
             hart.reservation = NO_RESERVATION;
         }
@@ -56,8 +56,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.tell_of_store(position);
         let guest = &mut self.process.guest;
         match self.process.thread.hart.reservation {
-            NO_RESERVATION => guest.reservations.drop_of(self.id.core.0),
-            addr => guest.reservations.take(self.id.core.0, addr),
+            NO_RESERVATION => guest.reservations.drop_of(self.id.processor),
+            addr => guest.reservations.take(self.id.processor, addr),
         }
     }
 
@@ -84,7 +84,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if e.size > 0 {
             let (addr, size) = (e.addr, e.size);
             let reservations = &mut self.process.guest.reservations;
-            reservations.stored(self.id.core.0, addr, size);
+            reservations.stored(self.id.processor, addr, size);
         }
     }
 

@@ -37,7 +37,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn issue(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         if seldom(self.in_order.is_some()) {
             self.issue_in_order(core, shared);
-        } else if self.scheduler.any_ready() {
+        } else if self.scheduler.any_ready() && core.params.issue_width > 0 {
             self.issue_ready(core, shared);
             self.scheduler.look();
         }
@@ -49,7 +49,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let mut left = core.params.issue_width;
         // Pools without a free unit in this cycle, as bits.
         let mut busy = 0u64;
-        for step in 0..=self.scheduler.words() {
+        'walk: for step in 0..=self.scheduler.words() {
             let (mut bits, word) = self.scheduler.walk(head, step);
             while bits != 0 {
                 let slot = Slot::of_bit(word, bits.trailing_zeros());
@@ -72,10 +72,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.send(core, shared, slot, class, u64::from(unit.latency_cycles));
                 left -= 1;
                 if left == 0 {
-                    return;
+                    break 'walk;
                 }
             }
         }
+        core.issue_left = left;
     }
 
     /// Sends an instruction to its unit.

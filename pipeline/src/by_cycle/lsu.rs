@@ -186,7 +186,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        if seldom(core.params.has_company) && self.rob.at(slot).class == OpClass::Atomic {
+        if seldom(core.params.has_company)
+            && self.rob.at(slot).class == OpClass::Atomic
+            && core.memory.has_company()
+        {
             return core.memory.store_together(shared, core.now, addr, size);
         }
         core.memory.load(shared, core.now, addr, size)

@@ -9,10 +9,10 @@
 //! happen are skipped: the core goes to the next cycle for which something is scheduled.
 //!
 //! # Parts
-//! A [`Chip`] has cores and the levels of the memory system that they share. A core has contexts and the
-//! [`Resources`] that they share. A stage is a method of a [`Context`], with the core's resources and, where it
-//! may reach them, the chip's levels as arguments: whoever gives a core more contexts, or a chip more cores, calls the
-//! stages of each in turn.
+//! A [`Chip`] has processors and the levels of the memory system that its cores share. A processor is what the guest's
+//! operating system takes for one: a hardware [`Context`] with the [`Resources`] that it has of its core. A stage is a
+//! method of a [`Context`], with its resources and, where it may reach them, the chip's levels as arguments. The chip lets
+//! processors go on in order of time; contexts of one core lend each other what is the core's.
 
 mod attend;
 mod chip;
@@ -55,15 +55,15 @@ use crate::model::{DEADLOCK_CYCLES, PipelineProbe};
 use context::Context;
 use resources::Resources;
 
-/// A core: a hardware context, and what contexts of a core share.
-pub(crate) struct Core<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
+/// A hardware context, and what it has of its core.
+pub(crate) struct Processor<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     context: Context<E, P>,
     resources: Resources,
     /// The cycle in which something may happen next.
     next_cycle: u64,
 }
 
-impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+impl<E: DecodeEditor, P: PipelineProbe> Processor<E, P> {
     /// Runs cycles up to `until` at most, or until its program has committed `end` instructions or has ended. Says
     /// in which cycle, behind `until`, something may happen next, or why it has stopped.
     pub fn advance(
@@ -137,6 +137,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     fn skip_idle_cycles(&mut self, core: &mut Resources) -> u64 {
         let mut next = u64::MAX;
         let now = core.now;
+        if seldom(core.shares) && self.could_use_more(core) {
+            return now + 1;
+        }
         let mut at = |cycle: u64| {
             if cycle > now {
                 next = next.min(cycle);

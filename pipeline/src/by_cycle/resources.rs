@@ -1,4 +1,4 @@
-//! What the contexts of a core share.
+//! What a context has of its core.
 
 use crate::config::{MachineConfig, UnitTable};
 use crate::memsys::PrivateMemory;
@@ -7,18 +7,20 @@ use crate::predict::BranchTables;
 
 use super::units::Units;
 
-/// What the contexts of a core share: its clock, units, stations, predictor tables, caches and TLBs, and its counters.
+/// What a context has of its core. Caches and TLBs, predictor tables and units are the core's: where it has several
+/// contexts, they [lend](Self::lend) them to each other. The clock, the account, and how much of the core's widths and
+/// queues it may use are its own.
 #[derive(Clone)]
 pub(crate) struct Resources {
     pub params: Params,
-    /// Counters of the core.
+    /// Counters of the context.
     pub stats: CoreStats,
     /// Commit slots by owner.
     pub cpi: CpiStack,
     pub memory: PrivateMemory,
     pub branches: BranchTables,
     pub units: Units,
-    /// The cycle that the core has come to.
+    /// The cycle that the context has come to.
     pub now: u64,
     /// The last cycle of its turn. What may concern another core brings it forward.
     pub until: u64,
@@ -28,6 +30,10 @@ pub(crate) struct Resources {
     pub paused: bool,
     /// Commit slots used in this cycle.
     pub committed_in_cycle: u64,
+    /// Of the instructions that may issue in a cycle, those that did not, the last time that any was ready.
+    pub issue_left: usize,
+    /// Other contexts of the core run, too: each has what is left of it.
+    pub shares: bool,
     pub reservations_used: u32,
     /// Number of them in the queue of floating-point instructions.
     pub fp_queue_used: u32,
@@ -53,8 +59,17 @@ impl Resources {
             progressed: false,
             paused: false,
             committed_in_cycle: 0,
+            issue_left: 0,
+            shares: false,
             reservations_used: 0,
             fp_queue_used: 0,
         }
+    }
+
+    /// What is the core's goes to another context of it.
+    pub fn lend(&mut self, to: &mut Resources) {
+        std::mem::swap(&mut self.memory, &mut to.memory);
+        std::mem::swap(&mut self.branches, &mut to.branches);
+        std::mem::swap(&mut self.units, &mut to.units);
     }
 }

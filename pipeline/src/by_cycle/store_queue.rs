@@ -87,6 +87,17 @@ impl StoreQueue {
         }
     }
 
+    /// Takes so many entries at most from now on; no more than it was made for.
+    pub fn limit(&mut self, capacity: u64) {
+        self.capacity = capacity;
+    }
+
+    /// Stores in flight.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.tail - self.head
+    }
+
     #[inline]
     pub fn is_full(&self) -> bool {
         self.tail - self.head >= self.capacity

@@ -107,7 +107,7 @@ pub enum NotDriven {
     )]
     Pools,
     /// It has several cores.
-    #[error("it has several cores (chip.cores)")]
+    #[error("it has several cores or contexts (chip.cores, chip.contexts)")]
     Cores,
     /// A probe wants the stages of each instruction.
     #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]

@@ -102,6 +102,12 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
         1,
         u64::from(ChipConfig::MOST_CORES),
     );
+    c.range(
+        "chip.contexts",
+        chip.contexts,
+        1,
+        u64::from(ChipConfig::MOST_CONTEXTS),
+    );
     c.range("chip.transfer_cycles", chip.transfer_cycles, 0, 10_000);
     c.range("chip.invalidate_cycles", chip.invalidate_cycles, 0, 10_000);
     c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);
@@ -112,12 +118,22 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
         c.refuse(
             "branch.predictor",
             format!(
-                "is Perfect, but `chip.cores` is {}; allowed: a predictor that does not know the future, or one core",
-                chip.cores
+                "is Perfect, but there are {} contexts (`chip.cores`, `chip.contexts`); allowed: a predictor that does \
+                 not know the future, or one context",
+                chip.processors()
             ),
         );
     }
-    if machine.memory.l1d_write != L1dWrite::WriteBack {
+    if chip.contexts > 1 && matches!(machine.issue.scheduling, Scheduling::InOrder(_)) {
+        c.refuse(
+            "issue.scheduling",
+            format!(
+                "is InOrder, but `chip.contexts` is {}; allowed: OutOfOrder, or one context",
+                chip.contexts
+            ),
+        );
+    }
+    if chip.cores > 1 && machine.memory.l1d_write != L1dWrite::WriteBack {
         c.refuse(
             "memory.l1d_write",
             format!(

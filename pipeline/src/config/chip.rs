@@ -1,13 +1,20 @@
-//! How many cores a chip has, and how their caches agree.
+//! How many cores a chip has, how their caches agree, and what hardware threads a core has.
 
 use super::node::{config_enum, config_section};
 
 config_section! {
-    /// The cores of the chip, which are all alike. Everything here but `cores` means something only where there are
-    /// several.
+    /// The cores of the chip, which are all alike, and their hardware threads. What is said of cores means something
+    /// only where there are several, what is said of contexts likewise.
     ChipConfig patched by ChipPatch {
         /// Cores. A guest's threads run on them at the same time.
         cores: u32 = 1, "cores";
+        /// Contexts (hardware threads) of each core. They share its widths, units, caches, TLBs and predictor tables;
+        /// histories, return address stack and memory dependences are their own.
+        contexts: u32 = 1, "contexts";
+        /// Which of the contexts of a core comes first in a cycle.
+        smt_policy: SmtPolicy = SmtPolicy::Icount, "policy";
+        /// Whether contexts divide the places of reorder buffer, stations and load and store queues.
+        smt_queues: SmtQueues = SmtQueues::Partitioned, "division";
         /// Whose the level 2 cache is.
         l2: L2Place = L2Place::Shared, "place";
         /// How the cores' caches agree (MESI in each case).
@@ -36,6 +43,33 @@ config_enum! {
 }
 
 config_enum! {
+    /// Which of the contexts of a core comes first in a cycle. What it leaves of fetch, widths and units goes to the next
+    /// one.
+    SmtPolicy {
+        /// Each in turn, one a cycle.
+        RoundRobin,
+        /// Each in turn; fetch takes the one that has the fewest instructions in front of issue (Tullsen and others,
+        /// ISCA 1996).
+        Icount,
+        /// The first context always.
+        Priority,
+        /// The first context always; the others issue one instruction a cycle between them, and only while the first
+        /// one has nothing ready (what SHIM's authors propose for observers, ISCA 2015, section 4).
+        Background,
+    }
+}
+
+config_enum! {
+    /// Whether contexts that run divide the queues of their core.
+    SmtQueues {
+        /// In equal parts. What runs alone has all of it.
+        Partitioned,
+        /// Each takes what is free.
+        Shared,
+    }
+}
+
+config_enum! {
     /// How the cores' caches agree on a line.
     Coherence {
         /// The shared levels know who has which line, and ask those alone.
@@ -48,6 +82,8 @@ config_enum! {
 impl ChipConfig {
     /// The most cores.
     pub const MOST_CORES: u32 = 64;
+    /// The most contexts of a core.
+    pub const MOST_CONTEXTS: u32 = 4;
 
     /// Whether everything is as it is where nothing is said.
     #[must_use]
@@ -55,9 +91,15 @@ impl ChipConfig {
         *self == ChipConfig::default()
     }
 
-    /// Whether there is more than one core.
+    /// Contexts of all cores: the processors that a guest sees.
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        self.cores * self.contexts
+    }
+
+    /// Whether there is more than one context.
     #[must_use]
     pub fn has_company(&self) -> bool {
-        self.cores > 1
+        self.processors() > 1
     }
 }

@@ -17,6 +17,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("ev5", include_str!("../../presets/ev5.ron")),
     ("ev6", include_str!("../../presets/ev6.ron")),
     ("cmp-4", include_str!("../../presets/cmp-4.ron")),
+    ("smt-2", include_str!("../../presets/smt-2.ron")),
 ];
 
 impl MachineConfig {

@@ -24,7 +24,7 @@ pub use branch::{
     BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
     TageConfig, TournamentConfig,
 };
-pub use chip::{ChipConfig, Coherence, L2Place};
+pub use chip::{ChipConfig, Coherence, L2Place, SmtPolicy, SmtQueues};
 pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
 pub use memory::{

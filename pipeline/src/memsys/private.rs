@@ -40,6 +40,12 @@ impl PrivateMemory {
         }
     }
 
+    /// Whether other cores have caches, too.
+    #[must_use]
+    pub fn has_company(&self) -> bool {
+        self.link.has_company
+    }
+
     /// Accesses will not come in order of time.
     pub(super) fn expect_disorder(&mut self, config: &MemoryConfig) {
         self.l1i.mshrs = Mshrs::out_of_order(config.l1i.mshrs);

@@ -55,11 +55,13 @@ pub enum Cause {
     LoadCore,
     /// No thread runs on the context.
     Idle,
+    /// Another context of the core has taken it.
+    Sibling,
 }
 
 impl Cause {
     /// All causes, in the order in which a stack is drawn.
-    pub const ALL: [Cause; 20] = [
+    pub const ALL: [Cause; 21] = [
         Cause::Base,
         Cause::DiseInserted,
         Cause::DiseStall,
@@ -80,12 +82,13 @@ impl Cause {
         Cause::StoreWait,
         Cause::LoadCore,
         Cause::Idle,
+        Cause::Sibling,
     ];
 
-    /// Whether a chip needs several cores for it.
+    /// Whether a chip needs several contexts for it.
     #[must_use]
     pub fn needs_company(self) -> bool {
-        matches!(self, Cause::LoadCore | Cause::Idle)
+        matches!(self, Cause::LoadCore | Cause::Idle | Cause::Sibling)
     }
 
     /// The name under which it is reported.
@@ -112,6 +115,7 @@ impl Cause {
             Cause::StoreWait => "store_wait",
             Cause::LoadCore => "load_core",
             Cause::Idle => "idle",
+            Cause::Sibling => "sibling",
         }
     }
 }

@@ -2,21 +2,24 @@
 
 use hps_sim_core::process::Process;
 
-use super::{CoreStats, CpiStack};
+use super::{ContextId, CoreStats, CpiStack};
 use crate::memsys::MemoryStats;
 
-/// What a core has counted.
+/// What a context has counted.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// Counters of the core.
+    /// Which one it is.
+    pub context: ContextId,
+    /// Its counters.
     pub stats: CoreStats,
-    /// Commit slots by owner.
+    /// Its commit slots by owner.
     pub cpi: CpiStack,
-    /// Caches, TLBs, buses; those behind its own caches for all cores.
+    /// Caches, TLBs, buses; those behind its core's caches for all cores. The first context has all of its core's, the
+    /// others none.
     pub memory: MemoryStats,
 }
 
-/// What a core leaves behind, and what the other cores of its chip have counted.
+/// What a context leaves behind, and what the other ones of its chip have counted.
 pub struct Finished<E, P> {
     /// The program.
     pub process: Process,
@@ -30,7 +33,7 @@ pub struct Finished<E, P> {
     pub cpi: CpiStack,
     /// Caches, TLBs, buses.
     pub memory: MemoryStats,
-    /// The other cores, in their order.
+    /// The other contexts, in their order.
     pub others: Vec<Counted>,
 }
 

@@ -12,6 +12,9 @@ use hps_sim_core::inst::OpClass;
 /// A hardware context: which core of the chip, and which of its contexts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContextId {
+    /// Its number among the processors that the guest sees, from 0: the first contexts of all cores, then the second
+    /// ones.
+    pub processor: u16,
     /// The core, from 0.
     pub core: CoreId,
     /// The context on that core, from 0.
@@ -21,9 +24,20 @@ pub struct ContextId {
 impl ContextId {
     /// The only context of a chip with one core of one context.
     pub const FIRST: ContextId = ContextId {
+        processor: 0,
         core: CoreId::FIRST,
         context: 0,
     };
+
+    /// The context of a processor of a chip with so many cores.
+    #[must_use]
+    pub fn of(processor: usize, cores: usize) -> ContextId {
+        ContextId {
+            processor: processor as u16,
+            core: CoreId((processor % cores) as u16),
+            context: (processor / cores) as u16,
+        }
+    }
 }
 
 /// Origin of an instruction.

@@ -75,6 +75,15 @@ impl Params {
         self.rob_entries as usize + self.fetch_buffer + self.decode_buffer
     }
 
+    /// Takes as much of the core in each cycle as these do.
+    pub fn take_widths_of(&mut self, whole: &Params) {
+        self.fetch_buffer = whole.fetch_buffer;
+        self.decode_width = whole.decode_width;
+        self.dispatch_width = whole.dispatch_width;
+        self.issue_width = whole.issue_width;
+        self.commit_width = whole.commit_width;
+    }
+
     pub fn new(config: &MachineConfig, extra_decode_stages: u32) -> Self {
         let decode_to_dispatch =
             u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);

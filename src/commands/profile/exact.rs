@@ -232,13 +232,13 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             ""
         },
     )?;
-    if let [first, ..] = &ran.timing.cores[..] {
-        let (cores, cycles) = (ran.timing.cores.len(), first.stats.cycles);
-        let idle = 100.0 * exact.idle_cycles as f64 / (cores as u64 * cycles).max(1) as f64;
+    if let [first, ..] = &ran.timing.contexts[..] {
+        let (contexts, cycles) = (ran.timing.contexts.len(), first.stats.cycles);
+        let idle = 100.0 * exact.idle_cycles as f64 / (contexts as u64 * cycles).max(1) as f64;
         writeln!(
             out,
-            "those are cycles of {cores} cores in which a thread ran; the run took {} cycles, in {idle:.1}% of which a core \
-             was idle",
+            "those are cycles of {contexts} contexts in which a thread ran; the run took {} cycles, in {idle:.1}% of which \
+             a context was idle",
             grouped(cycles),
         )?;
     }

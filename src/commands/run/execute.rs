@@ -54,7 +54,7 @@ pub struct Timed {
     /// Commit slots by owner.
     pub cpi: CpiStack,
     /// Each core, if there are several; the others here are their sums.
-    pub cores: Vec<Counted>,
+    pub contexts: Vec<Counted>,
     /// CPI stacks by function, if asked for.
     pub by_function: Option<Vec<FunctionStack>>,
     /// The filled pipeline log, if asked for.
@@ -144,14 +144,14 @@ impl Ran {
             core,
             cpi,
             memory,
-            cores,
+            contexts,
         } = timing;
         let (by_function, trace) = seen(probe);
         let timed = Timed {
             core,
             memory,
             cpi,
-            cores,
+            contexts,
             by_function,
             trace,
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hps_pipeline::core::Counted;
 use hps_pipeline::memsys::{CacheStats, MemoryStats, TlbStats};
 
 use super::execute::Timed;
@@ -55,19 +56,21 @@ pub fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {
             ratio(core.store_forward_events, core.load_committed_events),
         ),
         ("memory_violation_mpki", mpki(core.memory_violation_events)),
-        // Each core has such a bus.
         (
             "l1_l2_bus_busy",
-            ratio(
-                l1_l2_bus.busy_cycles,
-                core.cycles * timed.cores.len().max(1) as u64,
-            ),
+            ratio(l1_l2_bus.busy_cycles, core.cycles * buses(&timed.contexts)),
         ),
         (
             "memory_bus_busy",
             ratio(memory_bus.busy_cycles, core.cycles),
         ),
     ])
+}
+
+/// Each core has such a bus, and a first context.
+fn buses(contexts: &[Counted]) -> u64 {
+    let first = contexts.iter().filter(|one| one.context.context == 0);
+    (first.count() as u64).max(1)
 }
 
 fn misses(cache: &CacheStats) -> u64 {

@@ -197,12 +197,17 @@ pub struct Part {
     pub cpi: f64,
 }
 
-/// What one core of several has counted.
+/// What one context of several has counted.
 #[derive(Debug, Serialize)]
 pub struct CoreDocument {
+    /// The core that it is of, from 0.
+    pub number: u16,
+    /// Which of the contexts of that core it is, from 0.
+    pub context: u16,
     /// Its counters.
     pub core: CoreStats,
-    /// Counters of its caches, TLBs and buses; those of what it shares count for all cores.
+    /// Counters of its core's caches, TLBs and buses, with the first context of the core; those of what it shares count
+    /// for all cores.
     pub memory: BTreeMap<&'static str, u64>,
     /// Its cycles by cause.
     pub cpi_stack: Stack,
@@ -212,6 +217,8 @@ impl CoreDocument {
     fn new(core: &Counted, width: u64) -> Self {
         let instructions = core.stats.commit_program_instructions;
         CoreDocument {
+            number: core.context.core.0,
+            context: core.context.context,
             core: core.stats,
             memory: core.memory.entries().into_iter().collect(),
             cpi_stack: Stack::new(&core.cpi, width, instructions),
@@ -319,7 +326,7 @@ impl Statistics {
             },
             cores: timed
                 .map(|t| {
-                    t.cores
+                    t.contexts
                         .iter()
                         .map(|c| CoreDocument::new(c, width))
                         .collect()

@@ -115,7 +115,7 @@ fn head(s: &Statistics) -> String {
     out
 }
 
-/// What each core did, where there are several.
+/// What each core, or each context of cores with several, did.
 fn by_core(statistics: &Statistics) -> String {
     if statistics.cores.is_empty() {
         return String::new();
@@ -128,7 +128,8 @@ fn by_core(statistics: &Statistics) -> String {
         ("mostly", Align::Left),
     ];
     let mut table = Table::new(&columns);
-    for (number, document) in statistics.cores.iter().enumerate() {
+    let has_siblings = statistics.cores.iter().any(|one| one.context > 0);
+    for document in &statistics.cores {
         let (core, stack) = (&document.core, &document.cpi_stack);
         let instructions = core.commit_program_instructions;
         let of_idle = |part: &&Part| part.cause == Cause::Idle.name();
@@ -138,7 +139,10 @@ fn by_core(statistics: &Statistics) -> String {
             .find(of_idle)
             .map_or(0, |part| part.slots);
         table.row([
-            number.to_string(),
+            match has_siblings {
+                true => format!("{}.{}", document.number, document.context),
+                false => document.number.to_string(),
+            },
             grouped(instructions),
             format!("{:.4}", ratio(instructions, core.cycles)),
             format!("{:.2}%", 100.0 * ratio(idle, stack.total_slots)),

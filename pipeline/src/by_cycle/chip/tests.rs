@@ -39,11 +39,13 @@ fn a_core_that_stops_at_any_cycle_goes_on_as_if_it_had_not() {
         let stop = loop {
             // Shorter than a miss, so that stretches of idle cycles are cut.
             until += 1 + random.below(60);
-            let Chip { cores, shared, .. } = &mut parts;
-            match cores[0].advance(shared, until, INSTRUCTIONS) {
+            let Chip {
+                processors, shared, ..
+            } = &mut parts;
+            match processors[0].advance(shared, until, INSTRUCTIONS) {
                 ControlFlow::Break(stop) => break stop,
                 ControlFlow::Continue(next) => {
-                    assert!(next > until && cores[0].resources.now == until);
+                    assert!(next > until && processors[0].resources.now == until);
                     stops += 1;
                 }
             }
@@ -69,7 +71,8 @@ fn with_cores(cores: u32) -> MachineConfig {
 }
 
 fn chip(config: &MachineConfig, process: Process) -> Chip {
-    Chip::of_cores(config, process, NoEditor, NoProbe).expect("nothing but the machine is there")
+    Chip::of_processors(config, process, NoEditor, NoProbe)
+        .expect("nothing but the machine is there")
 }
 
 #[test]
@@ -94,6 +97,32 @@ fn idle_cores_cost_no_cycle() {
 }
 
 #[test]
+fn a_context_without_a_thread_costs_the_others_nothing() {
+    const INSTRUCTIONS: u64 = 100_000;
+    let run = |contexts| {
+        let mut config = preset("hps-4wide");
+        config.chip.contexts = contexts;
+        let mut chip = chip(&config, program("lz"));
+        assert_eq!(chip.run(INSTRUCTIONS), Stop::Limit);
+        chip.finish()
+    };
+    let (one, two, four) = (run(1), run(2), run(4));
+    let of = |stats: CoreStats| CoreStats {
+        // A cycle that is idle is skipped only behind another one.
+        idle_skipped_cycles: 0,
+        ..stats
+    };
+    assert_eq!(of(one.stats), of(two.stats));
+    assert_eq!(one.cpi, two.cpi);
+    assert_eq!(one.memory, two.memory);
+    assert_eq!(two.stats, four.stats);
+    for other in two.others.iter().chain(&four.others) {
+        assert_eq!(other.cpi.get(Cause::Idle), one.cpi.total());
+        assert_eq!(other.memory, MemoryStats::default());
+    }
+}
+
+#[test]
 fn a_limit_counts_the_instructions_of_all_cores_and_can_be_gone_beyond() {
     let config = with_cores(2);
     let mut chip = chip(&config, program("lz"));
@@ -102,7 +131,7 @@ fn a_limit_counts_the_instructions_of_all_cores_and_can_be_gone_beyond() {
         assert_eq!(chip.instructions(), done);
     }
     let whole = {
-        let mut whole = Chip::of_cores(&config, program("lz"), NoEditor, NoProbe).unwrap();
+        let mut whole = Chip::of_processors(&config, program("lz"), NoEditor, NoProbe).unwrap();
         assert_eq!(whole.run(2501), Stop::Limit);
         whole.finish()
     };
@@ -124,6 +153,23 @@ fn the_earliest_core_goes_up_to_the_next_one_and_the_first_of_two_comes_first() 
     assert_eq!(of(&[5, 4]), (1, 4));
 }
 
+#[test]
+fn contexts_of_a_core_take_turns_in_being_the_first() {
+    let mut config = with_cores(2);
+    config.chip.contexts = 2;
+    let chip = chip(&config, program("lz"));
+    let siblings = chip.siblings.as_ref().expect("contexts share cores");
+    // Processors 0 and 2 are of one core, 1 and 3 of the other.
+    let order = |cycle| [0, 1, 2, 3].map(|processor| siblings.order(processor, cycle));
+    assert_eq!(order(4), [0, 2, 1, 3]);
+    assert_eq!(order(5), [1, 3, 0, 2]);
+    let earliest =
+        |next: [u64; 4]| earliest(next.into_iter(), |at, cycle| siblings.order(at, cycle));
+    assert_eq!(earliest([4, 9, 4, 9]), (0, 4));
+    assert_eq!(earliest([5, 9, 5, 9]), (2, 5));
+    assert_eq!(earliest([4, 9, 5, 9]), (0, 4));
+}
+
 fn of(next_cycles: &[u64]) -> (usize, u64) {
-    earliest(next_cycles.iter().copied())
+    earliest(next_cycles.iter().copied(), |processor, _| processor)
 }
