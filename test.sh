@@ -34,9 +34,10 @@ if ((${#packages[@]})); then
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"
 fi
 
-# SHIM's crates are checked for aarch64 too.
-target=aarch64-unknown-linux-gnu
-[ -d "$(rustc --print target-libdir --target $target)" ] || rustup target add $target
+# SHIM's crates are checked for aarch64 too, and the simulator's for browsers.
+for target in aarch64-unknown-linux-gnu wasm32-unknown-unknown; do
+    [ -d "$(rustc --print target-libdir --target $target)" ] || rustup target add $target
+done
 
 # Side by side: the programs' builds leave processors idle.
 scripts/real-programs.sh &
@@ -44,5 +45,6 @@ programs=$!
 cargo test --workspace --locked --no-run "$@" || { kill $programs; exit 1; }
 wait $programs
 scripts/check-aarch64.sh
+scripts/check-wasm.sh
 
 cargo test --workspace --locked "$@"

@@ -1,7 +1,5 @@
 //! A timed run that counters interrupt, with handlers in guest code.
 
-use std::time::Instant;
-
 use hps_pipeline::core::{EitherCore, PipelineProbe};
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_sim_core::editor::Interruptible;
@@ -13,6 +11,7 @@ use crate::lab::Lab;
 use crate::machine::check_core;
 use crate::mode::Timed;
 use crate::ran::{Ran, Timing};
+use crate::stopwatch::Stopwatch;
 
 /// A run that was interrupted.
 pub(crate) struct Interrupted<E, P, H> {
@@ -41,9 +40,9 @@ impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
         if let Some(interrupts) = interrupts {
             core.attach_interrupts(interrupts);
         }
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let stop = core.run(limit);
-        let host_seconds = start.elapsed().as_secs_f64();
+        let host_seconds = start.seconds();
         let taken = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
         let (interrupts, overflows_lost) = taken.unwrap_or_default();
         let finished = core.finish().map_editor(|Interruptible(editor)| editor);

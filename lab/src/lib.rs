@@ -6,6 +6,7 @@ mod collecting;
 mod end;
 mod error;
 mod guest;
+#[cfg(not(target_family = "wasm"))]
 pub mod host;
 pub mod input;
 mod install;
@@ -19,6 +20,7 @@ mod provenance;
 mod ran;
 mod region;
 pub mod shadow;
+mod stopwatch;
 mod truth;
 
 pub use aggregating::Aggregated;

@@ -1,15 +1,13 @@
 //! How a run is simulated: functionally, timed, or timed by units. Each mode has an `open` for callers
 //! that step the simulation themselves, and a `run`.
 
-use std::borrow::Cow;
-use std::time::Instant;
-
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::machine::Machine;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
+use std::borrow::Cow;
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -17,6 +15,7 @@ use crate::lab::Lab;
 use crate::machine::{TimedMachine, check_core};
 use crate::provenance::{MachineProvenance, Provenance};
 use crate::ran::{Ran, Timing, Units};
+use crate::stopwatch::Stopwatch;
 
 /// A run without time, on the functional machine.
 #[derive(Clone, Copy, Debug)]
@@ -103,11 +102,11 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
         let expected = self.program.expected.clone();
         let (process, editor, mut probe, _) = self.prepare()?;
         let mut machine = Machine::with_editor(process, editor);
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let stop = machine.run(&mut probe, limit);
         Ok(Ran {
             stop,
-            host_seconds: start.elapsed().as_secs_f64(),
+            host_seconds: start.seconds(),
             retired: machine.retired,
             process: machine.process,
             editor: machine.editor,
@@ -192,9 +191,9 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
         let mut core = self.open()?;
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let stop = core.run(limit);
-        let host_seconds = start.elapsed().as_secs_f64();
+        let host_seconds = start.seconds();
         Ok(Ran::of_core(
             core.finish(),
             stop,
@@ -247,9 +246,9 @@ where
         let (provenance, limit, plan) = (self.provenance(), self.limit, self.mode.plan);
         let expected = self.program.expected.clone();
         let mut run = self.open()?;
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let stop = run.run(limit)?;
-        let host_seconds = start.elapsed().as_secs_f64();
+        let host_seconds = start.seconds();
         let retired = run.retired();
         let (process, samples) = run.finish();
         Ok(Ran {

@@ -7,8 +7,9 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::process::{Process, ProcessConfig};
-use hps_workloads::suite::{Built, sha256_hex};
-use hps_workloads::{Size, Workload};
+#[cfg(not(target_family = "wasm"))]
+use hps_workloads::suite::Built;
+use hps_workloads::{Size, Workload, sha256_hex};
 
 use crate::end::EndError;
 use crate::error::LabError;
@@ -111,6 +112,7 @@ impl Program {
     ///
     /// # Errors
     /// Its image or its standard input cannot be read.
+    #[cfg(not(target_family = "wasm"))]
     pub fn built(built: &Built, input: &str) -> Result<Program, LabError> {
         let stdin = match &built.stdin {
             Some(file) => {

@@ -4,7 +4,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
-use hps_workloads::suite::sha256_hex;
+use hps_workloads::sha256_hex;
 
 use crate::VERSION;
 use crate::program::Program;

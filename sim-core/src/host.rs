@@ -4,6 +4,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+/// The calls of the host and its types.
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod sys {
+    pub(crate) use std::os::fd;
+    pub(crate) use std::os::unix::{ffi, fs as unix_fs};
+    pub(crate) use {libc, rustix};
+}
+#[cfg(target_family = "wasm")]
+#[path = "host/absent.rs"]
+pub(crate) mod sys;
+
 /// Bytes that a text may have which a person writes: productions, machine descriptions, sweeps.
 pub const MAX_TEXT_BYTES: u64 = 16 << 20;
 

@@ -9,9 +9,13 @@
 //! [`suite`] has real programs beside them, which are built on the user's machine.
 #![warn(missing_docs)]
 
+#[cfg(not(target_family = "wasm"))]
 pub mod clang;
 pub mod sources;
+#[cfg(not(target_family = "wasm"))]
 pub mod suite;
+
+use sha2::{Digest, Sha256};
 
 /// The instruction sets for which there are images: 64-bit RISC-V, and Alpha. All of a program's
 /// images have the same sources and print the same.
@@ -76,6 +80,12 @@ impl Workload {
         let of_isa = |(name, _): &&(&str, _)| *name == isa;
         self.images.iter().find(of_isa).map(|(_, image)| *image)
     }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// All programs, in the order in which tables list them.

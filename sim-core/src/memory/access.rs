@@ -1,6 +1,6 @@
 //! Reads and writes: the fast path of single accesses, and whole ranges.
 
-use super::{Memory, PAGE_COUNT, PAGE_SHIFT, PAGE_SIZE, bits, fault, page_align_down};
+use super::{Memory, PAGE_COUNT, PAGE_SHIFT, PAGE_SIZE, bits, fault, page_align_down, page_of};
 use crate::bus::{Bus, MemFault};
 
 const PAGE: usize = PAGE_SIZE as usize;
@@ -65,15 +65,13 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn read_quickly<const N: usize>(&self, addr: u64) -> Option<u64> {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
-        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        let page = self.pages.get(page_of(addr))?;
         if page & bits::R == 0 || addr as usize % PAGE > PAGE - N {
             return None;
         }
         let mut value = [0; 8];
-        let first = addr as usize;
-        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
         // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
-        value[..N].copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + N) });
+        value[..N].copy_from_slice(unsafe { self.bytes.array::<N>(addr) });
         Some(u64::from_le_bytes(value))
     }
 
@@ -81,14 +79,12 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn write_quickly<const N: usize>(&mut self, addr: u64, value: u64) -> bool {
         const { assert!(N == 1 || N == 2 || N == 4 || N == 8) };
-        let page = self.pages.get((addr >> PAGE_SHIFT) as usize);
+        let page = self.pages.get(page_of(addr));
         if page.is_none_or(|page| page & bits::FAST_W == 0) || addr as usize % PAGE > PAGE - N {
             return false;
         }
-        let first = addr as usize;
-        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
         // SAFETY: as in `read_quickly`.
-        let slot = unsafe { self.bytes.get_unchecked_mut(first..first + N) };
+        let slot = unsafe { self.bytes.array_mut::<N>(addr) };
         slot.copy_from_slice(&value.to_le_bytes()[..N]);
         true
     }
@@ -96,38 +92,34 @@ impl Memory {
     /// The aligned eight bytes around an address, little-endian, if their page may be read.
     #[inline(always)]
     pub(crate) fn read_around(&self, addr: u64) -> Option<u64> {
-        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        let page = self.pages.get(page_of(addr))?;
         if page & bits::R == 0 {
             return None;
         }
-        let first = addr as usize & !7;
-        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        let first = addr & !7;
         let mut value = [0; 8];
         // SAFETY: there is such a page, all its bytes are there, and none of these lies in the next one.
-        value.copy_from_slice(unsafe { self.bytes.get_unchecked(first..first + 8) });
+        value.copy_from_slice(unsafe { self.bytes.array::<8>(first) });
         Some(u64::from_le_bytes(value))
     }
 
     /// The eight aligned bytes around an address, if their page may be written to at once.
     #[inline(always)]
     pub(crate) fn quick_around(&mut self, addr: u64) -> Option<&mut [u8; 8]> {
-        let page = self.pages.get((addr >> PAGE_SHIFT) as usize)?;
+        let page = self.pages.get(page_of(addr))?;
         if page & bits::FAST_W == 0 {
             return None;
         }
-        let first = addr as usize & !7;
-        debug_assert_eq!(self.bytes.len(), PAGE_COUNT * PAGE);
+        let first = addr & !7;
         // SAFETY: as in `read_around`.
-        unsafe { self.bytes.get_unchecked_mut(first..first + 8) }
-            .try_into()
-            .ok()
+        unsafe { self.bytes.array_mut::<8>(first) }.try_into().ok()
     }
 
     /// Whether every read that begins at this address faults: in less time than it takes to find out why.
     #[inline(always)]
     #[must_use]
     pub fn is_unreadable(&self, addr: u64) -> bool {
-        match self.pages.get((addr >> PAGE_SHIFT) as usize) {
+        match self.pages.get(page_of(addr)) {
             Some(page) => page & bits::R == 0,
             None => self.high_lacks(addr, bits::R),
         }
@@ -137,7 +129,7 @@ impl Memory {
     #[inline(always)]
     #[must_use]
     pub fn is_unwritable(&self, addr: u64) -> bool {
-        match self.pages.get((addr >> PAGE_SHIFT) as usize) {
+        match self.pages.get(page_of(addr)) {
             Some(page) => page & bits::W == 0,
             None => self.high_lacks(addr, bits::W),
         }
@@ -157,7 +149,7 @@ impl Memory {
     /// The first byte that is not writable.
     #[inline(always)]
     pub fn check_store<const N: usize>(&mut self, addr: u64) -> Result<(), MemFault> {
-        let page = (addr >> PAGE_SHIFT) as usize;
+        let page = page_of(addr);
         if addr < Self::WINDOW
             && self.pages[page % PAGE_COUNT] & bits::FAST_W != 0
             && addr as usize % PAGE <= PAGE - N
@@ -177,7 +169,7 @@ impl Memory {
     fn allowed_prefix(&self, addr: u64, len: u64, wanted: u8) -> u64 {
         let end = addr.saturating_add(len).min(Self::LIMIT);
         let mut at = addr;
-        while at < end && self.page_byte((at >> PAGE_SHIFT) as usize) & wanted == wanted {
+        while at < end && self.page_byte(page_of(at)) & wanted == wanted {
             at = page_align_down(at) + PAGE_SIZE;
         }
         at.min(end).saturating_sub(addr)

@@ -1,6 +1,6 @@
 //! A memory that follows another one: made equal to it from time to time, page by page.
 
-use super::{Memory, MemoryError, PAGE_SHIFT, bits, page_indices};
+use super::{Memory, MemoryError, bits, page_indices, page_of};
 
 impl Memory {
     /// Changes whenever something is mapped, unmapped or re-protected.
@@ -30,7 +30,7 @@ impl Memory {
             self.copy_layout(source);
         }
         for &addr in pages {
-            self.copy_page(source, (addr >> PAGE_SHIFT) as usize);
+            self.copy_page(source, page_of(addr));
         }
         self.code_epoch = source.code_epoch;
         Ok(())

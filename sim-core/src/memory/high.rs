@@ -5,22 +5,20 @@
 
 use std::ops::Range;
 
-use memmap2::MmapMut;
-
-use super::{Memory, MemoryError, PAGE_COUNT, PAGE_SHIFT, PAGE_SIZE};
+use super::{Memory, MemoryError, PAGE_COUNT, PAGE_SHIFT, PAGE_SIZE, Room};
 
 const HIGH_PAGES: usize = (Memory::LIMIT >> PAGE_SHIFT) as usize - PAGE_COUNT;
 
 /// Pages from [`Memory::WINDOW`] up to [`Memory::LIMIT`].
 pub(super) struct High {
-    bytes: MmapMut,
+    bytes: Room,
     pages: Vec<u8>,
 }
 
 impl High {
     fn new() -> Result<High, MemoryError> {
         Ok(High {
-            bytes: super::reserve(Memory::LIMIT - Memory::WINDOW)?,
+            bytes: Room::new(Memory::LIMIT - Memory::WINDOW)?,
             // The host commits what is used of it.
             pages: vec![0; HIGH_PAGES],
         })
@@ -36,7 +34,10 @@ fn above(pages: &Range<usize>) -> Range<usize> {
 impl Memory {
     /// Makes sure that there is host memory for a range.
     pub(super) fn prepare(&mut self, range: &Range<u64>) -> Result<(), MemoryError> {
-        if range.end > Self::WINDOW && self.high.is_none() {
+        if range.end <= Self::WINDOW {
+            return self.bytes.prepare(range);
+        }
+        if self.high.is_none() {
             self.high = Some(High::new()?);
         }
         Ok(())
@@ -81,16 +82,16 @@ impl Memory {
     /// The content of mapped memory.
     pub(super) fn content(&self, addr: u64, len: usize) -> &[u8] {
         match (&self.high, addr.checked_sub(Self::WINDOW)) {
-            (Some(high), Some(at)) => &high.bytes[at as usize..at as usize + len],
-            _ => &self.bytes[addr as usize..addr as usize + len],
+            (Some(high), Some(at)) => high.bytes.part(at, len),
+            _ => self.bytes.part(addr, len),
         }
     }
 
     /// The content of mapped memory, to be changed.
     pub(super) fn content_mut(&mut self, addr: u64, len: usize) -> &mut [u8] {
         match (&mut self.high, addr.checked_sub(Self::WINDOW)) {
-            (Some(high), Some(at)) => &mut high.bytes[at as usize..at as usize + len],
-            _ => &mut self.bytes[addr as usize..addr as usize + len],
+            (Some(high), Some(at)) => high.bytes.part_mut(at, len),
+            _ => self.bytes.part_mut(addr, len),
         }
     }
 
@@ -108,6 +109,6 @@ impl Memory {
     #[cold]
     #[inline(never)]
     pub(super) fn high_lacks(&self, addr: u64, bit: u8) -> bool {
-        self.page_byte((addr >> PAGE_SHIFT) as usize) & bit == 0
+        self.page_byte(super::page_of(addr)) & bit == 0
     }
 }

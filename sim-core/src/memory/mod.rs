@@ -16,14 +16,21 @@ mod follow;
 mod high;
 mod questions;
 mod regions;
+#[cfg(not(target_family = "wasm"))]
+mod room;
+#[cfg(any(target_family = "wasm", test))]
+mod room_in_parts;
 mod tracked;
 mod view;
 
-use memmap2::{MmapMut, MmapOptions};
 use std::ops::Range;
 
 use self::high::High;
 use self::regions::Regions;
+#[cfg(not(target_family = "wasm"))]
+use self::room::Room;
+#[cfg(target_family = "wasm")]
+use self::room_in_parts::Room;
 pub use self::tracked::Mirror;
 use self::tracked::Tracked;
 use crate::bus::MemFault;
@@ -141,7 +148,7 @@ pub enum MemoryError {
 
 /// Guest memory. See the module's description.
 pub struct Memory {
-    bytes: MmapMut,
+    bytes: Room,
     pages: Box<[u8; PAGE_COUNT]>,
     /// What lies above the window, once something is mapped there.
     high: Option<High>,
@@ -216,7 +223,7 @@ impl Memory {
     }
 
     fn reserved(bytes: u64, limit_bytes: u64) -> Result<Memory, MemoryError> {
-        let bytes = reserve(bytes)?;
+        let bytes = Room::new(bytes)?;
         let Ok(pages) = vec![0u8; PAGE_COUNT].into_boxed_slice().try_into() else {
             unreachable!("the length of the vector is PAGE_COUNT")
         };
@@ -535,25 +542,15 @@ fn mappable_range(addr: u64, len: u64) -> Result<Range<u64>, MemoryError> {
     Ok(range)
 }
 
-/// Address space of the host, committed where it is touched.
-fn reserve(bytes: u64) -> Result<MmapMut, MemoryError> {
-    let refused = |cause: String| MemoryError::Reserve { bytes, cause };
-    let len = usize::try_from(bytes).map_err(|_| refused("a 64-bit host is needed".to_owned()))?;
-    let reserved = MmapOptions::new()
-        .len(len)
-        .no_reserve_swap()
-        .map_anon()
-        .map_err(|e| refused(e.to_string()))?;
-    // Huge pages would let a guest that touches one byte in each commit far more host memory
-    // than its limit. Hosts without the advice have no huge pages to fear.
-    #[cfg(target_os = "linux")]
-    let _ = reserved.advise(memmap2::Advice::NoHugePage);
-    Ok(reserved)
+/// The page that an address is in. Numbers of pages that `usize` cannot hold are those of no page.
+#[inline(always)]
+fn page_of(addr: u64) -> usize {
+    usize::try_from(addr >> PAGE_SHIFT).unwrap_or(usize::MAX)
 }
 
 /// Page numbers of a page-aligned range.
 fn page_indices(range: &Range<u64>) -> Range<usize> {
-    (range.start >> PAGE_SHIFT) as usize..(range.end >> PAGE_SHIFT) as usize
+    page_of(range.start)..page_of(range.end)
 }
 
 /// The refusal of an access at `addr`.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Memory, PAGE_SHIFT, PAGE_SIZE, Perm, bits, page_indices};
+use super::{Memory, PAGE_SHIFT, PAGE_SIZE, Perm, bits, page_indices, page_of};
 
 impl Memory {
     /// The highest address at which `len` bytes (whole pages) are free, between `floor` and
@@ -81,14 +81,14 @@ impl Memory {
     /// The page that holds `addr` has been written since it was mapped or discarded.
     #[must_use]
     pub fn is_written(&self, addr: u64) -> bool {
-        self.page_byte((addr >> PAGE_SHIFT) as usize) & bits::WRITTEN != 0
+        self.page_byte(page_of(addr)) & bits::WRITTEN != 0
     }
 
     /// Permissions of the page that holds `addr`; `None` where nothing is mapped.
     #[must_use]
     pub fn permissions(&self, addr: u64) -> Option<Perm> {
         let mapped = addr < Self::LIMIT && self.regions.contains(addr);
-        mapped.then(|| Perm(self.page_byte((addr >> PAGE_SHIFT) as usize) & bits::PERM))
+        mapped.then(|| Perm(self.page_byte(page_of(addr)) & bits::PERM))
     }
 
     /// The mapped parts of `range` in ascending order. Neighbours are merged.

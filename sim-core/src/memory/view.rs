@@ -5,7 +5,11 @@ use crate::bus::{Bus, MemFault};
 
 /// Every byte of the window; its size is part of the type, so that a reference is one pointer
 /// and bounds are constants.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) type Bytes = [u8; Memory::WINDOW as usize];
+/// Memory of the window, which has bytes only where something is mapped.
+#[cfg(target_family = "wasm")]
+pub(crate) type Bytes = super::Room;
 /// The permission byte of every page of the window.
 pub(crate) type Pages = [u8; PAGE_COUNT];
 
@@ -26,8 +30,42 @@ const fn unit<const N: usize>(addr: u64) -> (usize, usize) {
     let unit = addr.rotate_right(N.trailing_zeros());
     (
         unit as usize,
-        (unit >> (PAGE_SHIFT - N.trailing_zeros())) as usize,
+        page_number(unit >> (PAGE_SHIFT - N.trailing_zeros())),
     )
+}
+
+/// A number of a page; of no page if `usize` cannot hold it.
+#[inline(always)]
+const fn page_number(number: u64) -> usize {
+    if number > usize::MAX as u64 {
+        usize::MAX
+    } else {
+        number as usize
+    }
+}
+
+/// The `unit`-th `N` bytes of the window.
+#[cfg(not(target_family = "wasm"))]
+#[inline(always)]
+fn unit_of<const N: usize>(bytes: &Bytes, unit: usize) -> Option<&[u8; N]> {
+    bytes.as_chunks::<N>().0.get(unit)
+}
+
+/// The `unit`-th `N` bytes of the window, to be changed.
+#[cfg(not(target_family = "wasm"))]
+#[inline(always)]
+fn unit_of_mut<const N: usize>(bytes: &mut Bytes, unit: usize) -> Option<&mut [u8; N]> {
+    bytes.as_chunks_mut::<N>().0.get_mut(unit)
+}
+
+#[cfg(target_family = "wasm")]
+fn unit_of<const N: usize>(bytes: &Bytes, unit: usize) -> Option<&[u8; N]> {
+    bytes.unit(unit)
+}
+
+#[cfg(target_family = "wasm")]
+fn unit_of_mut<const N: usize>(bytes: &mut Bytes, unit: usize) -> Option<&mut [u8; N]> {
+    bytes.unit_mut(unit)
 }
 
 /// What a refusal says is not looked at.
@@ -41,7 +79,7 @@ fn load<const N: usize>(bytes: &Bytes, pages: &Pages, addr: u64) -> Result<u64, 
     let (unit, page) = unit::<N>(addr);
     if page < PAGE_COUNT
         && pages[page] & bits::R != 0
-        && let Some(bytes) = bytes.as_chunks::<N>().0.get(unit)
+        && let Some(bytes) = unit_of::<N>(bytes, unit)
     {
         let mut value = [0; 8];
         value[..N].copy_from_slice(bytes);
@@ -64,7 +102,7 @@ impl Bus for View<'_> {
         let (unit, page) = unit::<N>(addr);
         if page < PAGE_COUNT
             && self.pages[page] & bits::FAST_W != 0
-            && let Some(bytes) = self.bytes.as_chunks_mut::<N>().0.get_mut(unit)
+            && let Some(bytes) = unit_of_mut::<N>(self.bytes, unit)
         {
             bytes.copy_from_slice(&value.to_le_bytes()[..N]);
             Ok(())
@@ -99,11 +137,8 @@ impl Memory {
     /// The parts that [`View`] works on.
     #[inline]
     pub(crate) fn view(&mut self) -> View<'_> {
-        let Ok(bytes) = <&mut Bytes>::try_from(&mut self.bytes[..]) else {
-            unreachable!("the reserve is as long as the address space")
-        };
         View {
-            bytes,
+            bytes: self.bytes.bytes(),
             pages: &self.pages,
         }
     }

@@ -1,7 +1,7 @@
 //! Permissions, owners and times of files. Permissions are those of the host's file. Owners and times are
 //! made up ([`stat`](super::stat)), so that changing them succeeds and has no effect.
 
-use rustix::fs::{self, Mode};
+use crate::host::sys::rustix::fs::{self, Mode};
 
 use super::Linux;
 use super::descriptors::Kind;

@@ -1,10 +1,10 @@
 //! A second operating system in the same state, so that a run can go on in two ways.
 
+use crate::host::sys::fd::AsRawFd;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use super::Linux;

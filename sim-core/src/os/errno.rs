@@ -3,6 +3,10 @@
 
 use std::io;
 
+#[cfg(not(target_family = "wasm"))]
+use crate::host::sys::libc;
+use crate::host::sys::rustix;
+
 macro_rules! errnos {
     ($($name:ident = $value:literal, $doc:literal;)*) => {
         /// Why a system call failed.
@@ -15,9 +19,19 @@ macro_rules! errnos {
         impl Errno {
             /// The error that the host reports by this number. Numbers that a guest has no use
             /// for become [`Errno::EIO`].
+            #[cfg(not(target_family = "wasm"))]
             fn from_host(number: i32) -> Errno {
                 match number {
                     $(libc::$name => Errno::$name,)*
+                    _ => Errno::EIO,
+                }
+            }
+
+            /// Without an operating system numbers are those that stand for its calls.
+            #[cfg(target_family = "wasm")]
+            fn from_host(number: i32) -> Errno {
+                match number {
+                    $($value => Errno::$name,)*
                     _ => Errno::EIO,
                 }
             }

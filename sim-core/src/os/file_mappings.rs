@@ -4,10 +4,10 @@
 //! content again, and a mapping can grow, also when the descriptor is closed and the file has no name any
 //! more. So each file that is mapped is held open, once, however often it is mapped.
 
+use crate::host::sys::unix_fs::{FileExt, MetadataExt};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::{Arc, Weak};
 
 use super::errno::Errno;

@@ -1,8 +1,8 @@
 //! Calls on the content of open files: reading, writing, positions, sizes.
 
+use crate::host::sys::unix_fs::FileExt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
 
 use super::abi::OpenFlags;
 use super::descriptors::{Kind, OpenFile};
@@ -433,10 +433,10 @@ impl Linux {
 
 /// `SEEK_DATA` and `SEEK_HOLE`: the next content or hole from `offset` on.
 fn seek_content(host: &File, offset: i64, wants_data: bool) -> Result<u64, Errno> {
-    use rustix::fs::SeekFrom::{Data, Hole};
+    use crate::host::sys::rustix::fs::SeekFrom::{Data, Hole};
     let from = u64::try_from(offset).map_err(|_| Errno::ENXIO)?;
     let target = if wants_data { Data(from) } else { Hole(from) };
-    rustix::fs::seek(host, target).map_err(|e| std::io::Error::from(e).into())
+    crate::host::sys::rustix::fs::seek(host, target).map_err(|e| std::io::Error::from(e).into())
 }
 
 fn read_file(

@@ -1,6 +1,6 @@
 //! `symlinkat` and `linkat`. Where a symbolic link leads is decided when it is followed, inside the root.
 
-use rustix::fs::{self, AtFlags};
+use crate::host::sys::rustix::fs::{self, AtFlags};
 
 use super::Linux;
 use super::errno::Errno;

@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use rustix::fs::{self, AtFlags};
+use crate::host::sys::rustix;
+use crate::host::sys::rustix::fs::{self, AtFlags};
 
 use super::Linux;
 use super::abi::short_inode;
@@ -147,7 +148,7 @@ impl Names {
                     name,
                     inode: self
                         .path
-                        .child(std::os::unix::ffi::OsStrExt::from_bytes(name))
+                        .child(crate::host::sys::ffi::OsStrExt::from_bytes(name))
                         .inode(),
                     kind: entry.kind,
                 })

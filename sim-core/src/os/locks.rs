@@ -132,8 +132,8 @@ impl Descriptors {
             return Ok(LockedFile::Numbered(number));
         }
         let found = match &file.kind {
-            Kind::File(host) => rustix::fs::fstat(host)?,
-            Kind::Directory(listing) => rustix::fs::fstat(listing.folder())?,
+            Kind::File(host) => crate::host::sys::rustix::fs::fstat(host)?,
+            Kind::Directory(listing) => crate::host::sys::rustix::fs::fstat(listing.folder())?,
             _ => return Ok(LockedFile::Slot(slot)),
         };
         Ok(LockedFile::Host {

@@ -6,7 +6,8 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 
-use rustix::fs::{MemfdFlags, SealFlags};
+use crate::host::sys::rustix;
+use crate::host::sys::rustix::fs::{MemfdFlags, SealFlags};
 
 use super::Linux;
 use super::abi::OpenFlags;

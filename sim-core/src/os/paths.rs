@@ -23,14 +23,14 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
-
 use super::errno::Errno;
+use crate::host::sys::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use crate::host::sys::ffi::{OsStrExt, OsStringExt};
+use crate::host::sys::rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags, Stat};
+use crate::host::sys::{libc, rustix};
 
 /// Longest path, with its zero (`PATH_MAX`).
 pub(super) const PATH_MAX: usize = 4096;

@@ -182,9 +182,11 @@ impl Linux {
 
     /// The descriptors of `wanted`, whose lowest bit stands for `first`, that are ready for one of `events`.
     fn select_word(&self, wanted: u64, first: u64, count: u64, events: u16) -> Result<u64, Errno> {
-        let mut found: BitArr!(for 64, in u64) = BitArray::ZERO;
+        // Halves: on hosts with 32 bits no set is made of larger words.
+        let halves = [wanted as u32, (wanted >> 32) as u32];
+        let mut found: BitArr!(for 64, in u32) = BitArray::ZERO;
         let asked = 64.min(count - first) as usize;
-        for bit in wanted.view_bits::<Lsb0>()[..asked].iter_ones() {
+        for bit in halves.view_bits::<Lsb0>()[..asked].iter_ones() {
             match self.ready_events(first + bit as u64, events) {
                 POLLNVAL => return Err(Errno::EBADF),
                 ready => found.set(bit, ready & events != 0),

@@ -5,8 +5,8 @@
 //! So whoever looks through a call sees what was written. Where two mappings show one place of a file, a store
 //! to one is stored in the other at once ([`Mirror`]).
 
+use crate::host::sys::unix_fs::FileExt;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use super::descriptors::Kind;
 use super::errno::Errno;

@@ -1,6 +1,7 @@
 //! What the guest is told of a file: `stat`, `statx`.
 
-use rustix::fs::Stat;
+use crate::host::sys::rustix;
+use crate::host::sys::rustix::fs::Stat;
 
 use super::Linux;
 use super::abi::{BLOCK_BYTES, FileStat, FsStat, StatFormat};

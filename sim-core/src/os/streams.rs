@@ -1,9 +1,13 @@
 //! Standard input, output and error, and the limit on what a guest may write.
 
+#[cfg(not(target_family = "wasm"))]
+use crate::host::sys::fd::AsFd;
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
 
-use rustix::event::{PollFd, PollFlags};
+#[cfg(not(target_family = "wasm"))]
+use crate::host::sys::rustix;
+#[cfg(not(target_family = "wasm"))]
+use crate::host::sys::rustix::event::{PollFd, PollFlags};
 
 use super::errno::Errno;
 
@@ -104,6 +108,7 @@ impl Streams {
 /// Writes as much as the host takes, so that the guest learns at once of a full disk or a closed pipe.
 /// Whatever the lab itself has written goes first; the guest's bytes pass no buffer, in which the host's
 /// refusal would leave them.
+#[cfg(not(target_family = "wasm"))]
 fn pass_on(mut stream: impl Write + AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     stream.flush()?;
     retry(|| match rustix::io::write(&stream, bytes) {
@@ -115,7 +120,14 @@ fn pass_on(mut stream: impl Write + AsFd, bytes: &[u8]) -> Result<usize, Errno> 
     })
 }
 
+/// Without an operating system there is nobody who would read it.
+#[cfg(target_family = "wasm")]
+fn pass_on(_stream: impl Write, _bytes: &[u8]) -> Result<usize, Errno> {
+    Err(Errno::EIO)
+}
+
 /// Waits for a stream that somebody else has made one that does not wait.
+#[cfg(not(target_family = "wasm"))]
 fn wait_for_room(stream: &impl AsFd) -> io::Result<()> {
     let mut wanted = [PollFd::new(stream, PollFlags::OUT)];
     rustix::event::poll(&mut wanted, None)?;

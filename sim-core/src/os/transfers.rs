@@ -1,10 +1,10 @@
 //! Copies between open files: `sendfile` and `copy_file_range`.
 
+use crate::host::sys::unix_fs::FileExt;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 
-use rustix::fs::fstat;
+use crate::host::sys::rustix::fs::fstat;
 
 use super::Linux;
 use super::descriptors::Kind;

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 
-use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
+use crate::host::sys::rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags};
 
 use super::Linux;
 use super::abi::OpenFlags;

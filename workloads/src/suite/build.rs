@@ -124,7 +124,7 @@ impl Builder {
         let record = Record {
             key: store::key(program, target),
             compiler: target.compiler_version()?,
-            image_sha256: store::sha256_hex(&bytes),
+            image_sha256: super::sha256_hex(&bytes),
         };
         store::write_json(&made.join("record.json"), &record)?;
         self.put_in_place(program, isa, &made)?;

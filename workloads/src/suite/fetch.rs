@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use super::manifest::{Origin, Source};
-use super::store::sha256_hex;
+use super::sha256_hex;
 use super::tools::need;
 use super::{SuiteError, find_tool};
 

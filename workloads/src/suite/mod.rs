@@ -17,8 +17,10 @@ mod tools;
 pub use build::{Builder, Made};
 pub use error::SuiteError;
 pub use manifest::{Input, Language, Origin, Run, Source, SuiteProgram, Tool, all, find, parse};
-pub use store::{Built, built, default_folder, record_verified, sha256_hex};
+pub use store::{Built, built, default_folder, record_verified};
 pub use tools::find_tool;
+
+pub use crate::sha256_hex;
 
 #[cfg(test)]
 mod tests;

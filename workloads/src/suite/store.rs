@@ -9,12 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::manifest::{Input, SuiteProgram, all};
 use super::tools::Target;
 use super::{SuiteError, inputs};
-use crate::{ISAS, Size};
+use crate::{ISAS, Size, sha256_hex};
 
 /// Counted up when programs must be built anew although nothing in the manifest has changed.
 const LAYOUT: u32 = 1;
@@ -73,12 +72,6 @@ pub fn default_folder() -> PathBuf {
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .unwrap_or_else(|| PathBuf::from(".cache"))
         .join("hps-lab/programs")
-}
-
-/// SHA-256 in hexadecimal digits.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What is built in a folder from this manifest, by program and instruction set.

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Write;
 
-use rustix::fs::{MemfdFlags, Mode, SealFlags};
+use crate::host::sys::rustix;
+use crate::host::sys::rustix::fs::{MemfdFlags, Mode, SealFlags};
 
 use super::locate::{Located, Made};
 use super::tree::{self, Device, Link, Node, Text};
@@ -468,7 +469,7 @@ fn check_existing(flags: OpenFlags, mode: u32) -> Result<(), Errno> {
 
 /// Opens a regular file of the host once more, with a position of its own.
 fn reopen(host: &File, flags: OpenFlags) -> Result<File, Errno> {
-    use std::os::fd::AsRawFd;
+    use crate::host::sys::fd::AsRawFd;
     let name = format!("/proc/self/fd/{}", host.as_raw_fd());
     let flags = crate::os::tree::open_flags(flags) | rustix::fs::OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(name, flags, Mode::empty())?))

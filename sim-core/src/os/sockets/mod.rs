@@ -12,7 +12,7 @@ mod options;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{FileType, mknodat};
+use crate::host::sys::rustix::fs::{FileType, mknodat};
 
 use self::address::{Family, Name, Wanted, decode};
 pub(super) use self::network::Network;

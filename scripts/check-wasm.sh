@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Checks that what the page runs compiles for browsers: the simulator's crates up to the lab.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=wasm32-unknown-unknown
+if [ ! -d "$(rustc --print target-libdir --target $target)" ]; then
+    echo "error: Rust's target $target is missing; install it by: rustup target add $target" >&2
+    exit 1
+fi
+cargo check --locked --target $target -p hps-lab -p hps-dcpi
