@@ -2,9 +2,9 @@
 //!
 //! Each assembles one line of text to one [`Inst`]:
 //! [`riscv::asm`](crate::riscv::asm), [`alpha::asm`](crate::alpha::asm), or either by
-//! [`Isa::assemble`](crate::isa::Isa::assemble). Programs of more than one line, labels and symbols
-//! are the caller's.
+//! [`Isa::assemble`](crate::isa::Isa::assemble). [`program`] assembles programs of many lines with labels and data.
 
+pub mod program;
 mod suggest;
 
 pub(crate) use suggest::nearest;
