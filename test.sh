@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Passes the tests. Installs from Debian what they need and the machine lacks: QEMU's user mode
 # (the oracle), the cross compilers for RISC-V, Alpha and aarch64, clang with its linker and tools, valgrind
-# (which counts instructions), Slurm with its authentication, what the builds of real programs call, and the sources of
+# (which counts instructions), Node.js (which runs the simulator of the page), Slurm with its authentication, what the builds of real programs call, and the sources of
 # the real programs that are run.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -21,6 +21,7 @@ command -v make >/dev/null || packages+=(make)
 command -v xz >/dev/null || packages+=(xz-utils)
 command -v bzip2 >/dev/null || packages+=(bzip2)
 command -v valgrind >/dev/null || packages+=(valgrind)
+command -v node >/dev/null || packages+=(nodejs)
 { PATH=$PATH:/usr/sbin command -v slurmctld && command -v sbatch; } >/dev/null || packages+=(slurm-wlm)
 PATH=$PATH:/usr/sbin command -v munged >/dev/null || packages+=(munge)
 if ((${#packages[@]})); then

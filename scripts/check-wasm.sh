@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that what the page runs compiles for browsers: the simulator's crates up to the lab.
+# Checks that what the page of `hps teach` runs compiles for browsers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,4 +8,4 @@ if [ ! -d "$(rustc --print target-libdir --target $target)" ]; then
     echo "error: Rust's target $target is missing; install it by: rustup target add $target" >&2
     exit 1
 fi
-cargo check --locked --target $target -p hps-lab -p hps-dcpi
+cargo check --locked --target $target -p hps-teach -p hps-dcpi

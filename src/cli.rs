@@ -1,6 +1,7 @@
 //! The command line.
 
 mod parts;
+mod teach;
 mod tools;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
 pub use parts::PartArgs;
+pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
     BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,
 };
@@ -50,6 +52,10 @@ pub enum Command {
     Cluster(ClusterCommand),
     /// Run a program, functionally or (with --machine) timed on a simulated processor
     Run(RunArgs),
+    /// Analyze a loop: cycles of an iteration in the steady state, and what limits it
+    Analyze(AnalyzeArgs),
+    /// Write a page in which a program can be stepped through the processor, with lessons
+    Teach(TeachArgs),
     /// Say where a program's time goes, exactly, and what profilers would say; or what HPS collects
     Profile(ProfileArgs),
     /// All profilers by accuracy and cost: what each gets wrong and what it takes
@@ -179,6 +185,9 @@ pub struct RunArgs {
     /// none is given); a file must be for it
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,
+    /// The program is a file of assembly text
+    #[arg(long)]
+    pub asm: bool,
     /// Run timed on this machine: the name of a preset (`hps machine list`) or a RON file
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,

@@ -52,6 +52,8 @@ Examples:
       The pipeline in these cycles; open the file with Konata.
   hps run --productions hot_method --param burst=10 --param sparsity=990 --stats parse small
       With productions in the decode stage (the hot_* files bring the sampling framework along).
+  hps run --asm --machine hps-4wide --stats loop.s
+      Assembly text; hps analyze loop.s says what limits its loop.
   hps run ./my-program file.txt
       A file of the working folder, which the program sees as `/` and can only read.
   hps run --machine hps-4wide --stats --skip 1000000 --until 500000 lz small
@@ -64,6 +66,35 @@ Statistics name among others instructions, cycles, ipc (both null without --mach
 --sample, whose estimate is under sampling), host_seconds (the simulation alone), the machine with
 every key, core_driven_by (cycle or instruction), cpi_stack (its slots sum to commit width times
 cycles), core, memory and rates. instructions and ipc count the program's own instructions only.
+";
+
+/// Examples of `hps analyze`.
+pub const ANALYZE: &str = "\
+Bounds are the least cycles of an iteration that each resource alone would allow; the largest limits the loop, if it
+comes near what was measured. `*` marks instructions of the chain that carries results from one iteration to the next.
+
+Examples:
+  hps analyze loop.s
+      Assembly text that runs the loop at least 16 times and ends.
+  hps analyze --machine wide-8 --isa alpha loop.s
+      On another machine, for another instruction set.
+  hps analyze bwt small
+      The hottest loop of the first instructions of a program.
+";
+
+/// Examples of `hps teach`.
+pub const TEACH: &str = "\
+The page runs the simulator itself in the browser, and needs no network and no server.
+
+Examples:
+  hps teach
+      The page with its own example and ten lessons.
+  hps teach --out lesson.html ./my-program --size 3
+      With a program inside, which is given these arguments.
+  hps teach loop.s
+      With assembly text to be edited in the page.
+  hps teach --serve 8000 bwt
+      On http://127.0.0.1:8000/ until it is interrupted.
 ";
 
 /// Examples of `hps profile`.

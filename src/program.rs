@@ -1,11 +1,15 @@
 //! What guest programs get from outside, as options of commands say it.
 
+use std::sync::Arc;
+
 use anyhow::Context;
 use hps_lab::{
     BEGIN_MARKER, DEFAULT_ISA, END_MARKER, Files, GuestLimits, GuestOptions, LabError, Place,
     Program, Region, ThreadRules,
 };
-use hps_sim_core::image::Isa;
+use hps_sim_core::asm::program::assemble;
+use hps_sim_core::host;
+use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::{Output, Stdin};
 use hps_workloads::{Size, suite};
 
@@ -69,6 +73,25 @@ pub fn find(
         }
         found => found?,
     };
+    let mut args = std::mem::take(&mut program.process.args);
+    args.extend_from_slice(arguments);
+    program.process = guest.process_config(args);
+    Ok(program)
+}
+
+/// The program of assembly text in a file, with its arguments and what it gets from outside.
+pub fn assembled(
+    file: &str,
+    isa: Option<Isa>,
+    arguments: &[String],
+    guest: &GuestOptions,
+) -> anyhow::Result<Program> {
+    let text = host::read_text(file.as_ref())
+        .with_context(|| format!("{file}: the assembly text cannot be read"))?;
+    let assembled = assemble(isa.unwrap_or(DEFAULT_ISA), &text)
+        .map_err(|e| anyhow::anyhow!("{file}:{}:{}: {}", e.line, e.column, e.message))?;
+    let image = ProgramImage::parse(&assembled.file, file)?;
+    let mut program = Program::of_image(file, Arc::new(image));
     let mut args = std::mem::take(&mut program.process.args);
     args.extend_from_slice(arguments);
     program.process = guest.process_config(args);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// The packages of the workspace, each with the folder it lies in. A package may depend on packages
 /// above it only, in its tests too. A package that the workspace does not have is passed over.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 17] = [
     ("hps-sim-core", "sim-core"),
     ("hps-profile", "profile"),
     ("hps-workloads", "workloads"),
@@ -22,6 +22,7 @@ const PACKAGES: [(&str, &str); 16] = [
     ("hps-lab", "lab"),
     ("hps-experiments", "experiments"),
     ("hps-plots", "plots"),
+    ("hps-teach", "teach"),
     ("hps-shim", "shim"),
     ("hps-shim-tags", "shim/tags"),
     ("hps-shim-lua", "shim/examples/lua"),

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod analyze;
 mod bench;
 pub mod cluster;
 pub mod dcpi;
@@ -16,6 +17,7 @@ mod run;
 pub mod shadow;
 pub mod shim;
 mod sweep;
+mod teach;
 pub mod validate;
 
 use anyhow::Context;
@@ -30,6 +32,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<u8> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Cluster(command) => cluster::cluster(&command),
         Command::Run(args) => run::run(&args),
+        Command::Analyze(args) => analyze::analyze(&args),
+        Command::Teach(args) => teach::teach(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Leaderboard(args) => leaderboard::leaderboard(&args),
         Command::Profilers(args) => profilers::profilers(&args),

@@ -18,4 +18,5 @@ mod profiles;
 mod signals;
 mod slurm;
 mod stores;
+mod teach;
 mod threads;

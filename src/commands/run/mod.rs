@@ -40,7 +40,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         .map(|name| timed_machine(name, args.core))
         .transpose()?;
     let guest = program::guest_options(&args.guest)?;
-    let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
+    let mut subject = match args.asm {
+        true => program::assembled(args.program(), args.isa, args.arguments(), &guest)?,
+        false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
+    };
     subject.region = program::region(&args.region);
     let lab = Lab::of(&subject);
     let isa = subject.image.isa;

@@ -1,0 +1,79 @@
+//! `hps analyze`: cycles of an iteration in the steady state of a loop, and what limits it.
+
+use anyhow::Context as _;
+use hps_pipeline::config::MachineConfig;
+use hps_sim_core::os::{Output, Stdin};
+use hps_teach::analyze::analyze as analyzed;
+use hps_teach::protocol::Analysis;
+
+use crate::cli::AnalyzeArgs;
+use crate::program;
+use crate::text::{Align, Table, print};
+
+/// Runs the program and says it.
+pub fn analyze(args: &AnalyzeArgs) -> anyhow::Result<u8> {
+    let machine = MachineConfig::load(&args.machine)?;
+    let guest = hps_lab::GuestOptions {
+        stdin: Stdin::Empty,
+        stdout: Output::Discard,
+        stderr: Output::Discard,
+        ..hps_lab::GuestOptions::default()
+    };
+    let (name, arguments) = args.command.split_first().context("a program is missing")?;
+    let program = match is_assembly(name) {
+        true => program::assembled(name, args.isa, arguments, &guest)?,
+        false => program::find(name, args.isa, arguments, &guest)?,
+    };
+    let analysis = analyzed(&program, &machine, args.max_instructions)
+        .map_err(|problem| anyhow::anyhow!("{name}: {}", problem.message))?;
+    if args.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&analysis)?))?;
+    } else {
+        print(&render(&analysis, &machine.name))?;
+    }
+    Ok(0)
+}
+
+/// Whether a program is given as assembly text.
+pub fn is_assembly(name: &str) -> bool {
+    std::path::Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("s"))
+}
+
+fn render(analysis: &Analysis, machine: &str) -> String {
+    let mut out = format!(
+        "loop at {} on {machine}: {:.2} cycles an iteration, {:.2} instructions, limited by {}\n({} iterations of its \
+         steady state)\n\n",
+        analysis.head,
+        analysis.cycles,
+        analysis.instructions,
+        analysis.limited_by.replace('_', " "),
+        analysis.iterations
+    );
+    let mut bounds = Table::new(&[("bound", Align::Left), ("cycles", Align::Right)]);
+    for bound in &analysis.bounds {
+        bounds.row([bound.name.replace('_', " "), format!("{:.2}", bound.cycles)]);
+    }
+    out += &bounds.render();
+    out.push('\n');
+    let mut lines = Table::new(&[
+        ("address", Align::Left),
+        ("times", Align::Right),
+        ("units", Align::Left),
+        ("latency", Align::Right),
+        ("chain", Align::Left),
+        ("instruction", Align::Left),
+    ]);
+    for line in &analysis.lines {
+        lines.row([
+            line.pc.clone(),
+            format!("{:.2}", line.times),
+            line.pool.replace('_', " "),
+            format!("{:.1}", line.latency),
+            if line.on_chain { "*" } else { "" }.to_string(),
+            line.text.clone(),
+        ]);
+    }
+    out + &lines.render()
+}

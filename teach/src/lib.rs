@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+pub mod analyze;
+mod cycle;
+mod dise;
+mod find;
+mod listing;
+mod profiles;
+pub mod protocol;
+mod recorder;
+mod rows;
+mod session;
+mod setup;
+mod state;
+mod summary;
+#[cfg(target_family = "wasm")]
+mod wasm;
+
+#[cfg(test)]
+mod tests;
+
+pub use session::Session;

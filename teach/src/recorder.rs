@@ -1,0 +1,258 @@
+//! The probe that keeps what happened to each instruction.
+
+use std::collections::BTreeMap;
+
+use hps_pipeline::core::{Cause, Commit, EventSet, PipelineProbe, StageRecord, State, Stretch};
+use hps_sim_core::ids::DisePc;
+use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::probe::Probe;
+
+/// Most instructions that are kept, wrong paths included: about 100 bytes each.
+const MOST_ROWS: usize = 2_000_000;
+
+/// Stands for a cycle that was never reached.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// What happened to an instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub seq: u64,
+    pub pc: u64,
+    pub disepc: DisePc,
+    pub inst: Inst,
+    pub is_program: bool,
+    pub is_handler: bool,
+    pub squashed: bool,
+    pub mispredicted: bool,
+    pub cause: Cause,
+    pub gap: Cause,
+    pub fetch: u64,
+    pub decode: u64,
+    pub dispatch: u64,
+    pub issue: u64,
+    pub complete: u64,
+    pub end: u64,
+    /// Its place among the commits; none if it was squashed.
+    pub commit: Option<u32>,
+}
+
+impl Kept {
+    pub(crate) fn class(&self) -> OpClass {
+        self.inst.class
+    }
+
+    pub(crate) fn is_load(&self) -> bool {
+        matches!(self.class(), OpClass::Load | OpClass::Atomic)
+    }
+
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(self.class(), OpClass::Store | OpClass::Atomic)
+    }
+}
+
+/// A commit, as far as it is needed later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Committed {
+    pub cycle: u64,
+    pub pc: u64,
+    pub events: EventSet,
+    pub addr: u64,
+    pub class: OpClass,
+    pub is_program: bool,
+    pub is_inserted: bool,
+    pub taken: bool,
+    pub target: u64,
+}
+
+/// A stretch of cycles without a commit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Idle {
+    pub first: u64,
+    pub end: u64,
+    pub state: State,
+}
+
+/// Keeps instructions, commits and stretches.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    pub rows: Vec<Kept>,
+    pub left_out: u64,
+    pub commits: Vec<Committed>,
+    pub idle: Vec<Idle>,
+    /// Commits that stages have been told of.
+    finished: u32,
+}
+
+impl Probe for Recorder {}
+
+impl PipelineProbe for Recorder {
+    const WANTS_STAGES: bool = true;
+    const WANTS_CYCLES: bool = true;
+
+    fn finished(&mut self, r: &StageRecord) {
+        let commit = (!r.squashed).then_some(self.finished);
+        self.finished += u32::from(!r.squashed);
+        if self.rows.len() == MOST_ROWS {
+            self.left_out += 1;
+            return;
+        }
+        self.rows.push(Kept {
+            seq: r.seq,
+            pc: r.pc,
+            disepc: r.disepc,
+            inst: r.inst,
+            is_program: r.is_program,
+            is_handler: r.is_handler,
+            squashed: r.squashed,
+            mispredicted: r.mispredicted,
+            cause: r.cause,
+            gap: r.gap,
+            fetch: r.fetch_cycle,
+            decode: r.decode_cycle,
+            dispatch: r.dispatch_cycle,
+            issue: r.issue_cycle,
+            complete: r.complete_cycle,
+            end: r.end_cycle,
+            commit,
+        });
+    }
+
+    fn committed(&mut self, commit: &Commit) {
+        use hps_pipeline::core::Origin;
+        self.commits.push(Committed {
+            cycle: commit.cycle,
+            pc: commit.pc,
+            events: commit.events,
+            addr: commit.addr,
+            class: commit.class,
+            is_program: commit.origin == Origin::Program,
+            is_inserted: commit.origin == Origin::Inserted,
+            taken: commit.taken,
+            target: commit.target,
+        });
+    }
+
+    fn stretch(&mut self, stretch: &Stretch) {
+        let (first, end) = (stretch.first_cycle, stretch.end_cycle());
+        match self.idle.last_mut() {
+            Some(last) if last.end == first && last.state == stretch.state => last.end = end,
+            _ => self.idle.push(Idle {
+                first,
+                end,
+                state: stretch.state,
+            }),
+        }
+    }
+}
+
+/// What was recorded, in the order of fetch, with what makes questions quick.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub rows: Vec<Kept>,
+    pub left_out: u64,
+    pub commits: Vec<Committed>,
+    pub idle: Vec<Idle>,
+    /// The last cycle of any row up to each row.
+    last_end: Vec<u64>,
+    /// Sums up to and without each block of [`BLOCK`] commits.
+    sums: Vec<Sums>,
+}
+
+/// Commits of a block of sums.
+const BLOCK: usize = 1024;
+
+/// Numbers of commits by what happened to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sums {
+    pub program: u64,
+    pub branches: u64,
+    pub loads: u64,
+    pub events: [u64; EventSet::ALL.len()],
+}
+
+impl Sums {
+    fn add(&mut self, commit: &Committed) {
+        self.program += u64::from(commit.is_program);
+        self.branches += u64::from(commit.class == OpClass::Branch);
+        self.loads += u64::from(matches!(commit.class, OpClass::Load | OpClass::Atomic));
+        if !commit.events.is_empty() {
+            for (at, (event, _)) in EventSet::ALL.iter().enumerate() {
+                self.events[at] += u64::from(commit.events.has(*event));
+            }
+        }
+    }
+
+    /// The events that happened, by name.
+    pub(crate) fn by_name(&self) -> BTreeMap<String, u64> {
+        let all = EventSet::ALL.iter().zip(self.events);
+        all.map(|((_, name), count)| ((*name).to_owned(), count))
+            .collect()
+    }
+}
+
+impl Recorded {
+    pub(crate) fn new(recorder: Recorder) -> Recorded {
+        let Recorder {
+            mut rows,
+            left_out,
+            commits,
+            idle,
+            ..
+        } = recorder;
+        rows.sort_by_key(|r| (r.fetch, if r.seq == 0 { u64::MAX } else { r.seq }));
+        let mut last = 0;
+        let last_end = rows
+            .iter()
+            .map(|row| {
+                last = last.max(row.end);
+                last
+            })
+            .collect();
+        let mut sum = Sums::default();
+        let mut sums = Vec::with_capacity(commits.len() / BLOCK + 1);
+        for block in commits.chunks(BLOCK) {
+            sums.push(sum.clone());
+            block.iter().for_each(|commit| sum.add(commit));
+        }
+        sums.push(sum);
+        Recorded {
+            rows,
+            left_out,
+            commits,
+            idle,
+            last_end,
+            sums,
+        }
+    }
+
+    /// Places of the rows that are in flight in a cycle, in the order of fetch.
+    pub(crate) fn in_flight(&self, cycle: u64) -> Vec<usize> {
+        let behind = self.rows.partition_point(|row| row.fetch <= cycle);
+        let first = self.last_end.partition_point(|&end| end < cycle);
+        (first..behind)
+            .filter(|&at| self.rows[at].end >= cycle)
+            .collect()
+    }
+
+    /// How many instructions have committed up to and including a cycle.
+    pub(crate) fn commits_until(&self, cycle: u64) -> usize {
+        self.commits.partition_point(|commit| commit.cycle <= cycle)
+    }
+
+    /// Sums over the first commits.
+    pub(crate) fn sums(&self, commits: usize) -> Sums {
+        let block = commits / BLOCK;
+        let mut sum = self.sums[block.min(self.sums.len() - 1)].clone();
+        for commit in &self.commits[block * BLOCK..commits] {
+            sum.add(commit);
+        }
+        sum
+    }
+
+    /// What the core does in a cycle without a commit.
+    pub(crate) fn idle_in(&self, cycle: u64) -> Option<State> {
+        let after = self.idle.partition_point(|idle| idle.first <= cycle);
+        let idle = self.idle.get(after.checked_sub(1)?)?;
+        (cycle < idle.end).then_some(idle.state)
+    }
+}

@@ -1,0 +1,69 @@
+//! Rows of the time line.
+
+use hps_pipeline::core::Cause;
+
+use crate::protocol::{Row, hex};
+use crate::recorder::{Kept, NEVER, Recorded};
+use crate::session::Session;
+
+impl Session {
+    /// Rows by their place in the order of fetch.
+    pub(crate) fn rows(&self, recorded: &Recorded, first: u64, count: u64) -> Vec<Row> {
+        let len = recorded.rows.len() as u64;
+        let (first, end) = (
+            first.min(len),
+            first.saturating_add(count.min(5000)).min(len),
+        );
+        (first..end)
+            .map(|at| self.row(recorded, at as usize))
+            .collect()
+    }
+
+    pub(crate) fn row(&self, recorded: &Recorded, at: usize) -> Row {
+        let kept = &recorded.rows[at];
+        let image = self.image();
+        let commit = kept.commit.and_then(|at| recorded.commits.get(at as usize));
+        Row {
+            index: at as u64,
+            pc: hex(kept.pc),
+            text: image.isa.disassemble(&kept.inst, kept.pc),
+            function: image
+                .symbols
+                .function_at(kept.pc)
+                .map(|f| f.name.clone())
+                .or_else(|| kept.is_handler.then(|| "(handler)".to_owned())),
+            origin: origin(kept).to_owned(),
+            production: kept.disepc.production().map(u64::from),
+            position: u64::from(kept.disepc.index()),
+            fetch: kept.fetch,
+            decode: reached(kept.decode),
+            dispatch: reached(kept.dispatch),
+            issue: reached(kept.issue),
+            complete: reached(kept.complete).filter(|_| kept.issue != NEVER),
+            end: kept.end,
+            squashed: kept.squashed,
+            mispredicted: kept.mispredicted,
+            cause: kept.cause.name().to_owned(),
+            gap: match kept.gap {
+                Cause::Frontend => String::new(),
+                gap => gap.name().to_owned(),
+            },
+            events: commit
+                .map(|c| c.events.names().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            address: commit.filter(|c| c.class.is_memory()).map(|c| hex(c.addr)),
+        }
+    }
+}
+
+fn origin(kept: &Kept) -> &'static str {
+    match (kept.is_program, kept.is_handler) {
+        (true, _) => "program",
+        (_, true) => "handler",
+        _ => "inserted",
+    }
+}
+
+fn reached(cycle: u64) -> Option<u64> {
+    (cycle != NEVER).then_some(cycle)
+}

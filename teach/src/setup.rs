@@ -1,0 +1,256 @@
+//! From what the page says to a program, a machine and productions of the lab.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hps_dise::{DiseError, LoadOptions, ProductionSet};
+use hps_lab::{Lab, LabError, Productions, Program, dise_config};
+use hps_pipeline::config::{ConfigError, MachineConfig};
+use hps_productions::ProductionFile;
+use hps_sim_core::asm::program::{self, ProgramError};
+use hps_sim_core::image::{Isa, ProgramImage};
+use hps_sim_core::os::Output;
+use hps_workloads::Size;
+
+use crate::protocol::{Problem, ProgramChoice, Setup, TextFile};
+
+/// Bytes that a program may print.
+const OUTPUT_BYTES: u64 = 1 << 20;
+/// Bytes of memory that a program may have.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+/// Everything that a run needs.
+pub(crate) struct Ready {
+    pub program: Program,
+    pub machine: MachineConfig,
+    pub productions: Option<Productions>,
+    pub limit: u64,
+    /// Lines of assembly text by address.
+    pub lines: Vec<(u64, usize)>,
+}
+
+impl Ready {
+    pub(crate) fn new(setup: &Setup) -> Result<Ready, Problem> {
+        let (mut program, lines) = program_of(&setup.program)?;
+        program.process.stdout = Output::Capture;
+        program.process.stderr = Output::Capture;
+        program.process.memory_limit_bytes = MEMORY_BYTES;
+        program.process.output_limit_bytes = Some(OUTPUT_BYTES);
+        let machine = machine_of(&setup.machine, &setup.keys)?;
+        let isa = program.image.isa;
+        let productions = if setup.productions.is_empty() {
+            None
+        } else {
+            let set = production_set(isa, &setup.productions, &setup.params)?;
+            let loaded = Productions {
+                set,
+                engine: dise_config(&machine),
+            };
+            Some(loaded.on(&machine).map_err(Problem::new)?)
+        };
+        Ok(Ready {
+            program,
+            machine,
+            productions,
+            limit: setup.limit,
+            lines,
+        })
+    }
+
+    /// A run of the program up to the limit.
+    pub(crate) fn lab(&self) -> Lab<'_> {
+        Lab::of(&self.program).limit(self.limit)
+    }
+}
+
+fn program_of(choice: &ProgramChoice) -> Result<(Program, Vec<(u64, usize)>), Problem> {
+    match choice {
+        ProgramChoice::BuiltIn { name, isa, size } => {
+            let workload = hps_workloads::find(name)
+                .ok_or_else(|| Problem::new(format!("there is no program `{name}`")))?;
+            let size = Size::ALL.into_iter().find(|s| s.arg() == size);
+            let size =
+                size.ok_or_else(|| Problem::new("a program runs with `small` or `large`"))?;
+            let mut program = Program::workload(workload, isa_of(isa)?, size)?;
+            program.expected = None;
+            Ok((program, Vec::new()))
+        }
+        ProgramChoice::Assembly { isa, text } => {
+            let assembled = program::assemble(isa_of(isa)?, text)?;
+            let image = ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::new)?;
+            let program = Program::of_image("assembly", Arc::new(image));
+            Ok((program, assembled.lines))
+        }
+        ProgramChoice::File {
+            name,
+            hex,
+            arguments,
+        } => {
+            let bytes = bytes_of(hex)?;
+            let image = ProgramImage::parse(&bytes, name).map_err(Problem::new)?;
+            let mut program = Program::of_image(name, Arc::new(image));
+            program.process.args.extend(arguments.iter().cloned());
+            Ok((program, Vec::new()))
+        }
+    }
+}
+
+pub(crate) fn isa_of(name: &str) -> Result<Isa, Problem> {
+    Isa::from_name(name)
+        .ok_or_else(|| Problem::new(format!("`{name}` is no instruction set: riscv64 or alpha")))
+}
+
+fn bytes_of(hex: &str) -> Result<Vec<u8>, Problem> {
+    let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
+    let pairs = hex.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    });
+    bytes
+        .collect::<Option<_>>()
+        .ok_or_else(|| Problem::new("the bytes of the file are no hexadecimal digits"))
+}
+
+/// A preset with differences.
+fn machine_of(preset: &str, keys: &BTreeMap<String, String>) -> Result<MachineConfig, Problem> {
+    if keys.is_empty() {
+        return MachineConfig::preset(preset).map_err(Problem::from);
+    }
+    let mut root = Section::default();
+    root.insert("base", &format!("{preset:?}"))?;
+    root.insert("name", &format!("{:?}", format!("{preset}, changed")))?;
+    for (path, value) in keys {
+        root.insert(path, value)?;
+    }
+    let mut text = String::new();
+    root.print(&mut text);
+    MachineConfig::from_ron(&text, "machine").map_err(Problem::from)
+}
+
+/// Keys of a machine description, by section.
+#[derive(Default)]
+struct Section {
+    values: BTreeMap<String, String>,
+    sections: BTreeMap<String, Section>,
+}
+
+impl Section {
+    fn insert(&mut self, path: &str, value: &str) -> Result<(), Problem> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        match path.split_once('.') {
+            Some((section, rest)) if !section.is_empty() && section.chars().all(is_name) => {
+                let section = self.sections.entry(section.to_owned()).or_default();
+                section.insert(rest, value)
+            }
+            None if !path.is_empty() && path.chars().all(is_name) => {
+                self.values.insert(path.to_owned(), value.to_owned());
+                Ok(())
+            }
+            _ => Err(Problem {
+                place: Some("machine".to_owned()),
+                ..Problem::new(format!("`{path}` is no key: write section.key"))
+            }),
+        }
+    }
+
+    fn print(&self, out: &mut String) {
+        out.push('(');
+        for (name, value) in &self.values {
+            *out += &format!("{name}: {value}, ");
+        }
+        for (name, section) in &self.sections {
+            *out += &format!("{name}: ");
+            section.print(out);
+            out.push_str(", ");
+        }
+        out.push(')');
+    }
+}
+
+/// Production files with what built-in ones need.
+pub(crate) fn production_set(
+    isa: Isa,
+    files: &[TextFile],
+    params: &BTreeMap<String, u64>,
+) -> Result<ProductionSet, Problem> {
+    let built_in = |file: &TextFile| match file.text.is_empty() {
+        true => ProductionFile::find(&file.name)
+            .map(Some)
+            .ok_or_else(|| Problem::new(format!("there is no production file `{}`", file.name))),
+        false => Ok(None),
+    };
+    let found: Vec<Option<ProductionFile>> =
+        files.iter().map(built_in).collect::<Result<_, _>>()?;
+    let all: Vec<ProductionFile> = found.iter().flatten().copied().collect();
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for (file, found) in files.iter().zip(found) {
+        match found {
+            None => texts.push((file.text.clone(), file.name.clone())),
+            Some(found) => {
+                for needed in found.beside(&all) {
+                    let text = (needed.text.to_owned(), format!("{}.dise", needed.name));
+                    if !texts.contains(&text) {
+                        texts.push(text);
+                    }
+                }
+            }
+        }
+    }
+    let pairs: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(t, n)| (t.as_str(), n.as_str()))
+        .collect();
+    let options = LoadOptions {
+        params: params.iter().map(|(k, v)| (k.clone(), *v as i64)).collect(),
+        ..LoadOptions::default().for_isa(isa)
+    };
+    Ok(ProductionSet::parse_files(&pairs, &options)?)
+}
+
+impl From<LabError> for Problem {
+    fn from(error: LabError) -> Self {
+        Problem::new(error)
+    }
+}
+
+impl From<ConfigError> for Problem {
+    fn from(error: ConfigError) -> Self {
+        Problem {
+            place: Some("machine".to_owned()),
+            ..Problem::new(error)
+        }
+    }
+}
+
+impl From<ProgramError> for Problem {
+    fn from(error: ProgramError) -> Self {
+        Problem {
+            message: error.message,
+            place: Some("assembly".to_owned()),
+            line: Some(error.line as u64),
+            column: Some(error.column as u64),
+        }
+    }
+}
+
+impl From<DiseError> for Problem {
+    fn from(error: DiseError) -> Self {
+        match &error {
+            DiseError::Text(at) => at.as_ref().into(),
+            _ => Problem::new(error),
+        }
+    }
+}
+
+impl From<&hps_dise::Diagnostic> for Problem {
+    fn from(at: &hps_dise::Diagnostic) -> Self {
+        let help = at.help.as_ref().map(|h| format!(" ({h})"));
+        Problem {
+            message: format!("{}{}", at.message, help.unwrap_or_default()),
+            place: Some(at.file.clone()),
+            line: Some(at.line as u64),
+            column: Some(at.column as u64),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Architectural state behind a commit: the functional machine runs the program again up to there.
+//!
+//! Guest time follows from cycles in a timed run, and from instructions here: a program that reads a clock may see
+//! other values.
+
+use hps_dise::DiseEngine;
+use hps_dise::flags::{FlagCondition, flag_name, overflow_bit, zero_bit};
+use hps_lab::Productions;
+use hps_sim_core::inst::reg;
+use hps_sim_core::isa::Isa;
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use crate::protocol::{CodeLine, Flag, Match, Problem, Register, StateView, address_of, hex};
+use crate::session::Session;
+use crate::setup::Ready;
+
+/// Instructions that are shown ahead.
+const AHEAD: usize = 12;
+/// Most bytes of memory that are told at once.
+const MOST_BYTES: u64 = 4096;
+
+/// The functional machine, with an engine or without.
+pub(crate) enum Replay {
+    Plain(Box<Machine>),
+    Dise(Box<Machine<DiseEngine>>),
+}
+
+impl Replay {
+    fn open(ready: &Ready) -> Result<Replay, Problem> {
+        Ok(match &ready.productions {
+            None => Replay::Plain(Box::new(ready.lab().open()?)),
+            Some(productions) => Replay::Dise(Box::new(ready.lab().edited_by(productions).open()?)),
+        })
+    }
+
+    fn process(&self) -> &Process {
+        match self {
+            Replay::Plain(machine) => &machine.process,
+            Replay::Dise(machine) => &machine.process,
+        }
+    }
+
+    fn instructions(&self) -> u64 {
+        match self {
+            Replay::Plain(machine) => machine.retired.program,
+            Replay::Dise(machine) => machine.retired.program,
+        }
+    }
+
+    fn run(&mut self, instructions: u64) -> Stop {
+        match self {
+            Replay::Plain(machine) => machine.run(&mut NoProbe, instructions),
+            Replay::Dise(machine) => machine.run(&mut NoProbe, instructions),
+        }
+    }
+
+    fn counters(&self) -> &[u32] {
+        match self {
+            Replay::Plain(_) => &[],
+            Replay::Dise(machine) => machine.editor.counters(),
+        }
+    }
+}
+
+impl Session {
+    /// The machine behind the last commit of a cycle, and the registers one instruction before.
+    fn replay(&mut self, cycle: u64) -> Result<([u64; reg::COUNT], &Ready, &Replay), Problem> {
+        let (ready, recorded, kept) = self.replayed()?;
+        let wanted = recorded.sums(recorded.commits_until(cycle)).program;
+        let before = wanted.saturating_sub(1);
+        let mut replay = match kept.take() {
+            Some(replay) if replay.instructions() <= before => replay,
+            _ => Replay::open(ready)?,
+        };
+        // An end of the program is reached by the limit at the latest.
+        replay.run(before - replay.instructions().min(before));
+        let registers = replay.process().thread.hart.r;
+        replay.run(wanted.saturating_sub(replay.instructions()));
+        let replay = kept.insert(replay);
+        Ok((registers, ready, replay))
+    }
+
+    /// Registers, counters, and what comes next.
+    pub(crate) fn state(&mut self, cycle: u64) -> Result<StateView, Problem> {
+        let (before, ready, replay) = self.replay(cycle)?;
+        let process = replay.process();
+        let isa = process.image.isa;
+        let hart = &process.thread.hart;
+        let register = |name: &str, number: u8| Register {
+            name: name.to_owned(),
+            value: hex(hart.r[usize::from(number)]),
+            changed: hart.r[usize::from(number)] != before[usize::from(number)],
+        };
+        let registers = (0..reg::DISE)
+            .map(|number| register(isa.register_name(number), number))
+            .collect();
+        let dise_registers = match &ready.productions {
+            None => Vec::new(),
+            Some(productions) => dise_names(productions)
+                .into_iter()
+                .map(|(name, number)| register(&name, number))
+                .collect(),
+        };
+        Ok(StateView {
+            instructions: replay.instructions(),
+            pc: hex(hart.pc),
+            registers,
+            dise_registers,
+            counters: replay.counters().iter().map(|&c| u64::from(c)).collect(),
+            next: next(process, hart.pc),
+            matches: match &ready.productions {
+                Some(productions) => matches(productions, process, replay.counters()),
+                None => Vec::new(),
+            },
+        })
+    }
+
+    /// Bytes of memory behind the last commit of a cycle.
+    pub(crate) fn memory(
+        &mut self,
+        cycle: u64,
+        address: &str,
+        bytes: u64,
+    ) -> Result<Vec<String>, Problem> {
+        let address = match (address.parse::<f64>(), address.starts_with("0x")) {
+            (_, true) | (Err(_), _) => self.address_named(address)?,
+            (Ok(_), false) => address_of(address)?,
+        };
+        let (_, _, replay) = self.replay(cycle)?;
+        let memory = &replay.process().mem;
+        let byte = |at: u64| match memory.read::<1>(address.wrapping_add(at)) {
+            Ok(byte) => format!("{byte:02x}"),
+            Err(_) => "--".to_owned(),
+        };
+        Ok((0..bytes.min(MOST_BYTES)).map(byte).collect())
+    }
+
+    /// An address as a number or as the name of a symbol.
+    fn address_named(&self, text: &str) -> Result<u64, Problem> {
+        self.recorded()?;
+        match self.image().symbols.address_of(text) {
+            Some(address) => Ok(address),
+            None => address_of(text),
+        }
+    }
+}
+
+/// DISE's registers with the names that productions give them.
+fn dise_names(productions: &Productions) -> Vec<(String, u8)> {
+    let names = productions.set.registers();
+    (0..reg::DISE_COUNT)
+        .map(|index| {
+            let number = reg::DISE + index;
+            let given: Vec<&str> = names
+                .iter()
+                .filter(|&(_, &of)| of == number)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            let name = match given[..] {
+                [] => format!("dr{index}"),
+                _ => format!("dr{index} {}", given.join(", ")),
+            };
+            (name, number)
+        })
+        .collect()
+}
+
+/// The instructions in memory from an address on.
+fn next(process: &Process, mut pc: u64) -> Vec<CodeLine> {
+    let mut lines = Vec::new();
+    while lines.len() < AHEAD {
+        let Some(inst) = decode(process, pc) else {
+            break;
+        };
+        lines.push(CodeLine {
+            pc: hex(pc),
+            text: process.image.isa.disassemble(&inst, pc),
+            source: process.image.source_line(pc),
+        });
+        pc = pc.wrapping_add(u64::from(inst.len));
+    }
+    lines
+}
+
+fn decode(process: &Process, pc: u64) -> Option<hps_sim_core::inst::Inst> {
+    let isa = process.image.isa;
+    let word = match isa {
+        Isa::Riscv64 => process.mem.fetch_word(pc).ok()?,
+        Isa::Alpha => process.mem.fetch_four_bytes(pc).ok()?,
+    };
+    Some(isa.decode(word))
+}
+
+/// Which patterns match the next instruction, and what becomes of their productions.
+fn matches(productions: &Productions, process: &Process, counters: &[u32]) -> Vec<Match> {
+    let pc = process.thread.hart.pc;
+    let Some(inst) = decode(process, pc) else {
+        return Vec::new();
+    };
+    let tables = productions.set.tables();
+    let flags = flags(counters);
+    let mut has_winner = false;
+    tables
+        .priority_entries()
+        .iter()
+        .filter(|entry| entry.pattern.pattern.matches(pc, &inst))
+        .map(|entry| {
+            let production = &tables.productions[usize::from(entry.production)];
+            let condition: FlagCondition = entry.pattern.condition;
+            let result = match (condition.holds(flags), production.replacement.is_some()) {
+                (false, _) => "not now",
+                (true, false) => "control only",
+                (true, true) if has_winner => "loses",
+                (true, true) => {
+                    has_winner = true;
+                    "wins"
+                }
+            };
+            Match {
+                production: production.name.clone(),
+                pattern: entry.pattern.to_string(),
+                flags: condition
+                    .tested_bits()
+                    .map(|bit| Flag {
+                        name: flag_name(bit),
+                        value: flags >> bit & 1 == 1,
+                    })
+                    .collect(),
+                result: result.to_owned(),
+            }
+        })
+        .collect()
+}
+
+/// The flags of counters.
+fn flags(counters: &[u32]) -> u32 {
+    (0..16)
+        .zip(counters)
+        .fold(0, |flags, (counter, &value)| match value {
+            u32::MAX => flags | overflow_bit(counter),
+            0 => flags | zero_bit(counter),
+            _ => flags,
+        })
+}

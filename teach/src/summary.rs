@@ -1,0 +1,138 @@
+//! A run as a whole.
+
+use std::collections::BTreeMap;
+
+use hps_lab::{EndError, Ran, Timing};
+use hps_pipeline::core::Cause;
+use hps_sim_core::machine::Stop;
+use serde_json::Value;
+
+use crate::protocol::{FunctionInfo, Sizes, Slots, Summary, hex};
+use crate::recorder::{Recorded, Recorder};
+use crate::setup::Ready;
+
+/// What a run left behind, in the words of the page.
+pub(crate) fn summary<E>(
+    ready: &Ready,
+    ran: &Ran<E, Recorder, Timing>,
+    recorded: &Recorded,
+) -> Summary {
+    let (machine, timing) = (&ready.machine, &ran.timing);
+    let (end, said) = match &ran.stop {
+        Stop::Exit(code) => ("exit", format!("exit code {code}")),
+        Stop::Limit => (
+            "limit",
+            format!("stopped after {} instructions", ran.retired.program),
+        ),
+        Stop::Fault(_) => (
+            "fault",
+            EndError::unless_success(ran.stop, &ran.process)
+                .err()
+                .map_or_else(String::new, |e| e.to_string()),
+        ),
+    };
+    let mut output = ran.process.os.captured_stdout().to_vec();
+    output.extend(ran.process.os.captured_stderr());
+    let mut warnings = ran.process.os.warnings().to_vec();
+    if let Some(productions) = &ready.productions {
+        warnings.extend(productions.set.warnings().iter().map(ToString::to_string));
+    }
+    let core = match serde_json::to_value(timing.core) {
+        Ok(Value::Object(core)) => core
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_u64()?)))
+            .collect(),
+        _ => BTreeMap::new(),
+    };
+    let entries = timing.memory.entries().into_iter();
+    Summary {
+        program: ready.program.name.clone(),
+        isa: ready.program.image.isa.name().to_owned(),
+        machine: machine.name.clone(),
+        cycles: timing.core.cycles,
+        instructions: ran.retired.program,
+        inserted: ran.retired.inserted,
+        handler: ran.retired.handler,
+        end: end.to_owned(),
+        said,
+        output: String::from_utf8_lossy(&output).into_owned(),
+        core,
+        memory: entries.map(|(name, n)| (name.to_owned(), n)).collect(),
+        cpi_stack: Cause::ALL
+            .into_iter()
+            .map(|cause| Slots {
+                cause: cause.name().to_owned(),
+                slots: timing.cpi.get(cause),
+            })
+            .collect(),
+        commit_width: u64::from(machine.window.commit_width),
+        rows: recorded.rows.len() as u64,
+        rows_left_out: recorded.left_out,
+        sizes: sizes(ready),
+        productions: ready
+            .productions
+            .iter()
+            .flat_map(|p| p.set.tables().productions.iter().map(|p| p.name.clone()))
+            .collect(),
+        functions: functions(ready, recorded),
+        lines: ready
+            .lines
+            .iter()
+            .map(|&(pc, line)| (hex(pc), line as u64))
+            .collect(),
+        warnings,
+    }
+}
+
+fn sizes(ready: &Ready) -> Sizes {
+    let machine = &ready.machine;
+    let window = &machine.window;
+    let predictor = format!("{:?}", machine.branch.predictor);
+    Sizes {
+        fetch_width: u64::from(machine.fetch.fetch_width_insts),
+        dispatch_width: u64::from(window.dispatch_width),
+        issue_width: u64::from(machine.issue.issue_width),
+        commit_width: u64::from(window.commit_width),
+        fetch_buffer: u64::from(machine.fetch.fetch_buffer_insts),
+        rob: u64::from(window.rob_entries),
+        stations: u64::from(window.reservation_stations),
+        load_queue: u64::from(window.load_queue_entries),
+        store_queue: u64::from(window.store_queue_entries),
+        pools: machine
+            .units
+            .pools
+            .0
+            .iter()
+            .map(|(name, count)| (name.clone(), u64::from(*count)))
+            .collect(),
+        predictor: predictor
+            .split(['(', ' '])
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}
+
+/// Functions by the instructions that committed in them, the most first.
+fn functions(ready: &Ready, recorded: &Recorded) -> Vec<FunctionInfo> {
+    let symbols = &ready.program.image.symbols;
+    let mut commits = vec![0u64; symbols.functions().len()];
+    for commit in &recorded.commits {
+        if let Some(at) = symbols.function_index(commit.pc) {
+            commits[at] += 1;
+        }
+    }
+    let mut all: Vec<FunctionInfo> = symbols
+        .functions()
+        .iter()
+        .zip(commits)
+        .filter(|(_, commits)| *commits > 0)
+        .map(|(f, commits)| FunctionInfo {
+            name: f.name.clone(),
+            entry: hex(f.addr),
+            commits,
+        })
+        .collect();
+    all.sort_by(|a, b| b.commits.cmp(&a.commits).then_with(|| a.name.cmp(&b.name)));
+    all
+}

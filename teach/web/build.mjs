@@ -1,0 +1,66 @@
+// Bundles the page: `node build.mjs WORK TEACH` reads WORK/web, WORK/lessons and the compiled simulator, and writes
+// TEACH/page.html. The page records the SHA-256 of its inputs, which tests compare.
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
+
+const [work, teach] = process.argv.slice(2);
+const { buildSync } = createRequire(join(work, "package.json"))("esbuild");
+
+const bundle = (entry) =>
+  buildSync({
+    entryPoints: [join(work, "web/src", entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    charset: "utf8",
+    format: "iife",
+    target: ["es2022"],
+    legalComments: "none",
+  }).outputFiles[0].text;
+
+// A closing tag inside a script would end it.
+const inScript = (text) => text.replaceAll("</", "<\\/");
+
+const files = (folder) =>
+  readdirSync(folder)
+    .map((name) => join(folder, name))
+    .flatMap((path) => (statSync(path).isDirectory() ? files(path) : [path]));
+
+/** The digest that the tests of hps-teach compute as well: names and contents of all inputs but the simulator. */
+export function digest(root) {
+  const inputs = ["src", "lessons", "web"]
+    .map((name) => join(root, name))
+    .flatMap(files)
+    .map((path) => relative(root, path).replaceAll("\\", "/"))
+    .filter((path) => !path.startsWith("web/tests/") && path !== "src/tests.rs")
+    .sort();
+  const hash = createHash("sha256");
+  for (const path of inputs) {
+    hash.update(path + "\n");
+    hash.update(createHash("sha256").update(readFileSync(join(root, path))).digest("hex") + "\n");
+  }
+  return hash.digest("hex");
+}
+
+const lessons = readdirSync(join(work, "lessons"))
+  .filter((name) => name.endsWith(".lesson"))
+  .sort()
+  .map((name) => ({ name, text: readFileSync(join(work, "lessons", name), "utf8") }));
+
+const parts = {
+  DIGEST: digest(teach),
+  STYLE: readFileSync(join(work, "web/src/style.css"), "utf8"),
+  LESSONS: inScript(JSON.stringify(lessons)),
+  WORKER: inScript(bundle("worker.ts")),
+  SIMULATOR: gzipSync(readFileSync(join(work, "hps_teach.wasm")), { level: 9 }).toString("base64"),
+  MAIN: inScript(bundle("main.ts")),
+};
+const page = readFileSync(join(work, "web/src/index.html"), "utf8").replace(
+  /@@(\w+)@@/g,
+  (_, name) => parts[name],
+);
+writeFileSync(join(teach, "page.html"), page);
+console.log(`teach/page.html: ${(page.length / 1e6).toFixed(2)} MB, inputs ${parts.DIGEST.slice(0, 12)}`);

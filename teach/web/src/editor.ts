@@ -1,0 +1,93 @@
+// An editor of text with line numbers and errors at their place.
+
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { lintGutter, setDiagnostics } from "@codemirror/lint";
+import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import type { Problem } from "./types";
+
+const pointed = StateEffect.define<number | undefined>();
+const here = Decoration.line({ class: "cm-here" });
+
+/** The line that executes next. */
+const pointer = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, change) {
+    for (const effect of change.effects) {
+      if (!effect.is(pointed)) continue;
+      const { value: line } = effect;
+      const { doc } = change.state;
+      return line === undefined || line > doc.lines ? Decoration.none : Decoration.set(here.range(doc.line(line).from));
+    }
+    return marks.map(change.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+export class Editor {
+  readonly element: HTMLElement;
+  private readonly view: EditorView;
+
+  constructor(text: string, label: string, changed: (text: string) => void) {
+    const onChange = EditorView.updateListener.of((update) => {
+      if (update.docChanged) changed(update.state.doc.toString());
+    });
+    this.view = new EditorView({
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          lineNumbers(),
+          history(),
+          drawSelection(),
+          highlightActiveLine(),
+          lintGutter(),
+          pointer,
+          // Tab leaves the editor, as it does other controls.
+          keymap.of([...defaultKeymap, ...historyKeymap]),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+          onChange,
+        ],
+      }),
+    });
+    this.element = this.view.dom;
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  set text(text: string) {
+    if (text === this.text) return;
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+  }
+
+  /** Shows the line that executes next, or none. */
+  point(line: number | undefined): void {
+    const effects: StateEffect<unknown>[] = [pointed.of(line)];
+    if (line !== undefined && line <= this.view.state.doc.lines && !this.view.hasFocus) {
+      const { scrollDOM } = this.view;
+      const block = this.view.lineBlockAt(this.view.state.doc.line(line).from);
+      // Only the editor scrolls, and not the page.
+      if (block.top < scrollDOM.scrollTop || block.bottom > scrollDOM.scrollTop + scrollDOM.clientHeight) {
+        scrollDOM.scrollTop = block.top - scrollDOM.clientHeight / 2;
+      }
+    }
+    this.view.dispatch({ effects });
+  }
+
+  /** Marks an error, or none. */
+  mark(problem: Problem | undefined): void {
+    const doc = this.view.state.doc;
+    if (!problem?.line || problem.line > doc.lines) {
+      this.view.dispatch(setDiagnostics(this.view.state, []));
+      return;
+    }
+    const line = doc.line(problem.line);
+    const from = Math.min(line.to, line.from + Math.max(0, (problem.column ?? 1) - 1));
+    const word = /^[\w.$]+/.exec(doc.sliceString(from, line.to));
+    const to = Math.min(line.to, from + (word ? word[0].length : 1));
+    const diagnostic = { from, to: Math.max(to, from), severity: "error" as const, message: problem.message };
+    this.view.dispatch(setDiagnostics(this.view.state, [diagnostic]));
+    this.view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  }
+}

@@ -1,0 +1,51 @@
+// The state of the page in its address, so that a link shows the same.
+
+import type { ProfileOrder, Setup } from "./types";
+
+export type View = "pipeline" | "dise" | "profilers" | "lessons";
+
+/** What a link carries. Programs from files are not part of it. */
+export interface Linked {
+  view: View;
+  setup: Setup;
+  cycle: number;
+  breakpoints: string[];
+  order: ProfileOrder;
+  lesson: number;
+  step: number;
+  answers: Record<string, string>;
+}
+
+const toText = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (b) => String.fromCharCode(b)).join(""))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+
+const toBytes = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+
+async function through(bytes: Uint8Array<ArrayBuffer>, stream: CompressionStream | DecompressionStream) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+export async function write(linked: Linked): Promise<string> {
+  const plain = { ...linked, setup: { ...linked.setup } };
+  if (plain.setup.program.kind === "file") {
+    plain.setup.program = { kind: "built_in", name: "bwt", isa: "riscv64", size: "small" };
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(plain));
+  return "#" + toText(await through(bytes, new CompressionStream("deflate-raw")));
+}
+
+/** The state of an address; nothing if it has none or a damaged one. */
+export async function read(hash: string): Promise<Partial<Linked> | undefined> {
+  if (hash.length < 2) return undefined;
+  try {
+    const bytes = await through(toBytes(hash.slice(1)), new DecompressionStream("deflate-raw"));
+    const linked = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Linked>;
+    return typeof linked === "object" ? linked : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,198 @@
+// The page: views around one run.
+
+import { missing } from "./api";
+import { App } from "./app";
+import { fill, h } from "./dom";
+import { read, type Linked, type View } from "./link";
+import { EXAMPLE, SetupPanel } from "./setup";
+import { Stepper } from "./stepper";
+import type { Setup } from "./types";
+import { DiseView } from "./views/dise";
+import { LessonsView } from "./views/lessons";
+import { PipelineView } from "./views/pipeline";
+import { ProfilersView } from "./views/profilers";
+
+const VIEWS: [View, string][] = [
+  ["pipeline", "Pipeline"],
+  ["dise", "DISE"],
+  ["profilers", "Profilers"],
+  ["lessons", "Lessons"],
+];
+
+const BEGIN: Linked = {
+  view: "pipeline",
+  setup: {
+    program: { kind: "assembly", isa: "riscv64", text: EXAMPLE },
+    machine: "hps-4wide",
+    keys: {},
+    productions: [],
+    params: {},
+    limit: 20_000,
+  },
+  cycle: 0,
+  breakpoints: [],
+  order: {
+    level: "instruction",
+    profilers: ["interrupt", "lci", "pebs", "tip"].map((name) => ({ name, period: 97, seed: 1, random_percent: 0 })),
+    hps: { kind: "method", burst: 10, sparsity: 90, random_period: false },
+    top: 25,
+  },
+  lesson: -1,
+  step: 0,
+  answers: {},
+};
+
+const fallback = (root: HTMLElement, text: string): void =>
+  fill(root, h("main", { class: "fallback", role: "alert" }, h("h1", {}, "HPS Lab"), h("p", {}, text)));
+
+function themes(): HTMLElement {
+  const root = document.documentElement;
+  const names = ["light", "dark"];
+  const now = () =>
+    root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const button = h("button", {
+    type: "button",
+    class: "theme",
+    onclick: () => {
+      root.dataset["theme"] = names[1 - names.indexOf(now())]!;
+      tell();
+      window.dispatchEvent(new Event("resize"));
+    },
+  });
+  const tell = () => {
+    button.textContent = now() === "dark" ? "☀" : "☾";
+    button.setAttribute("aria-label", now() === "dark" ? "Light colours" : "Dark colours");
+  };
+  tell();
+  return button;
+}
+
+async function start(root: HTMLElement): Promise<void> {
+  const lacks = missing();
+  if (lacks) {
+    fallback(root, `This page runs a processor simulator, for which this browser lacks ${lacks}. A current Firefox, Chrome, Edge or Safari has it.`);
+    return;
+  }
+  fill(root, h("p", { class: "loading", role: "status" }, "Starting the simulator…"));
+  const given = JSON.parse(document.getElementById("start")!.textContent!) as Partial<Setup> | null;
+  const linked = await read(location.hash);
+  const app = new App({
+    ...structuredClone(BEGIN),
+    ...linked,
+    setup: { ...structuredClone(BEGIN.setup), ...(linked?.setup ?? given) },
+    order: { ...structuredClone(BEGIN.order), ...linked?.order },
+  });
+  try {
+    await app.api.start();
+    app.catalog = (await app.api.ask("catalog", { ask: "catalog" })) as App["catalog"];
+  } catch (error) {
+    fallback(root, `The simulator cannot be started here: ${error instanceof Error ? error.message : String(error)}`);
+    return;
+  }
+
+  const setup = new SetupPanel(app);
+  const pipeline = new PipelineView(app);
+  const dise = new DiseView(app);
+  const profilers = new ProfilersView(app);
+  const lessons = new LessonsView(app, () => {
+    setup.render();
+    dise.render();
+    profilers.renderControls();
+  });
+  const stepper = new Stepper(app);
+  const views: Record<View, HTMLElement> = {
+    pipeline: pipeline.element,
+    dise: dise.element,
+    profilers: profilers.element,
+    lessons: lessons.element,
+  };
+  const problem = h("div", { class: "problem", role: "alert" });
+  const status = h("span", { class: "status", role: "status" });
+  const tabs = VIEWS.map(([view, name], at) => {
+    const tab = h(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${view}`,
+        "aria-controls": `view-${view}`,
+        onclick: () => app.show(view),
+        onkeydown: (event: KeyboardEvent) => {
+          const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+          if (by === 0) return;
+          event.stopPropagation();
+          const next = tabs[(at + by + tabs.length) % tabs.length]!;
+          next.focus();
+          next.click();
+        },
+      },
+      name,
+    );
+    views[view].id = `view-${view}`;
+    views[view].setAttribute("role", "tabpanel");
+    views[view].setAttribute("aria-labelledby", tab.id);
+    return tab;
+  });
+  fill(
+    root,
+    h(
+      "header",
+      {},
+      h("h1", {}, "HPS Lab"),
+      h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, tabs),
+      status,
+      themes(),
+    ),
+    setup.element,
+    problem,
+    stepper.element,
+    h("main", {}, Object.values(views)),
+  );
+
+  const show = (): void => {
+    VIEWS.forEach(([view], at) => {
+      const here = view === app.linked.view;
+      views[view].hidden = !here;
+      tabs[at]!.setAttribute("aria-selected", String(here));
+      tabs[at]!.tabIndex = here ? 0 : -1;
+    });
+    stepper.element.hidden = app.linked.view === "lessons" || app.linked.view === "profilers";
+    document.body.dataset["view"] = app.linked.view;
+  };
+  app.listen((change) => {
+    if (change === "view") show();
+    if (change === "busy") {
+      document.body.classList.toggle("busy", app.busy);
+      if (app.busy) status.textContent = "running…";
+    }
+    if (change === "run") {
+      const { summary } = app;
+      status.textContent = summary
+        ? `${summary.program}: ${summary.cycles.toLocaleString("en-US")} cycles, ${summary.instructions.toLocaleString("en-US")} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}`
+        : "";
+      document.body.dataset["cycles"] = String(summary?.cycles ?? "");
+    }
+    if (change === "problem") {
+      const { problem: one } = app;
+      const place = one?.place ? `${one.place}${one.line ? `, line ${one.line}, column ${one.column}` : ""}: ` : "";
+      fill(problem, one ? h("p", {}, h("b", {}, place), one.message) : null);
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (app.linked.view === "pipeline" || app.linked.view === "dise") {
+      stepper.key(event, (by) => pipeline.move(by), () => pipeline.toggle());
+    }
+  });
+  window.addEventListener("resize", () => pipeline.timeline.draw());
+  window.addEventListener("hashchange", () => location.reload());
+  // For tests, and for whoever wants to ask the simulator by hand.
+  Object.assign(window, { hps: { app, pipeline, lessons, profilers } });
+  show();
+  await app.run();
+  app.tell("view");
+  document.body.dataset["ready"] = "true";
+}
+
+void start(document.getElementById("app")!).catch((error: unknown) => {
+  fallback(document.getElementById("app")!, `The page failed: ${error instanceof Error ? error.message : String(error)}`);
+});

@@ -1,0 +1,329 @@
+// The time line: a row for each instruction, a column for each cycle, drawn on a canvas.
+
+import type { App } from "./app";
+import { grouped, h } from "./dom";
+import type { Row } from "./types";
+
+const ROW = 20;
+const LABEL = 250;
+/** The tallest element that browsers scroll reliably. */
+const TALLEST = 8e6;
+const WIDTHS = [4, 6, 9, 13, 18, 24];
+
+interface Stage {
+  letter: string;
+  name: string;
+  color: string;
+}
+
+/** Stages by their style variable, which the theme defines. */
+const STAGES: Record<string, Stage> = {
+  fetch: { letter: "F", name: "fetch", color: "--stage-fetch" },
+  decode: { letter: "D", name: "decode and rename", color: "--stage-decode" },
+  wait: { letter: "Q", name: "waits in a station", color: "--stage-wait" },
+  execute: { letter: "X", name: "executes", color: "--stage-execute" },
+  retire: { letter: "C", name: "complete, waits to commit", color: "--stage-retire" },
+};
+
+export const legend = (): HTMLElement =>
+  h(
+    "ul",
+    { class: "legend", "aria-label": "Stages" },
+    Object.values(STAGES).map((stage) =>
+      h("li", {}, h("span", { class: "swatch", style: `background: var(${stage.color})` }, stage.letter), stage.name),
+    ),
+    h("li", {}, h("span", { class: "swatch squashed" }, "F"), "squashed"),
+    h("li", {}, h("span", { class: "swatch inserted" }), "inserted by DISE"),
+    h("li", {}, h("span", { class: "swatch mark" }, "▼"), "a sample"),
+  );
+
+/** The parts of a row: stage, first cycle, first cycle behind. */
+function parts(row: Row): [Stage, number, number][] {
+  const end = row.end + 1;
+  const stops: [Stage, number | null][] = [
+    [STAGES.fetch!, row.fetch],
+    [STAGES.decode!, row.decode],
+    [STAGES.wait!, row.dispatch],
+    [STAGES.execute!, row.issue],
+    [STAGES.retire!, row.complete],
+  ];
+  const reached = stops.filter((stop): stop is [Stage, number] => stop[1] !== null && stop[1] < end);
+  return reached.map(([stage, from], at) => [stage, from, reached[at + 1]?.[1] ?? end]);
+}
+
+export class Timeline {
+  readonly element: HTMLElement;
+  private readonly canvas = h("canvas", {
+    tabIndex: 0,
+    role: "application",
+    "aria-label": "Time line. Arrow keys left and right change the cycle, up and down the instruction.",
+  });
+  private readonly scroller = h("div", { class: "timeline-scroll", tabIndex: -1 });
+  private readonly spacer = h("div", { class: "timeline-spacer" });
+  private readonly pen: CanvasRenderingContext2D;
+  private top = 0;
+  private left = 0;
+  private follows = true;
+  private zoom = 3;
+  private pending = false;
+  private ownScroll = false;
+  /** The time of the last drawings, in milliseconds, for measurements. */
+  readonly frames: number[] = [];
+
+  constructor(
+    private readonly app: App,
+    private readonly selected: (index: number) => void,
+  ) {
+    const pen = this.canvas.getContext("2d");
+    if (!pen) throw new Error("this browser draws on no canvas");
+    this.pen = pen;
+    this.scroller.append(this.spacer, this.canvas);
+    const tools = h(
+      "div",
+      { class: "timeline-tools" },
+      h("button", { type: "button", onclick: () => this.zoomBy(-1), "aria-label": "Narrower cycles" }, "−"),
+      h("button", { type: "button", onclick: () => this.zoomBy(1), "aria-label": "Wider cycles" }, "+"),
+      h("button", { type: "button", onclick: () => this.toCycle() }, "To the cycle"),
+    );
+    this.element = h("div", { class: "timeline" }, tools, this.scroller);
+    this.scroller.addEventListener("scroll", () => this.scrolled());
+    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.canvas.addEventListener("click", (event) => this.clicked(event));
+    new ResizeObserver(() => this.draw()).observe(this.scroller);
+  }
+
+  private get labelWidth(): number {
+    return this.scroller.clientWidth < 600 ? 150 : LABEL;
+  }
+
+  private get rows(): number {
+    return this.app.summary?.rows ?? 0;
+  }
+
+  private get visible(): number {
+    return Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
+  }
+
+  private get lastTop(): number {
+    return Math.max(0, this.rows - this.visible);
+  }
+
+  /** The rows are those of another run. */
+  reset(): void {
+    this.top = 0;
+    this.follows = true;
+    this.resize();
+    this.draw();
+  }
+
+  private resize(): void {
+    this.spacer.style.height = `${Math.min(TALLEST, (this.rows + 2) * ROW)}px`;
+  }
+
+  private zoomBy(step: number): void {
+    this.zoom = Math.max(0, Math.min(WIDTHS.length - 1, this.zoom + step));
+    this.follows = true;
+    this.draw();
+  }
+
+  /** Scrolls so that the first instruction in flight in the cycle is at the top. */
+  toCycle(): void {
+    const first = this.app.cycleView?.first_row;
+    if (first === undefined) return;
+    this.follows = true;
+    this.setTop(first - 2);
+  }
+
+  /** Scrolls only if nothing of the cycle is seen. */
+  reveal(): void {
+    const view = this.app.cycleView;
+    if (!view) return;
+    const last = Math.max(view.first_row, ...view.rob.map((slot) => slot.row.index));
+    if (view.first_row < this.top - 1 || view.first_row > this.top + this.visible || last < this.top) this.toCycle();
+    else this.draw();
+  }
+
+  private setTop(top: number): void {
+    this.top = Math.max(0, Math.min(this.lastTop, top));
+    const range = this.scroller.scrollHeight - this.scroller.clientHeight;
+    this.ownScroll = true;
+    this.scroller.scrollTop = this.lastTop === 0 ? 0 : (this.top / this.lastTop) * range;
+    this.draw();
+  }
+
+  private scrolled(): void {
+    if (this.ownScroll) {
+      this.ownScroll = false;
+      return;
+    }
+    const range = Math.max(1, this.scroller.scrollHeight - this.scroller.clientHeight);
+    this.top = (this.scroller.scrollTop / range) * this.lastTop;
+    this.follows = true;
+    this.draw();
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    const lines = event.deltaMode === 1 ? 1 : 1 / ROW;
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      this.follows = false;
+      this.left = Math.max(0, this.left + ((event.deltaX || event.deltaY) * lines * ROW) / WIDTHS[this.zoom]!);
+      this.draw();
+      return;
+    }
+    this.follows = true;
+    this.setTop(this.top + event.deltaY * lines);
+  }
+
+  /** Moves the selection by rows. */
+  move(by: number): void {
+    const from = this.app.selected ?? Math.floor(this.top);
+    const index = Math.max(0, Math.min(this.rows - 1, from + by));
+    if (index < this.top || index >= this.top + this.visible) this.setTop(index - this.visible / 2);
+    this.selected(index);
+  }
+
+  private clicked(event: MouseEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const index = Math.floor(this.top) + Math.floor((event.clientY - box.top) / ROW) - 1;
+    if (index >= this.top - 1 && index < this.rows) this.selected(Math.max(0, index));
+    if (x > this.labelWidth) {
+      void this.app.go(Math.floor(this.left) + Math.floor((x - this.labelWidth) / WIDTHS[this.zoom]!));
+    }
+  }
+
+  /** Draws with the next frame. */
+  draw(): void {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      const begin = performance.now();
+      this.paint();
+      this.frames.push(performance.now() - begin);
+      if (this.frames.length > 200) this.frames.shift();
+    });
+  }
+
+  private paint(): void {
+    const { pen, canvas, scroller } = this;
+    const [width, height] = [scroller.clientWidth, scroller.clientHeight];
+    if (width === 0 || height === 0) return;
+    const scale = window.devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+      canvas.width = Math.round(width * scale);
+      canvas.height = Math.round(height * scale);
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+    }
+    const style = getComputedStyle(this.element);
+    const color = (name: string) => style.getPropertyValue(name);
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.fillStyle = color("--paper");
+    pen.fillRect(0, 0, width, height);
+    if (!this.app.summary) return;
+    const cell = WIDTHS[this.zoom]!;
+    const first = Math.floor(this.top);
+    const label = this.labelWidth;
+    const rows: (Row | undefined)[] = [];
+    for (let at = 0; at <= this.visible + 1 && first + at < this.rows; at++) rows.push(this.app.row(first + at));
+    if (this.follows) {
+      const top = rows.find((row) => row !== undefined);
+      if (top) this.left = Math.max(0, top.fetch - 1);
+    }
+    const left = Math.floor(this.left);
+    const columns = Math.ceil((width - label) / cell);
+    const x = (cycle: number) => label + (cycle - left) * cell;
+
+    pen.font = "12px ui-monospace, Menlo, Consolas, monospace";
+    pen.textBaseline = "middle";
+    const every = [1, 2, 5, 10, 20, 50, 100].find((n) => n * cell >= 56) ?? 100;
+    for (let cycle = Math.ceil(left / every) * every; cycle < left + columns; cycle += every) {
+      pen.fillStyle = color("--grid");
+      pen.fillRect(x(cycle), ROW, 1, height);
+      pen.fillStyle = color("--faint");
+      pen.fillText(String(cycle), x(cycle) + 2, ROW / 2);
+    }
+    const now = this.app.linked.cycle;
+    if (now >= left && now < left + columns) {
+      pen.fillStyle = color("--now");
+      pen.fillRect(x(now), 0, Math.max(2, cell), height);
+    }
+    const samples = new Map<string, number[]>();
+    for (const mark of this.app.marks) {
+      if (mark.cycle < left || mark.cycle >= left + columns) continue;
+      pen.fillStyle = color("--mark");
+      pen.fillText("▼", x(mark.cycle) - 2, ROW - 5);
+      samples.set(mark.pc, [...(samples.get(mark.pc) ?? []), mark.cycle]);
+    }
+    rows.forEach((row, at) => {
+      const y = (at + 1) * ROW;
+      if (this.app.selected === first + at) {
+        pen.fillStyle = color("--selected");
+        pen.fillRect(0, y, width, ROW);
+      }
+      if (row) this.paintRow(row, y, x, cell, label, color, samples);
+    });
+    pen.fillStyle = color("--grid");
+    pen.fillRect(label - 1, 0, 1, height);
+    pen.fillStyle = color("--faint");
+    pen.fillText(`${grouped(this.rows)} ${label < LABEL ? "insts" : "instructions"}`, 4, ROW / 2);
+  }
+
+  private paintRow(
+    row: Row,
+    y: number,
+    x: (cycle: number) => number,
+    cell: number,
+    label: number,
+    color: (name: string) => string,
+    samples: Map<string, number[]>,
+  ): void {
+    const { pen } = this;
+    const middle = y + ROW / 2;
+    pen.globalAlpha = row.squashed ? 0.4 : 1;
+    if (row.origin !== "program") {
+      pen.fillStyle = color(`--production-${(row.production ?? 7) % 8}`);
+      pen.fillRect(0, y + 1, 4, ROW - 2);
+    }
+    if (this.app.linked.breakpoints.includes(row.pc)) {
+      pen.fillStyle = color("--bad");
+      pen.beginPath();
+      pen.arc(10, middle, 4, 0, 7);
+      pen.fill();
+    }
+    pen.fillStyle = color("--ink");
+    const fits = Math.floor((label - 22) / 7.25);
+    pen.fillText(`${row.pc.slice(2)} ${row.text}`.slice(0, fits), 18, middle);
+    for (const [stage, from, to] of parts(row)) {
+      const [begin, end] = [Math.max(x(from), label), x(to)];
+      if (end <= label) continue;
+      pen.fillStyle = color(stage.color);
+      pen.fillRect(begin, y + 2, Math.max(1, end - begin - 1), ROW - 4);
+      if (cell >= 9 && x(from) >= label) {
+        pen.fillStyle = color("--on-stage");
+        pen.fillText(stage.letter, x(from) + cell / 2 - 3.5, middle);
+      }
+    }
+    pen.globalAlpha = 1;
+    const end = x(row.end + 1);
+    if (row.squashed && end > label) {
+      pen.fillStyle = color("--bad");
+      pen.fillRect(Math.max(label, x(row.fetch)), middle, Math.max(0, end - Math.max(label, x(row.fetch))), 1.5);
+    }
+    const notes = [
+      row.mispredicted ? "mispredicted" : "",
+      row.cause.startsWith("load_") && row.cause !== "load_l1" ? row.cause.replace("load_", "from ") : "",
+      row.events.includes("forwarded") ? "forwarded" : "",
+      row.events.includes("replayed") ? "replayed" : "",
+      samples.get(row.pc)?.some((cycle) => cycle >= row.fetch && cycle <= row.end + 200) && !row.squashed
+        ? "◀ blamed"
+        : "",
+    ].filter(Boolean);
+    if (notes.length > 0 && end > label) {
+      pen.fillStyle = color(row.mispredicted ? "--bad" : "--faint");
+      pen.fillText(notes.join(", "), end + 4, middle);
+    }
+  }
+}

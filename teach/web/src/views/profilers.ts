@@ -1,0 +1,300 @@
+// Profilers: the truth beside HPS and sampling policies, recomputed while sliders move.
+
+import type { App } from "../app";
+import { choice, debounced, fill, grouped, h, labelled, percent } from "../dom";
+import type { Member, Opinion, Profiles, Summary } from "../types";
+
+/** Cycles by owner in one bar. */
+export function stack(summary: Summary): HTMLElement {
+  const all = summary.cpi_stack.filter(({ slots }) => slots > 0);
+  const total = all.reduce((sum, { slots }) => sum + slots, 0);
+  const text = all.map(({ cause, slots }) => `${cause.replaceAll("_", " ")} ${percent(slots / total)}`);
+  return h(
+    "figure",
+    { class: "stack" },
+    h("figcaption", {}, `Where commit slots went: ${(summary.cycles / Math.max(1, summary.instructions)).toFixed(2)} cycles an instruction`),
+    h(
+      "div",
+      { class: "stack-bar", role: "img", "aria-label": text.join(", ") },
+      all.map(({ cause, slots }) =>
+        h("div", {
+          class: `cause-${cause}`,
+          style: `flex-grow: ${slots}`,
+          title: `${cause.replaceAll("_", " ")}: ${percent(slots / total)}`,
+        }),
+      ),
+    ),
+    h(
+      "ul",
+      { class: "legend" },
+      all.map(({ cause, slots }) =>
+        h("li", {}, h("span", { class: `swatch cause-${cause}` }), `${cause.replaceAll("_", " ")} ${percent(slots / total)}`),
+      ),
+    ),
+  );
+}
+
+export class ProfilersView {
+  readonly element = h("section", { class: "view profilers", "aria-label": "Profilers" });
+  private readonly controls = h("div", { class: "column controls" });
+  private readonly results = h("div", { class: "column results", "aria-live": "polite" });
+  profiles: Profiles | undefined;
+  private asked = 0;
+  private readonly again = debounced(140, () => void this.ask());
+
+  constructor(private readonly app: App) {
+    this.element.append(this.controls, this.results);
+    app.listen((change) => {
+      const seen = app.linked.view === "profilers";
+      if (change === "run") {
+        this.profiles = undefined;
+        if (seen) void this.ask();
+      }
+      if (change === "view" && seen) {
+        this.renderControls();
+        if (!this.profiles) void this.ask();
+      }
+    });
+    this.renderControls();
+  }
+
+  /** Asks for the profiles that the controls say. */
+  async ask(): Promise<void> {
+    if (!this.app.summary) {
+      fill(this.results, h("p", {}, "Nothing has run."));
+      return;
+    }
+    const number = ++this.asked;
+    try {
+      const profiles = await this.app.api.ask("profiles", { ask: "profiles", order: this.app.linked.order });
+      if (number !== this.asked) return;
+      this.profiles = profiles;
+      const first = profiles.opinions[0];
+      this.app.marks = first?.marks ?? [];
+      this.app.marksOf = first?.profiler ?? "";
+      this.app.tell("marks");
+      this.renderResults();
+    } catch (error) {
+      if (number === this.asked) {
+        fill(this.results, h("p", { class: "bad" }, error instanceof Error ? error.message : String(error)));
+      }
+    }
+  }
+
+  private changed(): void {
+    this.app.tell("setup");
+    this.again();
+  }
+
+  /** A slider over powers of some base. */
+  private slider(name: string, value: number, from: number, to: number, set: (value: number) => void): HTMLElement {
+    const steps = 60;
+    const span = Math.log(to / Math.max(1, from));
+    const low = Math.max(1, from);
+    const at = value <= 0 ? 0 : Math.round((steps * Math.log(Math.max(low, value) / low)) / span);
+    const exact = h("input", {
+      type: "number",
+      min: String(from),
+      max: String(to),
+      value: String(value),
+      "aria-label": `${name}, exactly`,
+      onchange: () => {
+        const number = Math.max(from, Math.min(to, Math.round(Number(exact.value)) || from));
+        range.value = String(Math.round((steps * Math.log(Math.max(low, number) / low)) / span));
+        exact.value = String(number);
+        set(number);
+      },
+    });
+    const range = h("input", {
+      type: "range",
+      min: "0",
+      max: String(steps),
+      value: String(at),
+      oninput: () => {
+        const place = Number(range.value);
+        const number = place === 0 && from === 0 ? 0 : Math.round(low * Math.exp((span * place) / steps));
+        exact.value = String(number);
+        range.setAttribute("aria-valuetext", exact.value);
+        set(number);
+      },
+    });
+    range.setAttribute("aria-valuetext", String(value));
+    return h("div", { class: "slider" }, labelled(name, range), exact);
+  }
+
+  renderControls(): void {
+    const { order } = this.app.linked;
+    const hps = order.hps;
+    const first = order.profilers[0];
+    const levels: [string, string][] = [
+      ["function", "functions"],
+      ["line", "source lines"],
+      ["instruction", "instructions"],
+    ];
+    const box = (checked: boolean, change: (on: boolean) => void) => {
+      const input = h("input", { type: "checkbox", checked, onchange: () => change(input.checked) });
+      return input;
+    };
+    fill(
+      this.controls,
+      h("h2", {}, "Sampling policies"),
+      labelled(
+        "Compared by",
+        choice(levels, order.level, (level) => {
+          order.level = level;
+          this.changed();
+        }),
+      ),
+      this.slider("Period", first?.period ?? 97, 1, 100_000, (period) => {
+        order.profilers.forEach((one) => (one.period = period));
+        this.changed();
+      }),
+      this.slider("Random, percent", first?.random_percent ?? 0, 0, 100, (random_percent) => {
+        order.profilers.forEach((one) => (one.random_percent = random_percent));
+        this.changed();
+      }),
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "Watching"),
+        this.app.catalog.profilers.map(({ name, about, hardware }) =>
+          h(
+            "label",
+            { class: "check", title: `${about}. Hardware: ${hardware}` },
+            box(order.profilers.some((one) => one.name === name), (on) => {
+              const period = order.profilers[0]?.period ?? 97;
+              const random_percent = order.profilers[0]?.random_percent ?? 0;
+              if (on) order.profilers.push({ name, period, seed: 1, random_percent });
+              else order.profilers = order.profilers.filter((one) => one.name !== name);
+              this.changed();
+            }),
+            h("b", {}, name),
+            ` ${about}`,
+          ),
+        ),
+      ),
+      h("h2", {}, "HPS"),
+      h(
+        "label",
+        { class: "check" },
+        box(hps !== null, (on) => {
+          order.hps = on ? { kind: "method", burst: 10, sparsity: 90, random_period: false } : null;
+          this.changed();
+          this.renderControls();
+        }),
+        "collects a profile",
+      ),
+      hps
+        ? [
+            labelled(
+              "of",
+              choice(
+                [
+                  ["method", "hot methods"],
+                  ["call_pair", "call pairs"],
+                ],
+                hps.kind,
+                (kind) => {
+                  hps.kind = kind;
+                  this.changed();
+                },
+              ),
+            ),
+            this.slider("Burst, events", hps.burst, 1, 1000, (burst) => {
+              hps.burst = burst;
+              this.changed();
+            }),
+            this.slider("Sparsity, events", hps.sparsity, 0, 100_000, (sparsity) => {
+              hps.sparsity = sparsity;
+              this.changed();
+            }),
+            h(
+              "label",
+              { class: "check" },
+              box(hps.random_period, (on) => {
+                hps.random_period = on;
+                this.changed();
+              }),
+              "random periods",
+            ),
+          ]
+        : null,
+    );
+  }
+
+  private renderResults(): void {
+    const { profiles } = this;
+    const { summary } = this.app;
+    if (!profiles || !summary) return;
+    const most = Math.max(1e-9, ...profiles.truth.map((m) => m.share), ...profiles.opinions.flatMap((o) => o.shares));
+    const bar = (share: number, kind: string) =>
+      h("div", { class: "bar-cell" }, h("div", { class: `bar-fill ${kind}`, style: `width: ${(100 * share) / most}%` }), h("span", {}, percent(share)));
+    const name = (member: Member) =>
+      h(
+        "th",
+        { scope: "row", title: Object.entries(member.parts).map(([part, share]) => `${part} ${percent(share)}`).join(", ") },
+        h("code", {}, member.name),
+      );
+    const opinion = (one: Opinion) =>
+      h("th", { scope: "col" }, one.profiler, h("small", {}, `error ${percent(one.error)}`), h("small", {}, `${grouped(one.samples)} samples`));
+    const { hps } = profiles;
+    fill(
+      this.results,
+      stack(summary),
+      h(
+        "p",
+        {},
+        Object.entries(profiles.states).map(([state, share], at) => [at > 0 ? ", " : "", h("b", {}, state), ` ${percent(share)}`]),
+        `. Error is the share of time that a profile gives to the wrong member. Samples of ${this.app.marksOf || "no profiler"} are marked on the time line.`,
+      ),
+      h(
+        "div",
+        { class: "wide", tabIndex: 0, role: "region", "aria-label": "Profiles" },
+        h(
+          "table",
+          { class: "profile" },
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), h("th", { scope: "col" }, "truth", h("small", {}, `${grouped(profiles.cycles)} cycles`)), profiles.opinions.map(opinion))),
+          h(
+            "tbody",
+            {},
+            profiles.truth.map((member, at) =>
+              h(
+                "tr",
+                {},
+                name(member),
+                h("td", {}, bar(member.share, "truth")),
+                profiles.opinions.map((one) => h("td", {}, bar(one.shares[at] ?? 0, "found"))),
+              ),
+            ),
+          ),
+        ),
+      ),
+      hps
+        ? [
+            h("h2", {}, "What HPS collects"),
+            h(
+              "p",
+              { class: "headline" },
+              "Overlap ",
+              h("b", { id: "hps-accuracy" }, percent(hps.accuracy)),
+              ", overhead ",
+              h("b", { id: "hps-overhead" }, percent(hps.overhead)),
+              `: ${grouped(hps.sampled_events)} of ${grouped(hps.exact_events)} events, ${grouped(hps.cycles)} cycles.`,
+            ),
+            h(
+              "table",
+              { class: "profile" },
+              h("thead", {}, h("tr", {}, ["", "all events", "sampled"].map((text) => h("th", { scope: "col" }, text)))),
+              h(
+                "tbody",
+                {},
+                hps.members.map(([member, exact, sampled]) =>
+                  h("tr", {}, h("th", { scope: "row" }, h("code", {}, member)), h("td", {}, percent(exact)), h("td", {}, percent(sampled))),
+                ),
+              ),
+            ),
+          ]
+        : null,
+    );
+  }
+}

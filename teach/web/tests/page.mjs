@@ -1,0 +1,302 @@
+// Drives the page in headless Chromium: node page.mjs PAGE HPS MODULES [SHOTS]
+//
+// PAGE is teach/page.html, HPS the command, MODULES a folder with node_modules (playwright-core), SHOTS a folder for
+// screenshots. Chromium is /usr/bin/chromium, or $CHROMIUM.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [pageFile, hps, modules, shots] = process.argv.slice(2).map((path) => resolve(path));
+const { chromium } = createRequire(join(modules, "package.json"))("playwright-core");
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const address = pathToFileURL(pageFile).href;
+const errors = [];
+
+async function open(hash = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
+  const page = await context.newPage();
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  if (options.before) await page.addInitScript(options.before);
+  await page.goto(address + hash);
+  return page;
+}
+const ready = (page) => page.waitForSelector("body[data-ready]", { timeout: 60_000 });
+
+const tests = {
+  "the first step comes within two seconds, and no network is used": async () => {
+    const begin = Date.now();
+    const page = await open("", { offline: true });
+    await ready(page);
+    await page.click("text=cycle ▸");
+    await page.waitForFunction(() => window.hps.app.cycleView?.cycle === 1);
+    const took = Date.now() - begin;
+    console.log(`  ${took} ms`);
+    assert.ok(took < 2000, `${took} ms`);
+    await page.context().close();
+  },
+
+  "cycles, statistics and profiles are those of the command": async () => {
+    const page = await open();
+    await ready(page);
+    const folder = mkdtempSync(join(tmpdir(), "hps-teach-"));
+    const programs = await page.evaluate(() => window.hps.app.catalog.programs.map((p) => p.name));
+    assert.equal(programs.length, 10);
+    for (const name of programs) {
+      const stats = join(folder, `${name}.json`);
+      const profile = join(folder, `${name}-profile.json`);
+      const run = ["--machine", "hps-4wide", "--no-files", name, "small"];
+      execFileSync(hps, ["run", "--until", "300000", "--stats-out", stats, ...run], { stdio: ["ignore", "ignore", "ignore"] });
+      const watch = ["--with", "lci,tip", "--period", "997", "--json", profile];
+      execFileSync(hps, ["profile", "--until", "300000", ...watch, ...run], { stdio: ["ignore", "ignore", "ignore"] });
+      const wanted = JSON.parse(readFileSync(stats, "utf8"));
+      const exact = JSON.parse(readFileSync(profile, "utf8"));
+      const [found, profiles, took] = await page.evaluate(async (name) => {
+        const { app } = window.hps;
+        const setup = { program: { kind: "built_in", name, isa: "riscv64", size: "small" }, machine: "hps-4wide", keys: {}, productions: [], params: {}, limit: 300_000 };
+        const begin = performance.now();
+        const summary = await app.api.ask("run", { ask: "run", setup });
+        const took = performance.now() - begin;
+        const profilers = ["lci", "tip"].map((name) => ({ name, period: 997, seed: 1, random_percent: 0 }));
+        const profiles = await app.api.ask("profiles", { ask: "profiles", order: { level: "function", profilers, hps: null, top: 1000 } });
+        return [summary, profiles, took];
+      }, name);
+      assert.equal(found.cycles, wanted.cycles, name);
+      assert.equal(found.instructions, wanted.instructions, name);
+      assert.deepEqual(found.core, wanted.core, name);
+      assert.deepEqual(found.memory, wanted.memory, name);
+      const slots = Object.fromEntries(wanted.cpi_stack.parts.map((part) => [part.cause, part.slots]));
+      for (const { cause, slots: n } of found.cpi_stack) assert.equal(n, slots[cause] ?? 0, `${name} ${cause}`);
+      const whole = exact.functions.reduce((sum, one) => sum + one.own.units, 0);
+      for (const member of profiles.truth) {
+        const one = exact.functions.find((f) => f.name === member.name);
+        assert.ok(Math.abs(one.own.units / whole - member.share) < 1e-12, `${name} ${member.name}`);
+      }
+      for (const opinion of profiles.opinions) {
+        const one = exact.profilers.find((p) => p.profiler === opinion.profiler);
+        assert.equal(opinion.samples, one.samples, `${name} ${opinion.profiler}`);
+        assert.ok(Math.abs(opinion.error - one.errors.function) < 1e-12, `${name} ${opinion.profiler}`);
+      }
+      console.log(`  ${name}: ${found.cycles} cycles, 300,000 instructions in ${took.toFixed(0)} ms`);
+      assert.ok(took < 3000, `${name} takes ${took} ms for 300,000 instructions`);
+    }
+    await page.context().close();
+  },
+
+  "each lesson can be driven to its end": async () => {
+    const page = await open();
+    await ready(page);
+    await page.click("#tab-lessons");
+    const lessons = await page.evaluate(() => window.hps.lessons.lessons.map(({ lesson }) => lesson.steps.length));
+    assert.equal(lessons.length, 10);
+    for (const [at, steps] of lessons.entries()) {
+      await page.click(`.lesson-list li:nth-child(${at + 1}) button`);
+      let asked = 0;
+      for (let step = 0; step < steps; step++) {
+        await page.waitForFunction(() => !window.hps.app.busy && window.hps.app.summary);
+        const questions = await page.evaluate(async ([at, step]) => {
+          const { lessons } = window.hps;
+          const all = lessons.lessons[at].lesson.steps[step].questions;
+          const answers = [];
+          for (const one of all) answers.push({ id: one.id, kind: one.kind, right: await lessons.rightAnswer(one), options: one.options });
+          return answers;
+        }, [at, step]);
+        for (const { id, kind, right, options } of questions) {
+          const box = page.locator(`[data-question="${id}"]`);
+          const answer = async (text) => {
+            if (kind === "choice") {
+              await box.locator("label").nth(options.findIndex((option) => option.text === text)).click();
+            } else {
+              await box.locator("input").fill(text);
+              await box.locator("button").click();
+            }
+          };
+          const verdict = box.locator(".verdict");
+          const wrong = kind === "choice" ? options.find((option) => !option.right).text : String(Number(right) * 3 + 7);
+          await answer(wrong);
+          await verdict.locator("xpath=self::*[contains(., 'Not yet')]").waitFor({ timeout: 20_000 });
+          await answer(right);
+          await verdict.locator("xpath=self::*[contains(., 'Right')]").waitFor({ timeout: 20_000 });
+          console.log(`    ${id}: ${right}`);
+          asked++;
+        }
+        if (step + 1 < steps) await page.click(".steps button:last-child");
+      }
+      console.log(`  lesson ${at + 1}: ${steps} steps, ${asked} questions`);
+    }
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click("text=Save my answers")]);
+    const text = readFileSync(await file.path(), "utf8");
+    assert.ok(text.includes("# Branch prediction") && text.includes("✓"));
+    // The answers are part of the link.
+    await page.waitForTimeout(400);
+    const again = await open(new URL(page.url()).hash);
+    await ready(again);
+    const kept = await again.evaluate(() => Object.values(window.hps.app.linked.answers).every((a) => a.startsWith("✓")));
+    assert.ok(kept);
+    await again.context().close();
+    await page.context().close();
+  },
+
+  "a teacher's lesson opens, and a wrong one says its line": async () => {
+    const page = await open();
+    await ready(page);
+    await page.click("#tab-lessons");
+    const folder = mkdtempSync(join(tmpdir(), "hps-lesson-"));
+    const write = (name, text) => (writeFileSync(join(folder, name), text), join(folder, name));
+    const opener = page.locator('input[aria-label="Open a lesson"]');
+    await opener.setInputFiles(write("mine.txt", "title: Mine\n--- text\nHello.\n--- number\nTwo?\nanswer: 1 + 1\n"));
+    await page.getByText("Two?").waitFor();
+    await opener.setInputFiles(write("wrong.txt", "title: Wrong\n--- txet\nHello.\n"));
+    await page.getByText("line 2: `txet` is no kind of part", { exact: false }).waitFor();
+    await page.context().close();
+  },
+
+  "steps, breakpoints and keys work both ways": async () => {
+    const page = await open();
+    await ready(page);
+    const cycle = () => page.evaluate(() => window.hps.app.linked.cycle);
+    const settled = () => page.waitForFunction(() => window.hps.app.cycleView?.cycle === window.hps.app.linked.cycle);
+    await page.locator("canvas").focus();
+    for (const key of ["ArrowRight", "ArrowRight", "ArrowLeft"]) {
+      await page.keyboard.press(key);
+      await settled();
+    }
+    assert.equal(await cycle(), 1);
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.waitForFunction(() => window.hps.app.cycleView.commits_so_far > 0);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("b");
+    assert.equal(await page.evaluate(() => window.hps.app.linked.breakpoints.length), 1);
+    const before = await cycle();
+    await page.keyboard.press("e");
+    await page.waitForFunction((before) => window.hps.app.linked.cycle > before, before);
+    await page.keyboard.press("p");
+    await settled();
+    // The link leads to the same cycle.
+    await page.waitForTimeout(400);
+    const at = await cycle();
+    const again = await open(new URL(page.url()).hash);
+    await ready(again);
+    assert.equal(await again.evaluate(() => window.hps.app.linked.cycle), at);
+    await again.context().close();
+    await page.context().close();
+  },
+
+  "wrong input gives a message and no blank screen": async () => {
+    const page = await open();
+    await ready(page);
+    const problem = page.locator(".problem");
+    const folder = mkdtempSync(join(tmpdir(), "hps-bad-"));
+    writeFileSync(join(folder, "damaged.elf"), Buffer.from("7f454c46020101", "hex"));
+    await page.locator('input[aria-label="Open an ELF file"]').setInputFiles(join(folder, "damaged.elf"));
+    await problem.getByText("damaged.elf").waitFor();
+    // An endless loop ends at the limit of instructions.
+    const run = (text) =>
+      page.evaluate(async (text) => {
+        const { app } = window.hps;
+        app.linked.setup.program = { kind: "assembly", isa: "riscv64", text };
+        await app.run();
+      }, text);
+    await run("loop: j loop");
+    await page.getByText("stopped after 20000 instructions").waitFor();
+    await run("nop\n  bogus a0, a1");
+    await problem.getByText("assembly, line 2, column 3").waitFor();
+    await run("ld a0, 0(zero)");
+    await page.getByText("the program faulted").waitFor();
+    await run("nop\nli a7, 93\necall");
+    await page.click("#tab-dise");
+    await page.locator(".dise .cm-content").fill("P: T.OPCLASS == lode => null");
+    await page.locator(".dise .said").getByText("Line 1, column 17").waitFor();
+    await page.evaluate(async () => {
+      const { app } = window.hps;
+      app.linked.setup.keys = { "window.rob_entries": "0" };
+      await app.run();
+    });
+    await problem.getByText("rob_entries").waitFor();
+    await page.context().close();
+    for (const name of ["WebAssembly", "DecompressionStream"]) {
+      const old = await open("", { before: `delete globalThis.${name}` });
+      await old.getByText(`lacks ${name}`).waitFor();
+      await old.context().close();
+    }
+    // Where no worker may be started the page does without.
+    const alone = await open("", { before: "globalThis.Worker = class { constructor() { throw new Error('no'); } }" });
+    await ready(alone);
+    assert.ok((await alone.evaluate(() => window.hps.app.summary.cycles)) > 0);
+    await alone.context().close();
+    const damaged = await open("#damaged");
+    await ready(damaged);
+    await damaged.context().close();
+  },
+
+  "a million cycles scroll smoothly": async () => {
+    const page = await open();
+    await ready(page);
+    await page.evaluate(async () => {
+      const { app } = window.hps;
+      app.linked.setup.program = { kind: "built_in", name: "netsimplex", isa: "riscv64", size: "small" };
+      app.linked.setup.limit = 1_500_000;
+      await app.run();
+    });
+    const cycles = await page.evaluate(() => window.hps.app.summary.cycles);
+    assert.ok(cycles > 900_000, `${cycles} cycles`);
+    const paint = await page.evaluate(async () => {
+      const { pipeline } = window.hps;
+      const scroller = document.querySelector(".timeline-scroll");
+      pipeline.timeline.frames.length = 0;
+      for (let at = 0; at < 120; at++) {
+        scroller.scrollTop += at < 60 ? 37 : 4001;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      }
+      const all = [...pipeline.timeline.frames].sort((a, b) => a - b);
+      return all[Math.floor(all.length * 0.95)];
+    });
+    console.log(`  ${cycles} cycles; 95% of drawings take less than ${paint.toFixed(1)} ms`);
+    // A frame of 60 in a second has 16.7 ms.
+    assert.ok(paint < 16.7, `${paint} ms`);
+    await page.context().close();
+  },
+
+  "views fit from 360 pixels to projectors, light and dark": async () => {
+    if (shots) mkdirSync(shots, { recursive: true });
+    for (const [width, height, colorScheme] of [[1400, 1000, "light"], [1400, 1000, "dark"], [360, 780, "light"], [360, 780, "dark"], [1920, 1080, "light"]]) {
+      const page = await open("", { viewport: { width, height }, colorScheme });
+      await ready(page);
+      for (const view of ["pipeline", "dise", "profilers", "lessons"]) {
+        await page.click(`#tab-${view}`);
+        if (view === "pipeline") await page.evaluate(() => window.hps.app.go(400));
+        if (view === "dise") await page.click("text=Run with these");
+        if (view === "lessons") await page.click(".lesson-list button");
+        await page.waitForTimeout(900);
+        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.ok(beyond <= 0, `${view} is ${beyond} pixels too wide at ${width}`);
+        if (shots) await page.screenshot({ path: join(shots, `${view}-${width}-${colorScheme}.png`), fullPage: width === 360 });
+      }
+      await page.context().close();
+    }
+  },
+};
+
+const only = process.env.ONLY;
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (only && !name.includes(only)) continue;
+  try {
+    await test();
+    console.log(`ok: ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED: ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+if (errors.length > 0) console.log(`errors in the page:\n${[...new Set(errors)].join("\n")}`);
+process.exit(failed > 0 || errors.length > 0 ? 1 : 0);

@@ -1,0 +1,111 @@
+//! Assembly text, the analysis of loops, and the page.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::support::Hps;
+
+/// Three multiplications behind each other, of three cycles each on hps-4wide.
+const LOOP: &str = "
+_start: li t0, 400
+loop:   mul t1, t1, t2
+        mul t1, t1, t2
+        mul t1, t1, t2
+        addi t0, t0, -1
+        bnez t0, loop
+        li a0, 7
+        li a7, 93
+        ecall
+";
+
+fn write(hps: &Hps, name: &str, text: &str) -> String {
+    let file = hps.path(name);
+    std::fs::write(&file, text).expect("the file can be written");
+    file
+}
+
+#[test]
+fn assembly_text_runs_and_its_loop_is_analyzed() {
+    let hps = Hps::new();
+    let file = write(&hps, "loop.s", LOOP);
+    hps.run(&["run", "--asm", &file]).expect_code(7);
+    let text = hps.run(&["analyze", &file]).expect_code(0);
+    assert!(text.contains("9.00 cycles"), "{text}");
+    assert!(text.contains("limited by chain of results"), "{text}");
+    let text = hps.run(&["analyze", "--json", &file]).expect_code(0);
+    let analysis: Value = serde_json::from_str(&text).expect("JSON");
+    let on_chain = analysis["lines"].as_array().expect("lines").iter();
+    let on_chain = on_chain.filter(|line| line["on_chain"] == true).count();
+    assert_eq!(on_chain, 3);
+
+    let wrong = write(&hps, "wrong.s", "nop\n mull t1, t1, t2\n");
+    let run = hps.run(&["run", "--asm", &wrong]);
+    assert!(run.stderr.contains("wrong.s:2:2"), "{}", run.stderr);
+    run.expect_code(2);
+    let run = hps.run(&[
+        "analyze",
+        &write(&hps, "straight.s", "nop\nli a7, 93\necall\n"),
+    ]);
+    assert!(run.stderr.contains("no loop"), "{}", run.stderr);
+    run.expect_code(2);
+}
+
+/// What the page begins with.
+fn start(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"start\">").expect("its place");
+    let (text, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn the_page_has_the_program_inside() {
+    let hps = Hps::new();
+    let text = format!("{LOOP}# </script>\n");
+    let file = write(&hps, "loop.s", &text);
+    let page = |words: &[&str]| {
+        let order = [&["teach", "--no-open", "--out", "page.html"], words].concat();
+        hps.run(&order).expect_code(0);
+        std::fs::read_to_string(hps.path("page.html")).expect("the page")
+    };
+    let whole = page(&[]);
+    assert_eq!(start(&whole), Value::Null);
+    let setup = start(&page(&[&file]));
+    assert_eq!(setup["program"]["text"], text.as_str());
+    let setup = start(&page(&["--machine", "ev6", "--isa", "alpha", "bwt"]));
+    assert_eq!(setup["machine"], "ev6");
+    assert_eq!(setup["program"]["isa"], "alpha");
+    let program = hps.program("prog", &super::support::exit_with(0));
+    let setup = start(&page(&[&program, "-v"]));
+    assert_eq!(setup["program"]["arguments"][0], "-v");
+    let run = hps.run(&["teach", "--no-open", &write(&hps, "bad", "no program")]);
+    assert!(run.stderr.contains("bad"), "{}", run.stderr);
+    run.expect_code(2);
+
+    let mut server = Command::new(env!("CARGO_BIN_EXE_hps"))
+        .args(["teach", "--serve", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut said = String::new();
+    let mut stdout = BufReader::new(server.stdout.take().expect("a pipe"));
+    stdout.read_line(&mut said).expect("its address");
+    let host = said
+        .trim()
+        .trim_start_matches("http://")
+        .trim_end_matches('/');
+    let ask = |path: &str| {
+        let mut stream = TcpStream::connect(host).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        answer
+    };
+    let (page, other) = (ask("/"), ask("/other"));
+    server.kill().expect("it can be ended");
+    server.wait().expect("it ends");
+    assert!(page.starts_with("HTTP/1.1 200") && page.ends_with(&whole));
+    assert!(other.starts_with("HTTP/1.1 404"));
+}
