@@ -52,7 +52,7 @@ pub use statistics::{
     PairedComparison, Summary, Verdict, compare_pairs, error_of_draws, half_width, summarize,
 };
 pub use streams::{
-    BackgroundAnalyzer, HotStreamAnalyzer, StreamConfig, StreamConfigError, StreamProfile,
-    StreamSummary,
+    BackgroundAnalyzer, EqualRules, HotStreamAnalyzer, StreamConfig, StreamConfigError,
+    StreamProfile, StreamSummary,
 };
 pub use symbolized::SymbolizedProfile;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::segment::SegmentStream;
 
@@ -39,9 +39,14 @@ impl Candidates {
 
     /// Adds a segment's candidates, then shrinks to at most `capacity` of them.
     pub fn merge(&mut self, segment: Vec<SegmentStream>, capacity: usize) {
+        let mut in_segment = FxHashSet::default();
         let ids: Vec<u32> = segment
             .iter()
-            .map(|stream| self.id(&stream.addresses))
+            .map(|stream| match self.id(&stream.addresses) {
+                id if in_segment.insert(id) => id,
+                // Equal streams of one segment were left apart on purpose.
+                _ => self.push(stream.addresses.as_slice().into()),
+            })
             .collect();
         for (stream, &id) in segment.into_iter().zip(&ids) {
             let children: Vec<_> = stream
@@ -85,13 +90,19 @@ impl Candidates {
             return id;
         }
         let addresses: Arc<[u64]> = addresses.into();
+        let id = self.push(Arc::clone(&addresses));
+        self.ids.insert(addresses, id);
+        id
+    }
+
+    /// A new candidate.
+    fn push(&mut self, addresses: Arc<[u64]>) -> u32 {
         let id = self.nodes.len() as u32;
         self.nodes.push(Candidate {
-            addresses: Arc::clone(&addresses),
+            addresses,
             top_uses: 0,
             children: Vec::new(),
         });
-        self.ids.insert(addresses, id);
         id
     }
 

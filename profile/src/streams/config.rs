@@ -27,6 +27,10 @@ pub struct StreamConfig {
     /// rules of a loop as long as the loop lasts, so that a short burst sees `abc` where the whole
     /// trace has `abcabcabcabc`; with this the two are the same member.
     pub fold_repetitions: bool,
+    /// What becomes of rules of one grammar that produce the same sequence, which Sequitur can have. Default
+    /// [`EqualRules::MergedByNumber`]. The publications do not say.
+    #[serde(skip_serializing_if = "EqualRules::is_default")]
+    pub equal_rules: EqualRules,
     /// Size of the grammar, in live symbols, at which a segment of the trace ends. This bounds the
     /// memory of the analysis whatever the length of the trace: a segment costs 32 to 120 bytes for
     /// each symbol, most where nothing repeats (see [`Sequitur`]), and its analysis about 40 more
@@ -54,11 +58,32 @@ impl Default for StreamConfig {
             min_unique: 2,
             hot_fraction: Fraction::from_percent(1),
             fold_repetitions: false,
+            equal_rules: EqualRules::default(),
             max_grammar_symbols: 4_000_000,
             segment_divisor: 10,
             max_candidates: 1 << 16,
             max_exact_unique: 1 << 21,
         }
+    }
+}
+
+/// What becomes of rules with the same expansion. Whichever rule stands for merged ones decides which shorter streams
+/// are known inside it, and so which of them stay cold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EqualRules {
+    /// They are one stream, and the rule with the lowest number stands for all: rules are numbered breadth first, from
+    /// the start rule on, each body from left to right.
+    #[default]
+    MergedByNumber,
+    /// They are one stream, and the rule whose expansion begins first in the trace stands for all.
+    MergedByPlace,
+    /// Each is judged by its own uses.
+    Apart,
+}
+
+impl EqualRules {
+    fn is_default(&self) -> bool {
+        *self == EqualRules::default()
     }
 }
 

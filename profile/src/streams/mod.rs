@@ -36,7 +36,7 @@ mod unique;
 use serde::{Deserialize, Serialize};
 
 pub use background::BackgroundAnalyzer;
-pub use config::{StreamConfig, StreamConfigError};
+pub use config::{EqualRules, StreamConfig, StreamConfigError};
 
 use crate::key::DataStream;
 use crate::profile::Profile;

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::config::StreamConfig;
+use super::config::{EqualRules, StreamConfig};
 use crate::sequitur::{Grammar, GrammarSymbol, Sequitur};
 
 /// A stream that a segment's grammar produces often enough to be kept.
@@ -46,13 +46,23 @@ pub fn finish(sequitur: &mut Sequitur, config: &StreamConfig, length: u64) -> Fi
 /// The streams of `grammar` that are within the limits of `config` and whose heat, if all of
 /// their uses were cold, would reach `threshold`. The start rule is none of them.
 ///
-/// Rules with the same expansion, not longer than `max_length`, are one stream: they are all
-/// treated as the one among them with the lowest number.
+/// Rules with the same expansion, not longer than `max_length`, are one stream unless
+/// [`StreamConfig::equal_rules`] says otherwise: they are all treated as the one that stands for them.
 pub fn candidates(grammar: &Grammar, config: &StreamConfig, threshold: u64) -> Vec<SegmentStream> {
     let order = grammar.reverse_postorder();
     let lengths = grammar.lengths(&order);
     let longest = u64::from(config.max_length);
-    let canonical = canonical_rules(grammar, &order, &lengths, longest);
+    let canonical = match config.equal_rules {
+        EqualRules::MergedByNumber => {
+            let ranked = 0..grammar.rules();
+            canonical_rules(grammar, &order, &lengths, longest, ranked)
+        }
+        EqualRules::MergedByPlace => {
+            let ranked = by_place(grammar).into_iter();
+            canonical_rules(grammar, &order, &lengths, longest, ranked)
+        }
+        EqualRules::Apart => (0..grammar.rules()).collect(),
+    };
     let order = topological_order(&order, &lengths, &canonical, longest);
     let uses = flow(grammar, &canonical, &order, |_| true);
     let mut kept: Vec<(u64, u32, Vec<u64>)> = order
@@ -99,11 +109,36 @@ fn distinct(addresses: &[u64]) -> usize {
     sorted.len()
 }
 
-/// For each rule the lowest-numbered rule with the same expansion; rules longer than `longest`,
+/// The rules in the order in which their first expansions begin in the trace; of those that begin together the outer one
+/// is first.
+fn by_place(grammar: &Grammar) -> Vec<u32> {
+    let mut seen = vec![false; grammar.rules() as usize];
+    let mut order = Vec::with_capacity(seen.len());
+    let mut open = vec![Grammar::START];
+    while let Some(rule) = open.pop() {
+        if std::mem::replace(&mut seen[rule as usize], true) {
+            continue;
+        }
+        order.push(rule);
+        let inside = grammar.used_rules(rule);
+        let from = open.len();
+        open.extend(inside.filter(|&used| !seen[used as usize]));
+        open[from..].reverse();
+    }
+    order
+}
+
+/// For each rule the first one of `ranked` with the same expansion; rules longer than `longest`,
 /// and the start rule, stand for themselves.
 ///
 /// Expansions are compared by two polynomial hashes modulo 2^61 - 1, together 122 bits.
-fn canonical_rules(grammar: &Grammar, order: &[u32], lengths: &[u64], longest: u64) -> Vec<u32> {
+fn canonical_rules(
+    grammar: &Grammar,
+    order: &[u32],
+    lengths: &[u64],
+    longest: u64,
+    ranked: impl Iterator<Item = u32>,
+) -> Vec<u32> {
     const BASES: [u64; 2] = [0x0f3c_91d7_5a2b_e86d, 0x1b87_3593_4e1f_60a9];
     const PRIME: u64 = (1 << 61) - 1;
     // The residue of a sum of two residues.
@@ -141,15 +176,15 @@ fn canonical_rules(grammar: &Grammar, order: &[u32], lengths: &[u64], longest: u
         hashes[rule as usize] = hash;
     }
     let mut first = FxHashMap::default();
-    (0..grammar.rules())
-        .map(|rule| {
-            let length = lengths[rule as usize];
-            if rule == Grammar::START || length > longest {
-                return rule;
-            }
-            *first.entry((length, hashes[rule as usize])).or_insert(rule)
-        })
-        .collect()
+    let mut canonical: Vec<u32> = (0..grammar.rules()).collect();
+    for rule in ranked {
+        let length = lengths[rule as usize];
+        if rule != Grammar::START && length <= longest {
+            let stands = first.entry((length, hashes[rule as usize])).or_insert(rule);
+            canonical[rule as usize] = *stands;
+        }
+    }
+    canonical
 }
 
 /// The canonical rules, each before those that it uses: the start rule and the long rules in

@@ -326,3 +326,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_equal_rules_become_is_a_choice_that_decides() {
+    let of = |equal_rules| StreamConfig {
+        equal_rules,
+        hot_fraction: Fraction::from_f64(0.001).unwrap(),
+        ..StreamConfig::default()
+    };
+    let mut different = [0; 2];
+    for seed in 1..40 {
+        // Two letters in bursts: Sequitur finds the same words by several ways.
+        let mut state: u64 = seed;
+        let mut below = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let trace: Vec<Option<u64>> = (0..20_000)
+            .map(|_| (below(100) > 0).then(|| below(2)))
+            .collect();
+        let used = analyze(&of(EqualRules::MergedByNumber), &trace);
+        let others = [EqualRules::MergedByPlace, EqualRules::Apart];
+        for (at, other) in others.into_iter().enumerate() {
+            let found = analyze(&of(other), &trace);
+            assert!(
+                found.profile.total() <= 20_000,
+                "no reference is counted twice"
+            );
+            different[at] += u32::from(found.profile != used.profile);
+        }
+    }
+    assert!(different.iter().all(|count| *count > 0), "{different:?}");
+}
