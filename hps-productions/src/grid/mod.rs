@@ -11,6 +11,7 @@
 //! was switched on and off says which of them it samples.
 
 mod events;
+mod phases;
 mod references;
 mod schedule;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use events::{EventKind, EventTable};
 use references::References;
 use schedule::Schedule;
 
+pub use phases::{EventTrace, Phase, PhasedGrid};
 pub use schedule::MAX_POINTS;
 
 /// Why there is no such grid.
@@ -134,8 +136,9 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
         self.schedule.completed()
     }
 
+    /// Counts an event; the identity of its kind.
     #[inline]
-    fn event(&mut self, site: u64, target: u64, is_call: bool) {
+    fn event(&mut self, site: u64, target: u64, is_call: bool) -> usize {
         let id = self.events.count(site, target, is_call);
         let mask = self.schedule.mask();
         if mask != 0 {
@@ -145,6 +148,7 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
         if MEMORY && changed != 0 {
             self.references.toggle(changed);
         }
+        id
     }
 
     /// The profiles.

@@ -154,6 +154,12 @@ impl References {
         room
     }
 
+    /// What was taken in and not handed on yet.
+    #[inline]
+    pub fn waiting(&self) -> &[u64] {
+        &self.batch[..self.taken]
+    }
+
     /// The sampling of these points has just been switched on or off.
     pub fn toggle(&mut self, mut changed: u64) {
         while changed != 0 {

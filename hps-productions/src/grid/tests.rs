@@ -8,6 +8,8 @@ use hps_sim_core::inst::{Inst, Op, OpClass};
 use super::*;
 use crate::point::COUNTER_MAX;
 
+mod phases;
+
 /// P1 to P6 of Figure 4 (corrected) for one point, and the three profiles by their definitions.
 struct Naive {
     initial: [u64; 2],
