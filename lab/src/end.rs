@@ -7,13 +7,21 @@ use hps_sim_core::trap::{Trap, TrapCause};
 
 use crate::program::Expected;
 
-/// Why results of a run do not count: the program did not end with exit code 0, or printed something
-/// else than it must.
+/// Why results of a run do not count: the program did not end with the right exit code, or printed
+/// something else than it must.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndError {
-    /// Another exit code.
+    /// Another exit code than 0.
     #[error("the program ended with exit code {0}")]
     Exit(i32),
+    /// Another exit code than the one that the program must end with.
+    #[error("the program ended with exit code {code} and must end with {expected}")]
+    OtherExit {
+        /// The exit code.
+        code: i32,
+        /// What it must be.
+        expected: i32,
+    },
     /// The run reached its limit of instructions.
     #[error("the program was stopped at its instruction limit")]
     Limit,
@@ -29,12 +37,18 @@ pub enum EndError {
 }
 
 impl EndError {
-    /// Whether a program ended with exit code 0, and printed what is expected.
+    /// Whether a program ended as expected: with the exit code asked for, or with exit code 0 and the right output.
     pub(crate) fn unless_as_expected(
         stop: Stop,
         process: &Process,
         expected: Option<&Expected>,
     ) -> Result<(), EndError> {
+        if let (Some(&Expected::ExitCode(expected)), Stop::Exit(code)) = (expected, stop) {
+            return match code == expected {
+                true => Ok(()),
+                false => Err(EndError::OtherExit { code, expected }),
+            };
+        }
         EndError::unless_success(stop, process)?;
         match expected {
             Some(expected) if !expected.is(process.os.captured_stdout()) => Err(EndError::Output),

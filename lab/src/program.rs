@@ -29,28 +29,31 @@ pub struct Program {
     pub input: String,
     /// How it is started.
     pub process: ProcessConfig,
-    /// What it must print, if that is known.
+    /// What it must do, if that is known; else end with exit code 0.
     pub expected: Option<Expected>,
     /// Where it begins to count, if that is not its beginning.
     pub region: Option<Region>,
 }
 
-/// What a program must print on standard output.
+/// What a program must do for its results to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// This text.
+    /// End with exit code 0 and print this text on standard output.
     Text(&'static str),
-    /// What has this SHA-256, hexadecimal in small letters.
+    /// End with exit code 0 and print what has this SHA-256, hexadecimal in small letters.
     Sha256(String),
+    /// End with this exit code; it may print anything.
+    ExitCode(i32),
 }
 
 impl Expected {
-    /// Whether this is what it must print.
+    /// Whether it may print this.
     #[must_use]
     pub fn is(&self, output: &[u8]) -> bool {
         match self {
             Expected::Text(text) => output == text.as_bytes(),
             Expected::Sha256(digest) => sha256_hex(output) == *digest,
+            Expected::ExitCode(_) => true,
         }
     }
 }
@@ -183,7 +186,7 @@ impl Program {
         Ok(Process::new(Arc::clone(&self.image), &self.process)?)
     }
 
-    /// Whether the program ended as it must: with exit code 0, and having printed what is expected.
+    /// Whether the program ended as it must: with exit code 0 and the expected output, or with the expected exit code.
     ///
     /// # Errors
     /// How the program ended instead, or that it printed something else.
