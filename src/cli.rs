@@ -444,6 +444,9 @@ pub struct SweepArgs {
     /// The file that each --program of your own (a path) reads as its standard input, from the beginning in every run
     #[arg(long, value_name = "FILE", requires = "program")]
     pub stdin: Option<PathBuf>,
+    /// The exit code with which each --program of your own (a path) must end for its results to count
+    #[arg(long, value_name = "CODE", requires = "program", default_value_t = 0)]
+    pub expect_exit: i32,
     /// Instruction set of the programs that come with the project (may be repeated: each program
     /// runs on each, and the report puts them side by side); riscv64 if none is given
     #[arg(long, value_name = "ISA", value_parser = isa())]
@@ -457,6 +460,14 @@ pub struct SweepArgs {
     /// Accuracy only, nothing timed
     #[arg(long, conflicts_with = "all_timed")]
     pub no_timing: bool,
+    /// Phases of each point's schedule over which accuracies get their mean, spread and 95% interval; 0: only the phase
+    /// that is timed [default: the definition's, or 30]
+    #[arg(long, value_name = "N")]
+    pub phases: Option<u32>,
+    /// Set-ups in which points are timed, the usual one and others whose environment is larger, so that overheads get their
+    /// mean, spread and 95% interval [default: the definition's, or 1]
+    #[arg(long, value_name = "N", conflicts_with_all = ["no_timing", "sample"])]
+    pub set_ups: Option<u32>,
     /// Machine (may be repeated)
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Vec<String>,
@@ -469,13 +480,13 @@ pub struct SweepArgs {
     #[arg(long, conflicts_with = "no_timing")]
     pub sample: bool,
     /// Instructions from one timed unit to the next [default: the definition's, or 200000]
-    #[arg(long, value_name = "N", requires = "sample")]
+    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
     pub sample_period: Option<u64>,
     /// Instructions of a timed unit [default: the definition's, or 1000]
-    #[arg(long, value_name = "N", requires = "sample")]
+    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
     pub sample_unit: Option<u64>,
-    /// Instructions that are timed before each unit and not measured [default: the definition's, or 1000]
-    #[arg(long, value_name = "N", requires = "sample")]
+    /// Instructions that are timed before each unit and not measured [default: the definition's, or 2000]
+    #[arg(long, value_name = "N", conflicts_with = "no_timing")]
     pub sample_warm_up: Option<u64>,
     /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by
     /// their functional passes

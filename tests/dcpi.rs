@@ -13,7 +13,7 @@ fn claims_are_held_against_a_program() {
         "[confirmed] edge executions whose frequency is within 10% of the truth",
         "[confirmed] eighty runs give better frequencies than one",
         "[confirmed] stalls without a cause",
-        "[confirmed] no sample is lost",
+        "[holds] no sample is lost",
         "[confirmed] slowdown at 60-64 K cycles a sample",
     ] {
         assert!(text.contains(claim), "{claim}: {text}");

@@ -94,9 +94,7 @@ fn own_programs(folder: &Path) -> [OwnProgram; 3] {
         std::fs::write(folder.join(name), elf(&program(&end))).expect("an executable");
         OwnProgram {
             path: name.to_owned(),
-            args: Vec::new(),
-            root: None,
-            stdin: None,
+            ..OwnProgram::default()
         }
     })
 }

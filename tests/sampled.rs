@@ -190,6 +190,61 @@ fn sweep_of_calls() -> (crate::support::Hps, String) {
     (hps, definition)
 }
 
+#[test]
+fn options_move_the_units_of_a_definition_that_samples() {
+    let hps = crate::support::Hps::new();
+    let program = crate::guest::elf(&crate::guest::assembly(RANDOM_CALLS));
+    std::fs::write(hps.path("calls"), program).expect("a program");
+    for (file, sample) in [("units.ron", "sample: (period: 3000), "), ("whole.ron", "")] {
+        let text = format!("({sample}own_programs: [(path: \"calls\")])");
+        std::fs::write(hps.path(file), text).expect("a definition");
+    }
+    let printed = |file| {
+        let definition = hps.path(file);
+        let order = [
+            "sweep",
+            &definition,
+            "--sample-warm-up",
+            "500",
+            "--print-spec",
+        ];
+        hps.run(&order)
+    };
+    let units = printed("units.ron").expect_code(0);
+    assert!(
+        units.contains("period: 3000") && units.contains("warm_up: 500"),
+        "{units}"
+    );
+    let refused = printed("whole.ron").expect_code(2);
+    assert!(refused.is_empty(), "{refused}");
+}
+
+#[test]
+fn a_program_of_a_sweep_may_have_to_end_with_another_exit_code() {
+    let hps = crate::support::Hps::new();
+    let program = crate::guest::elf(&crate::support::exit_with(7));
+    std::fs::write(hps.path("seven"), program).expect("a program");
+    for (code, failed) in [(7, 0), (8, 1), (0, 1)] {
+        let definition = hps.path(&format!("{code}.ron"));
+        let text = format!(
+            "(own_programs: [(path: \"seven\", expect_exit: {code})], profiles: [method], bursts: [1], one_in: [100])"
+        );
+        std::fs::write(&definition, text).expect("a definition");
+        let folder = format!("out{code}");
+        hps.run(&["sweep", &definition, "--out", &folder])
+            .expect_code(failed);
+        let why = row(&hps, &folder).failure;
+        match code {
+            7 => assert_eq!(why, None),
+            8 => assert_eq!(
+                why.as_deref(),
+                Some("the program ended with exit code 7 and must end with 8")
+            ),
+            _ => assert_eq!(why.as_deref(), Some("the program ended with exit code 7")),
+        }
+    }
+}
+
 /// Instructions of a timed run, by origin.
 fn counts(t: &hps_experiments::TimingResult) -> [u64; 3] {
     [
@@ -211,7 +266,7 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
     let (hps, definition) = sweep_of_calls();
 
     let exact = hps
-        .run(&["sweep", &definition, "--out", "exact"])
+        .run(&["sweep", &definition, "--out", "exact", "--phases", "0"])
         .expect_code(0);
     assert!(
         !exact.contains('±') && !exact.contains("timing sampled"),
@@ -228,7 +283,8 @@ fn a_sampled_sweep_tells_overheads_with_their_interval() {
         "--sample-warm-up",
         "500",
     ];
-    let order = [&["sweep", &definition, "--out", "sampled"], &plan[..]].concat();
+    let order = ["sweep", &definition, "--out", "sampled", "--phases", "0"];
+    let order = [&order[..], &plan[..]].concat();
     let shown = hps.run(&order).expect_code(0);
     let estimate = row(&hps, "sampled");
     let sampled = *estimate.sampled().expect("by units");

@@ -20,8 +20,8 @@ fn claims_are_held_against_a_program_of_ones_own() {
     let text = reproduced(&hps, &words);
     for claim in [
         "mean error of NCI (Intel PEBS)\n      paper: 9.3%",
-        "[confirmed] all of TIP's error comes from the number of samples",
-        "[confirmed] where instructions commit one by one, NCI errs behind flushes only",
+        "[holds] all of TIP's error comes from the number of samples",
+        "[holds] where instructions commit one by one, NCI errs behind flushes only",
         "TIP errs by no more than as many independent draws from the truth",
     ] {
         assert!(text.contains(claim), "{claim}: {text}");

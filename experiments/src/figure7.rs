@@ -1,6 +1,6 @@
 //! The paper's Figure 7: what each scheme costs, and which part of it is for what.
 //!
-//! Every number is a whole run, and every part the difference of two, so that the parts of a bar
+//! Every number is a whole run, and every part a difference of runs, so that the parts of a bar
 //! sum to the measured whole exactly. Each whole run's profile is compared count for count with
 //! that of the functional pass.
 
@@ -69,7 +69,7 @@ pub fn units<'a>(
         let mut for_all_kinds = Vec::new();
         for scheme in Scheme::ALL {
             for kind in ProfileKind::ALL {
-                for &(step, _) in scheme.steps() {
+                for step in scheme.runs() {
                     let point = point(kind);
                     if step.is_for_all_kinds() {
                         if for_all_kinds.contains(&(scheme, step, point)) {
@@ -232,6 +232,9 @@ pub struct Bar {
     /// What each part costs, in cycles; a part can be negative. They sum to the difference of
     /// whole and baseline.
     pub parts: Vec<(Part, i64)>,
+    /// What the beginning and the end of bursts cost, in cycles, where that has a price: it is in the basic overhead,
+    /// and not in the sampling overhead, whose run pays it too.
+    pub burst_ends: Option<i64>,
 }
 
 impl Bar {
@@ -245,6 +248,12 @@ impl Bar {
     #[must_use]
     pub fn share(&self, part: Part) -> f64 {
         self.cycles(part).unwrap_or(0) as f64 / self.baseline_cycles as f64
+    }
+
+    /// [`burst_ends`](Self::burst_ends) of the cycles without DISE.
+    #[must_use]
+    pub fn burst_ends_share(&self) -> Option<f64> {
+        Some(self.burst_ends? as f64 / self.baseline_cycles as f64)
     }
 
     /// What all of it costs, of the cycles without DISE.
@@ -362,6 +371,19 @@ fn bar(
         parts.push((part, after as i64 - before as i64));
         before = after;
     }
+    let mut burst_ends = None;
+    if let Some(transfer) = scheme.transfer() {
+        let run = |step| cycles.step((program, hash), scheme, step, kind);
+        let cost = run(transfer.with)? as i64 - run(transfer.without)? as i64;
+        for (part, cycles) in &mut parts {
+            if *part == transfer.to {
+                *cycles += cost;
+            } else if *part == transfer.from {
+                *cycles -= cost;
+            }
+        }
+        burst_ends = Some(cost);
+    }
     Some(Bar {
         program: program.to_string(),
         isa: isa.to_string(),
@@ -370,5 +392,6 @@ fn bar(
         baseline_cycles,
         whole_cycles: before,
         parts,
+        burst_ends,
     })
 }

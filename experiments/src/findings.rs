@@ -3,14 +3,16 @@
 //! HPS report, section 6.3: for hot methods and hot call pairs short bursts are more accurate at
 //! the same frequency; for hot data streams long ones are.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::ProfileKind;
 
+use crate::bursts::{self, AtFrequency};
+use crate::estimate::{Estimate, differences};
 use crate::row::Row;
 
-/// Accuracies closer than this (in shares) are a draw: well below what one sample more or less
-/// moves at the lowest frequencies.
+/// Gains (in shares) that say nothing about periods one event longer, which are measured at one phase.
 const DRAW: f64 = 0.005;
 
 /// One sentence for each kind of profile, and one for each program that behaves differently, with
@@ -56,14 +58,13 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
                 silent.push(program);
                 continue;
             };
-            let gain = if kind == ProfileKind::DataStream {
-                -c.short_gain()
-            } else {
-                c.short_gain()
+            let short_wins = match kind {
+                ProfileKind::DataStream => Ordering::Less,
+                _ => Ordering::Greater,
             };
-            match gain {
-                g if g > DRAW => as_published.push(program),
-                g if g >= -DRAW => draws.push((program, c)),
+            match c.gain.against(0.0) {
+                Ordering::Equal => draws.push((program, c)),
+                order if order == short_wins => as_published.push(program),
                 _ => otherwise.push((program, c)),
             }
         }
@@ -74,14 +75,24 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
         };
         notes.push(format!(
             "{}{on}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
-             frequencies at which both sampled anything: so here for {} of {} programs{}{}{}.",
+             frequencies at which both sampled anything{}: so here for {} of {} programs{}{}{}.",
             kind.title(),
+            phases_of(&of_kind),
             as_published.len(),
             as_published.len() + draws.len() + otherwise.len(),
             list(", a draw for ", &draws.iter().map(|d| d.0).collect::<Vec<_>>()),
             list(", the other way round for ", &otherwise.iter().map(|o| o.0).collect::<Vec<_>>()),
             list("; at no frequency did both sample anything in ", &silent),
         ));
+        let best: Vec<String> = (bursts::compare(&of_kind, kind).iter())
+            .map(AtFrequency::words)
+            .collect();
+        if !best.is_empty() {
+            notes.push(format!(
+                "  the best burst in the mean over programs, 0% where nothing is sampled: {}.",
+                best.join(", ")
+            ));
+        }
         notes.extend(never_sampled(&of_kind));
         for (program, c) in draws {
             let [with_short, with_long] = c.means.map(|mean| 100.0 * mean);
@@ -98,13 +109,24 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
     notes
 }
 
+/// Over how many phases accuracies are means, in words.
+fn phases_of(rows: &[&Row]) -> String {
+    let count = rows
+        .iter()
+        .filter_map(|row| Some(row.phases.as_ref()?.count()));
+    match count.max() {
+        Some(phases) => format!(" and over {phases} phases, a draw if the 95% interval holds 0"),
+        None => ", of one phase, a draw within half a point".to_string(),
+    }
+}
+
 /// Points at which programs end before their first burst: no accuracy, and no overhead either.
 fn never_sampled(rows: &[&Row]) -> Vec<String> {
     // By point, programs that sample nothing and all: a program has a row for each machine.
     let mut points: BTreeMap<(u64, u64), [BTreeSet<&str>; 2]> = BTreeMap::new();
     for row in rows {
         let [none, all] = points.entry((row.burst, row.one_in)).or_default();
-        if row.accuracy.as_ref().is_none_or(|a| a.samples == 0) {
+        if row.mean_accuracy().is_none() {
             none.insert(&row.program);
         }
         all.insert(&row.program);
@@ -123,14 +145,18 @@ fn never_sampled(rows: &[&Row]) -> Vec<String> {
         .collect()
 }
 
-/// The accuracy of a point, and what it is with the period one event longer.
+/// The accuracy of a point at the engine's phase, and what it is with the period one event longer.
 type Accuracies = (f64, Option<f64>);
 
 /// What the rows of one program say about a short and a long burst.
 struct Comparison {
     /// Mean accuracy with the short and the long burst.
     means: [f64; 2],
-    /// The gain with periods one event longer, where that was measured.
+    /// How much more accurate the short burst is, phase by phase.
+    gain: Estimate,
+    /// The gain at the engine's phase.
+    engine_gain: f64,
+    /// The gain at that phase with periods one event longer, where that was measured.
     detuned_gain: Option<f64>,
     /// The fewest samples at a frequency at which both sampled anything, with the short and the long burst.
     fewest_samples: [u64; 2],
@@ -141,17 +167,18 @@ struct Comparison {
 impl Comparison {
     /// How much more accurate the short burst is.
     fn short_gain(&self) -> f64 {
-        self.means[0] - self.means[1]
+        self.gain.mean
     }
 }
 
 /// `None` if at no frequency both bursts sampled anything.
 fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Option<Comparison> {
     let mut by_frequency: BTreeMap<u64, [Option<(Accuracies, u64)>; 2]> = BTreeMap::new();
+    let mut rows_of: BTreeMap<u64, [Option<&Row>; 2]> = BTreeMap::new();
     let mut members = 0;
     for row in rows.iter().filter(|r| r.program == program) {
         // Nothing sampled says nothing: the program has fewer events than one sampling period.
-        let Some(a) = row.accuracy.as_ref().filter(|a| a.samples > 0) else {
+        let (Some(a), Some(_)) = (&row.accuracy, row.mean_accuracy()) else {
             continue;
         };
         let side = match row.burst {
@@ -161,6 +188,7 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Option<Compar
         };
         by_frequency.entry(row.one_in).or_default()[side] =
             Some(((a.renormalized, a.detuned), a.samples));
+        rows_of.entry(row.one_in).or_default()[side] = Some(row);
         members = a.members_exact;
     }
     let both = |[s, l]: &[Option<(Accuracies, u64)>; 2]| Some(((*s)?, (*l)?));
@@ -171,11 +199,24 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Option<Compar
     ];
     let pairs: Vec<(Accuracies, Accuracies)> = at_both.iter().map(|(s, l)| (s.0, l.0)).collect();
     let detuned: Option<Vec<f64>> = pairs.iter().map(|(s, l)| Some(s.1? - l.1?)).collect();
-    let mean = |side: fn(&(Accuracies, Accuracies)) -> f64| {
-        pairs.iter().map(side).sum::<f64>() / pairs.len() as f64
+    let of_both = rows_of.values().filter_map(|[s, l]| Some([(*s)?, (*l)?]));
+    let of_both: Vec<[&Row; 2]> = of_both.collect();
+    let mean = |side: usize| {
+        let of_side = of_both.iter().filter_map(|rows| rows[side].mean_accuracy());
+        of_side.sum::<f64>() / of_both.len() as f64
     };
+    let gains = of_both.iter();
+    let gains: Vec<Vec<f64>> = gains
+        .map(|[s, l]| differences(&s.accuracies(), &l.accuracies()))
+        .collect();
+    let phases = gains.iter().map(Vec::len).min()?;
+    let by_phase: Vec<f64> = (0..phases)
+        .map(|phase| gains.iter().map(|of| of[phase]).sum::<f64>() / gains.len() as f64)
+        .collect();
     Some(Comparison {
-        means: [mean(|(s, _)| s.0), mean(|(_, l)| l.0)],
+        means: [mean(0), mean(1)],
+        gain: Estimate::over(&by_phase)?,
+        engine_gain: pairs.iter().map(|(s, l)| s.0 - l.0).sum::<f64>() / pairs.len() as f64,
         detuned_gain: detuned
             .filter(|d| !d.is_empty())
             .map(|d| d.iter().sum::<f64>() / d.len() as f64),
@@ -186,17 +227,21 @@ fn compare(rows: &[&Row], program: &str, short: u64, long: u64) -> Option<Compar
 
 /// Why a program behaves differently, as far as it was measured.
 fn explain(kind: ProfileKind, program: &str, short: u64, long: u64, c: &Comparison) -> String {
-    let points = 100.0 * c.short_gain().abs();
+    let gain = Estimate {
+        mean: c.gain.mean.abs(),
+        ..c.gain
+    };
+    let points = gain.percent();
     let better = if c.short_gain() > 0.0 { short } else { long };
     let [few_short, few_long] = c.fewest_samples;
     let reason = match c.detuned_gain {
         _ if c.members == 0 => {
             "its exhaustive profile has no member above the threshold".to_string()
         }
-        Some(detuned) if detuned > c.short_gain() + DRAW => format!(
+        Some(detuned) if detuned > c.engine_gain + DRAW => format!(
             "a fixed period in step with its loops: with periods one event longer the short burst gains {:.1} points on \
              the long one, to {:+.1}",
-            100.0 * (detuned - c.short_gain()),
+            100.0 * (detuned - c.engine_gain),
             100.0 * detuned
         ),
         Some(detuned) => format!(
@@ -213,7 +258,7 @@ fn explain(kind: ProfileKind, program: &str, short: u64, long: u64, c: &Comparis
         ),
         None => format!("{few_short} and {few_long} samples at the lowest frequency"),
     };
-    format!("  {program}: burst {better} is {points:.1} points better. {reason}.")
+    format!("  {program}: burst {better} is {points} points better. {reason}.")
 }
 
 fn list(prefix: &str, names: &[&str]) -> String {
@@ -252,6 +297,7 @@ mod tests {
                 samples,
                 population: 1000,
             }),
+            phases: None,
             timing: None,
             failure: None,
         }
@@ -294,20 +340,26 @@ mod tests {
             ),
             "{notes:#?}"
         );
+        // Only one program is at the frequency where nothing is sampled in long bursts, with 90 and 0%.
+        assert_eq!(
+            notes[1],
+            "  the best burst in the mean over programs, 0% where nothing is sampled: 1/100: burst 100 (33.5%, a draw with \
+             1), 1/10000: burst 1 (90.0%)."
+        );
         assert!(
-            notes[1].starts_with("  burst 100 at 1/10000: 1 of 1 programs")
-                && notes[1].contains("1000000 events"),
+            notes[2].starts_with("  burst 100 at 1/10000: 1 of 1 programs")
+                && notes[2].contains("1000000 events"),
             "{notes:#?}"
         );
         assert!(
-            notes[2].starts_with("  drawn: burst 1 has 30.0% and burst 100 30.4%"),
+            notes[3].starts_with("  drawn: burst 1 has 30.0% and burst 100 30.4%"),
             "{notes:#?}"
         );
         assert!(
-            notes[3].starts_with("  otherwise: burst 1 is 30.0 points better"),
+            notes[4].starts_with("  otherwise: burst 1 is 30.0 points better"),
             "{notes:#?}"
         );
-        assert_eq!(notes.len(), 4);
+        assert_eq!(notes.len(), 5);
         // What one instruction set says does not mix with what another says.
         let [mut short, mut long] = [(1, 0.5), (100, 0.2)].map(|(burst, accuracy)| {
             let mut row = row("as-published", burst, 100, accuracy, 10);
@@ -317,11 +369,11 @@ mod tests {
         short.id += "other";
         long.id += "other";
         let both = findings(&[&rows[..], &[short, long]].concat());
-        assert_eq!(both[1..4], notes[1..]);
+        assert_eq!(both[1..5], notes[1..]);
         assert!(
-            both[4].starts_with("hot data stream on other: the paper says"),
+            both[5].starts_with("hot data stream on other: the paper says"),
             "{both:#?}"
         );
-        assert!(both[4].contains("for 0 of 1 programs"), "{both:#?}");
+        assert!(both[5].contains("for 0 of 1 programs"), "{both:#?}");
     }
 }

@@ -40,7 +40,8 @@ impl Interval {
 
     /// The interval of the mean over a whole of which `values` are an independent sample, by regression (Cochran,
     /// Sampling Techniques, chapter 7). Each value comes with `known` numbers, whose means over the whole are `means`.
-    /// The part of the values that the numbers explain is no uncertainty. With fewer than 10 values for each number the
+    /// The part of the values that the numbers explain is no uncertainty. The variance is the larger one of those with even
+    /// and with uneven residuals. With fewer than 10 values for each number the
     /// interval is that of [`of_mean`](Self::of_mean), since a regression on few values underestimates its error. It is
     /// also [`of_mean`](Self::of_mean) where that interval is narrower: then the means lie too far from the sample.
     #[must_use]
@@ -79,7 +80,19 @@ impl Interval {
             .map(|(value, x)| value - mean - dot(&slopes, &apart(x)));
         let freedom = count - 1.0 - used as f64;
         let variance = residuals.map(|r| r * r).sum::<f64>() / freedom;
-        let spread = (variance * (1.0 / count + dot(&leverages, &ahead))).sqrt();
+        let even = variance * (1.0 / count + dot(&leverages, &ahead));
+        // Units with many events also vary more, and a few of them draw the line to themselves. So each counts with its
+        // own residual, as it would be without the unit (HC3 of MacKinnon and White, Journal of Econometrics 29, 1985).
+        let own: f64 = (values.iter().zip(known))
+            .map(|(value, x)| {
+                let x = apart(x);
+                let residual = value - mean - dot(&slopes, &x);
+                let pull = 1.0 / count + dot(&solve(squares, x).0, &x);
+                let weight = 1.0 / count + dot(&leverages, &x);
+                (weight * residual / (1.0 - pull).max(f64::EPSILON)).powi(2)
+            })
+            .sum();
+        let spread = even.max(own).sqrt();
         let half_width = half_width(spread, freedom).unwrap_or(f64::INFINITY);
         if half_width > plain.half_width {
             return plain;

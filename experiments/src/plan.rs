@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hps_lab::input::{self, InputError};
-use hps_lab::{Files, GuestOptions, LabError, Program, VERSION};
+use hps_lab::{Expected, Files, GuestOptions, LabError, Program, VERSION};
 use hps_pipeline::config::{ConfigError, MachineConfig};
 use hps_pipeline::core::{CoreKind, NotDriven};
 use hps_pipeline::sampled::SamplingPlan;
@@ -15,6 +15,7 @@ use hps_sim_core::os::{Output, Stdin};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::sampled;
 use crate::spec::{InputSize, SweepSpec};
 
 /// A definition that names something that does not exist.
@@ -103,12 +104,16 @@ pub struct Plan {
     pub grid: Vec<(SamplePoint, u64)>,
     /// All points.
     pub points: Vec<Point>,
+    /// Phases of each point besides the engine's.
+    pub phases: u32,
     /// How data streams are analyzed.
     pub streams: StreamConfig,
     /// Data references are needed.
     pub wants_memory: bool,
     /// How machines are simulated.
     pub core: CoreKind,
+    /// Set-ups in which points are timed.
+    pub set_ups: u32,
     /// How timing is sampled, if it is.
     pub sampling: Option<SamplingPlan>,
 }
@@ -169,9 +174,11 @@ impl Plan {
             machines,
             grid,
             points: Vec::new(),
-            streams: StreamConfig::default(),
+            phases: spec.phases,
+            streams: spec.streams.clone(),
             wants_memory: spec.profiles.contains(&ProfileKind::DataStream),
             core: spec.core,
+            set_ups: spec.set_ups,
             sampling: spec.sample,
         };
         plan.points = plan.enumerate(spec);
@@ -220,8 +227,15 @@ impl Plan {
             "timed": timed,
             "streams": self.streams,
         });
+        if self.phases > 0 {
+            description["phases"] = serde_json::json!(self.phases);
+        }
         if let (true, Some(sampling)) = (timed, self.sampling) {
             description["sampling"] = serde_json::json!(sampling);
+            description["sampling_design"] = serde_json::json!(sampled::DESIGN);
+        }
+        if timed && self.set_ups > 1 {
+            description["set_ups"] = serde_json::json!(self.set_ups);
         }
         if timed && self.core != CoreKind::Cycle {
             description["core"] = serde_json::json!(self.core);
@@ -285,7 +299,10 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
             process: guest.process_config(args),
             name,
             image,
-            expected: None,
+            expected: match own.expect_exit {
+                0 => None,
+                code => Some(Expected::ExitCode(code)),
+            },
             region: None,
         });
     }

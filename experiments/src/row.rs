@@ -5,6 +5,9 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_profile::ProfileKind;
 use serde::{Deserialize, Serialize};
 
+use crate::phases::Phases;
+use crate::set_ups::SetUps;
+
 /// How well the sampled profile overlaps with the exhaustive one. Shares in `0..=1`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccuracyResult {
@@ -41,6 +44,15 @@ pub struct Sampled {
     pub half_width: f64,
 }
 
+/// Misses of the level 1 caches with the profile collected less those without; a number can be negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExtraMisses {
+    /// Of the instruction cache.
+    pub instruction: i64,
+    /// Of the data cache.
+    pub data: i64,
+}
+
 /// What the sampled run cost on the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimingResult {
@@ -58,6 +70,12 @@ pub struct TimingResult {
     pub inserted_instructions: u64,
     /// Instructions of handlers.
     pub handler_instructions: u64,
+    /// Misses that collecting causes; `None` with sampled timing, and in rows of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_misses: Option<ExtraMisses>,
+    /// The overhead over several set-ups, if they were asked for; `overhead` is that of the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_ups: Option<SetUps>,
     /// How the machine was simulated.
     #[serde(default, skip_serializing_if = "is_cycle")]
     pub core: CoreKind,
@@ -98,8 +116,13 @@ pub struct Row {
     pub machine: String,
     /// Fingerprint of the machine's resolved configuration.
     pub machine_fingerprint: String,
-    /// Accuracy, if the point succeeded.
+    /// Accuracy with the schedule of the DISE engine, whose first burst comes behind a whole sparsity; if the point
+    /// succeeded.
     pub accuracy: Option<AccuracyResult>,
+    /// Accuracies at other phases of the schedule, if they were asked for, and for data streams if the program has no
+    /// more references than are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
     /// Cost, if the point was timed.
     pub timing: Option<TimingResult>,
     /// Why the point failed, if it did.
@@ -107,6 +130,29 @@ pub struct Row {
 }
 
 impl Row {
+    /// The mean accuracy over phases; where there are none, that of the engine's phase. `None` if nothing was ever
+    /// sampled: an accuracy of 0 would say that samples are wrong.
+    #[must_use]
+    pub fn mean_accuracy(&self) -> Option<f64> {
+        match &self.phases {
+            Some(phases) => phases.sampled().then_some(phases.mean),
+            None => {
+                let sampled = self.accuracy.filter(|accuracy| accuracy.samples > 0);
+                sampled.map(|accuracy| accuracy.renormalized)
+            }
+        }
+    }
+
+    /// Renormalized accuracies, 0 where nothing was sampled: at each phase, or at the engine's alone.
+    #[must_use]
+    pub fn accuracies(&self) -> Vec<f64> {
+        match (&self.phases, self.accuracy) {
+            (Some(phases), _) => phases.renormalized.clone(),
+            (None, Some(accuracy)) => vec![accuracy.renormalized],
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// How the point's timing was sampled, if it was timed and that was so.
     #[must_use]
     pub fn sampled(&self) -> Option<&Sampled> {

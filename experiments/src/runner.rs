@@ -1,20 +1,22 @@
 //! The runner: one functional pass a program for all accuracies, then timed runs in parallel.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::sampled::SamplingPlan;
-use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
-use hps_profile::{Accuracy, Fraction, Profile, ProfileKind, StreamProfile, accuracy};
+use hps_profile::ProfileKind;
 use rayon::prelude::*;
 
 use crate::cluster::agenda::{Effort, Offer, State};
 use crate::cluster::{Keep, cost};
+use crate::pass::functional_pass;
 use crate::plan::{Plan, Point};
-use crate::row::{AccuracyResult, Row, TimingResult};
+use crate::row::{Row, TimingResult};
 use crate::sampled::{self, UnitBaseline};
+use crate::set_ups::{SetUps, in_set_up};
 use crate::store::{Store, StoreError};
-use crate::timed::{self, Baseline, Family, guarded, watched};
+use crate::timed::{self, Alone, Family, guarded};
 use hps_lab::{Program, VERSION};
 
 /// Hears of progress. Called from several threads.
@@ -170,7 +172,10 @@ fn run_program(
     let put = |point: &Point, timing: Option<Result<TimingResult, String>>| {
         let mut row = empty_row(plan, point);
         match &pass {
-            Ok(pass) => row.accuracy = Some(pass.accuracy(point)),
+            Ok(pass) => {
+                row.accuracy = Some(pass.accuracy(point));
+                row.phases = pass.phases(plan, point);
+            }
             Err(why) => row.failure = Some(why.clone()),
         }
         match timing {
@@ -218,15 +223,88 @@ fn families<'a>(plan: &Plan, mut points: Vec<&'a Point>) -> Vec<Vec<&'a Point>> 
         .collect()
 }
 
+/// A program in a set-up, and its run without DISE there.
+struct InSetUp {
+    program: Program,
+    alone: Alone,
+}
+
+/// Times a family of points in the configured set-up, and in others if there are any, whose results only give the spread.
+fn in_all(
+    plan: &Plan,
+    set_ups: &[InSetUp],
+    points: &[&Point],
+    instructions: u64,
+    done: &(dyn Fn(&Point, Result<TimingResult, String>) + Sync),
+) {
+    let family = |set_up: &'_ InSetUp, instructions, done: &'_ (dyn Fn(&Point, _) + Sync)| {
+        let family = Family {
+            plan,
+            program: &set_up.program,
+            baseline: set_up.alone,
+            instructions,
+        };
+        family.run(points, done);
+    };
+    let Some((configured, others)) = set_ups.split_first() else {
+        return;
+    };
+    if others.is_empty() {
+        return family(configured, Some(instructions), done);
+    }
+    let overheads: Mutex<BTreeMap<String, Vec<Result<f64, String>>>> = Mutex::default();
+    others.par_iter().for_each(|set_up| {
+        family(
+            set_up,
+            None,
+            &|point: &Point, timing: Result<TimingResult, String>| {
+                let mut overheads = overheads.lock().unwrap_or_else(PoisonError::into_inner);
+                let of = overheads.entry(point.id.clone()).or_default();
+                of.push(timing.map(|timing| timing.overhead));
+            },
+        );
+    });
+    let overheads = overheads
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    family(configured, Some(instructions), &|point: &Point,
+                                             timing: Result<
+        TimingResult,
+        String,
+    >| {
+        let timing = timing.and_then(|timing| {
+            let of = overheads.get(&point.id).cloned().unwrap_or_default();
+            let mut of: Vec<f64> = of.into_iter().collect::<Result<_, _>>()?;
+            // Set-ups end in any order; sums of numbers depend on theirs.
+            of.push(timing.overhead);
+            of.sort_by(f64::total_cmp);
+            Ok(TimingResult {
+                set_ups: SetUps::of(&of),
+                ..timing
+            })
+        });
+        done(point, timing);
+    });
+}
+
 /// The program without DISE on each machine.
 enum Baselines {
-    Exact(Vec<Baseline>),
+    /// For each machine the program in each set-up.
+    Exact(Vec<Result<Vec<InSetUp>, String>>),
     Sampled(SamplingPlan, Vec<UnitBaseline>),
 }
 
 impl Baselines {
     fn new(plan: &Plan, program: &Program, points: &[&Point], observer: &dyn Observer) -> Self {
-        let of = |machine: &MachineConfig| timed::baseline(program, machine, plan.core);
+        let of = |machine: &MachineConfig| {
+            let number = 0..plan.set_ups;
+            let set_up = number.into_par_iter().map(|number| {
+                let program = in_set_up(program, number);
+                let alone = timed::baseline(&program, machine, plan.core)?;
+                Ok(InSetUp { program, alone })
+            });
+            set_up.collect()
+        };
         match plan.sampling {
             None => Baselines::Exact(on_machines(plan, program, points, observer, of)),
             Some(sampling) => {
@@ -253,12 +331,7 @@ impl Baselines {
                         return;
                     }
                     match &baselines[points[0].machine] {
-                        Ok(baseline) => Family {
-                            plan,
-                            baseline: *baseline,
-                            instructions,
-                        }
-                        .run(points, done),
+                        Ok(set_ups) => in_all(plan, set_ups, points, instructions, done),
                         Err(why) => points
                             .iter()
                             .for_each(|point| done(point, Err(why.clone()))),
@@ -308,131 +381,6 @@ fn on_machines<B: Send>(
         .collect()
 }
 
-/// The profiles of all points from one functional run.
-struct Pass {
-    grid: GridResult,
-    methods: MethodMap,
-    /// Hot data streams: exhaustive, then each point.
-    streams: Vec<Option<StreamProfile>>,
-    /// References of the exhaustive trace and of each point.
-    references: Vec<u64>,
-    /// Points of the plan; those behind them have a period one event longer.
-    planned: usize,
-    instructions: u64,
-}
-
-/// On at most this many threads; 0 stands for 1.
-fn functional_pass(
-    plan: &Plan,
-    program: &Program,
-    with_memory: bool,
-    threads: usize,
-) -> Result<Pass, String> {
-    let mut points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
-    if 2 * points.len() <= hps_productions::grid::MAX_POINTS {
-        // The same bursts with a period one event longer, for what the report says about them.
-        points.extend(plan.grid.iter().map(|(p, _)| SamplePoint {
-            sparsity: p.sparsity + 1,
-            ..*p
-        }));
-    }
-    if with_memory {
-        let probe =
-            GridProbe::with_memory(&points, Some(&plan.streams)).map_err(|e| e.to_string())?;
-        let probe = probe.without_streams_from(plan.grid.len());
-        let probe = probe.on_threads(threads);
-        let (probe, instructions) = watched(program, probe)?;
-        Ok(Pass::new(probe.finish(), plan, program, instructions))
-    } else {
-        let probe = GridProbe::new(&points).map_err(|e| e.to_string())?;
-        let (probe, instructions) = watched(program, probe)?;
-        Ok(Pass::new(probe.finish(), plan, program, instructions))
-    }
-}
-
-impl Pass {
-    fn new(mut grid: GridResult, plan: &Plan, program: &Program, instructions: u64) -> Self {
-        let methods = grid.method_map(&program.image.symbols);
-        let recorders: Vec<_> = std::iter::once(&mut grid.exhaustive)
-            .chain(&mut grid.points[..plan.grid.len()])
-            .map(|profiles: &mut PointProfiles| profiles.stream.take())
-            .collect();
-        let references = recorders
-            .iter()
-            .map(|r| r.as_ref().map_or(0, |r| r.references()))
-            .collect();
-        let streams = recorders
-            .into_par_iter()
-            .map(|r| r.and_then(|r| r.finish()))
-            .collect();
-        Pass {
-            grid,
-            methods,
-            streams,
-            references,
-            planned: plan.grid.len(),
-            instructions,
-        }
-    }
-
-    fn method_overlap(&self, sampled: &PointProfiles) -> Accuracy {
-        let entry = |address| self.methods.entry(address);
-        let exact = self.grid.exhaustive.addresses.methods(entry);
-        accuracy(
-            &sampled.addresses.methods(entry),
-            &exact,
-            Fraction::NINETY_PERCENT,
-        )
-    }
-
-    fn accuracy(&self, point: &Point) -> AccuracyResult {
-        let sampled = &self.grid.points[point.at];
-        let exact = &self.grid.exhaustive;
-        let cut = Fraction::NINETY_PERCENT;
-        let (overlap, samples, population) = match point.profile {
-            ProfileKind::Method => (
-                self.method_overlap(sampled),
-                sampled.events(),
-                exact.events(),
-            ),
-            ProfileKind::CallPair => (
-                accuracy(&sampled.call_pairs, &exact.call_pairs, cut),
-                sampled.call_pairs.total(),
-                exact.call_pairs.total(),
-            ),
-            ProfileKind::DataStream => {
-                let profile = |i: usize| {
-                    self.streams[i]
-                        .as_ref()
-                        .map_or_else(Profile::new, |s: &StreamProfile| s.profile.clone())
-                };
-                let overlap = accuracy(&profile(point.at + 1), &profile(0), cut);
-                (overlap, self.references[point.at + 1], self.references[0])
-            }
-        };
-        let detuned = self
-            .grid
-            .points
-            .get(self.planned + point.at)
-            .and_then(|other| match point.profile {
-                ProfileKind::Method => Some(self.method_overlap(other).renormalized),
-                ProfileKind::CallPair => {
-                    Some(accuracy(&other.call_pairs, &exact.call_pairs, cut).renormalized)
-                }
-                ProfileKind::DataStream => None,
-            });
-        AccuracyResult {
-            detuned,
-            renormalized: overlap.renormalized,
-            capped: overlap.capped,
-            members_exact: overlap.members_exact as u64,
-            members_sampled: overlap.members_sampled as u64,
-            samples,
-            population,
-        }
-    }
-}
-
 pub(crate) fn empty_row(plan: &Plan, point: &Point) -> Row {
     let program = &plan.programs[point.program];
     let machine = &plan.machines[point.machine];
@@ -451,6 +399,7 @@ pub(crate) fn empty_row(plan: &Plan, point: &Point) -> Row {
         machine: machine.name.clone(),
         machine_fingerprint: machine.fingerprint(),
         accuracy: None,
+        phases: None,
         timing: None,
         failure: None,
     }

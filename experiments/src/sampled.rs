@@ -24,6 +24,9 @@ use hps_lab::{Install, Lab, Program, Ran, Timed};
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
+/// The design of samples, part of the identity of results: units lie at drawn places of their periods.
+pub const DESIGN: &str = "drawn places";
+
 /// Cycles an instruction, by sampled timing.
 #[derive(Clone, Copy, Debug)]
 pub struct SampledCpi {
@@ -69,7 +72,7 @@ pub struct Units {
     /// Cycles of each unit.
     cycles: Vec<u64>,
     /// Cycles an instruction, estimated.
-    cpi: f64,
+    cpi: Interval,
     /// Instructions that DISE put into each.
     inserted: Vec<u64>,
     /// Instructions of the whole run, exact.
@@ -128,7 +131,11 @@ pub(crate) fn profiled(
 }
 
 impl Units {
-    fn of<'a, I>(lab: Lab<'a, Timed<'a>, I>, plan: SamplingPlan) -> Result<(Units, Process), String>
+    /// Times units of a run.
+    pub(crate) fn of<'a, I>(
+        lab: Lab<'a, Timed<'a>, I>,
+        plan: SamplingPlan,
+    ) -> Result<(Units, Process), String>
     where
         I: Install,
         I::Editor: Clone + Send,
@@ -138,9 +145,7 @@ impl Units {
         let (retired, samples) = (run.retired, run.timing.samples);
         let units = Units {
             plan,
-            cpi: cycles_per_instruction(&plan, &samples, retired.program)
-                .cpi
-                .mean,
+            cpi: cycles_per_instruction(&plan, &samples, retired.program).cpi,
             cycles: samples.unit_cycles,
             inserted: samples.unit_inserted,
             retired,
@@ -155,14 +160,29 @@ impl Units {
         Ok((units, run.process))
     }
 
+    /// Cycles an instruction, estimated.
+    pub(crate) fn cpi(&self) -> Interval {
+        self.cpi
+    }
+
+    /// Units that were timed.
+    pub(crate) fn count(&self) -> u64 {
+        self.cycles.len() as u64
+    }
+
+    /// Units in which DISE put in anything.
+    pub(crate) fn informed(&self) -> u64 {
+        self.inserted.iter().filter(|&&n| n > 0).count() as u64
+    }
+
     /// Cycles of the whole run, estimated.
     fn estimate(&self) -> f64 {
-        self.cpi * self.retired.program as f64
+        self.cpi.mean * self.retired.program as f64
     }
 }
 
-/// What units of a run with a collector say beside those of the run without.
-fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
+/// The overhead that units of a run with a collector tell beside those of the run without.
+pub(crate) fn overhead(without: &Units, with: &Units) -> Result<Interval, String> {
     if without.cycles.len() != with.cycles.len() {
         return Err(format!(
             "internal error: {} units with the collector and {} without cannot be pairs",
@@ -180,8 +200,7 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
         })
         .collect();
     let inserted = with.retired.inserted + with.retired.handler;
-    let informed = with.inserted.iter().filter(|&&n| n > 0).count() as u64;
-    if inserted > 0 && informed < 2 {
+    if inserted > 0 && with.informed() < 2 {
         return Err(format!(
             "fewer than two of {} units, one in {}, met anything that DISE put in: its cost cannot be told. Give a \
              smaller period (--sample-period, or `sample: (period: ...)` in a definition), or time the whole run \
@@ -191,7 +210,12 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
         ));
     }
     let mean_inserted = inserted as f64 * with.plan.unit as f64 / with.retired.program as f64;
-    let overhead = Interval::of_overhead(&units, mean_inserted);
+    Ok(Interval::of_overhead(&units, mean_inserted))
+}
+
+/// What units of a run with a collector say beside those of the run without.
+fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
+    let overhead = overhead(without, with)?;
     let baseline = without.estimate();
     Ok(TimingResult {
         baseline_cycles: baseline.round() as u64,
@@ -201,10 +225,12 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
         inserted_instructions: with.retired.inserted,
         handler_instructions: with.retired.handler,
         core: CoreKind::Cycle,
+        extra_misses: None,
+        set_ups: None,
         sampled: Some(Sampled {
             plan: with.plan,
             units: with.cycles.len() as u64,
-            units_with_insertions: informed,
+            units_with_insertions: with.informed(),
             half_width: overhead.half_width,
         }),
     })
@@ -310,7 +336,7 @@ mod tests {
         Units {
             plan: PLAN,
             cycles: cycles.to_vec(),
-            cpi: Interval::of_mean(cycles.iter().map(|&c| c as f64 / PLAN.unit as f64)).mean,
+            cpi: Interval::of_mean(cycles.iter().map(|&c| c as f64 / PLAN.unit as f64)),
             inserted: vec![0; cycles.len()],
             retired: RetiredCounts {
                 program,

@@ -31,8 +31,10 @@ pub enum Scheme {
 pub enum Step {
     /// The code is duplicated, without checks.
     Duplication,
-    /// Events are counted, but nothing is instrumented.
+    /// Events are counted, but nothing is instrumented; of plain DISE no burst begins.
     Counting,
+    /// As `Counting`, and bursts begin and end.
+    CountingBursts,
     /// Everything, with a sparsity so large that no burst begins.
     NeverSampling,
     /// Everything.
@@ -44,12 +46,25 @@ pub enum Step {
 pub enum Part {
     /// Running in another place, beside a copy that is not used.
     Duplication,
-    /// Deciding when to sample, paid at every event.
+    /// Deciding when to sample: counting events, beginning and ending bursts.
     Basic,
     /// Asking at each instruction of interest whether to sample now.
     Checks,
     /// Collecting samples.
     Sampling,
+}
+
+/// Runs whose difference is a cost that one part of a bar gives to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The run without the cost.
+    pub without: Step,
+    /// The run with it.
+    pub with: Step,
+    /// The part that holds it as the difference of neighbouring steps.
+    pub from: Part,
+    /// The part that it belongs to.
+    pub to: Part,
 }
 
 impl Scheme {
@@ -84,12 +99,12 @@ impl Scheme {
     }
 
     /// The point at which a step runs. HPS counts at the point itself, so that also the ends of bursts
-    /// are seen to cost nothing. Plain DISE counts without an end: there the beginning and the end of a
-    /// burst have a price, which is one of sampling and not of counting.
+    /// are seen to cost nothing. Plain DISE counts without an end in one run and at the point itself in
+    /// another: what the beginning and the end of a burst cost there is the difference ([`Self::transfer`]).
     #[must_use]
     pub fn point(self, step: Step, point: SamplePoint) -> SamplePoint {
         match (self, step) {
-            (_, Step::Whole) | (Scheme::Hps, Step::Counting) => point,
+            (_, Step::Whole | Step::CountingBursts) | (Scheme::Hps, Step::Counting) => point,
             _ => SamplePoint {
                 sparsity: COUNTER_MAX,
                 ..point
@@ -115,6 +130,29 @@ impl Scheme {
     }
 }
 
+impl Scheme {
+    /// The beginning and the end of bursts decide when to sample, so that they are basic overhead by the paper's
+    /// definition (section 4.1). Plain DISE pays for both; the difference of its last two steps holds that as sampling.
+    #[must_use]
+    pub fn transfer(self) -> Option<Transfer> {
+        (self == Scheme::PlainDise).then_some(Transfer {
+            without: Step::Counting,
+            with: Step::CountingBursts,
+            from: Part::Sampling,
+            to: Part::Basic,
+        })
+    }
+
+    /// All runs of a bar.
+    pub fn runs(self) -> impl Iterator<Item = Step> {
+        let of_transfer = self.transfer().map(|transfer| transfer.with);
+        self.steps()
+            .iter()
+            .map(|&(step, _)| step)
+            .chain(of_transfer)
+    }
+}
+
 impl Step {
     /// The name in results.
     #[must_use]
@@ -122,6 +160,7 @@ impl Step {
         match self {
             Step::Duplication => "duplication",
             Step::Counting => "counting",
+            Step::CountingBursts => "counting_bursts",
             Step::NeverSampling => "never_samples",
             Step::Whole => "whole",
         }
@@ -130,7 +169,10 @@ impl Step {
     /// Whether one run serves all kinds of profile.
     #[must_use]
     pub fn is_for_all_kinds(self) -> bool {
-        matches!(self, Step::Counting | Step::Duplication)
+        matches!(
+            self,
+            Step::Counting | Step::CountingBursts | Step::Duplication
+        )
     }
 }
 
@@ -204,7 +246,7 @@ pub fn run(
         ..CollectorOptions::default()
     };
     let kinds: &[ProfileKind] = match step {
-        Step::Counting | Step::Duplication => &[],
+        Step::Counting | Step::CountingBursts | Step::Duplication => &[],
         Step::NeverSampling | Step::Whole => &[kind],
     };
     let framework = match scheme {

@@ -4,10 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
-use hps_profile::ProfileKind;
+use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::image::Isa;
 
 use crate::limits::RunLimits;
+
+/// Phases of each point that are measured if nothing else is said.
+const DEFAULT_PHASES: u32 = 30;
+/// Most set-ups of a point.
+const MOST_SET_UPS: u32 = 1000;
+/// Most phases of a point.
+const MOST_PHASES: u32 = 10_000;
 
 /// Which points are timed besides the accuracy that every point gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +48,7 @@ impl InputSize {
 }
 
 /// A program that does not come with the project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnProgram {
     /// Path of a static executable for one of the instruction sets.
@@ -55,6 +62,14 @@ pub struct OwnProgram {
     /// The file that it reads as its standard input, from the beginning in every run; empty if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
+    /// The exit code with which it must end for its results to count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub expect_exit: i32,
+}
+
+/// Exit code 0 is not mentioned.
+fn is_zero(code: &i32) -> bool {
+    *code == 0
 }
 
 /// A sweep. Every key has a default; the default of all is the paper's grid over all programs that
@@ -78,12 +93,20 @@ pub struct SweepSpec {
     pub bursts: Vec<u64>,
     /// Frequencies as 1 in n.
     pub one_in: Vec<u64>,
+    /// Phases of each point's schedule, drawn evenly, over which accuracies get their mean, spread and interval; 0: only
+    /// the engine's own phase.
+    pub phases: u32,
+    /// How hot data streams are found.
+    pub streams: StreamConfig,
     /// Machines: names of presets, or files.
     pub machines: Vec<String>,
     /// How machines are simulated.
     pub core: CoreKind,
     /// What is timed.
     pub timing: Timing,
+    /// Set-ups in which overheads are measured, the configured one and others whose environment is larger; each is timed
+    /// whole.
+    pub set_ups: u32,
     /// Times units of the runs instead of whole runs; `None` if every cycle is simulated.
     pub sample: Option<SamplingPlan>,
     /// Limits of each run.
@@ -100,9 +123,12 @@ impl Default for SweepSpec {
             profiles: ProfileKind::ALL.to_vec(),
             bursts: vec![1, 10, 50, 100],
             one_in: vec![100, 500, 1000, 5000, 10000],
+            phases: DEFAULT_PHASES,
+            streams: StreamConfig::default(),
             machines: vec!["hps-4wide".to_string()],
             core: CoreKind::default(),
             timing: Timing::PaperPoints,
+            set_ups: 1,
             sample: None,
             limits: RunLimits::default(),
         }
@@ -114,7 +140,7 @@ impl Default for SweepSpec {
 pub enum SpecError {
     /// The text is not a sweep definition.
     #[error(
-        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, machines, core, timing, sample, limits"
+        "{file}:{line}:{column}: {message}; the keys are programs, isas, own_programs, size, profiles, bursts, one_in, phases, streams, machines, core, timing, set_ups, sample, limits"
     )]
     Syntax {
         /// File.
@@ -202,6 +228,27 @@ impl SweepSpec {
                 "one_in",
                 "burst * (n - 1) must stay below 2^32, the range of a DISE counter",
             );
+        }
+        if self.phases == 1 || self.phases > MOST_PHASES {
+            return bad(
+                "phases",
+                "give 0 for the engine's own phase alone, or from 2 to 10000: one value has no spread",
+            );
+        }
+        if !(1..=MOST_SET_UPS).contains(&self.set_ups) {
+            return bad(
+                "set_ups",
+                "give 1 for the configured one alone, or up to 1000",
+            );
+        }
+        if self.set_ups > 1 && self.sample.is_some() {
+            return bad(
+                "set_ups",
+                "several set-ups are timed whole; leave out sample",
+            );
+        }
+        if let Err(error) = self.streams.validate() {
+            return bad("streams", &error.to_string());
         }
         if let Some(Err(error)) = self.sample.map(|plan| plan.validate()) {
             return bad("sample", &error.to_string());

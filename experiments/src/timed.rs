@@ -10,17 +10,50 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::memsys::MemoryStats;
 use hps_productions::{Collector, CollectorOptions};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 
 use crate::plan::{Plan, Point};
-use crate::row::TimingResult;
+use crate::row::{ExtraMisses, TimingResult};
 use hps_lab::{Lab, Program, Ran, dise_config};
 
-/// Cycles and instructions of a program on a machine without DISE.
-pub type Baseline = Result<(u64, u64), String>;
+/// A program on a machine without DISE.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone {
+    cycles: u64,
+    instructions: u64,
+    misses: LevelOneMisses,
+}
+
+/// A run without DISE, or why it failed.
+pub type Baseline = Result<Alone, String>;
+
+/// What the level 1 caches ask the next level for: lines of instructions and of data.
+#[derive(Clone, Copy, Debug)]
+struct LevelOneMisses {
+    instruction: u64,
+    data: u64,
+}
+
+impl LevelOneMisses {
+    fn of(memory: &MemoryStats) -> Self {
+        LevelOneMisses {
+            instruction: memory.l1i.read_miss_events,
+            data: memory.l1d.read_miss_events + memory.l1d.write_miss_events,
+        }
+    }
+
+    /// How many more these are.
+    fn beyond(self, other: LevelOneMisses) -> ExtraMisses {
+        ExtraMisses {
+            instruction: self.instruction as i64 - other.instruction as i64,
+            data: self.data as i64 - other.data as i64,
+        }
+    }
+}
 
 /// Instructions that the run ahead commits between two looks at how far away the next burst is.
 const SLICE: u64 = 16_384;
@@ -59,17 +92,23 @@ pub fn baseline(program: &Program, machine: &MachineConfig, kind: CoreKind) -> B
     guarded(|| {
         let run = Lab::of(program).on_machine(machine).core(kind).run();
         let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
-        Ok((run.cycles(), run.instructions()))
+        Ok(Alone {
+            cycles: run.cycles(),
+            instructions: run.instructions(),
+            misses: LevelOneMisses::of(&run.timing.memory),
+        })
     })
 }
 
 /// What all points of a family have in common.
 pub struct Family<'a> {
     pub plan: &'a Plan,
-    /// Cycles and instructions without DISE.
-    pub baseline: (u64, u64),
-    /// Instructions of the functional pass.
-    pub instructions: u64,
+    /// The program in the set-up that is timed.
+    pub program: &'a Program,
+    /// The same without DISE.
+    pub baseline: Alone,
+    /// Instructions of the functional pass; `None` in another set-up than its own.
+    pub instructions: Option<u64>,
 }
 
 impl Family<'_> {
@@ -83,7 +122,7 @@ impl Family<'_> {
         let Some((&last, others)) = points.split_last() else {
             return;
         };
-        let mut ahead = guarded(|| Run::start(self.plan, last));
+        let mut ahead = guarded(|| self.start(last));
         rayon::scope(|scope| {
             for &point in others {
                 let begun = guarded(|| match &mut ahead {
@@ -98,8 +137,8 @@ impl Family<'_> {
                     done(
                         point,
                         guarded(|| match begun {
-                            Ok(Some(run)) => self.finish(run, point),
-                            _ => self.finish(Run::start(self.plan, point)?, point),
+                            Ok(Some(run)) => self.finish(run),
+                            _ => self.finish(self.start(point)?),
                         }),
                     );
                 });
@@ -107,23 +146,40 @@ impl Family<'_> {
             done(
                 last,
                 guarded(|| {
-                    let run = ahead.or_else(|_| Run::start(self.plan, last))?;
-                    self.finish(run, last)
+                    let run = ahead.or_else(|_| self.start(last))?;
+                    self.finish(run)
                 }),
             );
         });
     }
 
-    fn finish(&self, mut run: Run, point: &Point) -> Result<TimingResult, String> {
-        let (baseline_cycles, baseline_instructions) = self.baseline;
+    fn start(&self, point: &Point) -> Result<Run, String> {
+        let collector = collector(self.plan, point)?;
+        let core = Lab::of(self.program)
+            .on_machine(&self.plan.machines[point.machine])
+            .core(self.plan.core)
+            .edited_by(&collector)
+            .open()
+            .map_err(|e| e.to_string())?;
+        Ok(Run {
+            collector,
+            core,
+            ended: None,
+        })
+    }
+
+    fn finish(&self, mut run: Run) -> Result<TimingResult, String> {
         let stop = run.ended.unwrap_or_else(|| run.core.run_to_end());
-        check_end(&self.plan.programs[point.program], stop, run.core.process())?;
+        check_end(self.program, stop, run.core.process())?;
+        let misses = LevelOneMisses::of(&run.core.memory_stats());
         let s = run.core.stats();
         for (what, count) in [
             ("functional", self.instructions),
-            ("baseline", baseline_instructions),
+            ("baseline", Some(self.baseline.instructions)),
         ] {
-            if s.commit_program_instructions != count {
+            if let Some(count) = count
+                && s.commit_program_instructions != count
+            {
                 return Err(format!(
                     "the profiled run committed {} instructions of the program, the {what} run {count}",
                     s.commit_program_instructions
@@ -131,13 +187,15 @@ impl Family<'_> {
             }
         }
         Ok(TimingResult {
-            baseline_cycles,
+            baseline_cycles: self.baseline.cycles,
             cycles: s.cycles,
-            overhead: s.cycles as f64 / baseline_cycles as f64 - 1.0,
+            overhead: s.cycles as f64 / self.baseline.cycles as f64 - 1.0,
             instructions: s.commit_program_instructions,
             inserted_instructions: s.commit_inserted_instructions,
             handler_instructions: s.commit_handler_instructions,
             core: self.plan.core,
+            extra_misses: Some(misses.beyond(self.baseline.misses)),
+            set_ups: None,
             sampled: None,
         })
     }
@@ -151,21 +209,6 @@ struct Run {
 }
 
 impl Run {
-    fn start(plan: &Plan, point: &Point) -> Result<Run, String> {
-        let collector = collector(plan, point)?;
-        let core = Lab::of(&plan.programs[point.program])
-            .on_machine(&plan.machines[point.machine])
-            .core(plan.core)
-            .edited_by(&collector)
-            .open()
-            .map_err(|e| e.to_string())?;
-        Ok(Run {
-            collector,
-            core,
-            ended: None,
-        })
-    }
-
     /// Goes on to just before the first burst of a point, and begins its run there. None if that
     /// cannot be done: then it has to run from the beginning.
     fn begin(&mut self, plan: &Plan, point: &Point) -> Result<Option<Run>, String> {

@@ -4,7 +4,7 @@ use hps_experiments::Row;
 
 use crate::PlotError;
 
-const COLUMNS: [&str; 33] = [
+const COLUMNS: [&str; 46] = [
     "id",
     "version",
     "program",
@@ -38,13 +38,28 @@ const COLUMNS: [&str; 33] = [
     "sampling_warm_up",
     "sampling_unit",
     "core",
+    "phases",
+    "phases_mean",
+    "phases_capped_mean",
+    "phases_deviation",
+    "phases_half_width",
+    "phases_silent",
+    "set_ups",
+    "set_ups_mean",
+    "set_ups_deviation",
+    "set_ups_half_width",
+    "set_ups_least",
+    "set_ups_greatest",
+    "extra_misses",
 ];
 
 /// All rows as CSV with a header line (RFC 4180). Accuracies and overhead are fractions, not
 /// percent; what a point lacks is an empty field; `status` is `ok` or `failed`. The columns about sampled
 /// timing are empty where every cycle was simulated; elsewhere cycles are estimates, and the overhead's
 /// 95% confidence interval reaches `overhead_half_width` to both sides. `core` says how the machine was simulated
-/// (`cycle` or `instruction`). `machine_id` is that of [`machines_csv`].
+/// (`cycle` or `instruction`). `phases_mean` and the columns behind it are about renormalized accuracies over the phases of
+/// the schedule, `set_ups_mean` and those behind it about overheads over set-ups; `extra_misses` are those of both level 1
+/// caches with the collector beyond those without. `machine_id` is that of [`machines_csv`].
 ///
 /// # Errors
 /// [`PlotError::Csv`] if the encoder refuses.
@@ -106,6 +121,8 @@ fn record(row: &Row, machine_id: usize) -> [String; COLUMNS.len()] {
     let a = row.accuracy.as_ref();
     let t = row.timing.as_ref();
     let s = row.sampled();
+    let p = row.phases.as_ref();
+    let u = t.and_then(|t| t.set_ups);
     let real = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
     let count = |v: Option<u64>| v.map(|v| v.to_string()).unwrap_or_default();
     [
@@ -147,5 +164,20 @@ fn record(row: &Row, machine_id: usize) -> [String; COLUMNS.len()] {
         count(s.map(|s| s.plan.warm_up)),
         count(s.map(|s| s.plan.unit)),
         t.map(|t| t.core.name().to_string()).unwrap_or_default(),
+        count(p.map(|p| p.count() as u64)),
+        real(p.map(|p| p.mean)),
+        real(p.map(|p| p.capped)),
+        real(p.map(|p| p.deviation)),
+        real(p.and_then(|p| p.half_width)),
+        count(p.map(|p| p.silent)),
+        count(u.map(|u| u.count)),
+        real(u.map(|u| u.mean)),
+        real(u.map(|u| u.deviation)),
+        real(u.map(|u| u.half_width)),
+        real(u.map(|u| u.least)),
+        real(u.map(|u| u.greatest)),
+        t.and_then(|t| t.extra_misses)
+            .map(|m| (m.instruction + m.data).to_string())
+            .unwrap_or_default(),
     ]
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use hps_experiments::{
-    AccuracyResult, CoreKind, ProfileKind, Row, Sampled, TimingResult, paper_burst,
+    AccuracyResult, CoreKind, ProfileKind, Row, Sampled, TimingResult, half_width_over_phases,
+    paper_burst,
 };
 
 /// Units with insertions below which an interval is not to be trusted.
@@ -25,9 +26,15 @@ impl Metric {
     /// The row's value in percent, if it has a finite one.
     pub(crate) fn of(self, row: &Row) -> Option<f64> {
         let fraction = match self {
-            Metric::Renormalized => sampled(row).map(|a| a.renormalized),
-            Metric::Capped => sampled(row).map(|a| a.capped),
-            Metric::Overhead => row.timing.map(|t| t.overhead),
+            Metric::Renormalized => row.mean_accuracy(),
+            Metric::Capped => match &row.phases {
+                Some(phases) => phases.sampled().then_some(phases.capped),
+                None => sampled(row).map(|a| a.capped),
+            },
+            Metric::Overhead => row.timing.map(|t| match t.set_ups {
+                Some(set_ups) => set_ups.mean,
+                None => t.overhead,
+            }),
         };
         fraction.map(|f| f * 100.0).filter(|p| p.is_finite())
     }
@@ -39,9 +46,18 @@ fn sampled(row: &Row) -> Option<AccuracyResult> {
     row.accuracy.filter(|a| a.samples > 0)
 }
 
-/// Half the width of the 95% interval around a row's overhead in percent, if timing was sampled.
+/// Half the width of the 95% interval around a row's overhead in percent: of the mean over set-ups if there are several,
+/// or of sampled timing.
 pub(crate) fn half_width(row: &Row) -> Option<f64> {
-    row.sampled().map(|s| 100.0 * s.half_width)
+    let set_ups = row.timing.and_then(|t| Some(t.set_ups?.half_width));
+    let sampled = row.sampled().map(|s| s.half_width);
+    set_ups.or(sampled).map(|half| 100.0 * half)
+}
+
+/// Half the width of the 95% interval around a row's mean accuracy over phases, in percent.
+pub(crate) fn half_width_of_accuracy(row: &Row) -> Option<f64> {
+    let half = row.phases.as_ref()?.half_width?;
+    row.mean_accuracy().map(|_| 100.0 * half)
 }
 
 /// A mean over programs.
@@ -51,20 +67,26 @@ pub(crate) struct Mean {
     pub value: f64,
     /// Programs that had a value.
     pub programs: usize,
-    /// Half the width of its 95% interval, if timing was sampled. It says nothing about other programs.
+    /// Half the width of its 95% interval: of an accuracy over phases, of an overhead over set-ups or if timing was
+    /// sampled. It says nothing about other programs.
     pub half_width: Option<f64>,
 }
 
+/// Programs below which there are no quartiles: of fewer values they say nothing.
+const LEAST_FOR_QUARTILES: usize = 5;
+
 /// How values of several programs lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub mean: f64,
     pub low: f64,
-    pub lower_quartile: f64,
-    pub upper_quartile: f64,
     pub high: f64,
     /// Programs that had a value.
     pub programs: usize,
+    /// Between the quartiles: where the middle half of the programs lies. None with fewer than five programs.
+    pub middle: Option<(f64, f64)>,
+    /// The values, the smallest first.
+    values: Vec<f64>,
 }
 
 impl Spread {
@@ -82,16 +104,28 @@ impl Spread {
         Some(Spread {
             mean: values.iter().sum::<f64>() / values.len() as f64,
             low,
-            lower_quartile: quantile(0.25),
-            upper_quartile: quantile(0.75),
             high,
             programs: values.len(),
+            middle: (values.len() >= LEAST_FOR_QUARTILES).then(|| (quantile(0.25), quantile(0.75))),
+            values,
         })
     }
 
     /// What a picture of it needs room for.
-    pub(crate) fn marks(&self) -> [f64; 3] {
-        [self.lower_quartile, self.mean, self.upper_quartile]
+    pub(crate) fn marks(&self) -> impl Iterator<Item = f64> {
+        let ends = self.middle.map(|(low, high)| [low, high]);
+        ends.into_iter().flatten().chain([self.mean])
+    }
+
+    /// The middle half, or the values themselves where there are too few for quartiles.
+    pub(crate) fn middle_or_values(&self, decimals: usize) -> String {
+        match self.middle {
+            Some((low, high)) => format!("{low:.decimals$} to {high:.decimals$}"),
+            None => {
+                let values = self.values.iter().map(|v| format!("{v:.decimals$}"));
+                values.collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 }
 
@@ -208,6 +242,32 @@ impl<'a> DataSet<'a> {
                 .to_string()
         });
         self.sampling().into_iter().chain(by_instruction).collect()
+    }
+
+    /// What has to be said of where schedules begin and of set-ups, in sentences without their full stops.
+    pub(crate) fn phase_notes(&self) -> Vec<String> {
+        let phases = self
+            .rows
+            .iter()
+            .filter_map(|row| Some(row.phases.as_ref()?.count()));
+        let phases = phases.max().map(|count| {
+            format!(
+                "accuracies are means over {count} phases, evenly drawn places of a schedule's period where it begins, and \
+                 0 at a phase that samples nothing; ± is half of the 95% interval of the mean over phases, the same ones \
+                 for every program and point"
+            )
+        });
+        let set_ups = self
+            .rows
+            .iter()
+            .filter_map(|row| Some(row.timing?.set_ups?.count));
+        let set_ups = set_ups.max().map(|count| {
+            format!(
+                "overheads are means over {count} set-ups, environments of other sizes that move the stack; ± is half of \
+                 the 95% interval of the mean over them"
+            )
+        });
+        phases.into_iter().chain(set_ups).collect()
     }
 
     /// How timing was sampled, in a sentence; `None` if every cycle was simulated.
@@ -344,9 +404,15 @@ impl<'a> KindData<'a> {
         (!values.is_empty()).then(|| Mean {
             value: values.iter().sum::<f64>() / count,
             programs: values.len(),
-            half_width: squares
-                .filter(|_| metric == Metric::Overhead)
-                .map(|sum| sum.sqrt() / count),
+            half_width: match metric {
+                Metric::Overhead => squares.map(|sum| sum.sqrt() / count),
+                Metric::Renormalized => {
+                    let rows = (0..self.programs.len()).filter_map(|p| self.row(p, burst, one_in));
+                    let sampled = rows.filter(|row| row.mean_accuracy().is_some());
+                    half_width_over_phases(sampled).map(|half| 100.0 * half)
+                }
+                Metric::Capped => None,
+            },
         })
     }
 
@@ -437,9 +503,11 @@ mod tests {
     fn quartiles_are_those_of_the_textbook() {
         let spread = Spread::of([4.0, 1.0, 3.0, 2.0, 10.0]).expect("values");
         assert_eq!((spread.low, spread.high, spread.mean), (1.0, 10.0, 4.0));
-        assert_eq!((spread.lower_quartile, spread.upper_quartile), (2.0, 4.0));
-        let two = Spread::of([1.0, 2.0, f64::NAN]).expect("values");
-        assert_eq!((two.lower_quartile, two.programs), (1.25, 2));
+        assert_eq!(spread.middle, Some((2.0, 4.0)));
+        assert_eq!(spread.middle_or_values(1), "2.0 to 4.0");
+        let four = Spread::of([4.0, 1.0, f64::NAN, 3.0, 2.0]).expect("values");
+        assert_eq!((four.middle, four.programs), (None, 4));
+        assert_eq!(four.middle_or_values(1), "1.0, 2.0, 3.0, 4.0");
         assert_eq!(Spread::of([]), None);
     }
 }

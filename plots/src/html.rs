@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use hps_experiments::Row;
 
 use crate::axis::frequency;
-use crate::dataset::{DataSet, KindData, Metric, half_width};
+use crate::dataset::{DataSet, KindData, Metric, half_width, half_width_of_accuracy};
 use crate::figures::SweepFigure;
 use crate::isas::comparisons;
-use crate::table::{SummaryLine, failures, percent, percent_within, place, summary_lines};
+use crate::table::{SummaryLine, failures, percent, percent_within, place, summary_lines, within};
 
 /// The style of every page.
 pub(crate) const STYLE: &str = include_str!("report.css");
@@ -166,7 +166,7 @@ impl Page {
                 "Overhead %",
             ];
             self.table("", &head, &rows);
-            for how in section.set.timing_notes() {
+            for how in (section.set.phase_notes().into_iter()).chain(section.set.timing_notes()) {
                 let capital = how[..1].to_uppercase();
                 let text = format!("{capital}{}", &how[1..]);
                 self.add(format!("<p class=\"note\">{}.</p>\n", escape(&text)));
@@ -441,7 +441,7 @@ fn summary_cells(line: &SummaryLine) -> Vec<Cell> {
         Cell::Number(line.burst.to_string()),
         Cell::Number(frequency(line.one_in)),
         Cell::Number(format!("{} of {}", line.programs.0, line.programs.1)),
-        Cell::Number(percent(line.renormalized, 2)),
+        Cell::Number(within(line.renormalized, line.accuracy_half_width, 2)),
         Cell::Number(percent(line.capped, 2)),
         Cell::Number(percent_within(line.overhead, line.half_width)),
     ]
@@ -486,11 +486,12 @@ fn sentence(lines: &[SummaryLine]) -> String {
     text + "."
 }
 
-const POINT_HEAD: [&str; 14] = [
+const POINT_HEAD: [&str; 15] = [
     "Burst",
     "Sparsity",
     "Frequency",
     "Accuracy %",
+    "one phase ±",
     "Capped %",
     "Members exact",
     "Members sampled",
@@ -502,6 +503,12 @@ const POINT_HEAD: [&str; 14] = [
     "Handler instr.",
     "State",
 ];
+
+/// The standard deviation of a row's accuracy over phases, in percent: how far a single phase may be from the mean.
+fn deviation(row: &Row) -> Option<f64> {
+    row.mean_accuracy()?;
+    Some(100.0 * row.phases.as_ref()?.deviation)
+}
 
 fn point_cells(data: &KindData<'_>, program: usize) -> Vec<Vec<Cell>> {
     let mut rows = Vec::new();
@@ -528,7 +535,12 @@ fn point_cells(data: &KindData<'_>, program: usize) -> Vec<Vec<Cell>> {
                 Cell::Number(burst.to_string()),
                 Cell::Number(grouped(row.sparsity)),
                 Cell::Number(frequency(one_in)),
-                Cell::Number(percent(Metric::Renormalized.of(row), 2)),
+                Cell::Number(within(
+                    Metric::Renormalized.of(row),
+                    half_width_of_accuracy(row),
+                    2,
+                )),
+                Cell::Number(percent(deviation(row), 1)),
                 Cell::Number(percent(Metric::Capped.of(row), 2)),
                 count(a.map(|a| a.members_exact)),
                 count(a.map(|a| a.members_sampled)),

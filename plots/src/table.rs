@@ -16,9 +16,11 @@ pub(crate) struct SummaryLine {
     /// Programs with an accuracy, of all.
     pub programs: (usize, usize),
     pub renormalized: Option<f64>,
+    /// Half the width of its 95% interval over phases, if there are several.
+    pub accuracy_half_width: Option<f64>,
     pub capped: Option<f64>,
     pub overhead: Option<f64>,
-    /// Half the width of its 95% interval, if timing was sampled.
+    /// Half the width of its 95% interval, if timing was sampled or several set-ups were timed.
     pub half_width: Option<f64>,
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn summary_lines(data: &KindData<'_>) -> Vec<SummaryLine> {
                 data.programs.len(),
             ),
             renormalized: value(Metric::Renormalized),
+            accuracy_half_width: mean(Metric::Renormalized).and_then(|m| m.half_width),
             capped: value(Metric::Capped),
             overhead: value(Metric::Overhead),
             half_width: mean(Metric::Overhead).and_then(|m| m.half_width),
@@ -52,9 +55,14 @@ pub(crate) fn percent(value: Option<f64>, decimals: usize) -> String {
 
 /// A percentage with half of its confidence interval, if it has one.
 pub(crate) fn percent_within(value: Option<f64>, half_width: Option<f64>) -> String {
+    within(value, half_width, 3)
+}
+
+/// A percentage with the given decimals and half of its confidence interval, if it has one.
+pub(crate) fn within(value: Option<f64>, half_width: Option<f64>, decimals: usize) -> String {
     let around = half_width.filter(|_| value.is_some());
-    let around = around.map_or_else(String::new, |h| format!(" ± {h:.3}"));
-    percent(value, 3) + &around
+    let around = around.map_or_else(String::new, |h| format!(" ± {h:.decimals$}"));
+    percent(value, decimals) + &around
 }
 
 /// Where a row lies: `hot method of NAME (input) at burst 1, 1/100`.
@@ -99,7 +107,7 @@ pub fn summary_table(rows: &[Row]) -> String {
         }
         let _ = writeln!(text, "{}", one_line(&set.origin()));
         text.push_str(&align(&cells(set)));
-        for how in set.timing_notes() {
+        for how in set.phase_notes().into_iter().chain(set.timing_notes()) {
             let _ = writeln!(text, "{how}");
         }
         write_failures(&mut text, set);
@@ -125,7 +133,7 @@ fn cells(set: &DataSet<'_>) -> Vec<Vec<String>> {
                 line.burst.to_string(),
                 frequency(line.one_in),
                 format!("{}/{}", line.programs.0, line.programs.1),
-                percent(line.renormalized, 2),
+                within(line.renormalized, line.accuracy_half_width, 2),
                 percent(line.capped, 2),
                 percent_within(line.overhead, line.half_width),
             ]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use hps_experiments::cluster::ClusterError;
-use hps_experiments::{InputSize, Observer, Plan, Row, SweepSpec, Timing};
+use hps_experiments::{InputSize, Observer, OwnProgram, Plan, Row, SweepSpec, Timing};
 use hps_plots::ReportInfo;
 use indicatif::ProgressBar;
 
@@ -73,11 +73,11 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
         for program in &args.program {
             if program.contains('/') {
                 let path = absolute(Path::new(program))?;
-                spec.own_programs.push(hps_experiments::OwnProgram {
+                spec.own_programs.push(OwnProgram {
                     path,
-                    args: Vec::new(),
-                    root: None,
                     stdin: args.stdin.as_deref().map(absolute).transpose()?,
+                    expect_exit: args.expect_exit,
+                    ..OwnProgram::default()
                 });
             } else {
                 spec.programs.push(program.clone());
@@ -98,6 +98,8 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
     if args.no_timing {
         spec.timing = Timing::Off;
     }
+    spec.phases = args.phases.unwrap_or(spec.phases);
+    spec.set_ups = args.set_ups.unwrap_or(spec.set_ups);
     if !args.machine.is_empty() {
         spec.machines.clone_from(&args.machine);
     }
@@ -105,13 +107,33 @@ fn definition(args: &SweepArgs) -> anyhow::Result<(SweepSpec, std::path::PathBuf
         spec.core = core.into();
     }
     if args.sample {
-        let plan = spec.sample.get_or_insert_default();
-        plan.period = args.sample_period.unwrap_or(plan.period);
-        plan.unit = args.sample_unit.unwrap_or(plan.unit);
-        plan.warm_up = args.sample_warm_up.unwrap_or(plan.warm_up);
+        spec.sample.get_or_insert_default();
     }
+    set_units(&mut spec, args)?;
     spec.check(&name)?;
     Ok((spec, folder))
+}
+
+/// Changes where units of sampled timing lie, as the options say.
+fn set_units(spec: &mut SweepSpec, args: &SweepArgs) -> anyhow::Result<()> {
+    let options = [
+        ("--sample-period", args.sample_period),
+        ("--sample-unit", args.sample_unit),
+        ("--sample-warm-up", args.sample_warm_up),
+    ];
+    let Some(plan) = &mut spec.sample else {
+        if let Some((option, _)) = options.iter().find(|(_, value)| value.is_some()) {
+            bail!(
+                "{option} says where timed units lie, but this sweep times whole runs: give --sample too, or a \
+                 definition with `sample: (...)`"
+            );
+        }
+        return Ok(());
+    };
+    plan.period = args.sample_period.unwrap_or(plan.period);
+    plan.unit = args.sample_unit.unwrap_or(plan.unit);
+    plan.warm_up = args.sample_warm_up.unwrap_or(plan.warm_up);
+    Ok(())
 }
 
 fn absolute(path: &Path) -> std::io::Result<String> {
@@ -191,6 +213,9 @@ fn command_line(args: &SweepArgs) -> String {
             .iter()
             .map(|f| format!("--stdin {}", f.display())),
     );
+    if args.expect_exit != 0 {
+        words.push(format!("--expect-exit {}", args.expect_exit));
+    }
     words.extend(args.isa.iter().map(|isa| format!("--isa {isa}")));
     if let Some(size) = args.size {
         words.push(format!(
@@ -212,6 +237,8 @@ fn command_line(args: &SweepArgs) -> String {
     if args.no_timing {
         words.push("--no-timing".to_string());
     }
+    words.extend(args.phases.map(|n| format!("--phases {n}")));
+    words.extend(args.set_ups.map(|n| format!("--set-ups {n}")));
     if args.sample {
         words.push("--sample".to_string());
     }

@@ -62,7 +62,7 @@ fn claims_of_shadow_profiling_are_held_against_a_program() {
         "claims on riscv64",
         "[confirmed] overhead rises with load",
         "[confirmed] overhead falls with sample size",
-        "[confirmed] what shadows do is what their parent then does",
+        "[holds] what shadows do is what their parent then does",
         "[confirmed] unsafe system calls rarely end shadows",
     ] {
         assert!(text.contains(claim), "{claim}: {text}");

@@ -1,9 +1,13 @@
 //! What the HPS report claims, held against what was measured.
 //!
-//! Every verdict is computed by the rule that stands beside it.
+//! Every verdict is computed by the rule that stands beside it, and says what would refute the claim. A number agrees
+//! with a published one within a quarter of it ([`BAND`]), unless the paper gives a range itself. Identities that the lab
+//! must keep are checks and no claims.
 
 mod accuracy;
+mod checks;
 mod cost;
+mod price;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,8 +25,34 @@ pub enum Verdict {
     Differs(String),
     /// The numbers contradict the claim.
     NotConfirmed,
+    /// What was measured lies within its own noise, so that it decides nothing: how.
+    Draw(String),
+    /// What no paper claims is so here.
+    Holds,
+    /// What no paper claims is not so here, or only in part: how.
+    Fails(String),
     /// Nothing was measured that could decide the claim.
     NotMeasured,
+}
+
+impl Verdict {
+    /// The verdict in the words for what no paper claims, which cannot be confirmed.
+    fn of_what_no_paper_claims(self) -> Verdict {
+        match self {
+            Verdict::Confirmed => Verdict::Holds,
+            Verdict::NotConfirmed => Verdict::Fails(String::new()),
+            Verdict::Differs(how) => Verdict::Fails(how),
+            other => other,
+        }
+    }
+}
+
+/// What would refute a claim: what its rule says of that, or else that its rule does not hold.
+fn refutation(rule: &str) -> String {
+    match rule.split_once("not confirmed if ") {
+        Some((_, contrary)) => contrary.to_string(),
+        None => "numbers that break the rule".to_string(),
+    }
 }
 
 impl fmt::Display for Verdict {
@@ -31,6 +61,10 @@ impl fmt::Display for Verdict {
             Verdict::Confirmed => f.write_str("confirmed"),
             Verdict::Differs(how) => write!(f, "differs: {how}"),
             Verdict::NotConfirmed => f.write_str("not confirmed"),
+            Verdict::Draw(how) => write!(f, "a draw: {how}"),
+            Verdict::Holds => f.write_str("holds"),
+            Verdict::Fails(how) if how.is_empty() => f.write_str("does not hold"),
+            Verdict::Fails(how) => write!(f, "does not hold: {how}"),
             Verdict::NotMeasured => f.write_str("not measured"),
         }
     }
@@ -43,8 +77,17 @@ pub enum Section {
     Cost,
     /// Accuracy and its price: Figures 8 to 10 of the HPS report, the errors of the TIP study.
     Accuracy,
-    /// What explains that a number differs.
+    /// What explains that a number differs, and other findings that no paper claims.
     Explained,
+    /// What must hold of the lab itself. No paper claims it, so that it is neither confirmed nor not.
+    Check,
+}
+
+impl Section {
+    /// Whether a paper claims what stands here.
+    fn is_claimed(self) -> bool {
+        matches!(self, Section::Cost | Section::Accuracy)
+    }
 }
 
 /// A claim of the paper, or a demand on this reproduction, with its verdict.
@@ -64,6 +107,8 @@ pub struct Claim {
     pub verdict: Verdict,
     /// By which rule.
     pub rule: String,
+    /// What would refute it.
+    pub refuted_by: String,
 }
 
 /// A claim before its instruction set is known.
@@ -80,7 +125,12 @@ impl Draft {
     /// The claim on an instruction set.
     pub fn of(self, isa: &str) -> Claim {
         let (here, verdict) = self.found.unwrap_or((String::new(), Verdict::NotMeasured));
+        let verdict = match self.section.is_claimed() {
+            true => verdict,
+            false => verdict.of_what_no_paper_claims(),
+        };
         Claim {
+            refuted_by: refutation(&self.rule),
             isa: isa.to_string(),
             section: self.section,
             claim: self.claim,
@@ -101,23 +151,28 @@ struct Data<'a> {
 
 /// A claim without the instruction set: what, paper, rule, and what the data say.
 struct Judged {
+    section: Section,
     claim: String,
     paper: &'static str,
     rule: String,
+    refuted_by: &'static str,
     /// What was measured, and the verdict; none if nothing was.
     found: Option<(String, Verdict)>,
 }
 
 impl Judged {
-    fn of(self, isa: &str, section: Section) -> Claim {
+    fn of(self, isa: &str) -> Claim {
         let draft = Draft {
-            section,
+            section: self.section,
             claim: self.claim,
             paper: self.paper.to_string(),
             rule: self.rule,
             found: self.found,
         };
-        draft.of(isa)
+        Claim {
+            refuted_by: self.refuted_by.to_string(),
+            ..draft.of(isa)
+        }
     }
 }
 
@@ -138,14 +193,43 @@ pub fn claims(rows: &[Row], records: &[UnitRecord]) -> Vec<Claim> {
             bars: bars.iter().filter(|b| b.isa == isa).cloned().collect(),
             records: records.iter().filter(|r| r.isa == isa).collect(),
         };
-        let costs = cost::claims(&data).into_iter();
-        let others = accuracy::claims(&data).into_iter();
-        let judged = costs
-            .map(|judged| (Section::Cost, judged))
-            .chain(others.map(|judged| (Section::Accuracy, judged)));
-        all.extend(judged.map(|(section, judged)| judged.of(isa, section)));
+        let judged = cost::claims(&data).into_iter();
+        let judged = judged.chain(accuracy::claims(&data));
+        let judged = judged.chain(checks::checks(&data));
+        all.extend(judged.map(|judged| judged.of(isa)));
     }
     all
+}
+
+/// How far a number may be from a published one and still agree, as a share of it.
+const BAND: f64 = 0.25;
+
+/// A number with half of its 95% interval, if it has one, beside a published one.
+fn beside(here: f64, half_width: f64, published: f64) -> Verdict {
+    let (low, high) = ((1.0 - BAND) * published, (1.0 + BAND) * published);
+    let agrees = |number: f64| (low..=high).contains(&number);
+    if here <= 0.0 && here + half_width <= 0.0 {
+        return Verdict::NotConfirmed;
+    }
+    let ends = [here - half_width, here + half_width];
+    match (ends.map(agrees), agrees(here)) {
+        ([true, true], _) => Verdict::Confirmed,
+        ([false, false], false) if ends[0] > high || ends[1] < low => {
+            Verdict::Differs(format!("{:.2} times the published", here / published))
+        }
+        _ => Verdict::Draw("the interval reaches over an end of the band".to_string()),
+    }
+}
+
+/// The place between two numbers at a part of the way from the first to the second: on a logarithmic scale if both are
+/// positive, else on a linear one. Verdicts interpolate overheads so, and figures draw their lines so.
+#[must_use]
+pub fn between(first: f64, second: f64, part: f64) -> f64 {
+    if first > 0.0 && second > 0.0 {
+        (first.ln() + part * (second.ln() - first.ln())).exp()
+    } else {
+        first + part * (second - first)
+    }
 }
 
 /// Mean, least and greatest of some shares.

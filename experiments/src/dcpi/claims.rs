@@ -260,7 +260,7 @@ fn named(data: &Data<'_>) -> Draft {
         .mean(&setting, "named_stall_ratio")
         .zip(data.mean(&setting, "silent_stall_ratio"));
     Draft {
-        section: Section::Accuracy,
+        section: Section::Explained,
         claim: "stall cycles whose true cause is among the named ones".to_string(),
         paper: "not in the paper, which could not know".to_string(),
         rule: "confirmed from 75% on; stalls that are so short on average that no cause is named count as missed".to_string(),
@@ -279,7 +279,7 @@ fn named(data: &Data<'_>) -> Draft {
 fn ranges(data: &Data<'_>) -> Draft {
     let found = data.mean(&main_setting(), "in_range_stall_ratio");
     Draft {
-        section: Section::Accuracy,
+        section: Section::Explained,
         claim: "the range of a named cause holds its true cycles".to_string(),
         paper: "not in the paper, which could not know".to_string(),
         rule: "confirmed from 75% of the cycles on, with a tenth or two samples for the error of sampling".to_string(),
@@ -296,7 +296,7 @@ fn random(data: &Data<'_>) -> Draft {
         .mean(&main_setting(), measure)
         .zip(data.mean("fixed", measure));
     Draft {
-        section: Section::Explained,
+        section: Section::Accuracy,
         claim: "random periods give better frequencies than a fixed one".to_string(),
         paper: "random periods avoid correlations (section 4.1.1), without a number".to_string(),
         rule: format!(
@@ -416,7 +416,7 @@ fn conserved(data: &Data<'_>) -> Draft {
         .mean("", "unaccounted_samples")
         .zip(data.mean("period=4096", "unaccounted_samples"));
     Draft {
-        section: Section::Cost,
+        section: Section::Check,
         claim: "no sample is lost".to_string(),
         paper: "a demand on this reproduction".to_string(),
         rule: "confirmed if samples that are kept, evicted and dropped are all that were taken, in the model of the table and in \

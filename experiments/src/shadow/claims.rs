@@ -234,7 +234,7 @@ fn translations(data: &Data<'_>) -> Draft {
         .mean(&main, "coverage_ratio")
         .zip(data.mean("kept-translations", "coverage_ratio"));
     Draft {
-        section: Section::Explained,
+        section: Section::Cost,
         claim: "keeping translations for later shadows raises coverage".to_string(),
         paper: "persistent code caches reduce the overhead of translation (sections 2 and 3)".to_string(),
         rule: "at load 1.0 and the second largest sample: confirmed if coverage rises, else not confirmed".to_string(),

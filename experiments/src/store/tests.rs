@@ -18,6 +18,7 @@ fn row(id: &str) -> Row {
         machine: "m".into(),
         machine_fingerprint: String::new(),
         accuracy: None,
+        phases: None,
         timing: None,
         failure: None,
     }

@@ -8,19 +8,25 @@
 //! | [`adaptive`] | what a sparsity that grows as the profile converges gains against a fixed one |
 //! | [`tables`] | when the engine's tables begin to miss, and what it costs |
 //! | [`progress`] | how accuracy grows along a run |
+//! | [`set_ups`] | how much a single set-up can mislead |
+//! | [`coverage`] | how often intervals of sampled timing hold the exact value |
+//! | [`choices`] | what the publications leave open, and how far each choice moves accuracies |
 //!
 //! Each gives units of work, which [`run_units`](crate::run_units) runs and keeps.
 
 pub mod adaptive;
 pub mod bias;
+pub mod choices;
 mod common;
+pub mod coverage;
 pub mod merged;
 pub mod progress;
+pub mod set_ups;
 mod stream;
 mod synthetic;
 pub mod tables;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod wrong_path;
 
 use crate::measurement::Unit;
@@ -42,6 +48,12 @@ pub struct StudyOptions {
     /// Number of programs, counted from the first, for which merged profiles, adaptive sparsity and small
     /// tables are timed. Wrong paths are timed for all programs.
     pub timed_programs: usize,
+    /// Instructions of timed runs in other set-ups, at most.
+    pub set_up_instructions: u64,
+    /// Set-ups of each program, the configured one among them.
+    pub set_ups: u32,
+    /// Phases over which choices are compared.
+    pub choice_phases: u32,
     /// Seeds of random periods.
     pub seeds: Vec<u64>,
 }
@@ -54,19 +66,25 @@ impl Default for StudyOptions {
             timed_instructions: 2_000_000,
             table_instructions: 400_000,
             timed_programs: 10,
+            set_up_instructions: 1_000_000,
+            set_ups: 16,
+            choice_phases: 10,
             seeds: (1..=5).collect(),
         }
     }
 }
 
 /// The names of all studies, in the order of [`units`].
-pub const NAMES: [&str; 6] = [
+pub const NAMES: [&str; 9] = [
     wrong_path::NAME,
     bias::NAME,
     merged::NAME,
     adaptive::NAME,
     tables::NAME,
     progress::NAME,
+    set_ups::NAME,
+    choices::NAME,
+    coverage::NAME,
 ];
 
 /// The units of all studies on these programs and this machine.
@@ -82,5 +100,8 @@ pub fn units<'a>(
     units.extend(adaptive::units(programs, machine, options));
     units.extend(tables::units(programs, machine, options));
     units.extend(progress::units(programs, options));
+    units.extend(set_ups::units(programs, machine, options));
+    units.extend(choices::units(programs, options));
+    units.extend(coverage::units(programs, machine));
     units
 }

@@ -1,5 +1,5 @@
-//! Sampled timing, after SMARTS (Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003): short units of a
-//! run are timed at a fixed distance, the rest runs functionally and keeps caches and predictors warm.
+//! Sampled timing, after SMARTS (Wunderlich, Wenisch, Falsafi and Hoe, ISCA 2003): in each period of a
+//! run a short unit at a drawn place is timed, the rest runs functionally and keeps caches and predictors warm.
 //!
 //! Before each unit the core runs for a while unmeasured, until queues and window are as full as in a
 //! run that is timed from its beginning. The units give cycles and events; the estimate for the whole
@@ -36,11 +36,11 @@ pub struct SamplingPlan {
 }
 
 impl Default for SamplingPlan {
-    /// Units of 1,000 instructions behind 1,000 of warm-up, one in 200,000.
+    /// Units of 1,000 instructions behind 2,000 of warm-up, one in 200,000.
     fn default() -> Self {
         SamplingPlan {
             period: 200_000,
-            warm_up: 1000,
+            warm_up: 2000,
             unit: 1000,
         }
     }
@@ -71,7 +71,38 @@ pub enum SamplingError {
     Memory(#[from] MemoryError),
 }
 
+/// Where a unit lies, in instructions of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Places {
+    /// Its warm-up begins.
+    begin: u64,
+    /// It is measured from here on.
+    measured: u64,
+    /// It ends.
+    end: u64,
+}
+
 impl SamplingPlan {
+    /// Where a unit lies: at a place of its period that is drawn evenly by its number, the same in every run. At a fixed
+    /// place units would be in step with loops whose length divides the period, and none would lie where the program
+    /// begins.
+    fn places(&self, unit: u64) -> Places {
+        // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+        let mut z = unit.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        let room = self.period - self.warm_up - self.unit;
+        let ahead = (u128::from(z) * (u128::from(room) + 1)) >> 64;
+        let begin = unit * self.period + ahead as u64;
+        let measured = begin + self.warm_up;
+        Places {
+            begin,
+            measured,
+            end: measured + self.unit,
+        }
+    }
+
     /// Whether units fit into their period.
     ///
     /// # Errors
@@ -275,26 +306,24 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
 
     fn run_until(&mut self, end: u64, crew: &Crew<E>) -> Result<Stop, SamplingError> {
         let SamplingPlan { period, .. } = self.plan;
-        // A unit lies at the end of its period, so that the first one is warm as well.
-        let measured = period - self.plan.unit;
-        let begin = measured - self.plan.warm_up;
         loop {
             let done = self.instructions();
             // A sequence that holds its trigger twice may go beyond.
             if done >= end {
                 return Ok(Stop::Limit);
             }
-            let in_period = done % period;
-            if in_period == begin && self.next == done / period {
+            let unit = done / period;
+            let places = self.plan.places(unit);
+            if done == places.begin && self.next == unit {
                 self.begin_unit(crew)?;
             }
-            if in_period >= measured && self.noted == done / period {
+            if (places.measured..places.end).contains(&done) && self.noted == unit {
                 self.before_unit = self.warm.events();
                 self.noted += 1;
             }
-            let places = [begin, measured, period];
-            let ahead = places.into_iter().find(|&place| place > in_period);
-            let ahead = ahead.unwrap_or(period) - in_period;
+            let next = [places.begin, places.measured, places.end];
+            let next = next.into_iter().find(|&place| place > done);
+            let ahead = next.unwrap_or((unit + 1) * period) - done;
             let stop = self.go_on(ahead.min(end - done));
             self.note_events();
             if stop != Stop::Limit {
@@ -305,7 +334,9 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
 
     /// Behind a unit: what warming met in it.
     fn note_events(&mut self) {
-        let units = self.instructions() / self.plan.period;
+        let done = self.instructions();
+        let unit = done / self.plan.period;
+        let units = unit + u64::from(done >= self.plan.places(unit).end);
         if units > self.unpublished + self.passed.len() as u64 {
             let events = self.warm.events();
             let met = std::array::from_fn(|i| events[i] - self.before_unit[i]);
@@ -411,5 +442,47 @@ impl<E: DecodeEditor + Clone + Send> SampledRun<E> {
         }
         self.samples.events = self.warm.events();
         self.units = self.units.split_off(&self.unpublished.min(self.untaught));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_lie_at_drawn_places_of_their_periods() {
+        let plan = SamplingPlan {
+            period: 10_000,
+            warm_up: 2000,
+            unit: 1000,
+        };
+        let mut sevenths = [0; 7];
+        for unit in 0..700 {
+            let places = plan.places(unit);
+            assert_eq!(places, plan.places(unit));
+            assert_eq!(places.measured - places.begin, plan.warm_up);
+            assert_eq!(places.end - places.measured, plan.unit);
+            assert_eq!(
+                (places.begin / 10_000, (places.end - 1) / 10_000),
+                (unit, unit)
+            );
+            sevenths[(places.begin % 10_000 / 1000).min(6) as usize] += 1;
+        }
+        // 100 each, with a standard deviation of 9.3.
+        assert!(
+            sevenths.iter().all(|n| (60..140).contains(n)),
+            "{sevenths:?}"
+        );
+    }
+
+    #[test]
+    fn a_unit_may_fill_its_period() {
+        let plan = SamplingPlan {
+            period: 3000,
+            warm_up: 2000,
+            unit: 1000,
+        };
+        let places = plan.places(4);
+        assert_eq!((places.begin, places.end), (12_000, 15_000));
     }
 }

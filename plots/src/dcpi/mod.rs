@@ -14,7 +14,7 @@ use crate::figure::Figure;
 use crate::figures::{BarChart, BarPanel, Curve, Scatter, Whiskers, grouped_bars_with, scatter};
 use crate::html::ReportInfo;
 use crate::report::ReportFiles;
-use crate::reproduction::{Words, claims_tables, write_measured};
+use crate::reproduction::{Words, tables_by_section, write_measured};
 use crate::style;
 
 const WORDS: Words = Words {
@@ -53,22 +53,13 @@ pub fn write_dcpi(
 }
 
 fn claims_chapter(claims: &[Claim]) -> Chapter {
-    let mut tables = Vec::new();
-    for (section, what) in [
+    let sections = [
         (Section::Accuracy, "Estimates"),
         (Section::Cost, "Cost"),
         (Section::Explained, "What explains the differences"),
-    ] {
-        let of: Vec<Claim> = claims
-            .iter()
-            .filter(|c| c.section == section)
-            .cloned()
-            .collect();
-        for mut table in claims_tables(&of) {
-            table.title = format!("{what}: {}", table.title);
-            tables.push(table);
-        }
-    }
+        (Section::Check, "Checks of the lab"),
+    ];
+    let tables = tables_by_section(claims, &sections);
     Chapter {
         id: "claims".to_string(),
         title: "What the paper says, and what is seen here".to_string(),

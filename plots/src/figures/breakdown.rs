@@ -45,7 +45,7 @@ impl Stack {
         Some(Stack {
             letter: letter(scheme),
             parts: Part::ALL.map(|part| (part, mean(part))).to_vec(),
-            whiskers: Some((whole.lower_quartile, whole.upper_quartile)),
+            whiskers: whole.middle,
         })
     }
 

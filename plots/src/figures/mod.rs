@@ -12,6 +12,7 @@ mod shim_data;
 mod shim_measured;
 mod shim_observed;
 mod shim_stacks;
+mod slug;
 mod spread;
 mod stack;
 mod studies;

@@ -1,5 +1,7 @@
 //! Accuracy against overhead: the shape of the paper's Figure 8, with every point named.
 
+use hps_experiments::claims::between;
+
 use super::layout::{self, Entry, Swatch};
 use crate::PlotError;
 use crate::axis::{Axis, Frame, Rect};
@@ -79,8 +81,10 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
         let color = style::category(curve.category);
         let points: Vec<_> = curve.points.iter().map(|p| frame.at(p.0, p.1)).collect();
         if chart.joined && points.len() > 1 {
-            canvas.path(&points, color, 5);
-            trace(&points, 12.0, &mut ink);
+            let values: Vec<(f64, f64)> = curve.points.iter().map(|p| (p.0, p.1)).collect();
+            let path = along(&values, frame);
+            canvas.path(&path, color, 5);
+            trace(&path, 12.0, &mut ink);
         }
         for (&at, (_, _, name)) in points.iter().zip(&curve.points) {
             canvas.marker(style::marker(curve.category), at, 11.0, color);
@@ -91,6 +95,24 @@ fn draw_curves(canvas: &mut Canvas<'_>, chart: &Scatter, frame: &Frame) {
         }
     }
     place_names(canvas, frame.area, &names, &ink);
+}
+
+/// The line through points of overhead and accuracy as verdicts interpolate it ([`between`]), whatever the scale of the
+/// axis: on a logarithmic one it is straight from point to point.
+pub(crate) fn along(values: &[(f64, f64)], frame: &Frame) -> Vec<(f64, f64)> {
+    const STEPS: usize = 16;
+    let Some(&(x, y)) = values.first() else {
+        return Vec::new();
+    };
+    let mut path = vec![frame.at(x, y)];
+    for pair in values.windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        path.extend((1..=STEPS).map(|step| {
+            let part = step as f64 / STEPS as f64;
+            frame.at(between(from.0, to.0, part), from.1 + part * (to.1 - from.1))
+        }));
+    }
+    path
 }
 
 /// Samples a line as spots of ink that a name should not cover, each of the given weight.

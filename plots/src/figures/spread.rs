@@ -1,8 +1,8 @@
 //! The paper's Figure 8 with its spread: mean accuracy against mean overhead, and where the middle
-//! half of the programs lies.
+//! half of the programs lies if there are five or more.
 
 use super::layout::{self, Entry, Swatch};
-use super::scatter::{place_names, trace};
+use super::scatter::{along, place_names, trace};
 use crate::PlotError;
 use crate::axis::{Axis, Frame};
 use crate::canvas::Canvas;
@@ -53,7 +53,7 @@ pub(crate) fn spread(
             swatch: Swatch::Line(style::marker(at)),
         })
         .collect();
-    if points().any(|p| p.accuracy.programs > 1) {
+    if points().any(|p| p.accuracy.middle.is_some()) {
         entries.push(Entry {
             label: "middle half of programs".to_string(),
             color: style::MUTED,
@@ -88,20 +88,22 @@ fn draw_curves(canvas: &mut Canvas<'_>, frame: &Frame, curves: &[SpreadCurve]) {
         let color = style::category(category);
         for point in &curve.points {
             let (x, y) = (&point.overhead, &point.accuracy);
-            let across = [x.lower_quartile, x.upper_quartile].map(|v| frame.at(v, y.mean));
-            let upwards = [y.lower_quartile, y.upper_quartile].map(|v| frame.at(x.mean, v));
-            for ends in [across, upwards] {
+            let across = x.middle.map(|(a, b)| [a, b].map(|v| frame.at(v, y.mean)));
+            let upwards = y.middle.map(|(a, b)| [a, b].map(|v| frame.at(x.mean, v)));
+            for ends in [across, upwards].into_iter().flatten() {
                 canvas.line(ends[0], ends[1], color, 2);
                 trace(&ends, 4.0, &mut ink);
             }
         }
-        let means: Vec<(f64, f64)> = (curve.points.iter())
-            .map(|p| frame.at(p.overhead.mean, p.accuracy.mean))
+        let values: Vec<(f64, f64)> = (curve.points.iter())
+            .map(|p| (p.overhead.mean, p.accuracy.mean))
             .collect();
-        if means.len() > 1 {
-            canvas.path(&means, color, 5);
+        let path = along(&values, frame);
+        if path.len() > 1 {
+            canvas.path(&path, color, 5);
         }
-        trace(&means, 12.0, &mut ink);
+        trace(&path, 12.0, &mut ink);
+        let means: Vec<(f64, f64)> = values.iter().map(|&(x, y)| frame.at(x, y)).collect();
         for (&at, point) in means.iter().zip(&curve.points) {
             canvas.marker(style::marker(category), at, 11.0, color);
             ink.push((at, 80.0));

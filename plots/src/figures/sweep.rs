@@ -6,10 +6,11 @@ use super::bars::{BarChart, BarPanel, Whiskers, grouped_bars_with};
 use super::heatmap::{HeatMap, heat_map};
 use super::lines::{LineChart, Panel, Series, lines};
 use super::scatter::{Curve, Scatter, scatter};
+use super::slug::slug;
 use super::spread::{SpreadCurve, SpreadPoint, spread};
 use crate::PlotError;
 use crate::axis::{Axis, frequency};
-use crate::dataset::{DataSet, KindData, Metric, Spread, half_width};
+use crate::dataset::{DataSet, KindData, Metric, Spread, half_width, half_width_of_accuracy};
 use crate::figure::Figure;
 use crate::style;
 
@@ -132,7 +133,11 @@ impl About<'_> {
             return String::new();
         }
         let mean = all.iter().sum::<f64>() / all.len() as f64;
-        format!(" · timing sampled, overhead ±{mean:.3} on average")
+        let how = match self.set.rows.iter().any(|row| row.sampled().is_some()) {
+            true => "timing sampled",
+            false => "several set-ups",
+        };
+        format!(" · {how}, overhead ±{mean:.3} on average")
     }
 
     fn burst_name(burst: u64) -> String {
@@ -388,9 +393,6 @@ impl About<'_> {
     /// On the bars of the mean: where the middle half of the programs lies.
     fn whiskers(&self) -> Whiskers {
         let data = self.data;
-        if data.programs.len() < 2 {
-            return Whiskers::new();
-        }
         let points = data.frequencies.iter().enumerate().flat_map(|(group, &f)| {
             let bursts = data.bursts.iter().enumerate();
             bursts.map(move |(bar, &b)| ([0, 0, group, bar], b, f))
@@ -398,7 +400,7 @@ impl About<'_> {
         points
             .filter_map(|(place, burst, f)| {
                 let spread = data.spread(Metric::Renormalized, burst, f)?;
-                Some((place, (spread.lower_quartile, spread.upper_quartile)))
+                Some((place, spread.middle?))
             })
             .collect()
     }
@@ -434,8 +436,35 @@ impl About<'_> {
             return Ok(None);
         }
         let title = self.title(&format!("accuracy against overhead, burst {burst}"));
-        let subtitle = format!("{} · dots: each program", self.mean_of(Metric::Overhead));
+        let subtitle = format!(
+            "{} · dots: each program · lines between points: straight in the logarithm of the overhead",
+            self.mean_of(Metric::Overhead)
+        );
         spread(&title, &subtitle, (OVERHEAD, ACCURACY), &curves).map(Some)
+    }
+
+    /// What intervals around the values of single programs are.
+    fn meaning_of_intervals(&self) -> &'static str {
+        let rows = || {
+            self.set
+                .rows
+                .iter()
+                .filter(|row| row.profile == self.data.kind)
+        };
+        let phases = rows().any(|row| row.phases.is_some());
+        let set_ups = rows().any(|row| row.timing.is_some_and(|t| t.set_ups.is_some()));
+        let sampled = rows().any(|row| row.sampled().is_some());
+        match (phases, set_ups, sampled) {
+            (true, true, _) => {
+                "95% interval of the mean over phases (accuracy) and set-ups (overhead)"
+            }
+            (true, false, true) => {
+                "95% interval of the mean over phases (accuracy) and of sampled timing (overhead)"
+            }
+            (true, false, false) => "95% interval of the mean over phases",
+            (false, true, _) => "95% interval of the mean over set-ups",
+            (false, false, _) => "95% interval of sampled timing",
+        }
     }
 
     /// The programs with the highest, the middle and the lowest accuracy over the whole grid.
@@ -476,8 +505,11 @@ impl About<'_> {
         ] {
             let value = |p: usize, f: u64| data.value(metric, p, burst, f);
             let range = |p: usize, f: u64| {
-                let half =
-                    half_width(data.row(p, burst, f)?).filter(|_| metric == Metric::Overhead);
+                let row = data.row(p, burst, f)?;
+                let half = match metric {
+                    Metric::Overhead => half_width(row),
+                    _ => half_width_of_accuracy(row),
+                };
                 let value = value(p, f)?;
                 half.map(|half| (value - half, value + half))
             };
@@ -534,50 +566,6 @@ impl About<'_> {
                 .collect(),
             rows,
         };
-        grouped_bars_with(&chart, "95% interval of sampled timing", &whiskers).map(Some)
-    }
-}
-
-/// A name safe in file names and links, not used before.
-fn slug(name: &str, used: &mut BTreeSet<String>) -> String {
-    let safe: String = name
-        .chars()
-        .take(60)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
-                c
-            } else {
-                '-'
-            }
-        })
-        .collect();
-    let safe = safe.trim_matches(|c| matches!(c, '-' | '.')).to_string();
-    let safe = if safe.is_empty() {
-        "unnamed".to_string()
-    } else {
-        safe
-    };
-    let mut candidate = safe.clone();
-    let mut number = 2;
-    // File systems that ignore case must not merge two programs.
-    while !used.insert(candidate.to_lowercase()) {
-        candidate = format!("{safe}-{number}");
-        number += 1;
-    }
-    candidate
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slugs_are_safe_and_unique() {
-        let mut used = BTreeSet::new();
-        let made: Vec<_> = ["a b", "../etc", "a-b", "A b", "<>"]
-            .iter()
-            .map(|n| slug(n, &mut used))
-            .collect();
-        assert_eq!(made, ["a-b", "etc", "a-b-2", "A-b-3", "unnamed"]);
+        grouped_bars_with(&chart, self.meaning_of_intervals(), &whiskers).map(Some)
     }
 }

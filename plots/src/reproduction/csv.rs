@@ -85,7 +85,7 @@ pub(super) fn bars(records: &[UnitRecord]) -> Result<String, PlotError> {
     ];
     let parts = Part::ALL.map(|part| format!("{}_cycles", part.name()));
     head.extend(parts.iter().map(String::as_str));
-    head.push("overhead");
+    head.extend(["overhead", "cycles_of_burst_ends"]);
     let line = |bar: figure7::Bar| {
         let mut line = vec![
             bar.program.clone(),
@@ -98,6 +98,7 @@ pub(super) fn bars(records: &[UnitRecord]) -> Result<String, PlotError> {
         // A part that a scheme does not have stays empty.
         line.extend(Part::ALL.map(|part| optional(bar.cycles(part))));
         line.push(bar.overhead().to_string());
+        line.push(optional(bar.burst_ends));
         line
     };
     let lines: Vec<_> = figure7::bars(records).into_iter().map(line).collect();
@@ -106,10 +107,26 @@ pub(super) fn bars(records: &[UnitRecord]) -> Result<String, PlotError> {
 
 /// The claims with their verdicts.
 pub(crate) fn claims(claims: &[Claim]) -> Result<String, PlotError> {
-    let head = ["isa", "claim", "paper", "here", "verdict", "rule"];
+    let head = [
+        "isa",
+        "claim",
+        "paper",
+        "here",
+        "verdict",
+        "rule",
+        "refuted_by",
+    ];
     let line = |c: &Claim| {
         let verdict = c.verdict.to_string();
-        let line = [&c.isa, &c.claim, &c.paper, &c.here, &verdict, &c.rule];
+        let line = [
+            &c.isa,
+            &c.claim,
+            &c.paper,
+            &c.here,
+            &verdict,
+            &c.rule,
+            &c.refuted_by,
+        ];
         line.map(String::clone).to_vec()
     };
     encode(&head, &claims.iter().map(line).collect::<Vec<_>>())

@@ -5,7 +5,7 @@ use hps_experiments::{Row, findings};
 use crate::PlotError;
 use crate::axis::frequency;
 use crate::chapter::{Chapter, ChapterTable};
-use crate::dataset::{DataSet, KindData, Metric};
+use crate::dataset::{DataSet, KindData, Metric, Spread};
 use crate::figures::paper_figure;
 use crate::table::percent;
 
@@ -67,7 +67,8 @@ fn figure_8(sets: &[DataSet<'_>]) -> Result<Chapter, PlotError> {
          call pairs and methods reach 90% at about 0.2% of overhead and cost about 1% at 1/100; data streams cost more \
          and stay far less accurate."
             .to_string(),
-        "Here each frequency stands at the mean over programs, with lines over the middle half of them. Renormalized: \
+        "Here each frequency stands at the mean over programs, with lines over the middle half of them from five programs on, \
+         and a dot for each program. Renormalized: \
          shares are taken anew among the members that make up 90% of a profile, so that equal profiles reach 100%. \
          Capped: shares are of the whole profile, so that equal profiles reach about 90%. The paper does not say which \
          it used."
@@ -109,6 +110,9 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
+/// What stands beside a mean.
+const MIDDLE: &str = "middle half (below five programs: each)";
+
 /// Means and middle halves at the points of Figure 8.
 fn spreads(set: &DataSet<'_>, kinds: &[KindData<'_>]) -> ChapterTable {
     let head = [
@@ -117,11 +121,11 @@ fn spreads(set: &DataSet<'_>, kinds: &[KindData<'_>]) -> ChapterTable {
         "Frequency",
         "Programs",
         "Accuracy %",
-        "middle half",
+        MIDDLE,
         "Capped %",
-        "middle half",
+        MIDDLE,
         "Overhead %",
-        "middle half",
+        MIDDLE,
         "range",
     ];
     let mut table = ChapterTable::new(&format!("Means over programs, {}", set.origin()), 1, &head);
@@ -141,15 +145,14 @@ fn spreads(set: &DataSet<'_>, kinds: &[KindData<'_>]) -> ChapterTable {
                 (Metric::Overhead, 3),
             ] {
                 let spread = data.spread(metric, burst, f);
-                row.push(percent(spread.map(|s| s.mean), decimals));
-                let range = |ends: Option<(f64, f64)>| {
-                    ends.map_or("–".to_string(), |(low, high)| {
-                        format!("{low:.decimals$} to {high:.decimals$}")
-                    })
-                };
-                row.push(range(spread.map(|s| (s.lower_quartile, s.upper_quartile))));
+                row.push(percent(spread.as_ref().map(|s| s.mean), decimals));
+                let or_nothing = |text: Option<String>| text.unwrap_or("–".to_string());
+                let middle = spread.as_ref().map(|s| s.middle_or_values(decimals));
+                row.push(or_nothing(middle));
                 if metric == Metric::Overhead {
-                    row.push(range(spread.map(|s| (s.low, s.high))));
+                    let range =
+                        |s: &Spread| format!("{:.decimals$} to {:.decimals$}", s.low, s.high);
+                    row.push(or_nothing(spread.as_ref().map(range)));
                 }
             }
             table.rows.push(row);
@@ -203,7 +206,7 @@ fn figure_10(sets: &[DataSet<'_>], rows: &[Row]) -> Result<Chapter, PlotError> {
     let mut chapter = new(10, "the length of bursts");
     chapter.text = vec![
         "The paper: long bursts are significantly better for hot data streams, bursts of 1 for hot call pairs and hot \
-         methods, at the same frequency. Means over programs above, with lines over the middle half of them; below the \
+         methods, at the same frequency. Means over programs above, with lines over the middle half of them from five programs on; below the \
          programs with the highest, the middle and the lowest accuracy."
             .to_string(),
     ];

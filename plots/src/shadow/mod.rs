@@ -13,7 +13,7 @@ use crate::figure::Figure;
 use crate::figures::{LineChart, Panel, Series, lines};
 use crate::html::ReportInfo;
 use crate::report::ReportFiles;
-use crate::reproduction::{Words, claims_tables, write_measured};
+use crate::reproduction::{Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
     introduction: "A program forks short-lived shadows of itself, which run instrumented on processors that are idle while \
@@ -53,14 +53,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
         (Section::Cost, "Cost"),
         (Section::Explained, "What the paper could not see"),
     ];
-    let mut tables = Vec::new();
-    for (section, what) in sections {
-        let of = claims.iter().filter(|c| c.section == section).cloned();
-        for mut table in claims_tables(&of.collect::<Vec<_>>()) {
-            table.title = format!("{what}: {}", table.title);
-            tables.push(table);
-        }
-    }
+    let tables = tables_by_section(claims, &sections);
     Chapter {
         id: "claims".to_string(),
         title: "What the paper says, and what is seen here".to_string(),

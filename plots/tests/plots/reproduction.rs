@@ -53,8 +53,11 @@ fn records() -> Vec<UnitRecord> {
             let burst = Some(paper_burst(kind));
             for (scheme, basic, checks) in [("hps", 0.0, 0.0), ("plain_dise", 100.0, 200.0)] {
                 let counting = 1000.0 + basic;
+                // Beginning and ending bursts costs plain DISE 7 cycles, which its whole run pays too.
+                let ends = if scheme == "hps" { 0.0 } else { 7.0 };
                 for (step, of_kind, cycles) in [
                     ("counting", None, counting),
+                    ("counting_bursts", None, counting + ends),
                     ("never_samples", Some(kind), counting + checks),
                     ("whole", Some(kind), counting + checks + sampling),
                 ] {
@@ -103,15 +106,15 @@ fn a_report_holds_what_was_measured_and_judges_it() {
     // Three kinds in four figures, each as SVG and PNG.
     assert_eq!(files.figures.len(), 2 * 3 * 4);
     let bars = fs::read_to_string(folder.path().join("figure7.csv")).expect("bars");
-    let first = "one,riscv64,data_stream,plain_dise,1000,1320,";
+    let first = "one,riscv64,data_stream,plain_dise,1000,1320,13,107,200,,";
     assert!(bars.lines().any(|line| line.starts_with(first)), "{bars}");
     assert_eq!(bars.lines().count(), 1 + 2 * 3 * 2);
     let claims = claims_text(&outcome);
     for judged in [
         "[confirmed] HPS has no basic overhead",
-        "[differs: 30.0 points] HPS removes 106",
-        "[differs: 30.0 points] HPS removes 16",
-        "[confirmed] The parts of each bar",
+        "[differs: 0.28 times the published] HPS removes 106",
+        "[differs: 1.88 times the published] HPS removes 16",
+        "[holds] The parts of each bar",
         "[not measured] The schemes collect identical profiles",
     ] {
         assert!(claims.contains(judged), "{judged}: {claims}");
@@ -135,10 +138,7 @@ fn verdicts_come_from_the_numbers() {
         claims.contains("[differs: up to 1 cycles] HPS has no basic overhead"),
         "{claims}"
     );
-    assert!(
-        claims.contains("[confirmed] The parts of each bar"),
-        "{claims}"
-    );
+    assert!(claims.contains("[holds] The parts of each bar"), "{claims}");
     // Without the rows of a sweep nothing is said about accuracy.
     assert!(
         claims.contains("[not measured] It is about 1% on average"),

@@ -94,6 +94,7 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
             samples: population / one_in,
             population,
         }),
+        phases: None,
         timing: Some(TimingResult {
             baseline_cycles: baseline,
             cycles: (baseline as f64 * (1.0 + overhead)) as u64,
@@ -102,6 +103,8 @@ pub fn row(program: &str, p: usize, profile: ProfileKind, burst: u64, one_in: u6
             inserted_instructions: population / one_in,
             handler_instructions: population / one_in * 30,
             core: CoreKind::Cycle,
+            extra_misses: None,
+            set_ups: None,
             sampled: None,
         }),
         failure: None,

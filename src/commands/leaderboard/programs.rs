@@ -41,6 +41,7 @@ pub fn by_isa(args: &LeaderboardArgs) -> anyhow::Result<Vec<Vec<Program>>> {
                 args: args.arguments.clone(),
                 root: args.root.as_deref().map(absolute).transpose()?,
                 stdin: args.stdin.as_deref().map(absolute).transpose()?,
+                ..OwnProgram::default()
             })
         };
         let spec = SweepSpec {

@@ -26,6 +26,7 @@ pub fn programs(args: &ReproduceArgs) -> anyhow::Result<Vec<Program>> {
                 args: args.arguments.clone(),
                 root: args.root.as_deref().map(absolute).transpose()?,
                 stdin: args.stdin.as_deref().map(absolute).transpose()?,
+                ..OwnProgram::default()
             }],
             ..SweepSpec::default()
         };

@@ -111,6 +111,11 @@ impl<'a> Numbers<'a> {
         distinct(self.iter().map(|m| self.name(m)))
     }
 
+    /// Settings, in the order of the results.
+    pub(super) fn settings(&self) -> Vec<&'a str> {
+        distinct(self.iter().map(|m| m.setting.as_str()))
+    }
+
     /// Places on the axis, ascending.
     pub(super) fn xs(&self) -> Vec<f64> {
         let mut xs = distinct(self.iter().filter_map(|m| m.x));

@@ -3,9 +3,12 @@
 mod adaptive;
 mod bias;
 mod chart;
+mod choices;
+mod coverage;
 mod data;
 mod merged;
 mod progress;
+mod set_ups;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -29,6 +32,9 @@ pub fn study_chapters(records: &[UnitRecord]) -> Result<Vec<Chapter>, PlotError>
         adaptive::chapter,
         tables::chapter,
         progress::chapter,
+        set_ups::chapter,
+        choices::chapter,
+        coverage::chapter,
     ];
     let mut chapters = Vec::new();
     for chapter in studies {

@@ -71,7 +71,7 @@ fn figure(of_kind: &Numbers<'_>, kind: ProfileKind) -> Result<Figure, PlotError>
     curves(&CurveChart {
         title: format!("{}: accuracy along the run", heading(kind)),
         subtitle: format!(
-            "mean of {} programs and their middle half",
+            "mean of {} programs, and their middle half from five on",
             of_kind.programs().len()
         ),
         legend: sampled.chain(["every event, so far".to_string()]).collect(),
@@ -90,7 +90,7 @@ fn curve(entry: usize, numbers: &Numbers<'_>, xs: &[f64]) -> Curve {
         points: spreads.iter().map(|(x, s)| (*x, s.mean)).collect(),
         band: spreads
             .iter()
-            .map(|(x, s)| (*x, s.lower_quartile, s.upper_quartile))
+            .filter_map(|(x, s)| s.middle.map(|(low, high)| (*x, low, high)))
             .collect(),
         marked: true,
     }
