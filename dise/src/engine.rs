@@ -7,6 +7,7 @@ use bitvec::array::BitArray;
 use bitvec::field::BitField;
 use hps_sim_core::editor::{Decision, DecodeEditor, Replacement};
 use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::process::layout;
 
 use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
 use crate::counters::Counters;
@@ -291,7 +292,19 @@ impl DecodeEditor for DiseEngine {
         1
     }
 
+    /// Counters and tables of its own, as they were when the tables had been loaded. `None` with handlers, whose tables
+    /// in memory are for one context.
+    fn beside(&self) -> Option<Self> {
+        let mut sequences = self.rules.iter().filter_map(|rule| rule.sequence.as_ref());
+        let calls =
+            sequences.any(|sequence| sequence.templates.iter().any(Template::calls_handler));
+        (!calls && self.drain.is_none()).then(|| self.clone())
+    }
+
     fn static_mask(&self, pc: u64, inst: &Inst) -> u32 {
+        if layout::is_for_observers(pc) {
+            return 0;
+        }
         let mut mask = 0;
         for (bit, pattern) in self.patterns.iter().enumerate() {
             mask |= u32::from(pattern.matches(pc, inst)) << bit;

@@ -2,7 +2,7 @@
 //! conditional control (CT).
 
 use hps_sim_core::editor::Replacement;
-use hps_sim_core::inst::{Inst, reg};
+use hps_sim_core::inst::{Inst, OpClass, reg};
 
 use crate::pattern::PatternEntry;
 
@@ -83,6 +83,12 @@ pub enum Template {
 }
 
 impl Template {
+    /// Whether it calls a handler.
+    #[must_use]
+    pub fn calls_handler(&self) -> bool {
+        matches!(self, Template::Inst { inst, .. } if inst.class == OpClass::DiseCall)
+    }
+
     /// An instruction without directives.
     #[must_use]
     pub const fn literal(inst: Inst) -> Self {

@@ -147,6 +147,13 @@ pub const PLAIN_HOT_METHOD_CALL_PAIR: ProductionFile = production_file!(
     [PLAIN_FRAMEWORK, HOT_METHOD_HANDLER, HOT_CALL_PAIR_HANDLER],
     "hot methods and hot call pairs with plain DISE, merged"
 );
+/// Tags for SHIM.
+pub const SHIM_TAG: ProductionFile = production_file!(
+    "shim_tag",
+    "shim_tag",
+    [],
+    "calls and returns store where they go, for an observer"
+);
 /// Replaces instructions by themselves.
 pub const IDENTITY: ProductionFile = production_file!(
     "identity",
@@ -177,7 +184,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 20] = [
+pub const ALL: [ProductionFile; 21] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -190,6 +197,7 @@ pub const ALL: [ProductionFile; 20] = [
     PLAIN_HOT_DATA_STREAM,
     PLAIN_HOT_METHOD_CALL_PAIR,
     IDENTITY,
+    SHIM_TAG,
     HOT_METHOD_HANDLER,
     HOT_CALL_PAIR_HANDLER,
     HOT_DATA_STREAM_HANDLER,

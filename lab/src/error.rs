@@ -14,6 +14,7 @@ use hps_sim_core::memory::MemoryError;
 use hps_sim_core::process::layout;
 
 use crate::end::EndError;
+use crate::observer::Placement;
 
 /// Why a run cannot be put together, cannot go on, or does not count.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +88,7 @@ pub enum LabError {
         instructions: u64,
     },
     /// The machine has several contexts, and something does not go with them.
-    #[error("machine {machine} has several cores or contexts: {reason}")]
+    #[error("machine {machine}: {reason}")]
     NotTogether {
         /// The machine.
         machine: String,
@@ -97,6 +98,17 @@ pub enum LabError {
     /// Sampled timing on a core that cannot do it.
     #[error("sampled timing goes with the cycle-driven core only")]
     SampledCore,
+    /// The machine has no context for an observer.
+    #[error("machine {machine} has no context for an observer {}", placement.lacking())]
+    NoPlace {
+        /// The machine.
+        machine: String,
+        /// Where the observer is to run.
+        placement: Placement,
+    },
+    /// An observer cannot be put beside the program, or its samples not be read.
+    #[error("the observer: {0}")]
+    Observer(String),
     /// Sampled timing on a machine with several cores.
     #[error(
         "machine {machine} has several cores or contexts (chip.cores, chip.contexts), which sampled timing does not have"

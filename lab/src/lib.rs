@@ -14,6 +14,7 @@ mod interrupted;
 mod lab;
 pub mod machine;
 mod mode;
+pub mod observer;
 mod productions;
 mod program;
 mod provenance;

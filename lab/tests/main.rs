@@ -2,6 +2,7 @@
 
 mod aggregating;
 mod collecting;
+mod observing;
 mod refusals;
 mod runs;
 mod shadow;

@@ -65,6 +65,9 @@ pub struct Hart {
     pub reservation: u64,
     /// What counter CSRs read.
     pub counters: GuestCounters,
+    /// What the `hpmcounter` CSR reads that executes next; `None`: the machine does not have it. The machine fills it
+    /// in as it does `counters`.
+    pub selected: Option<u64>,
 }
 
 impl Default for Hart {
@@ -76,6 +79,7 @@ impl Default for Hart {
             fcsr: 0,
             reservation: NO_RESERVATION,
             counters: GuestCounters::default(),
+            selected: None,
         }
     }
 }

@@ -35,6 +35,15 @@ impl Isa {
         }
     }
 
+    /// The register of the first argument of a call, by convention.
+    #[must_use]
+    pub const fn first_argument(self) -> u8 {
+        match self {
+            Isa::Riscv64 => 10,
+            Isa::Alpha => 16,
+        }
+    }
+
     /// The instruction set of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Isa> {

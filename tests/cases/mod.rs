@@ -6,6 +6,7 @@ use crate::support;
 mod build;
 
 mod cores;
+mod counters;
 mod descriptors;
 mod files;
 mod hosts;

@@ -393,7 +393,7 @@ fn several_cores_refuse_what_does_not_go_with_them() {
             "it has several cores or contexts",
         ),
         (&["--sample"], "sampled timing"),
-        (&["--productions", "identity"], "one core only"),
+        (&["--productions", "hot_method"], "one core only"),
     ];
     for (options, why) in refused {
         let run = Hps::new().run(&[&["run"], &SEVERAL[..], options, &["--", &program]].concat());

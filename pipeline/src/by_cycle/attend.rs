@@ -20,6 +20,9 @@ use crate::model::{Cause, PipelineProbe, cycles_of_ns, kind};
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Plans the cycle in which the operating system has something to do.
     pub(super) fn plan_attention(&mut self, core: &Resources) {
+        if self.process.thread.is_observer() {
+            return;
+        }
         self.attend_at = match self.process.os.deadline_ns() {
             u64::MAX => u64::MAX,
             deadline => {
@@ -39,6 +42,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return ControlFlow::Continue(());
         }
         self.empty_pipeline(core);
+        self.attend_at = u64::MAX;
         let pc = self.fetch.pc;
         self.process.thread.hart.counters = self.guest_counters(core);
         let then = self.process.attend(&self.editor, pc);

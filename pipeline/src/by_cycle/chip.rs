@@ -1,6 +1,7 @@
 //! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
 //! of one core get of it in [`siblings`].
 
+mod selected;
 mod siblings;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use crate::memsys::{MemoryStats, MemorySystem, SharedMemory};
 use crate::model::{
     CoreStats, CpiStack, Finished, MemoryDependence, Params, PipelineProbe, TIME_SLICE,
 };
+use crate::pmu::Selection;
 use crate::predict::BranchUnit;
 
 /// A chip that is simulated a cycle at a time: hardware contexts, by their numbers as processors of the guest, and the
@@ -39,6 +41,8 @@ pub struct Chip<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     turn: usize,
     /// Contexts that share cores, where there are any.
     siblings: Option<Box<Siblings>>,
+    /// The counters that programs may select, from the first one on.
+    selected: Box<[Selection]>,
 }
 
 /// A cycle that no processor comes to: the clock has no limit.
@@ -90,7 +94,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             shared: memory.shared,
             turn: 0,
             siblings: None,
+            selected: Box::default(),
         }
+        .with_counters(config)
     }
 
     /// Runs to the end of the program.
@@ -136,7 +142,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// Lets the processor go on in which something happens next, as far as nothing happens in another one, until one
     /// stops, or until all have committed `end` instructions.
     fn run_processors(&mut self, end: u64) -> Stop {
-        if let [alone] = &mut self.processors[..] {
+        let by_turns = self.shows_memory_events();
+        if let [alone] = &mut self.processors[..]
+            && !by_turns
+        {
             loop {
                 if let ControlFlow::Break(stop) = alone.advance(&mut self.shared, NO_LIMIT, end) {
                     return stop;
@@ -148,6 +157,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             let (processor, until) = match &self.siblings {
                 None => earliest(next_cycles, |processor, _| processor),
                 Some(siblings) => earliest(next_cycles, |at, cycle| siblings.order(at, cycle)),
+            };
+            let until = match by_turns {
+                true => self.processors[processor].next_cycle,
+                false => until,
             };
             if let ControlFlow::Break(stop) = self.take_turn(processor, until, end) {
                 return stop;
@@ -323,6 +336,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Chip<E, P> {
             shared: self.shared.clone(),
             turn: self.turn,
             siblings: self.siblings.clone(),
+            selected: self.selected.clone(),
         })
     }
 }

@@ -47,6 +47,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                         return Some(Stop::Exit(code));
                     }
                     Halt::Idle => self.stop_for_idleness(core),
+                    Halt::Sleeps => self.sleep(core),
                 }
             }
             let is_interrupted = E::INTERRUPTIBLE

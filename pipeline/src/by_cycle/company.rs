@@ -99,6 +99,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     #[cold]
     pub(super) fn after_call(&mut self, core: &mut Resources) {
         core.until = core.now;
+        if self.process.thread.is_observer() {
+            self.halted = Some(Halt::Sleeps);
+            return;
+        }
         if self.process.is_idle() && self.halted.is_none() {
             self.halted = Some(Halt::Idle);
         }
@@ -111,6 +115,26 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.empty_pipeline(core);
         core.until = core.now;
         self.rest();
+    }
+
+    /// The observer's call has committed with which it sleeps, for as many cycles as the first argument says.
+    #[cold]
+    pub(super) fn sleep(&mut self, core: &mut Resources) {
+        self.halted = None;
+        self.empty_pipeline(core);
+        let argument = self.process.image.isa.first_argument();
+        let cycles = self.process.thread.hart.r[usize::from(argument)];
+        let until = core.now.saturating_add(cycles.max(1));
+        self.fetch.redirect(self.fetch.pc, Cause::Idle, until);
+        self.last_commit = core.now;
+    }
+
+    /// Whether nothing is in flight, and nothing will be before a later cycle: a sleeping observer.
+    pub(super) fn is_asleep(&self, cycle: u64) -> bool {
+        self.fetch.gap == Cause::Idle
+            && self.fetch.stall_until > cycle
+            && self.rob.is_empty()
+            && self.stores.is_empty()
     }
 
     /// The context is idle from here on, with an empty pipeline.

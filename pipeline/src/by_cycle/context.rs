@@ -31,6 +31,8 @@ pub(crate) enum Halt {
     Exit(i32),
     /// No thread is left for the context.
     Idle,
+    /// An observer sleeps.
+    Sleeps,
 }
 
 /// A hardware context: a program with its decode-stage editor and its probe, and everything that is in flight of it.

@@ -82,7 +82,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if kind & kind::STORES != 0 && self.stores.is_full() {
             return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
-        if kind & p.alone_kinds != 0 && !(self.rob.is_empty() && self.stores.is_empty()) {
+        if kind & p.alone_kinds != 0
+            && !(self.rob.is_empty() && (self.stores.is_empty() || self.reads_early(core)))
+        {
             return Some(|s| &mut s.serialize_cycles);
         }
         if kind & p.limited_kinds & kind::ORDERS != 0 && self.fence_waits() {
@@ -222,7 +224,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return self.trapped(slot, cause);
         }
         if seldom(d.inst.class == OpClass::Csr) {
-            self.process.thread.hart.counters = self.guest_counters(core);
+            self.show_counters(core, &d.inst);
         }
         if E::ENABLED
             && d.has(flag::PROGRAM)

@@ -107,6 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 let op = self.rob.at(slot).front.inst.op;
                 core.units.begin(core.now, class, op)
             }
+            OpClass::Csr => self.counter_latency(core, slot, latency),
             _ => {
                 if self.rob.at(slot).has(flag::TRAP) {
                     self.abandon_store(core, slot);

@@ -6,12 +6,13 @@
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{OpClass, reg};
 use hps_sim_core::likely::seldom;
+use hps_sim_core::process::layout;
 
 use super::events::EventKind;
 use super::rob::Slot;
 use super::uop::flag;
 use super::{Context, Resources};
-use crate::memsys::{AccessResult, SharedMemory};
+use crate::memsys::{Access, AccessResult, Level, SharedMemory};
 use crate::model::{Cause, EventSet, PipelineProbe, UNKNOWN, Wait, cause_of_load};
 
 /// Where a load gets its value from.
@@ -186,11 +187,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         addr: u64,
         size: u8,
     ) -> AccessResult {
-        if seldom(core.params.has_company)
-            && self.rob.at(slot).class == OpClass::Atomic
-            && core.memory.has_company()
-        {
-            return core.memory.store_together(shared, core.now, addr, size);
+        if seldom(core.params.has_company) {
+            if self.rob.at(slot).class == OpClass::Atomic && core.memory.has_company() {
+                return core.memory.store_together(shared, core.now, addr, size);
+            }
+            if core.params.quiet_read > 0
+                && self.process.thread.is_observer()
+                && layout::is_signal(addr)
+            {
+                return AccessResult::Done(Access {
+                    ready_cycle: core.now + core.params.quiet_read,
+                    level: Level::Core,
+                    tlb_miss: false,
+                });
+            }
         }
         core.memory.load(shared, core.now, addr, size)
     }

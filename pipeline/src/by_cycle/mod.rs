@@ -19,6 +19,7 @@ mod chip;
 mod commit;
 mod company;
 mod context;
+mod counters;
 mod decode;
 mod dispatch;
 mod events;
@@ -171,12 +172,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             at(self.lines.look_from);
         }
         if next == u64::MAX {
-            if self.rests {
+            if self.rests || self.is_asleep(now) {
                 return u64::MAX;
             }
             next = now + DEADLOCK_CYCLES + 1;
         }
-        if next - self.last_commit > DEADLOCK_CYCLES {
+        if next - self.last_commit > DEADLOCK_CYCLES && !self.is_asleep(now) {
             self.stuck(core);
         }
         let skipped = (next - 1).min(core.until) - now;

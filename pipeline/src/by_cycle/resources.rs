@@ -5,6 +5,7 @@ use crate::memsys::PrivateMemory;
 use crate::model::{CoreStats, CpiStack, Params};
 use crate::predict::BranchTables;
 
+use super::counters::Selected;
 use super::units::Units;
 
 /// What a context has of its core. Caches and TLBs, predictor tables and units are the core's: where it has several
@@ -34,6 +35,8 @@ pub(crate) struct Resources {
     pub issue_left: usize,
     /// Other contexts of the core run, too: each has what is left of it.
     pub shares: bool,
+    /// The counters that programs may select.
+    pub selected: Box<[Selected]>,
     pub reservations_used: u32,
     /// Number of them in the queue of floating-point instructions.
     pub fp_queue_used: u32,
@@ -61,6 +64,7 @@ impl Resources {
             committed_in_cycle: 0,
             issue_left: 0,
             shares: false,
+            selected: Box::default(),
             reservations_used: 0,
             fp_queue_used: 0,
         }

@@ -109,6 +109,9 @@ pub enum NotDriven {
     /// It has several cores.
     #[error("it has several cores or contexts (chip.cores, chip.contexts)")]
     Cores,
+    /// Its counters are not those that there always are.
+    #[error("it says what its counters count or cost (counters)")]
+    Counters,
     /// A probe wants the stages of each instruction.
     #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]
     Log,
@@ -125,6 +128,9 @@ fn structures(
     }
     if config.chip.has_company() {
         return Err(NotDriven::Cores);
+    }
+    if !config.counters.is_default() {
+        return Err(NotDriven::Counters);
     }
     if config.branch.predictor == Predictor::Perfect {
         return Err(NotDriven::Perfect);

@@ -2,6 +2,7 @@
 
 use super::branch::{BranchConfig, Predictor};
 use super::chip::ChipConfig;
+use super::counters::CountersConfig;
 use super::error::{Violation, edit_distance};
 use super::memory::{CacheConfig, L1dWrite, MemoryConfig, Replacement};
 use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
@@ -90,8 +91,21 @@ impl MachineConfig {
         check_dise(self, &mut checks);
         check_interrupts(self, &mut checks);
         check_chip(self, &mut checks);
+        check_counters(self, &mut checks);
         checks.found
     }
+}
+
+fn check_counters(machine: &MachineConfig, c: &mut Checks) {
+    let counters = &machine.counters;
+    c.range("counters.read_cycles", counters.read_cycles, 0, 10_000);
+    let selected = &counters.selected.0;
+    c.range(
+        "counters.selected",
+        selected.len() as u64,
+        0,
+        CountersConfig::MOST as u64,
+    );
 }
 
 fn check_chip(machine: &MachineConfig, c: &mut Checks) {
@@ -110,6 +124,7 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
     );
     c.range("chip.transfer_cycles", chip.transfer_cycles, 0, 10_000);
     c.range("chip.invalidate_cycles", chip.invalidate_cycles, 0, 10_000);
+    c.range("chip.quiet_read_cycles", chip.quiet_read_cycles, 0, 10_000);
     c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);
     if !chip.has_company() {
         return;

@@ -18,6 +18,10 @@ const PRESETS: &[(&str, &str)] = &[
     ("ev6", include_str!("../../presets/ev6.ron")),
     ("cmp-4", include_str!("../../presets/cmp-4.ron")),
     ("smt-2", include_str!("../../presets/smt-2.ron")),
+    (
+        "shim-haswell-like",
+        include_str!("../../presets/shim-haswell-like.ron"),
+    ),
 ];
 
 impl MachineConfig {

@@ -8,6 +8,7 @@
 mod branch;
 mod check;
 mod chip;
+mod counters;
 mod error;
 mod interrupts;
 mod load;
@@ -25,6 +26,7 @@ pub use branch::{
     TageConfig, TournamentConfig,
 };
 pub use chip::{ChipConfig, Coherence, L2Place, SmtPolicy, SmtQueues};
+pub use counters::{CountersConfig, SelectedEvents};
 pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
 pub use memory::{

@@ -2,6 +2,7 @@
 
 use super::branch::BranchConfig;
 use super::chip::ChipConfig;
+use super::counters::CountersConfig;
 use super::interrupts::InterruptConfig;
 use super::memory::MemoryConfig;
 use super::node::{config_enum, config_section};
@@ -42,6 +43,9 @@ config_section! {
         /// Cores, and how their caches agree.
         #[serde(skip_serializing_if = "ChipConfig::is_default")]
         chip: ChipConfig = ChipConfig::default(), "section";
+        /// Counters that programs read.
+        #[serde(skip_serializing_if = "CountersConfig::is_default")]
+        counters: CountersConfig = CountersConfig::default(), "section";
     }
 }
 

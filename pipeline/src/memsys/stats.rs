@@ -217,6 +217,22 @@ macro_rules! tlb {
 }
 
 impl MemoryStats {
+    /// The names of all counters.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        let mut all = MemoryStats::default();
+        all.coherence.upgrade_events = 1;
+        all.entries().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// A counter by its name; 0 if nothing is called so.
+    #[must_use]
+    pub fn named(&self, name: &str) -> u64 {
+        let entries = self.entries();
+        let found = entries.iter().find(|(known, _)| *known == name);
+        found.map_or(0, |(_, count)| *count)
+    }
+
     /// Every counter with its name as reported, e.g. `l1d.read_miss_events`.
     #[must_use]
     pub fn entries(&self) -> Vec<(&'static str, u64)> {

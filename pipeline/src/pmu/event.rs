@@ -64,7 +64,7 @@ impl Event {
     }
 
     /// How often it has happened.
-    pub(super) fn read(&self, stats: &CoreStats) -> u64 {
+    pub(crate) fn read(&self, stats: &CoreStats) -> u64 {
         (self.read)(stats)
     }
 }

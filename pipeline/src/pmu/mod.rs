@@ -10,8 +10,10 @@
 //! commit when the next instruction of the right path commits.
 
 mod event;
+mod selected;
 
 pub use event::{Event, UnknownEvent};
+pub(crate) use selected::{Selection, selected};
 
 use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};

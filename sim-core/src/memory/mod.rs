@@ -19,6 +19,8 @@ mod regions;
 #[cfg(not(target_family = "wasm"))]
 mod room;
 #[cfg(any(target_family = "wasm", test))]
+// Natively its tests are built, and not all of it has one.
+#[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
 mod room_in_parts;
 mod tracked;
 mod view;

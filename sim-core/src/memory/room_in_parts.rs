@@ -202,7 +202,7 @@ mod tests {
 
     /// Content that tells each address from its neighbours.
     fn mark(addr: u64) -> u8 {
-        (addr / 7 ^ addr >> 13) as u8
+        ((addr / 7) ^ (addr >> 13)) as u8
     }
 
     #[test]

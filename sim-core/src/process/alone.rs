@@ -83,6 +83,8 @@ impl Process {
     ) -> Done {
         let epoch = self.mem.code_epoch();
         let then = match what {
+            // It sleeps; its machine knows for how long.
+            Alone::Syscall if self.thread.is_observer() => Then::Next,
             Alone::Syscall => self.make_syscall(editor, pc, next),
             Alone::FenceI => {
                 // Other machines that run this process later have to know, too.
@@ -153,7 +155,8 @@ impl Process {
         let trap = trap_at(&self.mem, self.image.isa, original, cause);
         self.thread.hart.pc = original;
         self.thread.hart.disepc = disepc;
-        let may_handle = !in_handler && cause != TrapCause::Stopped;
+        let is_programs = !in_handler && !self.thread.is_observer();
+        let may_handle = is_programs && cause != TrapCause::Stopped;
         if may_handle && self.deliver_fault(&trap) {
             Ok(editor.place(pc, self.thread.hart.pc))
         } else {

@@ -11,6 +11,7 @@
 //! 0x2_0000_0000  HANDLER_BASE: reserved for profile handlers; the guest can neither map nor unmap here
 //! 0x2_4000_0000  MMAP_FLOOR: mmap, handed out from the top down
 //! 0x3_f000_0000  MMAP_TOP
+//! 0x3_f400_0000  OBSERVER_BASE: code and memory of observers, up to OBSERVER_END
 //! 0x3_f800_0000  TRAMPOLINE: one page, the return from signal handlers
 //! 0x3_ff7f_f000  the stack, 8 MiB, growing down from STACK_TOP
 //! 0x3_ffff_f000  STACK_TOP
@@ -36,6 +37,10 @@ pub const MMAP_FLOOR: u64 = HANDLER_END;
 pub const MMAP_TOP: u64 = 0x3_f000_0000;
 /// Above the stack images can be linked, and mmap chooses addresses for what does not fit below.
 pub const HIGH: u64 = crate::memory::Memory::HIGH;
+/// Start of the region for observers: threads that a laboratory puts beside those of the program.
+pub const OBSERVER_BASE: u64 = 0x3_f400_0000;
+/// End of the region for observers.
+pub const OBSERVER_END: u64 = 0x3_f600_0000;
 /// The page that holds the return from signal handlers.
 pub const TRAMPOLINE: u64 = 0x3_f800_0000;
 /// The first address above the stack.
@@ -50,6 +55,23 @@ pub const MAX_ARGUMENT_BYTES: u64 = STACK_BYTES / 4;
 #[must_use]
 pub const fn is_for_handlers(addr: u64) -> bool {
     addr.wrapping_sub(HANDLER_BASE) < HANDLER_END - HANDLER_BASE
+}
+
+/// Where a program's signals to observers lie, in a page of its own.
+pub const SIGNALS: u64 = OBSERVER_BASE + 0x1000;
+
+/// A program signals something to observers there.
+#[inline]
+#[must_use]
+pub const fn is_signal(addr: u64) -> bool {
+    addr.wrapping_sub(SIGNALS) < 0x1000
+}
+
+/// Observers and their memory may lie here.
+#[inline]
+#[must_use]
+pub const fn is_for_observers(addr: u64) -> bool {
+    addr.wrapping_sub(OBSERVER_BASE) < OBSERVER_END - OBSERVER_BASE
 }
 
 /// An image may be linked for this range.

@@ -32,6 +32,8 @@ impl Thread {
     pub const NAME_BYTES: usize = 16;
     /// The number of no thread.
     const NOBODY: u32 = 0;
+    /// The number of an observer, which no thread of a guest gets.
+    const OBSERVER: u32 = u32::MAX;
 
     /// The first thread of a guest, which has the guest's number.
     #[must_use]
@@ -62,6 +64,21 @@ impl Thread {
     /// Whether this is no thread, but what an idle context has.
     pub(crate) fn is_idle(&self) -> bool {
         self.tid == Thread::NOBODY
+    }
+
+    /// An observer: no thread of the guest, and unknown to its operating system, but in its memory.
+    #[must_use]
+    pub fn observer(hart: Hart) -> Thread {
+        Thread {
+            tid: Thread::OBSERVER,
+            ..Thread::first(hart)
+        }
+    }
+
+    /// Whether this is an observer.
+    #[must_use]
+    pub fn is_observer(&self) -> bool {
+        self.tid == Thread::OBSERVER
     }
 
     /// A thread that this one makes, as it is at that time. It has the registers, the name and the mask of

@@ -43,6 +43,9 @@ impl Process {
     /// raises signals of timers, and gives the context to the next thread if the time slice of this one is over.
     /// `hart.counters` hold the time; `pc` is the next instruction, where the editor has laid it out.
     pub fn attend<E: DecodeEditor>(&mut self, editor: &E, pc: u64) -> Then {
+        if self.thread.is_observer() {
+            return Then::Next;
+        }
         let original = editor.original(pc);
         let hart = &mut self.thread.hart;
         (hart.pc, hart.disepc) = (original, DisePc::NONE);

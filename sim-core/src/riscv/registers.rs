@@ -1,6 +1,6 @@
 //! Names of registers and of control and status registers.
 
-use crate::inst::reg;
+use crate::inst::{Inst, Op, reg};
 
 const NAMES: [&str; reg::SINK as usize + 1] = [
     "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4",
@@ -55,6 +55,62 @@ pub const CSR_TIME: u16 = 0xc01;
 /// CSR `instret`.
 pub const CSR_INSTRET: u16 = 0xc02;
 
+/// CSR `hpmcounter3`, the first of those that count what the machine selects.
+pub const CSR_HPM_FIRST: u16 = 0xc03;
+/// CSR `hpmcounter31`.
+pub const CSR_HPM_LAST: u16 = 0xc1f;
+
+/// The names of `hpmcounter3` to `hpmcounter31`, in their order.
+const HPM: [&str; 29] = [
+    "hpmcounter3",
+    "hpmcounter4",
+    "hpmcounter5",
+    "hpmcounter6",
+    "hpmcounter7",
+    "hpmcounter8",
+    "hpmcounter9",
+    "hpmcounter10",
+    "hpmcounter11",
+    "hpmcounter12",
+    "hpmcounter13",
+    "hpmcounter14",
+    "hpmcounter15",
+    "hpmcounter16",
+    "hpmcounter17",
+    "hpmcounter18",
+    "hpmcounter19",
+    "hpmcounter20",
+    "hpmcounter21",
+    "hpmcounter22",
+    "hpmcounter23",
+    "hpmcounter24",
+    "hpmcounter25",
+    "hpmcounter26",
+    "hpmcounter27",
+    "hpmcounter28",
+    "hpmcounter29",
+    "hpmcounter30",
+    "hpmcounter31",
+];
+
+/// The CSR that an instruction reads or writes, if it is such an access.
+#[must_use]
+pub fn accessed_csr(inst: &Inst) -> Option<u16> {
+    let accesses = matches!(
+        inst.op,
+        Op::Csrrw | Op::Csrrs | Op::Csrrc | Op::Csrrwi | Op::Csrrsi | Op::Csrrci
+    );
+    accesses.then_some((inst.imm & 0xfff) as u16)
+}
+
+/// Which of the selected counters a CSR is, from 0 for `hpmcounter3`.
+#[must_use]
+pub fn hpm_index(csr: u16) -> Option<usize> {
+    (CSR_HPM_FIRST..=CSR_HPM_LAST)
+        .contains(&csr)
+        .then(|| usize::from(csr - CSR_HPM_FIRST))
+}
+
 const CSRS: [(u16, &str); 6] = [
     (CSR_FFLAGS, "fflags"),
     (CSR_FRM, "frm"),
@@ -67,6 +123,9 @@ const CSRS: [(u16, &str); 6] = [
 /// The name of a control and status register that exists in user mode here.
 #[must_use]
 pub fn csr_name(number: u16) -> Option<&'static str> {
+    if let Some(index) = hpm_index(number) {
+        return Some(HPM[index]);
+    }
     CSRS.iter()
         .find(|&&(n, _)| n == number)
         .map(|&(_, name)| name)
@@ -75,6 +134,9 @@ pub fn csr_name(number: u16) -> Option<&'static str> {
 /// The number of a named control and status register.
 #[must_use]
 pub fn parse_csr(name: &str) -> Option<u16> {
+    if let Some(index) = HPM.iter().position(|known| *known == name) {
+        return Some(CSR_HPM_FIRST + index as u16);
+    }
     CSRS.iter()
         .find(|&&(_, n)| n == name)
         .map(|&(number, _)| number)

@@ -177,7 +177,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
                 context, resources, ..
             } = &self.processors[other];
             others.add(context, resources);
-            if context.rests {
+            if context.rests || context.is_asleep(cycle) {
                 continue;
             }
             awake += 1;

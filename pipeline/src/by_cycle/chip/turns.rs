@@ -4,21 +4,23 @@
 use std::ops::ControlFlow;
 
 use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::hart::Hart;
 use hps_sim_core::image::LoadError;
 use hps_sim_core::machine::Stop;
-use hps_sim_core::process::Process;
+use hps_sim_core::process::{Process, Thread};
 
 use super::{Chip, Processor, Siblings};
 use crate::config::MachineConfig;
 use crate::memsys::{CoreId, MemoryStats, PrivateMemory, SharedMemory};
-use crate::model::{ContextId, Counted, PipelineProbe};
+use crate::model::{Cause, ContextId, Counted, PipelineProbe};
+use crate::pmu::selected;
 
-/// Why a chip with several contexts cannot be made.
+/// Why a chip cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NotTogether {
     /// What edits the instructions can do so in one context only.
     #[error(
-        "productions and new layouts of code work on machines with one core only, of one context (chip.cores, chip.contexts)"
+        "productions with handlers and new layouts of code work on machines with one core only, of one context (chip.cores, chip.contexts)"
     )]
     Editor,
     /// What watches the run can watch one context only.
@@ -26,6 +28,9 @@ pub enum NotTogether {
         "what watches this run can watch one core only, of one context (chip.cores, chip.contexts)"
     )]
     Probe,
+    /// A counter that programs may select is none.
+    #[error("{0}")]
+    Counters(String),
     /// The host has no memory for it.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -43,6 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         editor: E,
         probe: P,
     ) -> Result<Self, NotTogether> {
+        selected(config).map_err(NotTogether::Counters)?;
         let (cores, count) = (
             config.chip.cores as usize,
             config.chip.processors() as usize,
@@ -70,8 +76,32 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         chip.processors.extend(others);
         chip.processors[0].resources.memory = memory_of(CoreId::FIRST);
         chip.shared = SharedMemory::new(&config.memory, &config.chip, cores);
+        chip = chip.with_counters(config);
         chip.siblings = Siblings::new(config, chip.processors[0].resources.params.clone());
         Ok(chip)
+    }
+
+    /// Puts an observer on a context that no thread is on, from the next cycle on: a thread of instructions with these
+    /// registers in the memory of the program. The program does not see the context, which has to be one of the last.
+    /// A system call lets the observer sleep for as many cycles as its first argument says.
+    ///
+    /// # Panics
+    /// If the chip has no such context, or a thread of the program is on it.
+    pub fn place_observer(&mut self, processor: usize, hart: Hart) {
+        self.lend_to(processor);
+        let now = self.processors[0].resources.now;
+        let one = &mut self.processors[processor];
+        assert!(one.context.rests, "a thread of the program is there");
+        one.skip_to(now);
+        let context = &mut one.context;
+        context.process.os.keep_for_observer(processor);
+        context.code.sync(&context.process.mem, &context.editor);
+        context.fetch.redirect(hart.pc, Cause::Frontend, now + 1);
+        context.process.thread = Thread::observer(hart);
+        context.rests = false;
+        context.last_commit = now;
+        one.next_cycle = now + 1;
+        self.lend_to(0);
     }
 
     /// How many contexts there are.
@@ -136,6 +166,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         match self.siblings {
             None => _ = self.processors[number].advance(&mut self.shared, until, own_end)?,
             Some(_) => self.advance_beside_siblings(number, until, own_end)?,
+        }
+        if !self.selected.is_empty() {
+            self.show_to_others(number);
         }
         if self.processors[number].context.process.os.take_changes() {
             self.tell_others(number)?;

@@ -30,6 +30,8 @@ struct Context {
     slice_end_ns: u64,
     /// Its thread has to look for signals.
     must_look: bool,
+    /// It belongs to an observer; the guest does not see it.
+    is_kept: bool,
 }
 
 /// The contexts of a guest, and the one whose turn it is.
@@ -190,6 +192,9 @@ impl Threads {
 
     /// Whether a thread is ready that a context may run.
     fn has_ready_for(&self, context: usize) -> bool {
+        if self.contexts.all[context].is_kept {
+            return false;
+        }
         self.ready.iter().any(|tid| {
             self.parked(*tid)
                 .is_some_and(|t| t.scheduling.processors() >> context & 1 != 0)
@@ -210,9 +215,15 @@ impl Linux {
         self.threads.note(first);
     }
 
+    /// Keeps a context for an observer. Observers have the last contexts.
+    pub fn keep_for_observer(&mut self, context: usize) {
+        self.threads.contexts.all[context].is_kept = true;
+    }
+
     /// How many processors the guest sees.
     pub(in super::super) fn processors(&self) -> usize {
-        self.threads.contexts.all.len()
+        let all = self.threads.contexts.all.iter();
+        all.filter(|context| !context.is_kept).count()
     }
 
     /// The processor that makes the current call.

@@ -1,7 +1,9 @@
-//! Zicsr: the floating-point CSRs and the user counters. Every other CSR is illegal, and so is
-//! writing a counter.
+//! Zicsr: the floating-point CSRs and the user counters. Every other CSR is illegal, and so are a counter that the machine
+//! does not select and writing a counter.
 
-use super::super::registers::{CSR_CYCLE, CSR_FCSR, CSR_FFLAGS, CSR_FRM, CSR_INSTRET, CSR_TIME};
+use super::super::registers::{
+    CSR_CYCLE, CSR_FCSR, CSR_FFLAGS, CSR_FRM, CSR_INSTRET, CSR_TIME, hpm_index,
+};
 use super::{illegal, rs1, write};
 use crate::exec::Outcome;
 use crate::hart::Hart;
@@ -29,7 +31,7 @@ fn read(hart: &Hart, csr: u16) -> Option<u64> {
         CSR_CYCLE => hart.counters.cycle,
         CSR_TIME => hart.counters.time_ns,
         CSR_INSTRET => hart.counters.instret,
-        _ => return None,
+        _ => return hpm_index(csr).and(hart.selected),
     })
 }
 

@@ -1,0 +1,245 @@
+//! A run with an observer.
+
+use std::time::Instant;
+
+use hps_pipeline::core::{Chip, CoreStats, Counted, Finished};
+use hps_pipeline::memsys::MemoryStats;
+use hps_sim_core::bus::Bus;
+use hps_sim_core::isa::Isa;
+use hps_sim_core::machine::Stop;
+use hps_sim_core::memory::Memory;
+use hps_sim_core::probe::NoProbe;
+use hps_sim_core::process::Process;
+
+use super::area::{self, COUNT, RING, RING_SAMPLES, SAMPLE_BYTES};
+use super::code::Code;
+use super::watch::Watch;
+use super::{Observer, Placement, Reads, Reckoning, Sample, Signals, Throttle};
+use crate::error::LabError;
+use crate::install::Install;
+use crate::lab::Lab;
+use crate::mode::Timed;
+use crate::provenance::Provenance;
+
+/// Instructions of all contexts between two looks at the ring. No observer takes as many samples meanwhile as the ring
+/// has places.
+const STRETCH: u64 = 1500;
+
+/// What a run with an observer left behind.
+#[derive(Debug)]
+pub struct Observed {
+    /// Why the run ended.
+    pub stop: Stop,
+    /// The process as it ended.
+    pub process: Process,
+    /// Cycles of the run.
+    pub cycles: u64,
+    /// Instructions of the program that committed, on all of its contexts.
+    pub instructions: u64,
+    /// Samples that the observer took.
+    pub samples: u64,
+    /// What each context counted, by processor.
+    pub contexts: Vec<Counted>,
+    /// The observer's processor.
+    pub processor: usize,
+    /// Host time, in seconds.
+    pub host_seconds: f64,
+    /// What determined the run.
+    pub provenance: Provenance,
+}
+
+impl Observed {
+    /// What the observer's context counted.
+    #[must_use]
+    pub fn observer(&self) -> &CoreStats {
+        &self.contexts[self.processor].stats
+    }
+
+    /// What the caches of the observer's core counted.
+    #[must_use]
+    pub fn observer_memory(&self) -> &MemoryStats {
+        let core = self.contexts[self.processor].context.core;
+        let first = self.contexts.iter().find(|one| one.context.core == core);
+        // Each core has a first context, and that comes first.
+        &first.unwrap_or(&self.contexts[self.processor]).memory
+    }
+
+    /// Cycles from one sample to the next, in the mean.
+    #[must_use]
+    pub fn period(&self) -> f64 {
+        self.cycles as f64 / self.samples.max(1) as f64
+    }
+}
+
+impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+    /// Runs to the end of the program or to the limit, with an observer beside it. `see` is given each sample, when its
+    /// parts were read, and what the program had done by then.
+    ///
+    /// # Errors
+    /// [`LabError::NoPlace`] if the machine has no context for the observer; whatever a run without one may fail with.
+    pub fn observe(
+        self,
+        observer: &Observer,
+        see: impl FnMut(&Sample, &Reads, &Reckoning),
+    ) -> Result<Observed, LabError> {
+        self.run_beside(observer, see)
+    }
+
+    /// Runs as [`observe`](Self::observe) does, with an observer that sleeps for ever, to be compared with: the program
+    /// has one processor less than the machine, as it has beside any observer.
+    ///
+    /// # Errors
+    /// Those of [`observe`](Self::observe).
+    pub fn unobserved(self, placement: Placement) -> Result<Observed, LabError> {
+        let nobody = Observer {
+            placement,
+            signals: Signals::Tag,
+            throttle: Throttle::Sleep(u64::MAX),
+        };
+        self.run_beside(&nobody, |_, _, _| {})
+    }
+
+    fn run_beside(
+        self,
+        observer: &Observer,
+        mut see: impl FnMut(&Sample, &Reads, &Reckoning),
+    ) -> Result<Observed, LabError> {
+        let (provenance, limit) = (self.provenance(), self.limit);
+        let (mut process, editor, _, Timed { machine, .. }) = self.prepare()?;
+        let processor = observer.placement.processor(&machine);
+        let processor = processor.ok_or_else(|| LabError::NoPlace {
+            machine: machine.name.clone(),
+            placement: observer.placement,
+        })?;
+        let code = Code::assemble(process.image.isa, observer.signals, observer.throttle);
+        let code = code.map_err(LabError::Observer)?;
+        area::map(&mut process.mem, &code.bytes)
+            .map_err(|reason| LabError::Observer(reason.to_string()))?;
+        let watch = Watch::new(processor, &code);
+        let chip = Chip::of_processors(&machine, process, editor, watch);
+        let mut chip = chip.map_err(|reason| LabError::NotTogether {
+            machine: machine.name.clone(),
+            reason,
+        })?;
+        chip.place_observer(processor, code.hart);
+        let start = Instant::now();
+        let mut ring = Ring {
+            taken: 0,
+            stamps_are_short: chip.process().image.isa == Isa::Alpha,
+        };
+        let stop = loop {
+            let left = limit - chip.probe().instructions;
+            // The observer's instructions count, too.
+            let stop = chip.run(STRETCH.min(left));
+            let seen = match observer.signals {
+                Signals::Tag => ring.count_only(&mut chip),
+                Signals::Samples { .. } => ring.empty(&mut chip, &mut see),
+            };
+            seen.map_err(LabError::Observer)?;
+            if stop != Stop::Limit || chip.probe().instructions >= limit {
+                break stop;
+            }
+        };
+        let host_seconds = start.elapsed().as_secs_f64();
+        let Finished {
+            process,
+            probe,
+            stats,
+            cpi,
+            memory,
+            others,
+            ..
+        } = chip.finish();
+        let first = Counted {
+            context: hps_pipeline::core::ContextId::FIRST,
+            stats,
+            cpi,
+            memory,
+        };
+        Ok(Observed {
+            stop,
+            process,
+            cycles: first.stats.cycles,
+            instructions: probe.instructions,
+            samples: ring.taken,
+            contexts: std::iter::once(first).chain(others).collect(),
+            processor,
+            host_seconds,
+            provenance,
+        })
+    }
+}
+
+/// The ring of samples, as far as it has been read.
+struct Ring {
+    taken: u64,
+    /// Stamps have 32 bits, as `rpcc` gives them.
+    stamps_are_short: bool,
+}
+
+impl Ring {
+    /// Gives all new samples away.
+    fn empty<E: hps_sim_core::editor::DecodeEditor>(
+        &mut self,
+        chip: &mut Chip<E, Watch>,
+        see: &mut impl FnMut(&Sample, &Reads, &Reckoning),
+    ) -> Result<(), String> {
+        let count = word(&mut chip.process_mut().mem, COUNT)?;
+        if count - self.taken > RING_SAMPLES {
+            return Err(format!(
+                "{} samples in one stretch of the run",
+                count - self.taken
+            ));
+        }
+        while self.taken < count {
+            let at = RING + self.taken % RING_SAMPLES * SAMPLE_BYTES;
+            let mem = &mut chip.process_mut().mem;
+            let mut words = [0; 7];
+            for (number, word_of) in words.iter_mut().enumerate() {
+                *word_of = word(mem, at + 8 * number as u64)?;
+            }
+            let [start, c0, c1, c2, end, thread, tag] = words;
+            let sample = Sample {
+                start,
+                counters: [c0, c1, c2],
+                end,
+                thread,
+                tag,
+            };
+            self.taken += 1;
+            let watch = chip.probe_mut();
+            let reads = watch
+                .reads
+                .pop_front()
+                .ok_or("a sample that nothing has read")?;
+            let sample = match self.stamps_are_short {
+                true => sample.with_long_stamps(&reads),
+                false => sample,
+            };
+            see(&sample, &reads, &watch.reckoning);
+            // The next sample asks about the interval that begins here.
+            watch.forget(reads.start);
+        }
+        Ok(())
+    }
+
+    /// Counts the samples of an observer that only tallies.
+    fn count_only<E: hps_sim_core::editor::DecodeEditor>(
+        &mut self,
+        chip: &mut Chip<E, Watch>,
+    ) -> Result<(), String> {
+        let watch = chip.probe_mut();
+        self.taken += watch.reads.len() as u64;
+        if let Some(last) = watch.reads.back().copied() {
+            watch.forget(last.tag);
+        }
+        watch.reads.clear();
+        Ok(())
+    }
+}
+
+/// A word of the observer's memory.
+fn word(mem: &mut Memory, addr: u64) -> Result<u64, String> {
+    let loaded = Bus::load::<8>(mem, addr);
+    loaded.map_err(|_| format!("no memory at {addr:#x}"))
+}

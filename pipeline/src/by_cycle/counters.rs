@@ -1,0 +1,58 @@
+//! Counters that programs read: what is in them, and what a read costs.
+
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::inst::{Inst, Op};
+use hps_sim_core::riscv::registers::{CSR_CYCLE, CSR_HPM_LAST, accessed_csr, hpm_index};
+
+use super::rob::Slot;
+use super::{Context, Resources};
+use crate::model::PipelineProbe;
+use crate::pmu::Event;
+
+/// A counter that a program may select, as its context sees it: what the context itself counts, and what others of the
+/// chip have counted when they had their last turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selected {
+    pub own: Option<Event>,
+    pub others: u64,
+}
+
+/// Whether an instruction reads a counter.
+fn reads_counter(inst: &Inst) -> bool {
+    match inst.op {
+        Op::AlphaRpcc => true,
+        _ => accessed_csr(inst).is_some_and(|csr| (CSR_CYCLE..=CSR_HPM_LAST).contains(&csr)),
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    /// An access to a control register executes next: shows it the counters.
+    pub(super) fn show_counters(&mut self, core: &Resources, inst: &Inst) {
+        self.process.thread.hart.counters = self.guest_counters(core);
+        let Some(index) = accessed_csr(inst).and_then(hpm_index) else {
+            return;
+        };
+        let selected = core.selected.get(index);
+        self.process.thread.hart.selected = selected.map(|counter| {
+            let own = counter.own.map_or(0, |event| event.read(&core.stats));
+            own.wrapping_add(counter.others)
+        });
+    }
+
+    /// How long an access to a control register takes.
+    #[cold]
+    pub(super) fn counter_latency(&self, core: &Resources, slot: Slot, latency: u64) -> u64 {
+        let extra = core.params.counter_read;
+        if extra > 0 && reads_counter(&self.rob.at(slot).front.inst) {
+            return latency + extra;
+        }
+        latency
+    }
+
+    /// Whether the instruction that is dispatched next is a read of a counter that does not wait for older stores.
+    #[cold]
+    pub(super) fn reads_early(&self, core: &Resources) -> bool {
+        let next = self.front.decoded();
+        !core.params.counters_wait_for_stores && next.is_some_and(|d| reads_counter(&d.inst))
+    }
+}
