@@ -518,6 +518,9 @@ pub enum Paper {
     /// Moseley and others, Shadow Profiling: Hiding Instrumentation Costs with Parallelism, CGO 2007
     #[value(name = "shadow-2007")]
     Shadow2007,
+    /// Yang, Blackburn and McKinley, Computer Performance Microscopy with SHIM, ISCA 2015
+    #[value(name = "shim-2015")]
+    Shim2015,
 }
 
 /// `hps reproduce`.

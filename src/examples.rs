@@ -165,6 +165,8 @@ Examples:
       Both instruction sets, the claims held against each.
   hps reproduce hps-2005 --core instruction
       Timed an instruction at a time: in about half the time, and nearly the same cycles.
+  hps reproduce shim-2015 --programs lz,interp
+      An observer beside two programs, each of its samples against the truth.
   hps reproduce hps-2005 --only figure7 --programs bwt,ray
       What collecting costs, and for what, with two programs.
   hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt

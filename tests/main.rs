@@ -23,6 +23,7 @@ mod programs;
 mod real_programs;
 mod reproduce;
 mod sampled;
+mod shim_inside;
 mod suite;
 mod support;
 mod tip;

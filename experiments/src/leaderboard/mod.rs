@@ -5,6 +5,7 @@
 //! | watches only ([`passive`]) | all of them watch one run, each at several phases of its period | `1 - overlap` with the exact profile of that run, by instruction, block, line and function |
 //! | watches, at its cost ([`collected`]) | one for those whose records cost the same, under the oracle | *sampling error*: `1 - overlap` with the exact profile of that run; *perturbation* as below |
 //! | forks shadows ([`shadows`]) | one without the oracle | *sampling error*: `1 - overlap` of its calls with the exact counts; its cost is charged |
+//! | observes from another core ([`observers`]) | one beside the program, whose tags productions write | *sampling error*: `1 - overlap` by function with the exact profile of the undisturbed run |
 //! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
 //!
 //! If asked for, [`compiled`] adds what a profile is worth to a compiler.
@@ -17,6 +18,7 @@ mod collected;
 pub mod compiled;
 mod costly;
 mod exact;
+mod observers;
 mod passive;
 mod profilers;
 mod shadows;
@@ -116,6 +118,9 @@ impl Leaderboard {
         };
         let mut has_open_shadows = self.profilers.iter().any(ProfilerInfo::has_shadows)
             && self.kinds.contains(&shadows::KIND);
+        let mut has_open_observers = self.charged
+            && self.profilers.iter().any(ProfilerInfo::observes)
+            && observers::with_observer(&self.machine).is_some();
         let mut units = self.passive_units(&shared);
         let mut records = Vec::new();
         // Denser points first; a profiler that has found one within the budget runs at no sparser one.
@@ -124,6 +129,10 @@ impl Leaderboard {
             if has_open_shadows {
                 let pairs = shared.undisturbed.iter().zip(&shared.exact);
                 units.extend(pairs.map(|(u, exact)| shadows::unit(u, exact, one_in)));
+            }
+            if has_open_observers {
+                let of_programs = shared.undisturbed.iter();
+                units.extend(of_programs.map(|u| observers::unit(u, period)));
             }
             for undisturbed in &shared.undisturbed {
                 let of_groups = open_groups.iter().cloned();
@@ -145,6 +154,8 @@ impl Leaderboard {
             open.retain(|point| !fits(&records, point.name(), Some(point.kind), one_in, budget));
             has_open_shadows = has_open_shadows
                 && !fits(&records, shadows::NAME, Some(shadows::KIND), one_in, budget);
+            has_open_observers =
+                has_open_observers && !fits(&records, observers::NAME, None, period, budget);
             // The profilers of a group cost the same.
             let is_open = |name| !fits(&records, name, None, period, budget);
             open_groups.retain(|g| g.profilers.first().is_some_and(|p| is_open(p.name)));

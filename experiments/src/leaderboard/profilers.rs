@@ -3,7 +3,7 @@
 use hps_profilers::registry::{PROFILERS, Profiler};
 use serde::Serialize;
 
-use super::shadows;
+use super::{observers, shadows};
 use crate::schemes::Scheme;
 
 /// A profiler of the leaderboard.
@@ -50,6 +50,7 @@ enum How {
     Watches(&'static Profiler),
     Runs(Scheme),
     Shadows,
+    Observes,
 }
 
 impl ProfilerInfo {
@@ -58,7 +59,7 @@ impl ProfilerInfo {
     pub fn passive(&self) -> Option<&'static Profiler> {
         match self.how {
             How::Watches(profiler) => Some(profiler),
-            How::Runs(_) | How::Shadows => None,
+            How::Runs(_) | How::Shadows | How::Observes => None,
         }
     }
 
@@ -66,7 +67,7 @@ impl ProfilerInfo {
     #[must_use]
     pub fn scheme(&self) -> Option<Scheme> {
         match self.how {
-            How::Watches(_) | How::Shadows => None,
+            How::Watches(_) | How::Shadows | How::Observes => None,
             How::Runs(scheme) => Some(scheme),
         }
     }
@@ -77,6 +78,12 @@ impl ProfilerInfo {
     #[must_use]
     pub fn has_shadows(&self) -> bool {
         matches!(self.how, How::Shadows)
+    }
+
+    /// Whether it observes from another core.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        matches!(self.how, How::Observes)
     }
 }
 
@@ -147,13 +154,25 @@ fn shadow_info() -> ProfilerInfo {
     }
 }
 
+fn observer_info() -> ProfilerInfo {
+    ProfilerInfo {
+        name: observers::NAME,
+        about: "SHIM: an observer on another core reads tags that the program writes at calls and returns",
+        takes: "a second core, DISE that writes tags",
+        counts: "cycles",
+        records: "the observer keeps samples".to_string(),
+        cost: Cost::Executed,
+        how: How::Observes,
+    }
+}
+
 /// All profilers, those that watch only first.
 #[must_use]
 pub fn all() -> Vec<ProfilerInfo> {
     let policies = PROFILERS.iter().map(policy_info);
     policies
         .chain(Scheme::ALL.into_iter().map(scheme_info))
-        .chain([shadow_info()])
+        .chain([shadow_info(), observer_info()])
         .collect()
 }
 

@@ -3,6 +3,7 @@
 mod dcpi;
 mod programs;
 mod shadow;
+mod shim;
 mod tip;
 
 use std::io::Write;
@@ -26,6 +27,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Paper::Tip2021 => tip::reproduce(args),
         Paper::Dcpi1997 => dcpi::reproduce(args),
         Paper::Shadow2007 => shadow::reproduce(args),
+        Paper::Shim2015 => shim::reproduce(args),
     }
 }
 
@@ -125,6 +127,7 @@ fn command(args: &ReproduceArgs) -> String {
         Paper::Dcpi1997 => "hps reproduce dcpi-1997".to_string(),
         Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
         Paper::Shadow2007 => "hps reproduce shadow-2007".to_string(),
+        Paper::Shim2015 => "hps reproduce shim-2015".to_string(),
         Paper::Tip2021 => format!(
             "hps reproduce tip-2021 --samples {} --phases {}",
             args.samples, args.phases

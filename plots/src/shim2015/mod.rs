@@ -1,0 +1,438 @@
+//! The evaluation of SHIM inside the machine as a report: claims, overhead by period (figures 7, 11 and 13), what samples
+//! are worth (figures 1, 4 and 6), producers and consumers (figures 8 to 10).
+
+use std::path::Path;
+
+use hps_experiments::claims::{Claim, Section};
+use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS};
+use hps_experiments::{Found, UnitRecord};
+
+use crate::PlotError;
+use crate::axis::Axis;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figure::Figure;
+use crate::figures::{LineChart, Panel, Series, lines};
+use crate::html::ReportInfo;
+use crate::report::ReportFiles;
+use crate::reproduction::{Words, tables_by_section, write_measured};
+
+const WORDS: Words = Words {
+    introduction: "SHIM observes a program from another hardware context, at periods that no interrupt reaches. Its authors \
+        filter samples that were disturbed, and say that nobody can check what remains. Here the observer is guest code on \
+        a machine that knows what the program did in each cycle: each sample, kept or discarded, is held against the truth. \
+        Hardware that the paper proposes is a key of the machine, and is measured beside what there is.",
+    files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
+        fingerprint and the program's hash.",
+    guide: include_str!("guide.html"),
+};
+
+/// Draws what was measured and writes `report.html`, `claims.csv`, `measurements.csv` and the pictures into `dir`. The
+/// page comes last. `boards` has the measurements of each instruction set.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
+/// written, and the errors of drawing.
+pub fn write_shim2015(
+    dir: &Path,
+    boards: &[(&str, Found<'_>)],
+    claims: &[Claim],
+    records: &[UnitRecord],
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    write_measured(dir, records, Some(claims), (info, &WORDS), || {
+        let mut chapters = vec![claims_chapter(claims)];
+        for (isa, found) in boards {
+            chapters.extend([costs(isa, found)?, samples(isa, found)?, pairs(isa, found)?]);
+        }
+        Ok(chapters)
+    })
+}
+
+fn claims_chapter(claims: &[Claim]) -> Chapter {
+    let sections = [
+        (Section::Cost, "Cost"),
+        (Section::Accuracy, "Samples"),
+        (Section::Explained, "What the paper could not see"),
+    ];
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the paper says, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. Programs are C programs and not \
+             Java's, the machine is a model after the paper's, and nothing but the program and the observer runs on it."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables: tables_by_section(claims, &sections),
+    }
+}
+
+fn wait(turns: u64) -> String {
+    format!("wait={turns}")
+}
+
+/// The mean period and overhead of a kind of observer at each wait.
+fn curve(found: &Found<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
+    let at = |turns: &u64| {
+        let period = found.mean(kind.name(), &wait(*turns), "period_cycles")?;
+        let overhead = found.mean_excess(kind.name(), &wait(*turns), "alone", "cycles")?;
+        Some((*turns, period, 100.0 * overhead))
+    };
+    kind.waits().iter().filter_map(at).collect()
+}
+
+/// A diagram of lines over a logarithmic axis, if there are points.
+fn diagram(
+    (title, subtitle): (&str, &str),
+    x: &str,
+    y: &str,
+    series: Vec<Series>,
+) -> Result<Option<Figure>, PlotError> {
+    let points = || series.iter().flat_map(|s| &s.points);
+    let (xs, ys): (Vec<f64>, Vec<f64>) = points().copied().unzip();
+    if xs.is_empty() {
+        return Ok(None);
+    }
+    let figure = lines(&LineChart {
+        title: title.to_string(),
+        subtitle: subtitle.to_string(),
+        panels: vec![Panel {
+            title: String::new(),
+            x: Axis::log(x, &xs),
+            y: Axis::numbers(y, &ys, true),
+            series,
+        }],
+    })?;
+    Ok(Some(figure))
+}
+
+fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+    let mut chapter = Chapter {
+        id: format!("costs-{isa}"),
+        title: format!("What observers cost: {isa} on {}", found.machine),
+        text: vec![
+            "Lines are means over programs. A point to the left is a faster observer; the points of a line differ in its \
+             wait. Lowest priority and quiet reads are the paper's proposals for hardware."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    let groups: [(&str, &str, &[Kind]); 2] = [
+        (
+            "tag",
+            "One tag: overhead by period (figure 7)",
+            &[
+                Kind::TagSmt,
+                Kind::TagCmp,
+                Kind::TagSmtBackground,
+                Kind::TagCmpQuiet,
+            ],
+        ),
+        (
+            "ipc",
+            "IPC and tag: overhead by period (figures 11 and 13)",
+            &[Kind::IpcSmt, Kind::IpcCmp, Kind::IpcSmtBackground],
+        ),
+    ];
+    for (name, title, kinds) in groups {
+        let series = kinds.iter().map(|kind| Series {
+            label: kind.title().to_string(),
+            points: curve(found, *kind)
+                .into_iter()
+                .map(|(_, x, y)| (x, y))
+                .collect(),
+        });
+        let programs = found.programs(kinds[0].name()).len();
+        let subtitle = format!("{isa} on {}; {}", found.machine, over(programs));
+        let series = series.filter(|s| !s.points.is_empty()).collect();
+        if let Some(figure) = diagram(
+            (title, &subtitle),
+            "Cycles from sample to sample",
+            "Overhead, %",
+            series,
+        )? {
+            chapter.figures.push((format!("{isa}-{name}-cost"), figure));
+        }
+    }
+    let mut means = ChapterTable::new(
+        "Means over programs",
+        1,
+        &[
+            "Observer",
+            "Wait, turns",
+            "Period, cycles",
+            "Overhead, %",
+            "Observer's IPC",
+            "Lines taken back, a thousand cycles",
+        ],
+    );
+    for kind in Kind::ALL {
+        for (turns, period, overhead) in curve(found, kind) {
+            let of = |measure| found.mean(kind.name(), &wait(turns), measure);
+            means.rows.push(vec![
+                kind.title().to_string(),
+                turns.to_string(),
+                format!("{period:.1}"),
+                format!("{overhead:.2}"),
+                cell(of("observer_ipc"), 2),
+                cell(of("upgrades_per_kilocycle"), 2),
+            ]);
+        }
+    }
+    chapter.tables.push(means);
+    for kind in Kind::ALL {
+        chapter.tables.extend(by_program(found, kind));
+    }
+    Ok(chapter)
+}
+
+/// "mean over one program", "mean over 10 programs".
+fn over(programs: usize) -> String {
+    match programs {
+        1 => "one program".to_string(),
+        _ => format!("mean over {programs} programs"),
+    }
+}
+
+fn cell(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "–".to_string(), |v| format!("{v:.digits$}"))
+}
+
+/// The overhead of a kind of observer on each program.
+fn by_program(found: &Found<'_>, kind: Kind) -> Option<ChapterTable> {
+    let programs = found.programs(kind.name());
+    if programs.is_empty() {
+        return None;
+    }
+    let waits: Vec<String> = kind
+        .waits()
+        .iter()
+        .map(|turns| format!("wait {turns}"))
+        .collect();
+    let mut head = vec!["Program"];
+    head.extend(waits.iter().map(String::as_str));
+    let mut table = ChapterTable::new(
+        &format!("Overhead by program, %: {}", kind.title()),
+        1,
+        &head,
+    );
+    table.folded = true;
+    let alone = found.by_program(kind.name(), "alone", "cycles");
+    for program in programs {
+        let mut row = vec![program.to_string()];
+        for turns in kind.waits() {
+            let observed = found.by_program(kind.name(), &wait(*turns), "cycles");
+            let excess = observed
+                .get(program)
+                .zip(alone.get(program))
+                .map(|(o, a)| 100.0 * (o / a - 1.0));
+            row.push(cell(excess, 2));
+        }
+        table.rows.push(row);
+    }
+    Some(table)
+}
+
+fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+    let kinds = [Kind::IpcSmt, Kind::IpcSmtBackground, Kind::IpcCmp];
+    let mut chapter = Chapter {
+        id: format!("samples-{isa}"),
+        title: format!("What samples are worth: {isa} on {}", found.machine),
+        text: vec![
+            "Precision: how much of what is discarded is damaged. Recall: how much of what is damaged is discarded. Purity: \
+             the share of an interval that the program spent in the function whose tag was read. Overlap: samples by \
+             function against cycles by function."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    if found.programs(Kind::IpcSmt.name()).is_empty() {
+        chapter.text = vec![
+            "Programs cannot read counters of instructions on this instruction set.".to_string(),
+        ];
+        return Ok(chapter);
+    }
+    let kept = kinds.iter().map(|kind| Series {
+        label: kind.title().to_string(),
+        points: kind
+            .waits()
+            .iter()
+            .filter_map(|turns| {
+                let period = found.mean(kind.name(), &wait(*turns), "period_cycles")?;
+                Some((
+                    period,
+                    100.0 * found.mean(kind.name(), &wait(*turns), "kept_ratio")?,
+                ))
+            })
+            .collect(),
+    });
+    let subtitle = format!(
+        "{isa} on {}; {}",
+        found.machine,
+        over(found.programs(Kind::IpcSmt.name()).len())
+    );
+    let title = "Samples that double-time error correction keeps (figure 4(c))";
+    let x = "Cycles from sample to sample";
+    if let Some(figure) = diagram((title, &subtitle), x, "Kept, %", kept.collect())? {
+        chapter.figures.push((format!("{isa}-kept"), figure));
+    }
+    let tolerances = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
+    let errors = [0, 100].iter().map(|turns| Series {
+        label: format!("wait {turns}"),
+        points: tolerances
+            .iter()
+            .filter_map(|ppm: &u32| {
+                let setting = format!("wait={turns},tolerance={ppm}");
+                let error = found.mean(Kind::IpcSmt.name(), &setting, "ipc_error_of_kept")?;
+                Some((f64::from(*ppm) / 1e4, error))
+            })
+            .collect(),
+    });
+    let title = "Error of IPC of what is kept, by tolerance (same core)";
+    if let Some(figure) = diagram(
+        (title, &subtitle),
+        "Tolerance, %",
+        "Mean error, instructions a cycle",
+        errors.collect(),
+    )? {
+        chapter.figures.push((format!("{isa}-tolerance"), figure));
+    }
+    chapter.tables.push(worth(found, &kinds));
+    chapter.tables.push(spreads(found));
+    Ok(chapter)
+}
+
+/// Columns: heading, measure, factor, digits.
+type Column = (&'static str, &'static str, f64, usize);
+
+/// What corrections find, and what tags say.
+fn worth(found: &Found<'_>, kinds: &[Kind]) -> ChapterTable {
+    let columns: [Column; 9] = [
+        ("Period, cycles", "period_cycles", 1.0, 1),
+        ("Kept, %", "kept_ratio", 100.0, 1),
+        ("Damaged, %", "damaged_ratio", 100.0, 1),
+        ("Precision, %", "dte_precision_ratio", 100.0, 1),
+        ("Recall, %", "dte_recall_ratio", 100.0, 1),
+        ("Damaged of kept, %", "damaged_kept_ratio", 100.0, 1),
+        ("IPC off, all", "ipc_error_of_all", 1.0, 3),
+        ("IPC off, kept", "ipc_error_of_kept", 1.0, 3),
+        ("Purity, %", "purity_ratio", 100.0, 1),
+    ];
+    let mut head = vec!["Observer", "Wait"];
+    head.extend(columns.iter().map(|c| c.0));
+    head.push("Overlap, %");
+    let mut table = ChapterTable::new("Samples against the truth, means over programs", 1, &head);
+    for kind in kinds {
+        for turns in kind.waits() {
+            let of = |measure| found.mean(kind.name(), &wait(*turns), measure);
+            if of("kept_ratio").is_none() {
+                continue;
+            }
+            let mut row = vec![kind.title().to_string(), turns.to_string()];
+            row.extend(columns.iter().map(|(_, measure, factor, digits)| {
+                cell(of(measure).map(|v| v * factor), *digits)
+            }));
+            row.push(cell(of("tag_overlap_ratio").map(|v| 100.0 * v), 1));
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+/// Distributions: figures 1, 4(a), 4(b) and 6.
+fn spreads(found: &Found<'_>) -> ChapterTable {
+    let rows = [
+        ("Cycles per cycle, all samples (figure 4(a))", "cpc_before"),
+        ("Cycles per cycle, kept (figure 4(b))", "cpc_after"),
+        ("IPC, all samples (figure 4(a))", "ipc_before"),
+        ("IPC, kept (figures 1(b), 4(b))", "ipc_after"),
+        ("IPC, every 10 kept samples (figure 1(b))", "ipc_every_10"),
+        ("IPC, every 100 kept samples (figure 1(b))", "ipc_every_100"),
+        ("The observer's own IPC (figure 6)", "own_ipc"),
+    ];
+    let mut table = ChapterTable::new(
+        "Distributions on the same core, means over programs of each percentile",
+        1,
+        &["What", "Wait", "Least", "10%", "Median", "90%", "Most"],
+    );
+    for (what, name) in rows {
+        for turns in [WAITS[0], WAITS[2]] {
+            let of = |suffix: &str| {
+                let measure = format!("{name}_{suffix}");
+                cell(found.mean(Kind::IpcSmt.name(), &wait(turns), &measure), 3)
+            };
+            let cells = ["min", "p10", "p50", "p90", "max"].map(of);
+            table.rows.push(
+                [what.to_string(), turns.to_string()]
+                    .into_iter()
+                    .chain(cells)
+                    .collect(),
+            );
+        }
+    }
+    table
+}
+
+fn pairs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+    let mut chapter = Chapter {
+        id: format!("pairs-{isa}"),
+        title: format!("Producer and consumer: {isa} on {}", found.machine),
+        text: vec![
+            "A program does nothing but write a word, an observer nothing but read it. Each has a wait, in turns of an empty \
+             loop. On two cores the line goes to and fro; on one core they share units and the first-level cache."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    let shown = [
+        (
+            "pair-cmp",
+            "overhead_ratio",
+            100.0,
+            "Two cores: what the reader costs the writer (figure 9(a))",
+            "Overhead, %",
+        ),
+        (
+            "pair-cmp",
+            "invalidations_per_kilocycle",
+            1.0,
+            "Two cores: lines that the reader loses (figure 9(b))",
+            "Invalidations in a thousand cycles",
+        ),
+        (
+            "pair-smt",
+            "overhead_ratio",
+            100.0,
+            "One core: what the reader costs the writer (figure 10(a))",
+            "Overhead, %",
+        ),
+        (
+            "pair-smt",
+            "added_cycles",
+            1.0,
+            "One core: cycles added to each write (figure 10(b))",
+            "Cycles",
+        ),
+    ];
+    for (scheme, measure, factor, title, axis) in shown {
+        let series = PAIR_WAITS.iter().map(|producer| Series {
+            label: format!("writer waits {producer}"),
+            points: PAIR_WAITS
+                .iter()
+                .filter_map(|consumer| {
+                    let setting = format!("producer={producer},consumer={consumer}");
+                    let period = found.mean(scheme, &setting, "read_period_cycles")?;
+                    Some((period, factor * found.mean(scheme, &setting, measure)?))
+                })
+                .collect(),
+        });
+        let subtitle = format!("{isa} on {}", found.machine);
+        let x = "Cycles from read to read";
+        if let Some(figure) = diagram((title, &subtitle), x, axis, series.collect())? {
+            chapter
+                .figures
+                .push((format!("{isa}-{scheme}-{measure}"), figure));
+        }
+    }
+    Ok(chapter)
+}

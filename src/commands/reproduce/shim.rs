@@ -1,0 +1,96 @@
+//! `hps reproduce shim-2015`: an observer inside the machine, and the truth beside each of its samples.
+
+use anyhow::bail;
+use hps_experiments::shim::{ShimStudy, claims};
+use hps_experiments::{Found, Program};
+use hps_plots::{ReportInfo, write_shim2015};
+
+use super::{command, programs, refuse_parts, tell};
+use crate::cli::{CoreKind, ReproduceArgs, Size};
+use crate::commands::cluster::parts;
+use crate::commands::timed_machine;
+use crate::progress;
+
+/// The machine after the paper's.
+const MACHINE: &str = "shim-haswell-like";
+
+/// Instructions of a program that are observed.
+fn limit(size: Size) -> u64 {
+    match size {
+        Size::Small => 1_000_000,
+        Size::Large => 20_000_000,
+    }
+}
+
+/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    refuse_parts(args)?;
+    if args.core == CoreKind::Instruction {
+        bail!(
+            "an observer needs a context of its own, which only the cycle-driven core has: leave --core out"
+        );
+    }
+    let machine = timed_machine(args.machine.as_deref().unwrap_or(MACHINE), args.core)?;
+    if let Some(lacking) = ShimStudy::lacking(&machine.config) {
+        bail!(
+            "machine {} does not do for this study: {lacking}; `{MACHINE}` does",
+            machine.name
+        );
+    }
+    let folder = args.folder();
+    let programs = programs::programs(args)?;
+    let mut isas: Vec<_> = programs.iter().map(|p: &Program| p.image.isa).collect();
+    isas.dedup();
+    let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
+    let study = ShimStudy {
+        programs,
+        producers: producers?,
+        machine: machine.clone(),
+        limit: limit(args.size),
+    };
+    progress::when_interrupted(format!(
+        "stopped; what is done is kept in {}: the same command goes on with the rest",
+        folder.display()
+    ));
+    let progress = progress::Units::new("shim-2015");
+    let done = parts::carry_out(&args.parts, &folder, |keep| {
+        anyhow::Ok(study.run(keep, &progress)?)
+    })?;
+    progress.clear();
+    let records = match done {
+        Ok(records) => records,
+        Err(code) => return Ok(code),
+    };
+    let boards: Vec<(&str, Found<'_>)> = isas
+        .iter()
+        .map(|isa| (isa.name(), Found::of(&records, isa.name())))
+        .collect();
+    let claims: Vec<_> = boards
+        .iter()
+        .flat_map(|(isa, found)| claims(found, isa))
+        .collect();
+    let info = ReportInfo {
+        title: "SHIM: an observer on another hardware thread, made again beside the truth"
+            .to_string(),
+        command: command(args),
+        version: hps_experiments::VERSION.to_string(),
+        notes: notes(&study),
+        machine_text: machine.to_ron(),
+    };
+    let files = write_shim2015(&folder, &boards, &claims, &records, &info)?;
+    tell(&claims, &files, &records)
+}
+
+/// What a reader has to know of the numbers.
+fn notes(study: &ShimStudy) -> Vec<String> {
+    vec![
+        format!(
+            "The first {} instructions of each program are timed from the first one on, on a deterministic machine: the same \
+             run gives the same cycles again. Samples leave the observer's memory at no cost.",
+            study.limit
+        ),
+        "Not here: prefetchers and other frequencies (figures 14 to 19), managed runtimes, and whatever else disturbs an \
+         observer on a real machine: interrupts and other threads."
+            .to_string(),
+    ]
+}

@@ -1,0 +1,36 @@
+//! `hps reproduce shim-2015`: observers inside the machine beside a program of one's own.
+
+use crate::guest::rounds;
+use crate::support::{Hps, elf, reproduced};
+
+#[test]
+fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
+    let hps = Hps::new();
+    let path = hps.path("rounds");
+    std::fs::write(&path, elf(&rounds("div t1, t1, s2"))).expect("an executable");
+    let text = reproduced(&hps, &["shim-2015", "--program", &path]);
+    for claim in [
+        "[confirmed] no kept sample has an IPC above the width of the machine",
+        "[confirmed] counters that another core can read make IPC and tags free",
+        "[confirmed] a pair on two cores costs little when either side is slow",
+        "tag, same core: overhead falls with the period",
+    ] {
+        assert!(text.contains(claim), "{claim}: {text}");
+    }
+    // It is too short for hundreds of samples in each of several intervals.
+    assert_eq!(text.matches("[not measured]").count(), 1, "{text}");
+}
+
+#[test]
+fn what_does_not_do_for_an_observer_is_refused() {
+    let hps = Hps::new();
+    for (options, why) in [
+        (["--machine", "hps-4wide"], "two cores with two contexts"),
+        (["--core", "instruction"], "a context of its own"),
+        (["--only", "figure7"], "--only"),
+    ] {
+        let run = hps.run(&[&["reproduce", "shim-2015"][..], &options].concat());
+        assert_ne!(run.code, 0);
+        assert!(run.stderr.contains(why), "{options:?}: {}", run.stderr);
+    }
+}
