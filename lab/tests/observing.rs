@@ -84,6 +84,14 @@ fn samples_are_the_truth_where_reads_cost_nothing() {
         let observed = observed.expect("it runs");
         assert_eq!(observed.stop, Stop::Limit);
         assert_eq!(observed.samples, samples);
+        for one in &observed.contexts {
+            assert_eq!(
+                one.cpi.total(),
+                4 * one.stats.cycles,
+                "{placement:?}: {:?}",
+                one.context
+            );
+        }
         assert!(samples > 500, "{placement:?}: {samples}");
         assert!(
             tags_seen * 100 >= samples * 99,

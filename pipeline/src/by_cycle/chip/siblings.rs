@@ -144,15 +144,23 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         };
         if let Some(siblings) = &mut self.siblings {
             let core = siblings.core_of(number);
-            resources.params.take_widths_of(&siblings.whole);
-            // A run that has stopped behind a commit goes on in this cycle, and accounts for it then.
+            // A run that has stopped behind a commit goes on in this cycle, or accounts for the rest of it.
             if !resources.paused {
+                resources.params.take_widths_of(&siblings.whole);
                 siblings.used[core] = now;
             }
         }
         let next = advanced?;
         processor.skip_to((next - 1).min(until));
         ControlFlow::Continue(())
+    }
+
+    /// The account of a context's last cycle has been settled: it has all of its core again.
+    pub(super) fn end_share(&mut self, number: usize) {
+        if let Some(siblings) = &self.siblings {
+            let params = &mut self.processors[number].resources.params;
+            params.take_widths_of(&siblings.whole);
+        }
     }
 
     /// Gives a context its share of its core for a cycle, and says what others have used of it.

@@ -134,7 +134,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             self.lend_to(number);
             let one = &mut self.processors[number];
             one.context.settle(&mut one.resources);
-            one.skip_to(last);
+            self.end_share(number);
+            self.processors[number].skip_to(last);
         }
         self.end_turns();
     }
