@@ -34,3 +34,35 @@ fn what_does_not_do_for_an_observer_is_refused() {
         assert!(run.stderr.contains(why), "{options:?}: {}", run.stderr);
     }
 }
+
+#[test]
+fn an_observer_beside_a_program_says_what_it_costs_and_sees() {
+    let hps = Hps::new();
+    let path = hps.path("rounds");
+    std::fs::write(&path, elf(&rounds("div t1, t1, s2"))).expect("an executable");
+    for options in [
+        &["--ipc"][..],
+        &["--placement", "cmp", "--sleep", "500", "--ipc"],
+    ] {
+        let run = hps.run(&[&["shim", "simulate"], options, &[&path]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        for what in [
+            "overhead",
+            "kept by double-time",
+            "IPC by kept samples",
+            "function of",
+        ] {
+            assert!(text.contains(what), "{what}: {text}");
+        }
+    }
+    for (options, why) in [
+        (["--machine", "hps-4wide"], "chip.contexts is 1"),
+        (["--wait=1", "--sleep=1"], "cannot be used with"),
+        (["--ipc", "--machine=smt-2"], "has to select"),
+    ] {
+        let run = hps.run(&[&["shim", "simulate"][..], &options, &[&path]].concat());
+        assert_ne!(run.code, 0);
+        assert!(run.stderr.contains(why), "{options:?}: {}", run.stderr);
+    }
+}

@@ -13,6 +13,7 @@ use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 
 pub use claims::claims;
+pub use intervals::{Counting, Interval, Intervals};
 pub use measure::{Kind, WAITS};
 pub use pair::{Pair, WAITS as PAIR_WAITS};
 
@@ -22,7 +23,7 @@ use crate::runner::Observer;
 use crate::store::StoreError;
 
 /// What `hpmcounter3` and those behind it have to count.
-const COUNTERS: [&str; 3] = [
+pub const COUNTERS: [&str; 3] = [
     "instructions of core",
     "instructions",
     "instructions of processor 0",

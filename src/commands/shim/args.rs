@@ -7,8 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use hps_shim::affinity::parse_list;
 use hps_shim::counters::Event;
 use hps_shim::pace::Pace;
+use hps_sim_core::image::Isa;
 
 use super::examples;
+use crate::cli::{GuestArgs, isa};
 
 /// `hps shim`.
 #[derive(Debug, Subcommand)]
@@ -28,6 +30,9 @@ pub enum ShimCommand {
     /// Analyse raw samples that were kept with --keep
     #[command(after_long_help = "Example:\n  hps shim analyze samples.bin")]
     Analyze(AnalyzeArgs),
+    /// Observe a program inside the simulated machine, each sample beside the truth
+    #[command(after_long_help = examples::SIMULATE)]
+    Simulate(Box<SimulateArgs>),
     /// Say what this machine has for an observer, and what is missing
     #[command(after_long_help = "Example:\n  hps shim machine")]
     Machine,
@@ -40,6 +45,37 @@ pub enum Seat {
     Cmp,
     /// On another hardware thread of the program's core
     Smt,
+}
+
+/// `hps shim simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Where the observer sits: beside the program on its core, or on another core
+    #[arg(long, value_enum, default_value_t = Seat::Smt)]
+    pub placement: Seat,
+    /// Turns of an empty loop between two samples [default: none]
+    #[arg(long, value_name = "N", conflicts_with = "sleep")]
+    pub wait: Option<u64>,
+    /// Cycles of sleep between two samples
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub sleep: Option<u64>,
+    /// Also read counters that tell the program's instructions (riscv64)
+    #[arg(long)]
+    pub ipc: bool,
+    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
+    #[arg(long, value_name = "ISA", value_parser = isa())]
+    pub isa: Option<Isa>,
+    /// The machine, with a context for the observer
+    #[arg(long, value_name = "NAME|FILE", default_value = "shim-haswell-like")]
+    pub machine: String,
+    /// Stop after so many instructions of the program
+    #[arg(long, value_name = "N")]
+    pub max_instructions: Option<u64>,
+    #[command(flatten)]
+    pub guest: GuestArgs,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    pub command: Vec<String>,
 }
 
 /// Who runs where.

@@ -34,6 +34,21 @@ Examples:
   hps shim run --ring --keep prog.samples ./prog && hps shim analyze prog.samples
 ";
 
+/// Examples of `hps shim simulate`.
+pub const SIMULATE: &str = "\
+The observer is a loop of instructions on a second context of the simulated machine. Productions let the
+program, which knows nothing of it, write a tag at each call and return. The lab knows what the program did
+between any two samples.
+
+Examples:
+  hps shim simulate --ipc lz small
+      As fast as it can, on the program's core: what that costs, and what the samples are worth.
+  hps shim simulate --placement cmp --sleep 5000 ./program
+      From another core, a sample in 5,000 cycles or so.
+  hps reproduce shim-2015
+      Periods and placements over all programs of the project.
+";
+
 /// Examples of `hps shim attach`.
 pub const ATTACH: &str = "\
 A program that was started with HPS_SHIM_REGION=self has a region that is found among its open files.

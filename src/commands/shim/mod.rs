@@ -6,6 +6,7 @@ mod examples;
 mod measure;
 mod observe;
 mod preloadable;
+mod simulate;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub fn shim(command: &ShimCommand) -> anyhow::Result<u8> {
         ShimCommand::Overhead(args) => measure::overhead(args, false),
         ShimCommand::Dte(args) => measure::overhead(args, true),
         ShimCommand::Microbench(args) => measure::microbench(args),
+        ShimCommand::Simulate(args) => simulate::simulate(args),
         ShimCommand::Machine => machine(),
     }
 }

@@ -1,0 +1,219 @@
+//! `hps shim simulate`: an observer inside the simulated machine, and the truth beside its samples.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use anyhow::{Context, bail};
+use hps_experiments::shim::{COUNTERS, Counting, Intervals};
+use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
+use hps_lab::{Lab, Productions, Program};
+use hps_pipeline::config::MachineConfig;
+use hps_shim::Dte;
+use hps_sim_core::image::Isa;
+use hps_sim_core::os::{Output, Stdin};
+
+use super::args::{Seat, SimulateArgs};
+use crate::program::guest_options;
+use crate::text::{Align, Table, grouped};
+
+/// Functions in the table.
+const FUNCTIONS: usize = 15;
+
+/// Runs the program twice, with an observer that sleeps and with one that does not, and prints both views.
+pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
+    let machine = MachineConfig::load(&args.machine)?;
+    let program = program(args)?;
+    let tags = Productions::load(
+        program.image.isa,
+        &["shim_tag".to_string()],
+        Default::default(),
+    )?;
+    let tags = tags.on(&machine)?;
+    let observer = observer(args, program.image.isa, &machine)?;
+    let lab = || {
+        let lab = Lab::of(&program).on_machine(&machine).edited_by(&tags);
+        lab.limit(args.max_instructions.unwrap_or(u64::MAX))
+    };
+    let counting = match (observer.signals, observer.placement) {
+        (Signals::Samples { counters: 3 }, _) => Counting::Remote,
+        (Signals::Samples { counters: 2 }, Placement::Smt) => Counting::CoreLessOwn,
+        _ => Counting::Nothing,
+    };
+    let mut seen = Intervals::new(&program.image, counting);
+    let (alone, observed) = rayon::join(
+        || lab().unobserved(observer.placement),
+        || lab().observe(&observer, |s, r, reckoning| seen.see(s, r, reckoning)),
+    );
+    let (alone, observed) = (alone?, observed?);
+    let mut out = std::io::stdout().lock();
+    out.write_all(observed.process.os.captured_stdout())?;
+    std::io::stderr().write_all(observed.process.os.captured_stderr())?;
+    write!(
+        out,
+        "{}",
+        summary(&alone, &observed, &seen, counting).render()
+    )?;
+    if !seen.all.is_empty() {
+        write!(out, "\n{}", functions(&program, &seen).render())?;
+    }
+    Ok(observed.stop.exit_code(program.image.isa) as u8)
+}
+
+fn program(args: &SimulateArgs) -> anyhow::Result<Program> {
+    let (name, arguments) = args.command.split_first().context("a program is named")?;
+    let mut program = Program::find(name, args.isa)?;
+    let mut all = std::mem::take(&mut program.process.args);
+    all.truncate(1);
+    all.extend(arguments.iter().cloned());
+    program.process = guest_options(&args.guest)?.process_config(all);
+    if program.process.writable {
+        bail!("--writable: the program runs twice, and would find its own changes");
+    }
+    // It runs twice with one input, and only once to be seen.
+    let mut input = Vec::new();
+    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input)?;
+    }
+    program.process.stdin = Stdin::Bytes(input);
+    program.process.stdout = Output::Capture;
+    program.process.stderr = Output::Capture;
+    Ok(program)
+}
+
+/// The observer that is asked for: with as many counters as tell what the program does, if the machine has them.
+fn observer(args: &SimulateArgs, isa: Isa, machine: &MachineConfig) -> anyhow::Result<Observer> {
+    let placement = match args.placement {
+        Seat::Smt => Placement::Smt,
+        Seat::Cmp => Placement::Cmp,
+    };
+    let wanted = match placement {
+        Placement::Smt => 2,
+        Placement::Cmp => 3,
+    };
+    let counters = match args.ipc {
+        false => 0,
+        true if isa != Isa::Riscv64 => {
+            bail!("--ipc: programs read counters of instructions on riscv64 only")
+        }
+        true => wanted,
+    };
+    let mut selected = machine.counters.selected.0.iter();
+    if !COUNTERS[..counters]
+        .iter()
+        .all(|name| selected.next().is_some_and(|s| s == name))
+    {
+        bail!(
+            "--ipc: machine {} has to select {:?} (counters.selected), as shim-haswell-like does",
+            machine.name,
+            &COUNTERS[..counters]
+        );
+    }
+    let throttle = match (args.wait, args.sleep) {
+        (None | Some(0), None) => Throttle::None,
+        (Some(turns), _) => Throttle::Spin(turns),
+        (None, Some(cycles)) => Throttle::Sleep(cycles),
+    };
+    Ok(Observer {
+        placement,
+        signals: Signals::Samples { counters },
+        throttle,
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}%", 100.0 * share)
+}
+
+fn summary(
+    alone: &Observed,
+    observed: &Observed,
+    seen: &Intervals<'_>,
+    counting: Counting,
+) -> Table {
+    let mut table = Table::new(&[("what", Align::Left), ("value", Align::Right)]);
+    let mut row = |what: &str, value: String| table.row([what.to_string(), value]);
+    let ipc = |ran: &Observed| ran.instructions as f64 / ran.cycles.max(1) as f64;
+    row("instructions", grouped(observed.instructions));
+    row("cycles, unobserved", grouped(alone.cycles));
+    row("cycles, observed", grouped(observed.cycles));
+    row(
+        "overhead",
+        percent(observed.cycles as f64 / alone.cycles.max(1) as f64 - 1.0),
+    );
+    row("samples", grouped(observed.samples));
+    row(
+        "cycles from sample to sample",
+        format!("{:.1}", observed.period()),
+    );
+    row("IPC, unobserved", format!("{:.3}", ipc(alone)));
+    row("IPC, observed", format!("{:.3}", ipc(observed)));
+    let all = &seen.all;
+    if all.is_empty() {
+        return table;
+    }
+    let dte = Dte::default();
+    let share = |of: &dyn Fn(&hps_experiments::shim::Interval) -> bool| {
+        all.iter().filter(|i| of(i)).count() as f64 / all.len() as f64
+    };
+    row(
+        "kept by double-time error correction",
+        percent(share(&|i| i.is_kept(dte))),
+    );
+    if counting != Counting::Nothing {
+        row("damaged samples", percent(share(&|i| i.is_damaged())));
+        row(
+            "damaged samples that are kept",
+            percent(share(&|i| i.is_damaged() && i.is_kept(dte))),
+        );
+        let kept: Vec<_> = all.iter().filter(|i| i.is_kept(dte)).collect();
+        let (instructions, cycles): (f64, f64) = kept.iter().fold((0.0, 0.0), |sum, i| {
+            (sum.0 + i.measured, sum.1 + i.cycles())
+        });
+        row(
+            "IPC by kept samples",
+            format!("{:.3}", instructions / cycles.max(1.0)),
+        );
+    }
+    row(
+        "overlap of samples with cycles, by function",
+        percent(seen.overlap()),
+    );
+    table
+}
+
+/// Functions by their cycles, with what the samples say.
+fn functions(program: &Program, seen: &Intervals<'_>) -> Table {
+    let total = |map: &std::collections::HashMap<usize, f64>| map.values().sum::<f64>().max(1.0);
+    let (samples, cycles) = (total(&seen.sampled), total(&seen.true_cycles));
+    let names: BTreeSet<usize> = seen
+        .sampled
+        .keys()
+        .chain(seen.true_cycles.keys())
+        .copied()
+        .collect();
+    let mut rows: Vec<(usize, f64, f64)> = names
+        .into_iter()
+        .map(|function| {
+            let of = |map: &std::collections::HashMap<usize, f64>| {
+                map.get(&function).copied().unwrap_or(0.0)
+            };
+            (
+                function,
+                of(&seen.sampled) / samples,
+                of(&seen.true_cycles) / cycles,
+            )
+        })
+        .collect();
+    rows.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let mut table = Table::new(&[
+        ("function of the last call or return", Align::Left),
+        ("samples", Align::Right),
+        ("cycles", Align::Right),
+    ]);
+    let known = program.image.symbols.functions();
+    for (function, sampled, spent) in rows.into_iter().take(FUNCTIONS) {
+        let name = known.get(function).map_or("elsewhere", |f| f.name.as_str());
+        table.row([name.to_string(), percent(sampled), percent(spent)]);
+    }
+    table
+}
