@@ -4,7 +4,6 @@ use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::inst::{Inst, Op};
 use hps_sim_core::riscv::registers::{CSR_CYCLE, CSR_HPM_LAST, accessed_csr, hpm_index};
 
-use super::rob::Slot;
 use super::{Context, Resources};
 use crate::model::PipelineProbe;
 use crate::pmu::Event;
@@ -37,16 +36,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             let own = counter.own.map_or(0, |event| event.read(&core.stats));
             own.wrapping_add(counter.others)
         });
-    }
-
-    /// How long an access to a control register takes.
-    #[cold]
-    pub(super) fn counter_latency(&self, core: &Resources, slot: Slot, latency: u64) -> u64 {
-        let extra = core.params.counter_read;
-        if extra > 0 && reads_counter(&self.rob.at(slot).front.inst) {
-            return latency + extra;
-        }
-        latency
     }
 
     /// Whether the instruction that is dispatched next is a read of a counter that does not wait for older stores.

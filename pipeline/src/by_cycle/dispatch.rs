@@ -47,7 +47,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     && seldom(self.dispatch_stall(core, kind).is_some())
             {
                 // `None` if the stations are full, but the instruction goes to another queue.
-                if let Some(counter) = self.dispatch_stall(core, kind) {
+                if let Some(counter) = self.dispatch_stall_again(core, kind) {
                     *counter(&mut core.stats) += 1;
                     return;
                 }
@@ -59,8 +59,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
+    /// [`Context::dispatch_stall`] out of line, where speed does not matter.
+    #[cold]
+    #[inline(never)]
+    fn dispatch_stall_again(&self, core: &Resources, kind: u8) -> Option<Counter> {
+        self.dispatch_stall(core, kind)
+    }
+
     /// What keeps an instruction of this kind out of the window: the counter of such cycles.
-    #[inline]
+    #[inline(always)]
     fn dispatch_stall(&self, core: &Resources, kind: u8) -> Option<Counter> {
         let p = &core.params;
         if self.rob.len() >= p.rob_entries {
@@ -99,7 +106,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return;
         };
         if d.since(core.now) + core.params.decode_to_dispatch <= core.now
-            && let Some(counter) = self.dispatch_stall(core, kind::of(d.inst.class))
+            && let Some(counter) = self.dispatch_stall_again(core, kind::of(d.inst.class))
         {
             *counter(&mut core.stats) += cycles;
         }
@@ -145,7 +152,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.decode_waits_for = 0;
         }
         self.execute_in(core, slot, position, d);
-        if kind & core.params.alone_kinds & kind::ATOMIC != 0 {
+        if seldom(kind & kind::ATOMIC != 0) && core.params.has_company {
             self.perform_atomic(slot);
         }
         self.rob.tail += 1;

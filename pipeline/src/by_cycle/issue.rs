@@ -37,19 +37,38 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn issue(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
         if seldom(self.in_order.is_some()) {
             self.issue_in_order(core, shared);
-        } else if self.scheduler.any_ready() && core.params.issue_width > 0 {
-            self.issue_ready(core, shared);
+        } else if self.scheduler.any_ready() {
+            if seldom(core.shares) {
+                self.issue_beside_siblings(core, shared);
+            } else {
+                self.issue_ready(core, shared, core.params.issue_width);
+            }
             self.scheduler.look();
         }
     }
 
+    /// Issues what is left for this context of the width of its core.
+    #[inline(never)]
+    fn issue_beside_siblings(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+        let width = core.params.issue_width;
+        if width > 0 {
+            core.issue_left = self.issue_ready(core, shared, width);
+        }
+    }
+
+    /// Issues up to `width` instructions, at least one. Returns how many more might have.
     #[inline(always)]
-    fn issue_ready(&mut self, core: &mut Resources, shared: &mut SharedMemory) {
+    fn issue_ready(
+        &mut self,
+        core: &mut Resources,
+        shared: &mut SharedMemory,
+        width: usize,
+    ) -> usize {
         let head = self.rob.slot_of(self.rob.head);
-        let mut left = core.params.issue_width;
+        let mut left = width;
         // Pools without a free unit in this cycle, as bits.
         let mut busy = 0u64;
-        'walk: for step in 0..=self.scheduler.words() {
+        for step in 0..=self.scheduler.words() {
             let (mut bits, word) = self.scheduler.walk(head, step);
             while bits != 0 {
                 let slot = Slot::of_bit(word, bits.trailing_zeros());
@@ -72,11 +91,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.send(core, shared, slot, class, u64::from(unit.latency_cycles));
                 left -= 1;
                 if left == 0 {
-                    break 'walk;
+                    return 0;
                 }
             }
         }
-        core.issue_left = left;
+        left
     }
 
     /// Sends an instruction to its unit.
@@ -107,7 +126,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 let op = self.rob.at(slot).front.inst.op;
                 core.units.begin(core.now, class, op)
             }
-            OpClass::Csr => self.counter_latency(core, slot, latency),
             _ => {
                 if self.rob.at(slot).has(flag::TRAP) {
                     self.abandon_store(core, slot);

@@ -1,5 +1,7 @@
 //! What a context has of its core.
 
+use hps_sim_core::inst::OpClass;
+
 use crate::config::{MachineConfig, UnitTable};
 use crate::memsys::PrivateMemory;
 use crate::model::{CoreStats, CpiStack, Params};
@@ -56,7 +58,8 @@ impl Resources {
             cpi: CpiStack::default(),
             memory,
             branches,
-            units: Units::new(&UnitTable::new(&config.units)),
+            units: Units::new(&UnitTable::new(&config.units))
+                .with_longer(OpClass::Csr, config.counters.read_cycles),
             now: 0,
             until: 0,
             progressed: false,

@@ -55,6 +55,13 @@ impl Units {
         }
     }
 
+    /// The same units, on which a class takes so many cycles more. A unit takes the next operation as soon as before.
+    #[must_use]
+    pub fn with_longer(mut self, class: OpClass, cycles: u32) -> Self {
+        self.timing[class as usize].latency_cycles += cycles;
+        self
+    }
+
     /// From the start of an operation, in cycle `now` on a unit that it has taken, to its result. An
     /// operation that is faster than its class holds the unit no longer than that.
     #[inline]

@@ -12,7 +12,7 @@ config_section! {
         /// counter of a timed run), of all contexts of its core (`"instructions of core"`), of a processor of the chip
         /// (`"instructions of processor 0"`), or one of its core's memory system (`"l1d.read_miss_events"`).
         selected: SelectedEvents = SelectedEvents::default(), "events";
-        /// How much longer than an addition a read of a counter takes.
+        /// How much longer than an addition a read of a counter takes, and any other access to a control register.
         read_cycles: u32 = 0, "cycles";
         /// A read of a counter waits until older stores have left the store queue. In any case it waits until older
         /// instructions have committed.

@@ -48,8 +48,6 @@ pub(crate) struct Params {
     /// log2 of the bytes in a line of the instruction cache.
     pub line_shift: u32,
     pub clock_mhz: u64,
-    /// How much longer than an addition a read of a counter takes.
-    pub counter_read: u64,
     pub counters_wait_for_stores: bool,
     /// Cycles of an observer's read of a signal; 0: as of any read.
     pub quiet_read: u64,
@@ -124,7 +122,6 @@ impl Params {
             l1i_hit: u64::from(config.memory.l1i.hit_cycles),
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             clock_mhz: u64::from(config.clock_mhz),
-            counter_read: u64::from(config.counters.read_cycles),
             counters_wait_for_stores: config.counters.waits_for_stores,
             quiet_read: u64::from(config.chip.quiet_read_cycles),
         }
