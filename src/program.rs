@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use hps_lab::{
     BEGIN_MARKER, DEFAULT_ISA, END_MARKER, Files, GuestLimits, GuestOptions, LabError, Place,
     Program, Region, ThreadRules,
@@ -151,4 +151,30 @@ pub fn region_length(args: &RegionArgs, program: &Program) -> anyhow::Result<Opt
         },
     };
     Ok(Some(program.instructions_until(&end)?))
+}
+
+/// A program that a command runs several times and shows once: each run has the input of the command, and what it
+/// prints is kept.
+pub fn seen_once(
+    command: &[String],
+    isa: Option<Isa>,
+    guest: &GuestArgs,
+) -> anyhow::Result<Program> {
+    let (name, arguments) = command.split_first().context("a program is named")?;
+    let mut program = Program::find(name, isa)?;
+    let mut all = std::mem::take(&mut program.process.args);
+    all.truncate(1);
+    all.extend(arguments.iter().cloned());
+    program.process = guest_options(guest)?.process_config(all);
+    if program.process.writable {
+        bail!("--writable: the program runs more than once, and would find its own changes");
+    }
+    let mut input = Vec::new();
+    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input)?;
+    }
+    program.process.stdin = Stdin::Bytes(input);
+    program.process.stdout = Output::Capture;
+    program.process.stderr = Output::Capture;
+    Ok(program)
 }

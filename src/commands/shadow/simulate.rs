@@ -4,7 +4,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_lab::Program;
 use hps_lab::shadow::{ShadowOptions, ShadowOutcome, Timeline, When, perfect, profiled_to_any_end};
 use hps_shadow::Graphs;
 use hps_shadow::accuracy::{hot_path_accuracy, invariance_difference, overlap};
@@ -12,11 +11,10 @@ use hps_shadow::control::Costs;
 use hps_shadow::policy::Policy;
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
-use hps_sim_core::os::{Output, Stdin};
 
 use super::args::{PolicyArgs, SimulateArgs};
 use crate::commands::timed_machine;
-use crate::program::guest_options;
+use crate::program::seen_once;
 use crate::text::{Align, Table, grouped};
 
 /// Prints a policy.
@@ -43,25 +41,7 @@ fn find(name: &str) -> anyhow::Result<Policy> {
 pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let options = options(args)?;
     let machine = timed_machine(&args.machine, args.core)?;
-    let (name, arguments) = args.command.split_first().context("a program is named")?;
-    let mut program = Program::find(name, args.isa)?;
-    let mut all = std::mem::take(&mut program.process.args);
-    all.truncate(1);
-    all.extend(arguments.iter().cloned());
-    let guest = guest_options(&args.guest)?;
-    program.process = guest.process_config(all);
-    if program.process.writable {
-        bail!("--writable: the program runs three times, and would find its own changes");
-    }
-    // It runs three times with one input, and only once to be seen.
-    let mut input = Vec::new();
-    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input)?;
-    }
-    program.process.stdin = Stdin::Bytes(input);
-    program.process.stdout = Output::Capture;
-    program.process.stderr = Output::Capture;
-
+    let program = seen_once(&args.command, args.isa, &args.guest)?;
     let graphs = Graphs::new(&program.image);
     let (timeline, truth) = rayon::join(
         || Timeline::measure(&program, &machine),

@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use hps_experiments::shim::{COUNTERS, Counting, Intervals};
 use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
 use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 use hps_sim_core::image::Isa;
-use hps_sim_core::os::{Output, Stdin};
 
 use super::args::{Seat, SimulateArgs};
-use crate::program::guest_options;
+use crate::program::seen_once;
 use crate::text::{Align, Table, grouped};
 
 /// Functions in the table.
@@ -22,7 +21,7 @@ const FUNCTIONS: usize = 15;
 /// Runs the program twice, with an observer that sleeps and with one that does not, and prints both views.
 pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let machine = MachineConfig::load(&args.machine)?;
-    let program = program(args)?;
+    let program = seen_once(&args.command, args.isa, &args.guest)?;
     let tags = Productions::load(
         program.image.isa,
         &["shim_tag".to_string()],
@@ -57,27 +56,6 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         write!(out, "\n{}", functions(&program, &seen).render())?;
     }
     Ok(observed.stop.exit_code(program.image.isa) as u8)
-}
-
-fn program(args: &SimulateArgs) -> anyhow::Result<Program> {
-    let (name, arguments) = args.command.split_first().context("a program is named")?;
-    let mut program = Program::find(name, args.isa)?;
-    let mut all = std::mem::take(&mut program.process.args);
-    all.truncate(1);
-    all.extend(arguments.iter().cloned());
-    program.process = guest_options(&args.guest)?.process_config(all);
-    if program.process.writable {
-        bail!("--writable: the program runs twice, and would find its own changes");
-    }
-    // It runs twice with one input, and only once to be seen.
-    let mut input = Vec::new();
-    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
-        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut input)?;
-    }
-    program.process.stdin = Stdin::Bytes(input);
-    program.process.stdout = Output::Capture;
-    program.process.stderr = Output::Capture;
-    Ok(program)
 }
 
 /// The observer that is asked for: with as many counters as tell what the program does, if the machine has them.
