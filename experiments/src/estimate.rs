@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use hps_profile::summarize;
+use hps_sim_core::random::Random;
 
 use crate::row::Row;
 
@@ -75,27 +76,16 @@ pub(crate) fn differences(first: &[f64], second: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Numbers from 0 up to `below`, the same in every run (SplitMix64).
-pub(crate) struct Draws(pub u64);
-
-impl Draws {
-    pub fn below(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * below as u128) >> 64) as usize
-    }
-}
-
 /// The 95% interval of a number that is not linear in the phases, by the bootstrap (Efron, 1979): `of` is asked with
 /// phases drawn with repetition, 1,000 times, and 2.5% of the answers lie below and above what is given back.
 pub(crate) fn bootstrap(phases: usize, mut of: impl FnMut(&[usize]) -> f64) -> (f64, f64) {
     const TIMES: usize = 1000;
-    let mut draws = Draws(7);
+    let mut draws = Random::new(7);
     let mut answers: Vec<f64> = (0..TIMES)
         .map(|_| {
-            let drawn: Vec<usize> = (0..phases).map(|_| draws.below(phases)).collect();
+            let drawn: Vec<usize> = (0..phases)
+                .map(|_| draws.below(phases as u64) as usize)
+                .collect();
             of(&drawn)
         })
         .collect();

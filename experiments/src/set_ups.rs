@@ -7,13 +7,13 @@
 use hps_profile::summarize;
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::Draws;
 use hps_lab::Program;
+use hps_sim_core::random::Random;
 
 /// The variable that makes an environment larger.
 const VARIABLE: &str = "HPS_SET_UP";
 /// A page: beyond it, stacks lie to sets of lines as they did before.
-const MOST_BYTES: usize = 4096;
+const MOST_BYTES: u64 = 4096;
 
 /// An overhead over several set-ups, the configured one among them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,8 +54,8 @@ impl SetUps {
 pub fn in_set_up(program: &Program, number: u32) -> Program {
     let mut program = program.clone();
     if number > 0 {
-        let bytes = Draws(u64::from(number)).below(MOST_BYTES);
-        let value = "x".repeat(bytes);
+        let bytes = Random::new(u64::from(number)).below(MOST_BYTES);
+        let value = "x".repeat(bytes as usize);
         program.process.env.push((VARIABLE.to_string(), value));
     }
     program

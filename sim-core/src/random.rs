@@ -9,6 +9,9 @@ pub struct Random {
     state: u64,
 }
 
+/// What the state goes on by from one number to the next.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Random {
     /// The sequence of a seed.
     #[must_use]
@@ -16,9 +19,15 @@ impl Random {
         Random { state: seed }
     }
 
+    /// The sequence of a seed from a number of it on, counted from 0.
+    #[must_use]
+    pub fn from_number(seed: u64, number: u64) -> Random {
+        Random::new(seed.wrapping_add(number.wrapping_mul(STEP)))
+    }
+
     /// The next number.
     pub fn number(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(STEP);
         let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

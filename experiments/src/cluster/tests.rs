@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hps_lab::{Program, TimedMachine};
+use hps_sim_core::random::Random;
 
 use super::*;
 use crate::measurement::{Measurement, Unit, UnitRecord, run_units};
@@ -93,21 +94,9 @@ fn process(folder: &Path, number: usize, of: usize) -> Child {
         .expect("a process")
 }
 
-/// Numbers that look random: Knuth's linear congruential generator.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 = (self.0)
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
-    }
-
-    fn shuffle<T>(&mut self, all: &mut [T]) {
-        for at in (1..all.len()).rev() {
-            all.swap(at, self.below(at as u64 + 1) as usize);
-        }
+fn shuffle<T>(draws: &mut Random, all: &mut [T]) {
+    for at in (1..all.len()).rev() {
+        all.swap(at, draws.below(at as u64 + 1) as usize);
     }
 }
 
@@ -129,14 +118,14 @@ fn parts_that_are_killed_and_overlap_join_into_the_bytes_of_one_run() {
     plan(&planned);
     let mut killed = 0;
     for case in 0..100 {
-        let mut draws = Draws(case);
+        let mut draws = Random::new(case);
         let of = [1 + draws.below(3) as usize, 1 + draws.below(5) as usize];
         let out = folder.path().join(format!("{case}"));
         std::fs::create_dir_all(&out).expect("a folder");
         std::fs::copy(planned.join(PLAN_FILE), out.join(PLAN_FILE)).expect("the plan");
         let parts = (1..=of[0]).map(|n| (n, of[0]));
         let mut parts: Vec<_> = parts.chain((1..=of[1]).map(|n| (n, of[1]))).collect();
-        draws.shuffle(&mut parts);
+        shuffle(&mut draws, &mut parts);
         // Half of the second cut is left out.
         parts.truncate(of[0] + of[1] / 2);
         parts.dedup();
@@ -154,7 +143,7 @@ fn parts_that_are_killed_and_overlap_join_into_the_bytes_of_one_run() {
             }
         }
         let mut stores = part_folders(&out).expect("folders");
-        draws.shuffle(&mut stores);
+        shuffle(&mut draws, &mut stores);
         let twice = stores.first().cloned();
         stores.extend(twice);
         let (early, late) = stores.split_at(stores.len() / 2);

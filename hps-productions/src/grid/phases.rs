@@ -7,6 +7,7 @@
 use hps_profile::{StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
+use hps_sim_core::random::Random;
 
 use super::events::EventKind;
 use super::{GridProbe, GridResult, PointProfiles};
@@ -31,11 +32,8 @@ impl Phase {
     /// A phase drawn evenly by the number of the draw; the same in every run.
     #[must_use]
     pub fn drawn(number: u64) -> Phase {
-        // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-        let mut z = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Phase(((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64)
+        let drawn = Random::from_number(0, number).number();
+        Phase((drawn >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
     /// By how many events the schedule of a point is ahead: less than its period.

@@ -15,6 +15,7 @@ use hps_sim_core::editor::{DecodeEditor, NoEditor};
 use hps_sim_core::machine::{Machine, RetiredCounts, Stop};
 use hps_sim_core::memory::MemoryError;
 use hps_sim_core::process::Process;
+use hps_sim_core::random::Random;
 use serde::{Deserialize, Serialize};
 
 use crate::by_cycle::{WARM_EVENTS, Warm, WarmEdited, WarmEvents};
@@ -87,14 +88,8 @@ impl SamplingPlan {
     /// place units would be in step with loops whose length divides the period, and none would lie where the program
     /// begins.
     fn places(&self, unit: u64) -> Places {
-        // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-        let mut z = unit.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
         let room = self.period - self.warm_up - self.unit;
-        let ahead = (u128::from(z) * (u128::from(room) + 1)) >> 64;
-        let begin = unit * self.period + ahead as u64;
+        let begin = unit * self.period + Random::from_number(0, unit).below(room + 1);
         let measured = begin + self.warm_up;
         Places {
             begin,
