@@ -65,6 +65,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         width: usize,
     ) -> usize {
         let head = self.rob.slot_of(self.rob.head);
+        debug_assert!(width > 0, "nothing is left to issue");
         let mut left = width;
         // Pools without a free unit in this cycle, as bits.
         let mut busy = 0u64;

@@ -35,7 +35,7 @@ pub(crate) struct Resources {
     pub committed_in_cycle: u64,
     /// Of the instructions that may issue in a cycle, those that did not, the last time that any was ready.
     pub issue_left: usize,
-    /// Other contexts of the core run, too: each has what is left of it.
+    /// Other contexts of the core run, too, or this one may not have all of it: it has what is left.
     pub shares: bool,
     /// The counters that programs may select.
     pub selected: Box<[Selected]>,

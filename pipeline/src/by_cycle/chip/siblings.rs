@@ -88,12 +88,13 @@ impl Siblings {
     }
 }
 
-/// What a context's turn has changed of the counters from which its use of the core follows.
-fn used_between(before: &CoreStats, after: &CoreStats) -> (usize, usize, bool) {
-    let decoded = after.decode_instructions - before.decode_instructions;
-    let dispatched = after.dispatch_instructions - before.dispatch_instructions;
-    let fetches = after.fetch_instructions != before.fetch_instructions;
-    (decoded as usize, dispatched as usize, fetches)
+/// Instructions that a context has fetched, decoded and dispatched.
+fn brought(stats: &CoreStats) -> [u64; 3] {
+    [
+        stats.fetch_instructions,
+        stats.decode_instructions,
+        stats.dispatch_instructions,
+    ]
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
@@ -128,19 +129,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         if used.committed > 0 && !goes_on {
             context.lose_slots_to_sibling(resources, cycle, used.committed);
         }
-        let before = resources.stats;
+        let before = brought(&resources.stats);
         let issue_width = resources.params.issue_width;
         resources.issue_left = issue_width;
         let advanced = processor.advance(&mut self.shared, cycle, end);
         let resources = &mut processor.resources;
-        let (decoded, dispatched, fetches) = used_between(&before, &resources.stats);
+        let after = brought(&resources.stats);
+        let [fetched, decoded, dispatched] = std::array::from_fn(|of| after[of] - before[of]);
         let now = Used {
             cycle,
-            decoded: used.decoded + decoded,
-            dispatched: used.dispatched + dispatched,
+            decoded: used.decoded + decoded as usize,
+            dispatched: used.dispatched + dispatched as usize,
             issued: used.issued + (issue_width - resources.issue_left),
             committed: used.committed + resources.committed_in_cycle,
-            has_fetched: used.has_fetched || fetches,
+            has_fetched: used.has_fetched || fetched > 0,
         };
         if let Some(siblings) = &mut self.siblings {
             let core = siblings.core_of(number);
@@ -217,7 +219,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             context, resources, ..
         } = &mut self.processors[number];
         context.stores.limit(stores);
-        resources.shares = awake > 1;
+        resources.shares = awake > 1 || issue_width < whole.issue_width;
         let params = &mut resources.params;
         params.rob_entries = limit(whole.rob_entries, others.rob);
         let stations = u64::from(whole.reservation_stations);
