@@ -23,6 +23,11 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// All of them, in the order of their records.
+    pub fn all(&self) -> impl Iterator<Item = &'a Measurement> {
+        self.measurements.iter().copied()
+    }
+
     /// The programs of which a scheme was measured, by name.
     #[must_use]
     pub fn programs(&self, scheme: &str) -> Vec<&'a str> {

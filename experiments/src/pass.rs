@@ -40,7 +40,7 @@ pub(crate) fn functional_pass(
 ) -> Result<Pass, String> {
     let mut points: Vec<_> = plan.grid.iter().map(|(point, _)| *point).collect();
     if 2 * points.len() <= MAX_POINTS {
-        // The same bursts with a period one event longer, for what the report says about them.
+        // The report compares each point with one whose period is an event longer.
         points.extend(plan.grid.iter().map(|(p, _)| SamplePoint {
             sparsity: p.sparsity + 1,
             ..*p

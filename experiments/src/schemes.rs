@@ -33,7 +33,7 @@ pub enum Step {
     Duplication,
     /// Events are counted, but nothing is instrumented; of plain DISE no burst begins.
     Counting,
-    /// As `Counting`, and bursts begin and end.
+    /// Events are counted, and bursts begin and end, but nothing is instrumented.
     CountingBursts,
     /// Everything, with a sparsity so large that no burst begins.
     NeverSampling,

@@ -105,7 +105,7 @@ pub struct Family<'a> {
     pub plan: &'a Plan,
     /// The program in the set-up that is timed.
     pub program: &'a Program,
-    /// The same without DISE.
+    /// Its run without DISE.
     pub baseline: Alone,
     /// Instructions of the functional pass; `None` in another set-up than its own.
     pub instructions: Option<u64>,

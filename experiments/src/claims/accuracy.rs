@@ -151,7 +151,7 @@ fn proportional(data: &Data<'_>) -> Judged {
     }
 }
 
-/// What a sample costs at 1/100 and at 1/1000, and how many misses of the level 1 caches it causes.
+/// The cycles that a sample costs at 1/100 and at 1/1000, and the misses of the level 1 caches that it causes, in words.
 fn reason(data: &Data<'_>, kind: ProfileKind) -> Option<String> {
     let of = |one_in| {
         let mut sums = [0.0; 4];

@@ -1,4 +1,4 @@
-//! What a profile of a wanted accuracy costs (HPS report, section 6.2, Figure 8).
+//! The cost of a profile of a wanted accuracy (HPS report, section 6.2, Figure 8).
 
 use std::collections::BTreeSet;
 

@@ -84,7 +84,7 @@ impl ShimStudy {
         }
     }
 
-    /// What a machine lacks for the study, in words.
+    /// The first thing that a machine lacks for the study, in words.
     #[must_use]
     pub fn lacking(machine: &MachineConfig) -> Option<String> {
         let selected: Vec<&str> = machine

@@ -65,7 +65,7 @@ fn text(isa: Isa, writes: u64, wait: u64) -> String {
 /// Runs a producer alone and beside a consumer.
 ///
 /// # Errors
-/// What a run may fail with.
+/// [`LabError`]: a run fails.
 pub fn pair(
     isa: Isa,
     machine: &MachineConfig,

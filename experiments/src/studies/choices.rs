@@ -19,7 +19,7 @@ pub const ONE_IN: [u64; 2] = [100, 1000];
 
 /// A choice and an alternative to it.
 struct Alternative {
-    /// What is chosen, as a setting in results.
+    /// The name of the alternative, as a setting in results.
     setting: &'static str,
     /// How streams are found then.
     streams: StreamConfig,

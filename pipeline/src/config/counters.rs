@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::node::{Given, KeyDoc, Node, Place, config_section, print_value, source_of, value_text};
+use super::node::{config_section, leaf};
 
 config_section! {
     /// The counters that programs read by themselves: `cycle`, `time`, `instret` and `hpmcounter3` to `hpmcounter31` on
@@ -25,29 +25,7 @@ config_section! {
 #[serde(transparent)]
 pub struct SelectedEvents(pub Vec<String>);
 
-impl Node for SelectedEvents {
-    type Patch = Given<Vec<String>>;
-
-    fn apply(&mut self, patch: Self::Patch) {
-        if let Some(events) = patch.0 {
-            self.0 = events;
-        }
-    }
-
-    fn document(&self, place: Place, out: &mut Vec<KeyDoc>) {
-        out.push(KeyDoc {
-            source: source_of(&place.path),
-            path: place.path,
-            unit: place.unit,
-            default: value_text(self),
-            description: place.description.to_string(),
-        });
-    }
-
-    fn print(&self, place: &Place, indent: usize, out: &mut String) {
-        print_value(self, place, indent, out);
-    }
-}
+leaf!(SelectedEvents);
 
 impl CountersConfig {
     /// As many as there are.

@@ -117,6 +117,17 @@ pub(super) fn value_text<T: Serialize>(value: &T) -> String {
         .unwrap_or_else(|error| format!("/* {error} */"))
 }
 
+/// Appends the documentation of a value.
+pub(super) fn document_value<T: Serialize>(value: &T, place: Place, out: &mut Vec<KeyDoc>) {
+    out.push(KeyDoc {
+        source: source_of(&place.path),
+        path: place.path,
+        unit: place.unit,
+        default: value_text(value),
+        description: place.description.to_string(),
+    });
+}
+
 /// Prints `name: value, // unit: description`.
 pub(super) fn print_value<T: Serialize>(value: &T, place: &Place, indent: usize, out: &mut String) {
     let name = place.path.rsplit('.').next().unwrap_or(&place.path);
@@ -135,10 +146,11 @@ pub(super) fn print_value<T: Serialize>(value: &T, place: &Place, indent: usize,
     );
 }
 
+/// A value that is given as a whole or not at all.
 macro_rules! leaf {
     ($($ty:ty),+) => {$(
-        impl Node for $ty {
-            type Patch = Given<$ty>;
+        impl $crate::config::node::Node for $ty {
+            type Patch = $crate::config::node::Given<$ty>;
 
             fn apply(&mut self, patch: Self::Patch) {
                 if let Some(value) = patch.0 {
@@ -146,18 +158,21 @@ macro_rules! leaf {
                 }
             }
 
-            fn document(&self, place: Place, out: &mut Vec<KeyDoc>) {
-                out.push(KeyDoc {
-                    source: source_of(&place.path),
-                    path: place.path,
-                    unit: place.unit,
-                    default: value_text(self),
-                    description: place.description.to_string(),
-                });
+            fn document(
+                &self,
+                place: $crate::config::node::Place,
+                out: &mut Vec<$crate::config::node::KeyDoc>,
+            ) {
+                $crate::config::node::document_value(self, place, out);
             }
 
-            fn print(&self, place: &Place, indent: usize, out: &mut String) {
-                print_value(self, place, indent, out);
+            fn print(
+                &self,
+                place: &$crate::config::node::Place,
+                indent: usize,
+                out: &mut String,
+            ) {
+                $crate::config::node::print_value(self, place, indent, out);
             }
         }
     )+};
@@ -301,7 +316,7 @@ macro_rules! config_enum {
     };
 }
 
-pub(super) use {config_enum, config_section};
+pub(super) use {config_enum, config_section, leaf};
 
 /// The place of a field of the section at `section`.
 pub(super) fn field_place(

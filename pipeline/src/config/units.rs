@@ -1,6 +1,6 @@
 //! Functional units: named pools, and for each class of instructions the pool it uses.
 
-use super::node::{KeyDoc, Node, Place, config_section, print_value, source_of, value_text};
+use super::node::{KeyDoc, Node, Place, config_section, document_value, print_value};
 use hps_sim_core::inst::{ALL_CLASSES, Op, OpClass};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,13 +19,7 @@ impl Node for Named {
     }
 
     fn document(&self, place: Place, out: &mut Vec<KeyDoc>) {
-        out.push(KeyDoc {
-            source: source_of(&place.path),
-            path: place.path,
-            unit: place.unit,
-            default: value_text(self),
-            description: place.description.to_string(),
-        });
+        document_value(self, place, out);
     }
 
     fn print(&self, place: &Place, indent: usize, out: &mut String) {

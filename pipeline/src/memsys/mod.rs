@@ -124,6 +124,17 @@ pub struct Access {
     pub tlb_miss: bool,
 }
 
+impl Access {
+    /// Both parts of an access to two lines.
+    fn and(self, second: Access) -> Access {
+        Access {
+            ready_cycle: self.ready_cycle.max(second.ready_cycle),
+            level: self.level.max(second.level),
+            tlb_miss: self.tlb_miss || second.tlb_miss,
+        }
+    }
+}
+
 /// What becomes of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessResult {

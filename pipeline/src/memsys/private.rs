@@ -192,11 +192,7 @@ impl PrivateMemory {
         if self.l1d.crosses(addr, size) {
             let next = self.l1d.next_line(addr);
             match self.store_in_line(shared, now + 1, next) {
-                AccessResult::Done(second) => {
-                    access.ready_cycle = access.ready_cycle.max(second.ready_cycle);
-                    access.level = access.level.max(second.level);
-                    access.tlb_miss |= second.tlb_miss;
-                }
+                AccessResult::Done(second) => access = access.and(second),
                 retry => return retry,
             }
         }
@@ -365,11 +361,7 @@ impl PrivateMemory {
         };
         let next = self.l1d.next_line(addr);
         match self.data_in_line(shared, now + 1, next, write) {
-            AccessResult::Done(second) => AccessResult::Done(Access {
-                ready_cycle: first.ready_cycle.max(second.ready_cycle),
-                level: first.level.max(second.level),
-                tlb_miss: first.tlb_miss || second.tlb_miss,
-            }),
+            AccessResult::Done(second) => AccessResult::Done(first.and(second)),
             retry => retry,
         }
     }

@@ -139,7 +139,7 @@ const FIGURES: [Shown; 8] = [
 fn grid(isa: &str, data: &Data<'_>) -> Result<Chapter, PlotError> {
     let mut chapter = Chapter {
         id: format!("grid-{isa}"),
-        title: format!("Loads and sample sizes: {isa} on {}", data.machine),
+        title: format!("Loads and sample sizes: {isa} on {}", data.machine()),
         text: vec![
             "Lines are means over programs; the tables below have each program. A sample is given in instructions, a load \
              as shadows that are alive on average."
@@ -183,7 +183,7 @@ fn by_sample(isa: &str, data: &Data<'_>, shown: &Shown) -> Result<Option<Figure>
         title: shown.title.to_string(),
         subtitle: format!(
             "{isa} on {}; mean over {} programs",
-            data.machine,
+            data.machine(),
             data.programs().len()
         ),
         panels: vec![Panel {

@@ -6,11 +6,9 @@ use hps_experiments::dcpi::{Data, DcpiStudy, claims};
 use hps_plots::{ReportInfo, write_dcpi};
 use hps_sim_core::image::Isa;
 
-use super::{command, programs, refuse_parts, tell};
+use super::{command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
-use crate::commands::cluster::parts;
 use crate::commands::timed_machine;
-use crate::progress;
 
 /// The machine of the study.
 const MACHINE: &str = "ev5";
@@ -39,16 +37,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine: machine.clone(),
     };
     study.check()?;
-    progress::when_interrupted(format!(
-        "stopped; what is done is kept in {}: the same command goes on with the rest",
-        folder.display()
-    ));
-    let progress = progress::Units::new("dcpi-1997");
-    let done = parts::carry_out(&args.parts, &folder, |keep| {
-        anyhow::Ok(study.run(keep, &progress)?)
-    })?;
-    progress.clear();
-    let records = match done {
+    let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };

@@ -11,7 +11,8 @@ use std::io::Write;
 use anyhow::bail;
 use clap::ValueEnum;
 use hps_experiments::claims::Claim;
-use hps_experiments::{Reproduction, UnitRecord};
+use hps_experiments::cluster::Keep;
+use hps_experiments::{Observer, Reproduction, UnitRecord};
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
 use super::cluster::parts;
@@ -38,16 +39,7 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine,
         only: args.only.clone(),
     };
-    progress::when_interrupted(format!(
-        "stopped; what is done is kept in {}: the same command goes on with the rest",
-        args.folder().display()
-    ));
-    let progress = progress::Units::new("hps-2005");
-    let done = parts::carry_out(&args.parts, &args.folder(), |keep| {
-        anyhow::Ok(reproduction.run(keep, &progress)?)
-    })?;
-    progress.clear();
-    let outcome = match done {
+    let outcome = match measured(args, |keep, observer| Ok(reproduction.run(keep, observer)?))? {
         Ok(outcome) => outcome,
         Err(code) => return Ok(code),
     };
@@ -65,11 +57,32 @@ fn hps(args: &ReproduceArgs) -> anyhow::Result<u8> {
     Ok(failed(&outcome.failures()))
 }
 
+/// Measures what the results of a study lack, and shows how far it is. The exit code, if there is nothing to report.
+fn measured<T>(
+    args: &ReproduceArgs,
+    measure: impl Fn(&Keep, &dyn Observer) -> anyhow::Result<T>,
+) -> anyhow::Result<Result<T, u8>> {
+    let folder = args.folder();
+    progress::when_interrupted(format!(
+        "stopped; what is done is kept in {}: the same command goes on with the rest",
+        folder.display()
+    ));
+    let progress = progress::Units::new(&paper_name(args));
+    let done = parts::carry_out(&args.parts, &folder, |keep| measure(keep, &progress))?;
+    progress.clear();
+    Ok(done)
+}
+
+/// The paper, as the command line names it.
+fn paper_name(args: &ReproduceArgs) -> String {
+    let value = args.paper.to_possible_value();
+    value.map_or_else(String::new, |value| value.get_name().to_string())
+}
+
 /// Refuses a choice of figures, which only one paper has.
 fn refuse_parts(args: &ReproduceArgs) -> anyhow::Result<()> {
     if !args.only.is_empty() {
-        let paper = args.paper.to_possible_value();
-        let name = paper.as_ref().map_or("it", |paper| paper.get_name());
+        let name = paper_name(args);
         bail!("--only names figures of hps-2005; {name} is made as a whole");
     }
     Ok(())

@@ -4,11 +4,9 @@ use hps_experiments::Program;
 use hps_experiments::shadow::{Data, ShadowStudy, claims};
 use hps_plots::{ReportInfo, write_shadow};
 
-use super::{command, programs, refuse_parts, tell};
+use super::{command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
-use crate::commands::cluster::parts;
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
-use crate::progress;
 
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -30,12 +28,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine: machine.clone(),
         samples: samples.to_vec(),
     };
-    let progress = progress::Units::new("shadow-2007");
-    let done = parts::carry_out(&args.parts, &folder, |keep| {
-        anyhow::Ok(study.run(keep, &progress)?)
-    })?;
-    progress.clear();
-    let records = match done {
+    let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };

@@ -5,11 +5,9 @@ use hps_experiments::shim::{ShimStudy, claims};
 use hps_experiments::{Found, Program};
 use hps_plots::{ReportInfo, write_shim2015};
 
-use super::{command, programs, refuse_parts, tell};
+use super::{command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
-use crate::commands::cluster::parts;
 use crate::commands::timed_machine;
-use crate::progress;
 
 /// The machine after the paper's.
 const MACHINE: &str = "shim-haswell-like";
@@ -48,16 +46,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         machine: machine.clone(),
         limit: limit(args.size),
     };
-    progress::when_interrupted(format!(
-        "stopped; what is done is kept in {}: the same command goes on with the rest",
-        folder.display()
-    ));
-    let progress = progress::Units::new("shim-2015");
-    let done = parts::carry_out(&args.parts, &folder, |keep| {
-        anyhow::Ok(study.run(keep, &progress)?)
-    })?;
-    progress.clear();
-    let records = match done {
+    let records = match measured(args, |keep, observer| Ok(study.run(keep, observer)?))? {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };

@@ -4,11 +4,9 @@ use hps_experiments::Program;
 use hps_experiments::tip::{Data, TipStudy, claims};
 use hps_plots::{ReportInfo, write_tip};
 
-use super::{command, programs, refuse_parts, tell};
+use super::{command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs};
-use crate::commands::cluster::parts;
 use crate::commands::{INSTRUCTION_CORE_NOTE, timed_machine};
-use crate::progress;
 
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
@@ -23,12 +21,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
             None => by_isa.push((isa, vec![program])),
         }
     }
-    progress::when_interrupted(format!(
-        "stopped; what is done is kept in {}: the same command goes on with the rest",
-        folder.display()
-    ));
-    let progress = progress::Units::new("tip-2021");
-    let done = parts::carry_out(&args.parts, &folder, |keep| {
+    let done = measured(args, |keep, observer| {
         let mut records = Vec::new();
         for (_, programs) in &by_isa {
             let study = TipStudy {
@@ -37,11 +30,10 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
                 samples: args.samples,
                 phases: args.phases,
             };
-            records.extend(study.run(keep, &progress)?);
+            records.extend(study.run(keep, observer)?);
         }
-        anyhow::Ok(records)
+        Ok(records)
     })?;
-    progress.clear();
     let records = match done {
         Ok(records) => records,
         Err(code) => return Ok(code),
