@@ -15,6 +15,7 @@ mod lab;
 pub mod machine;
 mod mode;
 pub mod observer;
+mod processes;
 mod productions;
 mod program;
 mod provenance;

@@ -5,6 +5,7 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::machine::Machine;
+use hps_sim_core::os::ProcessRule;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
 use crate::machine::{TimedMachine, check_core};
+use crate::processes::{functional, timed};
 use crate::provenance::{MachineProvenance, Provenance};
 use crate::ran::{Ran, Timing, Units};
 use crate::stopwatch::Stopwatch;
@@ -100,7 +102,8 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
     pub fn run(self) -> Result<Ran<I::Editor, P>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
-        let (process, editor, mut probe, _) = self.prepare()?;
+        let (mut process, editor, mut probe, _) = self.prepare()?;
+        process.os.set_process_rule(functional::<I::Editor, P>());
         let mut machine = Machine::with_editor(process, editor);
         let start = Stopwatch::start();
         let stop = machine.run(&mut probe, limit);
@@ -178,7 +181,9 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
     pub fn open(self) -> Result<EitherCore<I::Editor, P>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
-        let (process, editor, probe, Timed { machine, core }) = self.prepare()?;
+        let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
+        let rule = timed::<I::Editor, P>(&machine, core);
+        process.os.set_process_rule(rule);
         EitherCore::with(core, &machine, process, editor, probe)
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
@@ -233,7 +238,9 @@ where
     /// # Errors
     /// The plan cannot be followed, the program cannot be loaded, or the editor not be installed.
     pub fn open(self) -> Result<SampledRun<I::Editor>, LabError> {
-        let (process, editor, _, mode) = self.prepare()?;
+        let (mut process, editor, _, mode) = self.prepare()?;
+        let rule = ProcessRule::Refused("sampled timing");
+        process.os.set_process_rule(rule);
         let run = SampledRun::with_editor(&mode.machine, process, editor, mode.plan)?;
         Ok(run.on_threads(mode.threads))
     }

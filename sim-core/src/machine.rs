@@ -10,6 +10,7 @@
 
 mod fast;
 mod fork;
+mod spaces;
 
 use crate::code::{CodeCache, HandlerLink, PAGE_SHIFT, SLOTS};
 use crate::editor::{self, DecodeEditor, NoEditor, laid};
@@ -26,6 +27,7 @@ use crate::threaded::Threaded;
 use crate::trap::{Trap, TrapCause};
 
 pub use self::fork::Fork;
+use self::spaces::Spaces;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct Machine<E: DecodeEditor = NoEditor> {
     pub retired: RetiredCounts,
     code: CodeCache,
     threaded: Threaded,
+    /// Code of processes that do not run.
+    spaces: Spaces,
     link: Option<HandlerLink>,
     seq: u64,
 }
@@ -113,6 +117,7 @@ impl<E: DecodeEditor> Machine<E> {
             retired: RetiredCounts::default(),
             code: CodeCache::new(isa),
             threaded: Threaded::new(),
+            spaces: Spaces::default(),
             link: None,
             seq: 0,
         }
@@ -224,6 +229,9 @@ impl<E: DecodeEditor> Machine<E> {
 
     fn run_until<P: Probe>(&mut self, probe: &mut P, end: u64) -> Stop {
         loop {
+            if !self.code.is_in_step(self.process.mem.code_epoch()) {
+                self.change_space();
+            }
             if self.code.sync(&self.process.mem, &self.editor) {
                 self.threaded.clear();
             }
@@ -536,7 +544,7 @@ impl<E: DecodeEditor> Machine<E> {
                 self.process.thread.hart.pc = handler;
                 None
             }
-            Err(trap) => Some(Stop::Fault(trap)),
+            Err(stop) => Some(stop),
         }
     }
 }

@@ -15,6 +15,7 @@ mod manual;
 mod memory;
 mod minutes;
 mod parts;
+mod processes;
 mod profiles;
 mod signals;
 mod slurm;

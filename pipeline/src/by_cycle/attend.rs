@@ -12,7 +12,6 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::process::Then;
 use hps_sim_core::trap::Trap;
 
-use super::fetch::CodePage;
 use super::uop::flag;
 use super::{Context, Resources};
 use crate::model::{Cause, PipelineProbe, cycles_of_ns, kind};
@@ -51,9 +50,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Goes on where the operating system says, with an empty pipeline.
     pub(super) fn go_on(&mut self, core: &mut Resources, then: Then) -> ControlFlow<Stop> {
-        if self.code.sync(&self.process.mem, &self.editor) {
-            self.code_page = CodePage::NONE;
-        }
+        self.follow_code(core);
         core.progressed = true;
         if seldom(core.params.has_company) {
             core.until = core.now;

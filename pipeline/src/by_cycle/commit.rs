@@ -265,13 +265,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         // Stores that have committed are in memory; the fault is precise.
         let at = (u.front.pc, self.resume);
         let in_handler = u.has(flag::HANDLER);
+        let pid = self.process.os.pid();
         match self.process.take_fault(&self.editor, at, cause, in_handler) {
-            Ok(handler) => {
+            Ok(next) => {
                 self.resume = self.process.thread.hart.disepc;
-                self.fetch.redirect(handler, Cause::Serialize, core.now);
+                self.fetch.redirect(next, Cause::Serialize, core.now);
+                if self.process.os.pid() != pid {
+                    self.follow_code(core);
+                    self.plan_attention(core);
+                }
                 None
             }
-            Err(trap) => Some(Stop::Fault(trap)),
+            Err(stop) => Some(stop),
         }
     }
 

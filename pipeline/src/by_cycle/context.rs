@@ -96,6 +96,8 @@ pub(crate) struct Context<E, P> {
     pub last_commit_dispatch: u64,
     pub drain_retry: u64,
     pub last_commit: u64,
+    /// The address space that translations are of.
+    pub space: u64,
     /// The cycle in which the operating system has something to do.
     pub attend_at: u64,
     /// Nothing behind the system call in flight is dispatched any more, for this reason.
@@ -155,6 +157,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             last_commit_dispatch: 0,
             drain_retry: 0,
             last_commit: 0,
+            space: process.mem.space(),
             attend_at: u64::MAX,
             halted: None,
             rests: false,
@@ -210,6 +213,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
             last_commit_dispatch: self.last_commit_dispatch,
             drain_retry: self.drain_retry,
             last_commit: self.last_commit,
+            space: self.space,
             attend_at: self.attend_at,
             halted: self.halted,
             rests: self.rests,

@@ -375,7 +375,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.after_call(core);
             }
         }
-        let stale = done.code_changed && self.refresh_code();
+        let stale = done.code_changed && self.refresh_code(core);
         match done.then {
             Then::Next => {}
             Then::Elsewhere { pc, disepc } => (next_pc, next_disepc) = (pc, disepc),
@@ -392,12 +392,21 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// Follows a change of code. Returns whether the front-end holds instructions that memory does not
     /// hold any more: everything behind the serializing instruction has to be fetched again.
-    fn refresh_code(&mut self) -> bool {
-        if !self.code.sync(&self.process.mem, &self.editor) {
-            return false;
+    fn refresh_code(&mut self, core: &mut Resources) -> bool {
+        self.follow_code(core) && self.front_is_stale()
+    }
+
+    /// Forgets decoded code if memory has other code by now, or the process is another one. Returns whether it did.
+    pub(super) fn follow_code(&mut self, core: &mut Resources) -> bool {
+        let is_stale = self.code.sync(&self.process.mem, &self.editor);
+        if is_stale {
+            self.code_page = CodePage::NONE;
+            let space = self.process.mem.space();
+            if std::mem::replace(&mut self.space, space) != space {
+                core.memory.forget_translations();
+            }
         }
-        self.code_page = CodePage::NONE;
-        self.front_is_stale()
+        is_stale
     }
 
     /// Whether any instruction behind the serializing one, which is the oldest decoded, differs from

@@ -6,7 +6,6 @@ use hps_sim_core::exec::{self, Outcome};
 use hps_sim_core::hart::Hart;
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::Inst;
-use hps_sim_core::machine::Stop;
 use hps_sim_core::memory::Memory;
 use hps_sim_core::trap::TrapCause;
 
@@ -442,17 +441,17 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let taken = self
             .process
             .take_fault(&self.editor, from, cause, in_handler);
-        let trap = match taken {
+        let stop = match taken {
             Ok(handler) => {
                 self.edit.resume = self.process.thread.hart.disepc;
                 self.fetch.redirect(handler, Cause::Serialize, cycle);
                 return;
             }
-            Err(trap) => trap,
+            Err(stop) => stop,
         };
         self.fetch.redirect(at.pc, Cause::Serialize, cycle);
         self.account_cycle(at.pc);
-        self.stop = Some(Stop::Fault(trap));
+        self.stop = Some(stop);
     }
 }
 

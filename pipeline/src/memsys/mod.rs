@@ -23,7 +23,9 @@
 //! 1. **Translation.** TLB and cache are looked up at the same time: a TLB hit costs nothing. A TLB
 //!    miss moves the access to a later start: `l2_tlb.hit_cycles` if the second level has the page,
 //!    else `miss_cycles`. Another access to the same page waits for the end of that walk. At most 8
-//!    walks of a TLB are under way; more are retried. Everything below counts from the start.
+//!    walks of a TLB are under way; more are retried. Everything below counts from the start. When another process
+//!    has its turn, all translations are forgotten; caches are not, and processes find each other's lines at equal
+//!    addresses.
 //! 2. **Hit.** Data are there at `start + hit_cycles`.
 //! 3. **Miss.** It is known at `start + hit_cycles`, takes an MSHR of the level 1 cache until its
 //!    whole line is there, and sends a request that arrives `l1_l2_bus.latency_cycles` later.

@@ -46,6 +46,13 @@ impl PrivateMemory {
         self.link.has_company
     }
 
+    /// Another process runs: forgets all translations.
+    pub(crate) fn forget_translations(&mut self) {
+        self.itlb.clear();
+        self.dtlb.clear();
+        self.l2_tlb.clear();
+    }
+
     /// Accesses will not come in order of time.
     pub(super) fn expect_disorder(&mut self, config: &MemoryConfig) {
         self.l1i.mshrs = Mshrs::out_of_order(config.l1i.mshrs);

@@ -30,6 +30,13 @@ impl L2Tlb {
         }
     }
 
+    /// Forgets all pages.
+    pub fn clear(&mut self) {
+        if let Some(tags) = &mut self.tags {
+            tags.clear();
+        }
+    }
+
     /// Looks a page up and brings it in.
     fn access(&mut self, page: u64) -> bool {
         self.tags
@@ -88,6 +95,13 @@ impl Tlb {
             stats: TlbStats::default(),
             warmed: 0,
         }
+    }
+
+    /// Forgets all pages. Walks that are under way go on, for nobody.
+    pub fn clear(&mut self) {
+        self.tags.clear();
+        self.last_page = u64::MAX;
+        self.quiet_from = [0; GROUPS];
     }
 
     /// Whether a translation takes no time and changes nothing, which most do.

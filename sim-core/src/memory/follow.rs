@@ -2,11 +2,31 @@
 
 use super::{Memory, MemoryError, bits, page_indices, page_of};
 
+/// Changes of code count from 0 on in each address space; the bits from this one on number the space.
+const SPACE_SHIFT: u32 = 40;
+
 impl Memory {
     /// Changes whenever something is mapped, unmapped or re-protected.
     #[must_use]
     pub fn layout_epoch(&self) -> u64 {
         self.layout_epoch
+    }
+
+    /// Makes this the memory of another process, the `space`-th one: its code is not that of any other memory of the run,
+    /// whatever either changes.
+    pub(crate) fn begin_space(&mut self, space: u64) {
+        self.code_epoch = space << SPACE_SHIFT;
+    }
+
+    /// The number of the process's address space: 0 for that of the first one.
+    #[must_use]
+    pub fn space(&self) -> u64 {
+        self.code_epoch >> SPACE_SHIFT
+    }
+
+    /// Says how much may be mapped from now on, in bytes.
+    pub(crate) fn set_limit(&mut self, limit_bytes: u64) {
+        self.limit_bytes = limit_bytes;
     }
 
     /// Makes this memory equal to `source` where it was equal before and has not changed its own layout

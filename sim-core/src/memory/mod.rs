@@ -16,6 +16,7 @@ mod follow;
 mod high;
 mod questions;
 mod regions;
+mod reuse;
 #[cfg(not(target_family = "wasm"))]
 mod room;
 #[cfg(any(target_family = "wasm", test))]
@@ -255,6 +256,16 @@ impl Memory {
     /// [`MemoryError::Reserve`] if the host refuses.
     pub fn duplicate(&self) -> Result<Memory, MemoryError> {
         let mut copy = Memory::new(self.limit_bytes)?;
+        self.copy_to(&mut copy)?;
+        Ok(copy)
+    }
+
+    /// Makes an empty memory a copy of this one.
+    ///
+    /// # Errors
+    /// [`MemoryError::Reserve`] if the host refuses.
+    pub(crate) fn copy_to(&self, copy: &mut Memory) -> Result<(), MemoryError> {
+        copy.limit_bytes = self.limit_bytes;
         // Nothing but zeros lies outside what is mapped and what was.
         for range in self.used.iter() {
             copy.prepare(&range)?;
@@ -280,7 +291,7 @@ impl Memory {
         copy.dirty = self.dirty.clone();
         copy.code_epoch = self.code_epoch;
         copy.layout_epoch = self.layout_epoch;
-        Ok(copy)
+        Ok(())
     }
 
     /// Maps zero pages at `addr`, in place of whatever was mapped there.

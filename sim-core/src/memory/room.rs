@@ -25,6 +25,11 @@ impl Room {
         Ok(Room(reserved))
     }
 
+    /// Whether there is memory for every address.
+    pub(super) fn is_whole(&self) -> bool {
+        self.0.len() as u64 == super::Memory::WINDOW
+    }
+
     /// Makes sure that there is memory for a range, contiguous with its neighbours. Here there always is.
     #[inline(always)]
     pub(super) fn prepare(&mut self, _: &std::ops::Range<u64>) -> Result<(), MemoryError> {

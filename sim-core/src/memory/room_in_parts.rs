@@ -45,6 +45,11 @@ impl Room {
         })
     }
 
+    /// Whether there is memory for every address, without asking.
+    pub(super) fn is_whole(&self) -> bool {
+        false
+    }
+
     /// Makes sure that there is memory for a range, contiguous with its neighbours.
     pub(super) fn prepare(&mut self, range: &Range<u64>) -> Result<(), MemoryError> {
         let mut start = range.start / GRANULE * GRANULE;

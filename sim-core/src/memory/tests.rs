@@ -540,3 +540,21 @@ fn memory_above_the_window_is_copied_and_followed() {
     source.map(at, 0x4000, Perm::RW).unwrap();
     assert_eq!(source.read::<4>(at + 0x1000), Ok(0));
 }
+
+#[test]
+fn an_emptied_memory_is_as_good_as_a_new_one() {
+    let mut mem = Memory::new(1 << 20).unwrap();
+    mem.map(0x10000, 4 * PAGE_SIZE, Perm::RWX).unwrap();
+    mem.write_bytes(0x10ffc, b"over two pages").unwrap();
+    mem.unmap(0x12000, PAGE_SIZE).unwrap();
+    assert!(mem.is_worth_reuse());
+    mem.empty();
+    assert_eq!((mem.mapped_bytes(), mem.resident_bytes()), (0, 0));
+    assert_eq!(mem.permissions(0x10000), None);
+    assert!(mem.read::<4>(0x10ffc).is_err());
+    mem.map(0x10000, 4 * PAGE_SIZE, Perm::RW).unwrap();
+    let mut bytes = vec![1; 4 * PAGE_SIZE as usize];
+    mem.read_bytes(0x10000, &mut bytes).unwrap();
+    assert!(bytes.iter().all(|byte| *byte == 0));
+    assert_eq!(mem.dirty_pages().count(), 0);
+}

@@ -3,7 +3,7 @@
 //! over from it lies in [`abi_alpha`](super::abi_alpha).
 
 use super::abi::{DecodedCall, ProgramStart};
-use super::abi_alpha::{Alpha, at_cwd, common_call, osf_stat};
+use super::abi_alpha::{Alpha, FORK, VFORK, at_cwd, common_call, osf_stat};
 use super::numbers::Call;
 use crate::alpha::registers;
 use crate::hart::Hart;
@@ -35,10 +35,12 @@ fn call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
         // syscall: the number is the first argument.
         0 if a[0] != 0 => return call(a[0], [a[1], a[2], a[3], a[4], a[5], 0]),
         // fork, execve, vfork
-        2 | 66 => (Call::Clone, a),
+        2 => (Call::Clone, FORK),
+        66 => (Call::Clone, VFORK),
         11 | 59 => (Call::Execve, a),
         // wait4 and its predecessor
-        7 | 84 => (Call::Wait4, a),
+        7 => (Call::OsfWait4, a),
+        84 => (Call::OsfWait4, [a[0], a[1], a[2], 0, 0, 0]),
         // The older open and creat
         5 => at_cwd(Call::Openat, [a[0], a[1], a[2]]),
         8 => at_cwd(Call::Openat, [a[0], O_WRONLY_CREAT_TRUNC, a[1]]),

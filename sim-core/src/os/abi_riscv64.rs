@@ -157,7 +157,9 @@ const SIGNAL_RULES: SignalRules = SignalRules {
     block: 0,
     unblock: 1,
     set_mask: 2,
+    no_child_wait: 2,
     stop: 19,
+    child: 17,
     // SIGCHLD, SIGCONT, SIGURG and SIGWINCH.
     ignored: [17, 18, 23, 28],
 };

@@ -1,8 +1,8 @@
 //! Which processors a thread may run on (sched_setaffinity(2), getcpu(2)).
 
+use super::Linux;
 use super::errno::Errno;
 use super::record::write_optional;
-use super::{Linux, PID};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -67,7 +67,7 @@ impl Linux {
             0 => Ok(thread.tid),
             tid if tid == thread.tid || self.threads.has_other(tid) => Ok(tid),
             // The first thread has ended before others.
-            PID => Ok(thread.tid),
+            tid if tid == self.pid => Ok(thread.tid),
             _ => Err(Errno::ESRCH),
         }
     }

@@ -52,6 +52,13 @@ impl Default for ThreadAttributes {
     }
 }
 
+impl Linux {
+    /// Whether the process wants the children of descendants that end (`PR_SET_CHILD_SUBREAPER`).
+    pub(super) fn reaps_orphans(&self) -> bool {
+        self.attributes.reaps
+    }
+}
+
 impl ThreadAttributes {
     /// `personality`: every one is kept, and none has an effect.
     pub(super) fn set_personality(&mut self, wanted: u64) -> u64 {

@@ -171,6 +171,8 @@ pub(super) struct Descriptor {
 /// Descriptors and the open files that they stand for.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
+    /// The process, which record locks belong to.
+    pub(super) owner: u32,
     pub(super) descriptors: Vec<Option<Descriptor>>,
     pub(super) files: Vec<Option<(OpenFile, u32)>>,
     /// How many numbers were given to files without a path.
@@ -181,6 +183,44 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
+    /// Those of the first process, of which none is open.
+    pub(super) fn of_process(owner: u32) -> Descriptors {
+        Descriptors {
+            owner,
+            ..Descriptors::default()
+        }
+    }
+
+    /// Those of a child, which has the same open files. The files themselves stay here.
+    pub(super) fn of_child(&mut self, owner: u32) -> Descriptors {
+        for descriptor in self.descriptors.clone().into_iter().flatten() {
+            self.share(descriptor.slot);
+        }
+        Descriptors {
+            descriptors: self.descriptors.clone(),
+            ..Descriptors::of_process(owner)
+        }
+    }
+
+    /// Hands the open files to the descriptors of another process, whose turn it is.
+    pub(super) fn hand_over(&mut self, to: &mut Descriptors) {
+        std::mem::swap(&mut self.files, &mut to.files);
+        std::mem::swap(&mut self.locks, &mut to.locks);
+        to.numbers = self.numbers;
+        to.has_timers = self.has_timers;
+    }
+
+    /// Closes what is closed at `execve`, or all.
+    pub(super) fn close_all(&mut self, only_at_exec: bool) {
+        for fd in 0..self.descriptors.len() {
+            let descriptor = self.descriptors[fd];
+            if descriptor.is_some_and(|one| one.cloexec || !only_at_exec) {
+                // It is open.
+                let _ = self.close(fd as u64);
+            }
+        }
+    }
+
     /// An inode number for a file without a path. Streams have smaller ones.
     pub(super) fn fresh_number(&mut self) -> u64 {
         const FIRST: u64 = 1 << 20;
@@ -316,7 +356,7 @@ impl Descriptors {
         Ok(to)
     }
 
-    fn share(&mut self, slot: usize) {
+    pub(super) fn share(&mut self, slot: usize) {
         if let Some((_, count)) = &mut self.files[slot] {
             *count += 1;
         }

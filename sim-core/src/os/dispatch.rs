@@ -4,7 +4,7 @@ use super::abi::{FrameKind, StatFormat};
 use super::errno::Errno;
 use super::numbers::Call;
 use super::time::TimeFormat;
-use super::{GID, GivesUp, Linux, PID, Served, SyscallResult, UID, identity, schedule, time};
+use super::{GID, GivesUp, Linux, Served, SyscallResult, UID, identity, schedule, time};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -49,7 +49,7 @@ impl Linux {
                 }
             }
             Some((call, arguments)) => {
-                let mut result = self.serve(call, number, thread, mem, &arguments);
+                let mut result = self.serve(call, thread, mem, &arguments);
                 if let Ok(value) = result
                     && self.mappings.has_shared()
                     && let Err(errno) = self.show_changes(mem, call, &arguments, value)
@@ -65,8 +65,9 @@ impl Linux {
                 {
                     return self.begin_wait(call, thread, mem, blocked);
                 }
-                if !self.threads.is_alone() && call.may_change_files() {
-                    self.threads.wake_on_files();
+                let is_alone = self.threads.is_alone() && !self.family.has_others();
+                if !is_alone && call.may_change_files() {
+                    self.wake_on_files();
                 }
                 let hart = &mut thread.hart;
                 self.abi.set_result(hart, result);
@@ -111,20 +112,17 @@ impl Linux {
     fn serve(
         &mut self,
         call: Call,
-        number: u64,
         thread: &mut Thread,
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
         match call {
-            Call::Clone => self.clone_thread(thread, mem, a),
-            Call::Clone3 => self.clone3_thread(thread, mem, a),
-            Call::Execve => {
-                let name = call.name();
-                self.warn(number, format!("{name} is refused: a guest is one process"));
-                Err(Errno::ENOSYS)
-            }
-            Call::Wait4 | Call::Waitid => Err(Errno::ECHILD),
+            Call::Clone => self.clone_call(thread, mem, a),
+            Call::Clone3 => self.clone3_call(thread, mem, a),
+            Call::Execve => self.execve(mem, a),
+            Call::Wait4 => self.wait4(mem, a, false),
+            Call::OsfWait4 => self.wait4(mem, a, true),
+            Call::Waitid => self.waitid(mem, a),
             Call::Settimeofday => Err(Errno::EPERM),
             // glibc and musl do without them.
             Call::Rseq => Err(Errno::ENOSYS),
@@ -213,7 +211,7 @@ impl Linux {
             | Call::Getresuid
             | Call::Getresgid
             | Call::Getgroups
-            | Call::Setgroups => Linux::serve_identity(call, mem, a),
+            | Call::Setgroups => self.serve_identity(call, mem, a),
             Call::Getpriority
             | Call::OsfGetpriority
             | Call::Setpriority
@@ -252,28 +250,28 @@ impl Linux {
 
     /// Who the process is. Some interfaces return the parent or the effective owner as well.
     fn identity(&mut self, call: Call, thread: &Thread) -> u64 {
-        const PARENT: u64 = 1;
+        let parent = u64::from(self.parent());
         self.second_result = match call {
-            Call::Getxpid => Some(PARENT),
+            Call::Getxpid => Some(parent),
             Call::Getxuid => Some(u64::from(UID)),
             Call::Getxgid => Some(u64::from(GID)),
             _ => None,
         };
         match call {
-            Call::Getppid => PARENT,
+            Call::Getppid => parent,
             Call::Gettid => u64::from(thread.tid),
             Call::Getuid | Call::Geteuid | Call::Getxuid => u64::from(UID),
             Call::Getgid | Call::Getegid | Call::Getxgid => u64::from(GID),
-            _ => u64::from(PID),
+            _ => u64::from(self.pid),
         }
     }
 
-    fn serve_identity(call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+    fn serve_identity(&mut self, call: Call, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         match call {
-            Call::Getpgid | Call::Getsid => identity::group_of(a[0]),
-            Call::Setpgid => identity::set_group(a[0], a[1]),
-            // The leader of a group cannot begin a session.
-            Call::Setsid => Err(Errno::EPERM),
+            Call::Getpgid => self.getpgid(a[0]),
+            Call::Getsid => self.getsid(a[0]),
+            Call::Setpgid => self.setpgid(a[0], a[1]),
+            Call::Setsid => self.setsid(),
             Call::Setuid => identity::set_identity(a[0], UID),
             Call::Setgid => identity::set_identity(a[0], GID),
             Call::Setreuid => identity::change_identity(&a[..2], UID),
@@ -298,6 +296,7 @@ impl Linux {
         mem: &mut Memory,
         a: &[u64; 6],
     ) -> Result<u64, Errno> {
+        let a = &self.caller_as_zero(call, a);
         match call {
             // Numbers that cannot be mistaken for errors.
             Call::Getpriority => thread
@@ -319,12 +318,34 @@ impl Linux {
             Call::SchedGetPriorityMin => schedule::priorities(a[0]).map(|(least, _)| least),
             Call::SchedRrGetInterval => schedule::time_slice(mem, a),
             Call::SchedYield => {
-                self.yields = self.threads.has_ready();
+                self.yields = self.others_are_ready();
                 Ok(0)
             }
             Call::Getcpu => self.getcpu(mem, a),
             _ => Err(Errno::ENOSYS),
         }
+    }
+
+    /// The arguments of a call on scheduling, in which 0 stands for the process that makes it.
+    fn caller_as_zero(&self, call: Call, a: &[u64; 6]) -> [u64; 6] {
+        const USER: u64 = 2;
+        let mut a = *a;
+        let place = match call {
+            Call::Getpriority | Call::OsfGetpriority | Call::Setpriority if a[0] == USER => None,
+            Call::Getpriority | Call::OsfGetpriority | Call::Setpriority => Some(1),
+            Call::SchedGetscheduler
+            | Call::SchedSetscheduler
+            | Call::SchedGetparam
+            | Call::SchedSetparam
+            | Call::SchedRrGetInterval => Some(0),
+            _ => None,
+        };
+        if let Some(place) = place
+            && a[place] as u32 == self.pid
+        {
+            a[place] = 0;
+        }
+        a
     }
 
     fn serve_signals(
@@ -342,7 +363,7 @@ impl Linux {
             }
             Call::RtSigtimedwait => self.rt_sigtimedwait(thread, mem, a),
             Call::Tkill => self.tkill(thread, a[0], a[1]),
-            Call::Tgkill if a[0] as u32 != PID => Err(Errno::ESRCH),
+            Call::Tgkill if a[0] as u32 != self.pid => self.tgkill_elsewhere(a),
             Call::Tgkill => self.tkill(thread, a[1], a[2]),
             Call::RtSigaction => self.rt_sigaction(thread, mem, a),
             Call::RtSigpending => self.rt_sigpending(thread, mem, a),

@@ -11,6 +11,7 @@ use super::Linux;
 use super::descriptors::{Descriptors, Kind, OpenFile};
 use super::limits::TimeLimit;
 use super::memory_files::copy_memory_file;
+use super::processes::Family;
 use super::streams::{Output, Stdin, Streams};
 
 /// Why a process cannot be duplicated: both copies would change one thing outside of them.
@@ -27,6 +28,9 @@ pub enum DuplicateError {
     /// A pipe or a socket inside the program.
     #[error("the program has a pipe or a socket open")]
     Pipe,
+    /// Other processes.
+    #[error("the program has child processes")]
+    Processes,
     /// Memory that is written to a file.
     #[error("the program shares memory with a file")]
     SharedMapping,
@@ -49,6 +53,9 @@ impl Linux {
     pub fn duplicate(&self) -> Result<Linux, DuplicateError> {
         if self.writable {
             return Err(DuplicateError::Writable);
+        }
+        if self.family.has_others() {
+            return Err(DuplicateError::Processes);
         }
         if !self.mappings.writers().is_empty() {
             return Err(DuplicateError::SharedMapping);
@@ -104,9 +111,14 @@ impl Linux {
     }
 
     /// A copy with other files and streams, which cannot be changed.
-    fn over(&self, files: Descriptors, streams: Streams) -> Linux {
+    pub(super) fn over(&self, files: Descriptors, streams: Streams) -> Linux {
         Linux {
             abi: self.abi,
+            pid: self.pid,
+            family: Family::new(self.pid),
+            is_lent: false,
+            execution: None,
+            killed_by: None,
             files,
             // Sockets are not copied.
             network: Arc::default(),
@@ -212,6 +224,7 @@ impl Descriptors {
             None => Ok(None),
         };
         Ok(Descriptors {
+            owner: self.owner,
             has_timers: self.has_timers,
             descriptors: self.descriptors.clone(),
             numbers: self.numbers,

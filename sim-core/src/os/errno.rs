@@ -47,6 +47,7 @@ errnos! {
     EIO = 5, "Input or output error";
     ENXIO = 6, "No such device or address";
     E2BIG = 7, "Argument list too long";
+    ENOEXEC = 8, "Exec format error";
     EBADF = 9, "Bad file descriptor";
     ECHILD = 10, "No child processes";
     EAGAIN = 11, "Try again";

@@ -52,6 +52,11 @@ impl MappedFile {
         }
     }
 
+    /// Whether others can open it.
+    pub(super) fn has_place(&self) -> bool {
+        self.path.is_some()
+    }
+
     pub(super) fn host(&self) -> &File {
         &self.file
     }
@@ -88,6 +93,8 @@ impl MappedFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileMappings {
     pub(super) ranges: Ranges<MappedFile>,
+    /// Shared mappings of no file.
+    pub(super) anonymous: Ranges<()>,
     /// By device and number of the file, and whether it can be written. A file that is held open keeps its
     /// number.
     open: BTreeMap<((u64, u64), bool), Weak<File>>,
@@ -148,10 +155,18 @@ impl FileMappings {
             self.ranges
                 .insert(start..start + (part.end - part.start), file);
         }
+        for (part, ()) in self.anonymous.within(old..old + kept) {
+            let start = target + (part.start - old);
+            self.anonymous
+                .insert(start..start + (part.end - part.start), ());
+        }
     }
 
     /// Lets the mapping that ends at `end`, if one does, reach to `new_end`, where zeros lie.
     pub(super) fn extend(&mut self, mem: &mut Memory, end: u64, new_end: u64) -> Result<(), Errno> {
+        if let Some((range, ())) = self.anonymous.ending_at(end) {
+            self.anonymous.insert(range.start..new_end, ());
+        }
         let Some((range, file)) = self.ranges.ending_at(end) else {
             return Ok(());
         };
@@ -205,6 +220,24 @@ impl FileMappings {
             }
         }
         mirrors
+    }
+
+    /// The file behind an address in shared memory, and the place in it.
+    pub(super) fn shared_place(&self, addr: u64) -> Option<((u64, u64), u64)> {
+        let (range, file) = self.ranges.within(addr..addr + 1).into_iter().next()?;
+        let place = file.offset + (addr - range.start);
+        file.is_shared.then_some((file.identity, place))
+    }
+
+    /// The addresses at which a place of a file lies in shared memory.
+    pub(super) fn addresses_of(&self, identity: (u64, u64), place: u64) -> Vec<u64> {
+        let all = self.ranges.within(0..u64::MAX).into_iter();
+        all.filter(|(_, file)| file.is_shared && file.identity == identity)
+            .filter_map(|(range, file)| {
+                let at = range.start + place.checked_sub(file.offset)?;
+                range.contains(&at).then_some(at)
+            })
+            .collect()
     }
 
     /// There are shared mappings.

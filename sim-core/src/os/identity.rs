@@ -1,18 +1,11 @@
-//! Who the process is: users, groups, sessions, and the requests to change them.
-//!
-//! The process has one user and one group, leads its own process group and session, and has no privileges.
+//! Users and groups of users, and the requests to change them. Every process has one user and one group, and no
+//! privileges.
 
-use super::PID;
 use super::errno::Errno;
 use crate::memory::Memory;
 
 /// An identity that stays as it is.
 const UNCHANGED: u32 = u32::MAX;
-
-/// Whether a call names the process, as 0 does.
-pub(super) fn is_own(pid: u64) -> bool {
-    matches!(pid as u32, 0 | PID)
-}
 
 /// A change of real, effective and saved identity: a process without privileges can only have `own`.
 pub(super) fn change_identity(wanted: &[u64], own: u32) -> Result<u64, Errno> {
@@ -30,26 +23,6 @@ pub(super) fn set_identity(wanted: u64, own: u32) -> Result<u64, Errno> {
         UNCHANGED => Err(Errno::EINVAL),
         id if id == own => Ok(0),
         _ => Err(Errno::EPERM),
-    }
-}
-
-/// `getpgid` and `getsid`.
-pub(super) fn group_of(pid: u64) -> Result<u64, Errno> {
-    if is_own(pid) {
-        Ok(u64::from(PID))
-    } else {
-        Err(Errno::ESRCH)
-    }
-}
-
-/// `setpgid`: the leader of a session stays in its group.
-pub(super) fn set_group(pid: u64, group: u64) -> Result<u64, Errno> {
-    if (group as i32) < 0 {
-        Err(Errno::EINVAL)
-    } else if !is_own(pid) {
-        Err(Errno::ESRCH)
-    } else {
-        Err(Errno::EPERM)
     }
 }
 

@@ -1,17 +1,16 @@
 //! Locks on files: `flock`, and the record locks of `fcntl`.
 //!
 //! Locks of `flock` and of `F_OFD_*` belong to an open file, so that two opens of one file conflict. Locks of
-//! `F_SETLK` belong to the process: they never conflict with one another, and closing any descriptor of the
-//! file releases them. `flock` and record locks do not see each other. There is one process, so a call that
-//! would wait for a lock waits for ever.
+//! `F_SETLK` belong to a process: those of one process never conflict with one another, and closing any descriptor of
+//! the file releases them. `flock` and record locks do not see each other.
 
 use std::io::Seek;
 
+use super::Linux;
 use super::descriptors::{Descriptors, Kind};
 use super::errno::Errno;
 use super::record::Record;
 use super::threads::Blocked;
-use super::{Linux, PID};
 use crate::memory::Memory;
 
 /// Record locks that a process may have; more are refused with `ENOLCK`.
@@ -33,7 +32,8 @@ enum LockedFile {
 /// Who holds a record lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    Process,
+    /// The process with this number.
+    Process(u32),
     /// The open file in a slot of [`Descriptors`].
     OpenFile(usize),
 }
@@ -149,7 +149,8 @@ impl Descriptors {
             return;
         }
         if let Ok(file) = self.locked_file(slot) {
-            let is_of_process = |lock: &RecordLock| lock.owner == Owner::Process;
+            let owner = Owner::Process(self.owner);
+            let is_of_process = |lock: &RecordLock| lock.owner == owner;
             self.locks
                 .records
                 .retain(|lock| !(is_of_process(lock) && lock.file == file));
@@ -210,7 +211,9 @@ impl Linux {
             .any(|held| held.file == file && (held.is_exclusive || is_exclusive));
         if is_held {
             if operation & NONBLOCK == 0 {
-                self.wait = Some(Blocked::on_file("a lock (flock) that it holds itself"));
+                self.wait = Some(Blocked::on_file(
+                    "a lock (flock) that another open file holds",
+                ));
             }
             return Err(Errno::EAGAIN);
         }
@@ -244,7 +247,7 @@ impl Linux {
             last => last - held.first + 1,
         };
         let pid = match held.owner {
-            Owner::Process => PID,
+            Owner::Process(pid) => pid,
             Owner::OpenFile(_) => u32::MAX,
         };
         let record = Record::new()
@@ -282,7 +285,7 @@ impl Linux {
         if self.files.locks.conflict(&request.lock).is_some() {
             if mode.waits {
                 self.wait = Some(Blocked::on_file(
-                    "a record lock (fcntl) that it holds itself",
+                    "a record lock (fcntl) that somebody else holds",
                 ));
             }
             return Err(Errno::EAGAIN);
@@ -320,7 +323,7 @@ impl Linux {
             owner: if of_open_file {
                 Owner::OpenFile(slot)
             } else {
-                Owner::Process
+                Owner::Process(self.pid)
             },
             is_exclusive: kind == LockType::Exclusive,
             first,

@@ -164,6 +164,8 @@ impl Linux {
                 return Err(errno);
             }
             self.mappings.ranges.insert(addr..addr + len, file);
+        } else if flags.shared {
+            self.mappings.anonymous.insert(addr..addr + len, ());
         }
         Ok(addr)
     }
@@ -216,6 +218,7 @@ impl Linux {
     /// What was known of a range is not true any more.
     fn forget(&mut self, addr: u64, len: u64) {
         self.mappings.ranges.remove(addr..addr + len);
+        self.mappings.anonymous.remove(addr..addr + len);
         self.locks.ranges.remove(addr..addr + len);
     }
 

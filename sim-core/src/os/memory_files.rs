@@ -103,7 +103,7 @@ fn check_name(mem: &Memory, addr: u64) -> Result<(), Errno> {
     Err(Errno::EINVAL)
 }
 
-fn new_memory_file() -> Result<File, Errno> {
+pub(super) fn new_memory_file() -> Result<File, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     Ok(File::from(rustix::fs::memfd_create("hps", flags)?))
 }

@@ -3,7 +3,6 @@
 use super::Linux;
 use super::abi::{Abi, Resource};
 use super::errno::Errno;
-use super::identity::is_own;
 use super::record::{Record, read_words};
 use crate::memory::Memory;
 use crate::process::layout;
@@ -160,7 +159,7 @@ impl Linux {
 
     pub(super) fn prlimit64(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [pid, resource, new, old, ..] = *a;
-        if !is_own(pid) {
+        if pid as u32 != 0 && pid as u32 != self.pid {
             return Err(Errno::ESRCH);
         }
         self.prlimit(mem, resource, new, old)

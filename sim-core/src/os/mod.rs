@@ -42,6 +42,7 @@ mod memory_locks;
 mod misc;
 pub mod numbers;
 mod paths;
+mod processes;
 mod ranges;
 mod readiness;
 mod record;
@@ -75,6 +76,7 @@ use self::memory::Heap;
 use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root, joined};
+use self::processes::Family;
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::sockets::Network;
@@ -88,6 +90,8 @@ use crate::random::Random;
 pub(crate) use self::control::ThreadAttributes;
 pub use self::duplicate::DuplicateError;
 pub(crate) use self::made_up::Started;
+pub(crate) use self::processes::Execution;
+pub use self::processes::ProcessRule;
 pub(crate) use self::schedule::Scheduling;
 pub(crate) use self::signals::ThreadSignals;
 pub use self::signals::{
@@ -98,7 +102,7 @@ pub(crate) use self::threads::Blocked;
 pub use self::threads::ThreadRules;
 pub use self::time::{CLOCK_TICKS_PER_SECOND, EPOCH_SECONDS};
 
-/// Number of the guest's process and of its first thread.
+/// Number of a guest's first process and of the first thread there.
 pub const PID: u32 = 1000;
 /// User of the guest.
 pub const UID: u32 = 1000;
@@ -176,6 +180,16 @@ pub enum StopReason {
         /// The limit, in bytes.
         bytes: u64,
     },
+    /// It makes processes without end.
+    #[error(
+        "the program makes processes without end: it may have {limit} at a time, and {refused} more were refused"
+    )]
+    Processes {
+        /// The most processes at a time.
+        limit: u32,
+        /// How many were refused.
+        refused: u32,
+    },
     /// Its gate let a system call not through.
     #[error("the run ends in front of the system call {call}")]
     Gate {
@@ -199,6 +213,16 @@ pub type WarningSink = Box<dyn FnMut(&str) + Send>;
 /// [`Thread`](crate::process::Thread).
 pub struct Linux {
     abi: &'static dyn Abi,
+    /// The number of the process.
+    pid: u32,
+    /// All processes of the run. It is with the one whose turn it is.
+    pub(crate) family: Family,
+    /// The process has lent its memory to a child, and waits until it is back.
+    is_lent: bool,
+    /// The program that the current call wants to run instead of this one.
+    execution: Option<Box<Execution>>,
+    /// The signal that has ended the process.
+    killed_by: Option<u8>,
     files: Descriptors,
     network: Arc<Mutex<Network>>,
     streams: Streams,
@@ -295,7 +319,12 @@ impl Linux {
         let exe = joined(&start.unwrap_or_default(), name.as_bytes());
         let mut os = Linux {
             abi,
-            files: Descriptors::default(),
+            pid: PID,
+            family: Family::new(PID),
+            is_lent: false,
+            execution: None,
+            killed_by: None,
+            files: Descriptors::of_process(PID),
             network: Arc::default(),
             cwd,
             made_cwd: None,

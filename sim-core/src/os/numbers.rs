@@ -142,6 +142,7 @@ calls! {
     OsfSigstack "osf_sigstack";
     OsfSigsuspend "osf_sigsuspend";
     OsfUsleepThread "osf_usleep_thread";
+    OsfWait4 "osf_wait4";
     OsfUtsname "osf_utsname";
     Personality "personality";
     Pipe2 "pipe2";

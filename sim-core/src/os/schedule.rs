@@ -2,7 +2,6 @@
 
 use super::UID;
 use super::errno::Errno;
-use super::identity::is_own;
 use super::record::Record;
 use crate::memory::Memory;
 
@@ -15,6 +14,11 @@ const DEADLINE: u32 = 6;
 const RESET_ON_FORK: u32 = 0x4000_0000;
 /// The time slice that is reported, in nanoseconds.
 const SLICE_NS: u64 = 4_000_000;
+
+/// Whether a call names its caller: the number of the process is 0 by then.
+fn is_own(pid: u64) -> bool {
+    pid as u32 == 0
+}
 
 /// Refuses negative process numbers, and numbers of processes that do not exist.
 fn check_process(pid: u64) -> Result<(), Errno> {
@@ -101,7 +105,7 @@ impl Scheduling {
         }
     }
 
-    /// `setpriority`: without privileges a process only gets nicer. It is alone, so that changes nothing else.
+    /// `setpriority`: without privileges a process only gets nicer. Only the caller can be meant, and nothing else changes.
     pub(super) fn set_nice(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let before = self.nice(a[0], a[1])?;
         let wanted = (a[2] as i32).clamp(-20, 19);

@@ -25,7 +25,7 @@ impl Linux {
     }
 
     /// Writes the pages of shared mappings that were written to their files.
-    pub(super) fn write_back(&mut self, mem: &mut Memory) {
+    pub(crate) fn write_back(&mut self, mem: &mut Memory) {
         for page in mem.take_tracked() {
             for (part, file) in self.mappings.ranges.within(page..page + PAGE_SIZE) {
                 if !file.writes {
@@ -36,7 +36,9 @@ impl Linux {
                 let size = file.size().unwrap_or(0);
                 // Behind the end of the file there is nothing to be kept.
                 let room = size.saturating_sub(file.offset()).min(bytes.len() as u64);
-                if read.is_err() || room == 0 || !self.count_output(room) {
+                // Memory of processes alone is no output.
+                let counts = file.has_place();
+                if read.is_err() || room == 0 || counts && !self.count_output(room) {
                     continue;
                 }
                 // As on Linux, a page that cannot be written is lost; `msync` is not told either.

@@ -8,7 +8,7 @@ use super::signals::{
 };
 use super::threads::WaitFor;
 use super::time::TimeFormat;
-use super::{Linux, PID};
+use super::{Linux, UID};
 use crate::memory::Memory;
 use crate::process::Thread;
 
@@ -245,13 +245,35 @@ impl Linux {
         Ok(0)
     }
 
-    /// `kill`: only this process exists, alone in its group.
+    /// `kill`.
     pub(super) fn kill(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
-        let pid = a[0] as i32;
-        if pid != 0 && pid.unsigned_abs() != PID {
+        let info = match a[1] as u32 {
+            0 => None,
+            signal => Some(SigInfo {
+                signal: valid_signal(u64::from(signal))?,
+                ..SigInfo::with_code(SI_USER)
+            }),
+        };
+        self.send_to_processes(a[0] as i32, info)
+    }
+
+    /// `tgkill` to a thread of another process.
+    pub(super) fn tgkill_elsewhere(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
+        let sender = Some((self.pid, UID));
+        let other = self.other_process(a[0] as u32).ok_or(Errno::ESRCH)?;
+        let tid = a[1] as u32;
+        if other.threads.parked(tid).is_none() {
             return Err(Errno::ESRCH);
         }
-        self.send(None, a[1], SigInfo::with_code(SI_USER))
+        if a[2] as u32 != 0 {
+            let info = SigInfo {
+                signal: valid_signal(u64::from(a[2] as u32))?,
+                sender,
+                ..SigInfo::with_code(SI_TKILL)
+            };
+            other.send_to_thread(None, tid, info);
+        }
+        Ok(0)
     }
 
     /// `tkill` and the end of `tgkill`.
@@ -288,7 +310,11 @@ impl Linux {
             return Ok(0);
         }
         let signal = valid_signal(u64::from(signal as u32))?;
-        let info = SigInfo { signal, ..info };
+        let info = SigInfo {
+            signal,
+            sender: info.sender.or(Some((self.pid, UID))),
+            ..info
+        };
         match to {
             None => self.send_to_process(info),
             Some((thread, tid)) => self.send_to_thread(Some(thread), tid, info),
@@ -309,14 +335,24 @@ impl Linux {
         let first = mem.read::<4>(info.wrapping_add(16))? as u32;
         let second = mem.read::<4>(info.wrapping_add(20))? as u32;
         let value = mem.read::<8>(info.wrapping_add(24))?;
-        if pid as u32 != PID {
-            return Err(Errno::ESRCH);
-        }
         let info = SigInfo {
             sender: Some((first, second)),
             value,
             ..SigInfo::with_code(code)
         };
+        if pid as u32 != self.pid {
+            if to_thread || (pid as i32) <= 0 || !self.has_process(pid) {
+                return Err(Errno::ESRCH);
+            }
+            if code >= 0 || code == SI_TKILL {
+                return Err(Errno::EPERM);
+            }
+            let signal = match signal as u32 {
+                0 => return Ok(0),
+                signal => valid_signal(u64::from(signal))?,
+            };
+            return self.send_to_processes(pid as i32, Some(SigInfo { signal, ..info }));
+        }
         let to = to_thread.then_some((thread, tid as u32));
         self.send(to, signal, info)
     }

@@ -107,10 +107,13 @@ pub struct SignalRules {
     pub unblock: u64,
     /// `SIG_SETMASK`
     pub set_mask: u64,
+    /// `SA_NOCLDWAIT`
+    pub no_child_wait: u64,
     /// The number of SIGSTOP.
     pub stop: u8,
-    /// Signals that do nothing by default. The stop signals end the process, because no other process
-    /// could ever continue it.
+    /// The number of SIGCHLD.
+    pub child: u8,
+    /// Signals that do nothing by default. The stop signals end the process: none is ever stopped and continued.
     pub ignored: [u8; 4],
 }
 
@@ -389,6 +392,23 @@ impl ThreadSignals {
         }
     }
 
+    /// Those of a process that this thread makes: it has the alternate stack as well.
+    pub(crate) fn of_process(&self) -> ThreadSignals {
+        ThreadSignals {
+            alt_stack: self.alt_stack,
+            ..self.of_child()
+        }
+    }
+
+    /// Those of a thread that begins with another program.
+    pub(crate) fn at_exec(&self) -> ThreadSignals {
+        ThreadSignals {
+            blocked: self.blocked,
+            pending: self.pending.clone(),
+            ..ThreadSignals::default()
+        }
+    }
+
     /// Lets a call wait with other signals blocked. A call that waits on keeps the mask of its first look.
     pub(super) fn suspend(&mut self, mask: u64) {
         self.suspended_mask.get_or_insert(self.blocked);
@@ -476,11 +496,12 @@ impl Linux {
             match self.signals.actions[usize::from(signal)].handler {
                 SIG_IGN => {}
                 SIG_DFL if self.abi.signal_rules().is_ignored_by_default(signal) => {}
-                SIG_DFL => return Some(128 + i32::from(signal)),
+                SIG_DFL => return Some(self.killed(signal)),
                 _ => {
                     if self.enter_handler(info, thread, mem).is_err() {
                         // No room for the frame: Linux ends the process with SIGSEGV.
-                        return Some(128 + i32::from(self.abi.signal_number(Signal::Segv)));
+                        let segv = self.abi.signal_number(Signal::Segv);
+                        return Some(self.killed(segv));
                     }
                 }
             }
@@ -548,7 +569,7 @@ impl Linux {
         kind: FrameKind,
     ) -> Result<(), i32> {
         let Ok(restored) = self.abi.leave_handler(&mut thread.hart, mem, kind) else {
-            return Err(128 + i32::from(self.abi.signal_number(Signal::Segv)));
+            return Err(self.killed(self.abi.signal_number(Signal::Segv)));
         };
         thread.signals.blocked = restored.mask & !self.abi.signal_rules().unstoppable();
         if let Some(stack) = restored.alt_stack {

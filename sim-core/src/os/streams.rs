@@ -62,6 +62,11 @@ impl Streams {
         }
     }
 
+    /// Streams of which nothing comes and nothing goes anywhere.
+    pub(super) fn closed() -> Streams {
+        Streams::new(Stdin::Empty, Output::Discard, Output::Discard)
+    }
+
     /// Streams with this input, unless it is the host's; what is written goes nowhere.
     pub(super) fn shadow(&self) -> Streams {
         let input = match &self.input {

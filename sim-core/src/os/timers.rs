@@ -148,6 +148,14 @@ impl Default for Timers {
 }
 
 impl Timers {
+    /// Those that a process keeps when it runs another program.
+    pub(super) fn at_exec(before: &Timers) -> Timers {
+        Timers {
+            intervals: before.intervals,
+            created: BTreeMap::new(),
+        }
+    }
+
     fn alarms(&self) -> impl Iterator<Item = &Alarm> {
         let created = self.created.values().map(|timer| &timer.alarm);
         self.intervals.iter().chain(created)
@@ -189,7 +197,8 @@ impl Linux {
         let alarms = self.timers.alarms().chain(self.files.alarms());
         let timers = alarms.filter_map(|alarm| alarm.due_ns(now));
         timers
-            .chain(self.threads.deadline_ns())
+            .chain(self.threads.deadline_ns(self.family.has_ready()))
+            .chain(self.next_event_of_others_ns())
             .min()
             .unwrap_or(u64::MAX)
     }
@@ -261,7 +270,7 @@ impl Linux {
             is_due |= count > 0;
         }
         if is_due {
-            self.threads.wake_on_files();
+            self.wake_on_files();
         }
     }
 

@@ -9,6 +9,7 @@ use crate::editor::DecodeEditor;
 use crate::exec::{Outcome, execute_wide};
 use crate::hart::Hart;
 use crate::ids::DisePc;
+use crate::machine::Stop;
 use crate::os::SyscallResult;
 use crate::trap::{Trap, TrapCause};
 
@@ -138,7 +139,8 @@ impl Process {
     }
 
     /// Takes the fault of the instruction at `pc`, at `disepc` of its expansion, in precise state.
-    /// Returns the address of the program's handler, where the editor has laid it out.
+    /// Returns where execution goes on, where the editor has laid it out: in the program's handler, or in another
+    /// process if the fault has ended this one, which is a child.
     ///
     /// # Errors
     /// The trap if it ends the program: there is no handler that can run, or the fault is one of a
@@ -150,17 +152,24 @@ impl Process {
         (pc, disepc): (u64, DisePc),
         cause: TrapCause,
         in_handler: bool,
-    ) -> Result<u64, Trap> {
+    ) -> Result<u64, Stop> {
         let original = editor.original(pc);
         let trap = trap_at(&self.mem, self.image.isa, original, cause);
         self.thread.hart.pc = original;
         self.thread.hart.disepc = disepc;
         let is_programs = !in_handler && !self.thread.is_observer();
         let may_handle = is_programs && cause != TrapCause::Stopped;
-        if may_handle && self.deliver_fault(&trap) {
-            Ok(editor.place(pc, self.thread.hart.pc))
-        } else {
-            Err(trap)
+        if !may_handle {
+            return Err(Stop::Fault(trap));
+        }
+        if self.deliver_fault(&trap) {
+            return Ok(editor.place(pc, self.thread.hart.pc));
+        }
+        match self.end_by_fault(&trap) {
+            None => Err(Stop::Fault(trap)),
+            Some(SyscallResult::Continue) => Ok(editor.place(pc, self.thread.hart.pc)),
+            Some(SyscallResult::Exit(code)) => Err(Stop::Exit(code)),
+            Some(SyscallResult::Trap) => Err(Stop::Fault(Trap::stopped(original))),
         }
     }
 }

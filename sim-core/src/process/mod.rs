@@ -3,6 +3,7 @@
 mod alone;
 mod guest;
 pub mod layout;
+mod relatives;
 mod reservations;
 mod stack;
 mod thread;
@@ -22,6 +23,7 @@ use crate::trap::Trap;
 pub use self::alone::{Alone, Done, Then};
 pub use self::guest::Guest;
 pub use self::reservations::Reservations;
+pub(crate) use self::stack::Given;
 pub use self::thread::Thread;
 
 /// What a guest process gets from outside. The default: no arguments, no environment, no files,
@@ -136,51 +138,16 @@ impl Process {
     /// [`LoadError`] if the image and its stack do not fit, the host refuses memory, or the
     /// configuration cannot be used.
     pub fn new(image: Arc<ProgramImage>, config: &ProcessConfig) -> Result<Process, LoadError> {
+        let args = arguments(&image, config);
+        let given = Given::of(config, &args)?;
+        let heap = heap_start(&image);
+        let mut os = Linux::new(image.isa, image.os, config, &args[0], heap)?;
         let memory_error = |source| LoadError::Memory {
             file: image.name.clone(),
             source,
         };
         let mut mem = Memory::new(config.memory_limit_bytes).map_err(memory_error)?;
-        let page_bytes = image.os.page_bytes(image.isa);
-        place_image(&mut mem, &image, page_bytes)?;
-        let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
-        let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
-        let stack_perm = if image.has_executable_stack {
-            Perm::RWX
-        } else {
-            Perm::RW
-        };
-        mem.map(stack_bottom, stack_end - stack_bottom, stack_perm)
-            .map_err(memory_error)?;
-
-        let args = arguments(&image, config);
-        let heap = heap_start(&image, page_bytes);
-        let mut os = Linux::new(image.isa, image.os, config, &args[0], heap)?;
-        mem.map(layout::TRAMPOLINE, PAGE_SIZE, Perm::RX)
-            .map_err(memory_error)?;
-        write(&mut mem, layout::TRAMPOLINE, os.trampoline(), &image)?;
-
-        let stack = stack::build(&image, &args, config, &mut os)?;
-        write(&mut mem, stack.pointer, &stack.bytes, &image)?;
-        let mut hart = Hart {
-            pc: image.entry,
-            ..Hart::default()
-        };
-        os.abi().set_stack_pointer(&mut hart, stack.pointer);
-        let start = ProgramStart {
-            entry: image.entry,
-            global_pointer: image.global_pointer,
-            stack: stack.pointer,
-            argument_count: args.len() as u64,
-        };
-        os.abi().set_initial_registers(&mut hart, &start);
-        os.set_started(Started {
-            image: Arc::clone(&image),
-            stack: stack.pointer,
-            arguments: stack.arguments,
-            environment: stack.environment,
-            auxiliary: stack.auxiliary,
-        });
+        let hart = lay_out(&image, &given, &mut mem, &mut os)?;
         let mut thread = Thread::first(hart);
         thread.name = os.first_name();
         let guest = Guest {
@@ -252,6 +219,57 @@ impl Process {
     }
 }
 
+/// Puts a program into an empty memory. Returns the registers with which it begins. The operating system learns where
+/// its arguments lie.
+fn lay_out(
+    image: &Arc<ProgramImage>,
+    given: &Given,
+    mem: &mut Memory,
+    os: &mut Linux,
+) -> Result<Hart, LoadError> {
+    let memory_error = |source| LoadError::Memory {
+        file: image.name.clone(),
+        source,
+    };
+    let page_bytes = image.os.page_bytes(image.isa);
+    place_image(mem, image, page_bytes)?;
+    let stack_bottom = align_down(layout::STACK_TOP - layout::STACK_BYTES, page_bytes);
+    let stack_end = layout::STACK_TOP.next_multiple_of(page_bytes);
+    let stack_perm = if image.has_executable_stack {
+        Perm::RWX
+    } else {
+        Perm::RW
+    };
+    mem.map(stack_bottom, stack_end - stack_bottom, stack_perm)
+        .map_err(memory_error)?;
+    mem.map(layout::TRAMPOLINE, PAGE_SIZE, Perm::RX)
+        .map_err(memory_error)?;
+    write(mem, layout::TRAMPOLINE, os.trampoline(), image)?;
+
+    let stack = stack::build(image, given, os);
+    write(mem, stack.pointer, &stack.bytes, image)?;
+    let mut hart = Hart {
+        pc: image.entry,
+        ..Hart::default()
+    };
+    os.abi().set_stack_pointer(&mut hart, stack.pointer);
+    let start = ProgramStart {
+        entry: image.entry,
+        global_pointer: image.global_pointer,
+        stack: stack.pointer,
+        argument_count: given.args.len() as u64,
+    };
+    os.abi().set_initial_registers(&mut hart, &start);
+    os.set_started(Started {
+        image: Arc::clone(image),
+        stack: stack.pointer,
+        arguments: stack.arguments,
+        environment: stack.environment,
+        auxiliary: stack.auxiliary,
+    });
+    Ok(hart)
+}
+
 /// The arguments with the program's name, without the folders of the host.
 fn arguments(image: &ProgramImage, config: &ProcessConfig) -> Vec<String> {
     if config.args.is_empty() {
@@ -268,7 +286,8 @@ fn align_down(value: u64, unit: u64) -> u64 {
 
 /// Where the heap begins. Programs of OSF/1 take it for granted that it begins at the very end of
 /// the image; Linux tells them.
-fn heap_start(image: &ProgramImage, page_bytes: u64) -> u64 {
+fn heap_start(image: &ProgramImage) -> u64 {
+    let page_bytes = image.os.page_bytes(image.isa);
     match image.os {
         // Segments end below the end of memory, so this cannot overflow.
         OsInterface::Linux => image.end().next_multiple_of(page_bytes),

@@ -61,43 +61,78 @@ impl Strings {
         layout::STACK_TOP - self.reversed.len() as u64
     }
 
-    fn push_cstr(&mut self, text: &str) -> u64 {
+    fn push_cstr(&mut self, text: &[u8]) -> u64 {
         self.reversed.push(0);
-        self.push(text.as_bytes())
+        self.push(text)
     }
 }
 
-pub(super) fn build(
-    image: &ProgramImage,
-    args: &[String],
-    config: &ProcessConfig,
-    os: &mut Linux,
-) -> Result<Stack, LoadError> {
-    let env: Vec<String> = config
-        .env
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    check_strings(args, &config.env, &env)?;
+/// What a program gets from whoever starts it. Texts hold no zero bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    /// The path under which it was started.
+    pub file_name: Vec<u8>,
+    /// Its arguments.
+    pub args: Vec<Vec<u8>>,
+    /// Its environment, as `name=value`.
+    pub env: Vec<Vec<u8>>,
+}
 
+impl Given {
+    /// The most that arguments and environment may take of the stack, in bytes.
+    pub(crate) const MOST_BYTES: usize = layout::MAX_ARGUMENT_BYTES as usize;
+
+    /// Bytes of the stack that arguments and environment take.
+    fn bytes(&self) -> u64 {
+        let texts = self.args.iter().chain(&self.env);
+        texts.map(|text| text.len() as u64 + 1 + 8).sum()
+    }
+
+    /// Whether arguments and environment leave enough of the stack.
+    pub(crate) fn fits(&self) -> bool {
+        self.bytes() <= layout::MAX_ARGUMENT_BYTES
+    }
+
+    /// What a configuration gives, with these arguments.
+    ///
+    /// # Errors
+    /// If a text cannot be given, or all are too long together.
+    pub(super) fn of(config: &ProcessConfig, args: &[String]) -> Result<Given, LoadError> {
+        let env = config.env.iter();
+        let given = Given {
+            file_name: args[0].clone().into(),
+            args: args.iter().map(|arg| arg.clone().into()).collect(),
+            env: env
+                .map(|(name, value)| format!("{name}={value}").into())
+                .collect(),
+        };
+        check_strings(args, &config.env, given.bytes())?;
+        Ok(given)
+    }
+}
+
+pub(super) fn build(image: &ProgramImage, given: &Given, os: &mut Linux) -> Stack {
     let mut strings = Strings {
         reversed: vec![0; 8],
     };
-    let file_name = strings.push_cstr(&args[0]);
+    let file_name = strings.push_cstr(&given.file_name);
     let end_of_environment = strings.start();
-    let env: Vec<u64> = env
+    let env: Vec<u64> = given
+        .env
         .iter()
         .rev()
         .map(|text| strings.push_cstr(text))
         .collect();
     let end_of_arguments = strings.start();
-    let argv: Vec<u64> = args
+    let argv: Vec<u64> = given
+        .args
         .iter()
         .rev()
         .map(|text| strings.push_cstr(text))
         .collect();
     let start_of_arguments = strings.start();
-    let platform = os.abi().platform().map(|name| strings.push_cstr(name));
+    let platform = os.abi().platform();
+    let platform = platform.map(|name| strings.push_cstr(name.as_bytes()));
     let mut random = [0; 16];
     os.fill_random(&mut random);
     let random = strings.push(&random);
@@ -118,13 +153,13 @@ pub(super) fn build(
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.resize((strings_start - pointer) as usize, 0);
     bytes.extend(strings.reversed.iter().rev());
-    Ok(Stack {
+    Stack {
         pointer,
         bytes,
         arguments: start_of_arguments..end_of_arguments,
         environment: end_of_arguments..end_of_environment,
         auxiliary,
-    })
+    }
 }
 
 fn auxiliary(
@@ -161,11 +196,7 @@ fn auxiliary(
     entries
 }
 
-fn check_strings(
-    args: &[String],
-    env: &[(String, String)],
-    joined: &[String],
-) -> Result<(), LoadError> {
+fn check_strings(args: &[String], env: &[(String, String)], bytes: u64) -> Result<(), LoadError> {
     let config = |place, problem: String, remedy| LoadError::Config {
         place,
         problem,
@@ -190,12 +221,10 @@ fn check_strings(
             "give names without '=' and values without zero bytes",
         ));
     }
-    let pointers = (args.len() + joined.len()) as u64 * 8;
-    let text: u64 = args.iter().chain(joined).map(|s| s.len() as u64 + 1).sum();
-    if pointers + text > layout::MAX_ARGUMENT_BYTES {
+    if bytes > layout::MAX_ARGUMENT_BYTES {
         let problem = format!(
             "arguments and environment take {} bytes, more than {}",
-            pointers + text,
+            bytes,
             layout::MAX_ARGUMENT_BYTES
         );
         return Err(config(

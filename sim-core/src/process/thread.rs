@@ -81,6 +81,15 @@ impl Thread {
         self.tid == Thread::OBSERVER
     }
 
+    /// The first thread of a process that this one makes, as it is at that time: a thread with the same alternate stack.
+    #[must_use]
+    pub(crate) fn forked(&self, pid: u32) -> Thread {
+        Thread {
+            signals: self.signals.of_process(),
+            ..self.child(pid)
+        }
+    }
+
     /// A thread that this one makes, as it is at that time. It has the registers, the name and the mask of
     /// signals, but no signals of its own and no alternate stack.
     #[must_use]

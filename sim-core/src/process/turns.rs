@@ -23,7 +23,10 @@ impl Process {
         self.caller = self.thread.tid;
         self.guest.os.threads.receive(&mut self.thread);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
-        let result = served.unwrap_or_else(|gives_up| self.turn_over(gives_up));
+        if let Some(execution) = self.guest.os.take_execution() {
+            self.execute(&execution);
+        }
+        let result = self.settle(served);
         self.guest.os.threads.note(&self.thread);
         self.guest.reservations.clear();
         result
@@ -54,12 +57,12 @@ impl Process {
         self.guest.os.threads.receive(&mut self.thread);
         self.guest.os.look_at_clock_at(now_ns, &mut self.thread);
         let has_to_go = self.guest.os.threads.has_to_go(&self.thread);
-        let served = if has_to_go || self.guest.os.threads.slice_is_over(now_ns) {
+        let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
             Err(GivesUp::Yields)
         } else {
             self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
         };
-        let result = served.unwrap_or_else(|gives_up| self.turn_over(gives_up));
+        let result = self.settle(served);
         self.guest.os.threads.note(&self.thread);
         let Hart { pc: to, disepc, .. } = self.thread.hart;
         if result == SyscallResult::Continue
@@ -120,6 +123,23 @@ impl Process {
         to.guest.os.turn_to(processor);
     }
 
+    /// What becomes of the process, or of the context, behind a call.
+    fn settle(&mut self, served: Result<SyscallResult, GivesUp>) -> SyscallResult {
+        match served {
+            Ok(SyscallResult::Exit(code)) => self.leave(code),
+            Ok(result) => result,
+            Err(gives_up) => self.turn_over(gives_up),
+        }
+    }
+
+    /// The process ends: with the last one the run does, and before that another one has its turn.
+    pub(super) fn leave(&mut self, code: i32) -> SyscallResult {
+        match self.end(code) {
+            Some(code) => SyscallResult::Exit(code),
+            None => self.turn_over(GivesUp::Ended),
+        }
+    }
+
     /// The thread that ran gives up its turn: puts it where it belongs, and the next one that can go on onto the
     /// context.
     fn turn_over(&mut self, mut gives_up: GivesUp) -> SyscallResult {
@@ -132,6 +152,8 @@ impl Process {
                 os.threads.park(Box::new(self.thread.clone()));
             }
             is_parked = true;
+            self.guest.pass_turn();
+            let os = &mut self.guest.os;
             let Some(next) = os.threads.next(os.now_ns()) else {
                 if os.threads.others_run() || os.threads.has_ready() {
                     self.thread = self.thread.idle();
@@ -140,10 +162,10 @@ impl Process {
                 idle_looks += 1;
                 if idle_looks > MOST_IDLE_LOOKS {
                     os.stop_for_deadlock();
-                    return SyscallResult::Trap;
+                    return self.end_of_waiting();
                 }
                 if !os.wait_for_next_event() {
-                    return SyscallResult::Trap;
+                    return self.end_of_waiting();
                 }
                 continue;
             };
@@ -152,6 +174,10 @@ impl Process {
             self.thread.take_context(&before, now_ns);
             is_parked = false;
             match self.guest.os.resume(&mut self.thread, &mut self.guest.mem) {
+                Ok(SyscallResult::Exit(code)) => match self.end(code) {
+                    Some(code) => return SyscallResult::Exit(code),
+                    None => (gives_up, is_parked) = (GivesUp::Ended, true),
+                },
                 Ok(result) => return result,
                 Err(again) => gives_up = again,
             }

@@ -100,6 +100,11 @@ pub(in super::super) const fn at_cwd(call: Call, rest: [u64; 3]) -> DecodedCall 
     (call, [CWD, rest[0], rest[1], rest[2], 0, 0])
 }
 
+/// The arguments of `clone` that do what `fork` does: the signal at the end, SIGCHLD.
+pub(in super::super) const FORK: [u64; 6] = [20, 0, 0, 0, 0, 0];
+/// ... and what `vfork` does: `CLONE_VM | CLONE_VFORK` besides.
+pub(in super::super) const VFORK: [u64; 6] = [0x4100 | 20, 0, 0, 0, 0, 0];
+
 /// What is common to Linux and OSF/1.
 pub(in super::super) fn common_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
     inherited(number)
@@ -111,10 +116,11 @@ pub(in super::super) fn common_call(number: u64, a: [u64; 6]) -> Option<DecodedC
 pub(super) fn linux_call(number: u64, a: [u64; 6]) -> Option<DecodedCall> {
     match number {
         // fork, execve, vfork
-        2 | 66 => Some((Call::Clone, a)),
+        2 => Some((Call::Clone, FORK)),
+        66 => Some((Call::Clone, VFORK)),
         59 => Some((Call::Execve, a)),
         // osf_wait4
-        7 => Some((Call::Wait4, a)),
+        7 => Some((Call::OsfWait4, a)),
         // send, recv
         101 => Some((Call::Sendto, [a[0], a[1], a[2], a[3], 0, 0])),
         102 => Some((Call::Recvfrom, [a[0], a[1], a[2], a[3], 0, 0])),

@@ -25,7 +25,7 @@ use crate::inst::reg;
 use crate::memory::Memory;
 use crate::trap::{Trap, TrapCause};
 
-pub(super) use self::calls::{at_cwd, common_call};
+pub(super) use self::calls::{FORK, VFORK, at_cwd, common_call};
 pub(super) use self::structures::osf_stat;
 
 /// The page of every Alpha so far, in bytes.
@@ -132,7 +132,9 @@ const SIGNAL_RULES: SignalRules = SignalRules {
     block: 1,
     unblock: 2,
     set_mask: 3,
+    no_child_wait: 0x20,
     stop: 17,
+    child: 20,
     // SIGURG, SIGCONT, SIGCHLD and SIGWINCH.
     ignored: [16, 19, 20, 28],
 };

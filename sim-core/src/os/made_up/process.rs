@@ -2,7 +2,7 @@
 
 use super::tree::Text;
 use crate::memory::{Memory, PAGE_SIZE};
-use crate::os::{GID, Linux, PID, UID};
+use crate::os::{GID, Linux, UID};
 use crate::process::{Thread, layout};
 
 impl Linux {
@@ -73,7 +73,7 @@ impl Linux {
         let environment = range(started.map(|s| &s.environment));
         let signals = self.signal_sets(thread);
         let low = |set: u64| set & 0x7fff_ffff;
-        let pid = u64::from(PID);
+        let pid = self.pid;
         let sizes = self.sizes(mem);
         let resident = mem.resident_bytes() / self.abi.page_bytes();
         let heap = self.heap.range().start;
@@ -112,8 +112,10 @@ impl Linux {
         let rest: Vec<String> = parts.concat().iter().map(u64::to_string).collect();
         let rest = rest.join(" ");
         // parent, group, session, terminal, its group, flags, four kinds of page faults
-        let first = format!("1 {pid} {pid} 0 -1 0 0 0 0 0");
-        format!("{PID} ({}) R {first} {rest}\n", name(thread))
+        let parent = self.parent();
+        let (group, session) = self.group_and_session();
+        let first = format!("{parent} {group} {session} 0 -1 0 0 0 0 0");
+        format!("{pid} ({}) R {first} {rest}\n", name(thread))
     }
 
     /// `status`.
@@ -128,10 +130,10 @@ impl Linux {
             ("Name", name),
             ("Umask", format!("{:04o}", self.umask)),
             ("State", "R (running)".to_owned()),
-            ("Tgid", PID.to_string()),
+            ("Tgid", self.pid.to_string()),
             ("Ngid", "0".to_owned()),
-            ("Pid", PID.to_string()),
-            ("PPid", "1".to_owned()),
+            ("Pid", self.pid.to_string()),
+            ("PPid", self.parent().to_string()),
             ("TracerPid", "0".to_owned()),
             ("Uid", id(UID)),
             ("Gid", id(GID)),

@@ -1,24 +1,33 @@
-//! `clone` and `clone3` of threads, and how a thread ends (clone(2), Linux `kernel/fork.c`, `kernel/exit.c`,
-//! `kernel/futex/core.c`).
+//! `clone` and `clone3`, threads that they make, and how a thread ends (clone(2), Linux `kernel/fork.c`,
+//! `kernel/exit.c`, `kernel/futex/core.c`). Processes are made in [`processes`](super::super::processes).
 
 use super::super::errno::Errno;
 use super::super::record::read_words;
+use super::super::signals::LAST_SIGNAL;
 use super::super::{GivesUp, Linux, Served, SyscallResult};
 use crate::memory::Memory;
 use crate::process::Thread;
 
-const CLONE_VM: u64 = 0x100;
-const CLONE_FS: u64 = 0x200;
-const CLONE_FILES: u64 = 0x400;
-const CLONE_SIGHAND: u64 = 0x800;
-const CLONE_PIDFD: u64 = 0x1000;
-const CLONE_THREAD: u64 = 0x1_0000;
-const CLONE_SETTLS: u64 = 0x8_0000;
-const CLONE_PARENT_SETTID: u64 = 0x10_0000;
-const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
-const CLONE_CHILD_SETTID: u64 = 0x100_0000;
-/// What a thread shares with the one that makes it.
-const SHARED: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+/// The flags of `clone` (Linux `include/uapi/linux/sched.h`), without `CLONE_` in front of their names.
+pub(in super::super) mod flag {
+    pub const VM: u64 = 0x100;
+    pub const FS: u64 = 0x200;
+    pub const FILES: u64 = 0x400;
+    pub const SIGHAND: u64 = 0x800;
+    pub const PIDFD: u64 = 0x1000;
+    pub const VFORK: u64 = 0x4000;
+    pub const THREAD: u64 = 0x1_0000;
+    pub const SYSVSEM: u64 = 0x4_0000;
+    pub const SETTLS: u64 = 0x8_0000;
+    pub const PARENT_SETTID: u64 = 0x10_0000;
+    pub const CHILD_CLEARTID: u64 = 0x20_0000;
+    pub const DETACHED: u64 = 0x40_0000;
+    pub const CHILD_SETTID: u64 = 0x100_0000;
+    pub const IO: u64 = 0x8000_0000;
+    pub const CLEAR_SIGHAND: u64 = 0x1_0000_0000;
+    /// What a thread shares with the one that makes it.
+    pub const SHARED: u64 = VM | FS | FILES | SIGHAND | THREAD;
+}
 
 /// In the word of a robust futex: the number of its owner, that the owner has died, that somebody waits.
 const FUTEX_TID: u32 = 0x3fff_ffff;
@@ -27,18 +36,28 @@ const FUTEX_WAITERS: u32 = 0x8000_0000;
 
 /// What `clone` and `clone3` are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Request {
-    flags: u64,
+pub(in super::super) struct Request {
+    pub flags: u64,
+    /// The signal that tells the parent of the end of a process; 0: none.
+    pub signal: u8,
     /// The stack pointer of the new thread; 0: that of the one that makes it.
     stack: u64,
-    parent_tid: u64,
-    child_tid: u64,
+    pub parent_tid: u64,
+    pub child_tid: u64,
     tls: u64,
+}
+
+/// The signal at the end of a process.
+fn valid_end(signal: u64) -> Result<u8, Errno> {
+    match u8::try_from(signal) {
+        Ok(signal @ 0..=LAST_SIGNAL) => Ok(signal),
+        _ => Err(Errno::EINVAL),
+    }
 }
 
 impl Linux {
     /// `clone`, whose last two arguments have an order of each interface.
-    pub(in super::super) fn clone_thread(
+    pub(in super::super) fn clone_call(
         &mut self,
         thread: &Thread,
         mem: &mut Memory,
@@ -50,12 +69,13 @@ impl Linux {
         } else {
             (a[4], a[3])
         };
-        self.make_thread(
+        self.make(
             thread,
             mem,
             Request {
                 // The lowest byte is the signal at the end of a process.
                 flags: flags & 0xffff_ff00,
+                signal: valid_end(flags & 0xff)?,
                 stack,
                 parent_tid,
                 child_tid,
@@ -65,7 +85,7 @@ impl Linux {
     }
 
     /// `clone3`, whose arguments lie in memory.
-    pub(in super::super) fn clone3_thread(
+    pub(in super::super) fn clone3_call(
         &mut self,
         thread: &Thread,
         mem: &mut Memory,
@@ -82,20 +102,36 @@ impl Linux {
             return Err(Errno::E2BIG);
         }
         let [flags, _, child_tid, parent_tid, signal, stack, size, tls] = read_words(mem, at)?;
-        if (stack == 0) != (size == 0) || signal != 0 && flags & CLONE_THREAD != 0 {
+        if (stack == 0) != (size == 0) || signal != 0 && flags & flag::THREAD != 0 {
             return Err(Errno::EINVAL);
         }
-        self.make_thread(
+        self.make(
             thread,
             mem,
             Request {
                 flags,
+                signal: valid_end(signal)?,
                 stack: stack.wrapping_add(size),
                 parent_tid,
                 child_tid,
                 tls,
             },
         )
+    }
+
+    fn make(&mut self, thread: &Thread, mem: &mut Memory, request: Request) -> Result<u64, Errno> {
+        let has = |flag| request.flags & flag != 0;
+        // In Linux a thread shares signals, which share memory.
+        if has(flag::THREAD) && !has(flag::SIGHAND)
+            || has(flag::SIGHAND) && (!has(flag::VM) || has(flag::CLEAR_SIGHAND))
+            || has(flag::PIDFD)
+        {
+            return Err(Errno::EINVAL);
+        }
+        match request.flags & flag::SHARED {
+            flag::SHARED => self.make_thread(thread, mem, request),
+            _ => self.make_process(thread, mem, request),
+        }
     }
 
     fn make_thread(
@@ -105,21 +141,6 @@ impl Linux {
         request: Request,
     ) -> Result<u64, Errno> {
         let flags = request.flags;
-        if flags & SHARED != SHARED {
-            // In Linux a thread shares signals, which share memory.
-            if flags & CLONE_THREAD != 0 && flags & CLONE_SIGHAND == 0
-                || flags & CLONE_SIGHAND != 0 && flags & CLONE_VM == 0
-            {
-                return Err(Errno::EINVAL);
-            }
-            self.warn_once(
-                "a second process is refused (ENOSYS): a guest has threads, but no children",
-            );
-            return Err(Errno::ENOSYS);
-        }
-        if flags & CLONE_PIDFD != 0 {
-            return Err(Errno::EINVAL);
-        }
         if self.threads.is_full() {
             self.warn_once(
                 "a thread is refused (EAGAIN): the program has as many as it may have; --max-threads allows more",
@@ -128,29 +149,34 @@ impl Linux {
         }
         let tid = self.threads.last_tid + 1;
         let number = tid.to_le_bytes();
-        if flags & CLONE_PARENT_SETTID != 0 {
+        if flags & flag::PARENT_SETTID != 0 {
             mem.write_bytes(request.parent_tid, &number)?;
         }
-        if flags & CLONE_CHILD_SETTID != 0 {
+        if flags & flag::CHILD_SETTID != 0 {
             // As in Linux, a place that cannot be written is no error.
             let _ = mem.write_bytes(request.child_tid, &number);
         }
         self.threads.last_tid = tid;
         let mut child = Box::new(thread.child(tid));
-        if flags & CLONE_CHILD_CLEARTID != 0 {
+        if flags & flag::CHILD_CLEARTID != 0 {
             child.clear_tid = request.child_tid;
         }
+        self.begin_child(&mut child, &request);
+        self.threads.park(child);
+        self.second_result = Some(0);
+        Ok(u64::from(tid))
+    }
+
+    /// Gives a new thread the registers with which it returns from the call.
+    pub(in super::super) fn begin_child(&self, child: &mut Thread, request: &Request) {
         self.abi.set_result(&mut child.hart, Ok(0));
         self.abi.set_second_result(&mut child.hart, 1);
         if request.stack != 0 {
             self.abi.set_stack_pointer(&mut child.hart, request.stack);
         }
-        if flags & CLONE_SETTLS != 0 {
+        if request.flags & flag::SETTLS != 0 {
             self.abi.set_thread_pointer(&mut child.hart, request.tls);
         }
-        self.threads.park(child);
-        self.second_result = Some(0);
-        Ok(u64::from(tid))
     }
 
     /// `exit`: the thread ends, and with the last one the process.
@@ -160,7 +186,7 @@ impl Linux {
         mem: &mut Memory,
         code: i32,
     ) -> Served {
-        if thread.tid == super::PID {
+        if thread.tid == self.pid {
             self.threads.first_code = Some(code);
         }
         if self.threads.is_alone() {

@@ -52,6 +52,15 @@ impl Contexts {
         }
     }
 
+    /// Those of a child, whose turn it is on none of them.
+    pub(super) fn of_child(&self) -> Contexts {
+        Contexts {
+            all: vec![Context::default(); self.all.len()],
+            here: self.here,
+            changed: false,
+        }
+    }
+
     pub(super) fn set_slice_end(&mut self, slice_end_ns: u64) {
         self.all[self.here].slice_end_ns = slice_end_ns;
     }

@@ -123,7 +123,7 @@ impl Linux {
                 if is_other {
                     return Err(Errno::EAGAIN);
                 }
-                let woken = self.threads.wake_futex(addr, value, ALL_BITS);
+                let woken = self.wake_futex(addr, value, ALL_BITS);
                 let moved = self.threads.requeue_futex(addr, second, timeout);
                 // REQUEUE tells only of those that were woken.
                 Ok(woken + if command == CMP_REQUEUE { moved } else { 0 })
@@ -177,7 +177,16 @@ impl Linux {
         mem.readable(addr, 4)?;
         // As in Linux, a count below one wakes one.
         let most = (most as i32).max(1) as u64;
-        Ok(self.threads.wake_futex(addr, most, bits))
+        Ok(self.wake_futex(addr, most, bits))
+    }
+
+    /// Wakes up to `most` threads, those of this process first. Returns how many.
+    fn wake_futex(&mut self, addr: u64, most: u64, bits: u32) -> u64 {
+        let woken = self.threads.wake_futex(addr, most, bits);
+        if woken < most && self.family.has_others() {
+            return woken + self.wake_shared_futex(addr, most - woken, bits);
+        }
+        woken
     }
 
     /// `FUTEX_WAKE_OP`: changes the second word, wakes waiters of the first, and of the second if its old value
@@ -224,10 +233,10 @@ impl Linux {
             _ => return Err(Errno::ENOSYS),
         };
         let at_least_one = |count: u64| (count as i32).max(1) as u64;
-        let mut woken = self.threads.wake_futex(first, at_least_one(most), ALL_BITS);
+        let mut woken = self.wake_futex(first, at_least_one(most), ALL_BITS);
         if holds {
             let most = at_least_one(most_of_second);
-            woken += self.threads.wake_futex(second, most, ALL_BITS);
+            woken += self.wake_futex(second, most, ALL_BITS);
         }
         Ok(woken)
     }

@@ -13,6 +13,7 @@ mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+pub(super) use self::clone::{Request, flag};
 use self::contexts::Contexts;
 use self::futex::Futexes;
 pub(crate) use self::wait::Blocked;
@@ -84,6 +85,37 @@ impl Threads {
         }
     }
 
+    /// Those of a child, of which there is none yet.
+    pub(super) fn of_child(&self) -> Threads {
+        Threads {
+            random: self.random.clone(),
+            contexts: self.contexts.of_child(),
+            last_tid: self.last_tid,
+            ..Threads::new(self.rules)
+        }
+    }
+
+    /// A number for a thread or a process, which no other one had.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.last_tid += 1;
+        self.last_tid
+    }
+
+    /// Numbers go on behind those that another process has given.
+    pub(super) fn go_on_counting(&mut self, other: &Threads) {
+        self.last_tid = other.last_tid;
+    }
+
+    /// All threads end but for the one that runs.
+    pub(super) fn end_others(&mut self) {
+        self.parked.clear();
+        self.ready.clear();
+        self.sleeping.clear();
+        self.on_files.clear();
+        self.futexes = Futexes::default();
+        self.first_code = None;
+    }
+
     /// How many threads there are, with those that run.
     pub(super) fn count(&self) -> usize {
         self.parked.len() + 1 + self.contexts.count_others()
@@ -130,7 +162,7 @@ impl Threads {
                 match blocked.waits_for {
                     WaitFor::File(_) => self.on_files.push(tid),
                     WaitFor::Futex { addr, bits } => self.futexes.wait(addr, tid, bits),
-                    WaitFor::Signal { .. } | WaitFor::Time => {}
+                    WaitFor::Signal { .. } | WaitFor::Child | WaitFor::Time => {}
                 }
             }
         }
@@ -173,7 +205,7 @@ impl Threads {
         match blocked.waits_for {
             WaitFor::File(_) => self.on_files.retain(|other| *other != tid),
             WaitFor::Futex { addr, .. } => self.futexes.forget(addr, tid),
-            WaitFor::Signal { .. } | WaitFor::Time => {}
+            WaitFor::Signal { .. } | WaitFor::Child | WaitFor::Time => {}
         }
     }
 
@@ -200,13 +232,14 @@ impl Threads {
     }
 
     /// Whether the running thread has had its share while others wait for theirs.
-    pub(crate) fn slice_is_over(&self, now_ns: u64) -> bool {
-        self.has_ready() && now_ns >= self.contexts.slice_end_ns()
+    pub(super) fn slice_is_over(&self, now_ns: u64, others_are_ready: bool) -> bool {
+        (self.has_ready() || others_are_ready) && now_ns >= self.contexts.slice_end_ns()
     }
 
     /// When the operating system has to look at its threads again, in nanoseconds.
-    pub(super) fn deadline_ns(&self) -> Option<u64> {
-        let slice = self.has_ready().then(|| self.contexts.slice_end_ns());
+    pub(super) fn deadline_ns(&self, others_are_ready: bool) -> Option<u64> {
+        let has_ready = self.has_ready() || others_are_ready;
+        let slice = has_ready.then(|| self.contexts.slice_end_ns());
         slice.into_iter().chain(self.first_wake_ns()).min()
     }
 }

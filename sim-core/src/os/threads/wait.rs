@@ -23,6 +23,8 @@ pub(crate) enum WaitFor {
     Futex { addr: u64, bits: u32 },
     /// A signal: one with a handler, or one of a set.
     Signal { set: u64, what: &'static str },
+    /// The end of a child process.
+    Child,
     /// A time.
     Time,
 }
@@ -34,6 +36,7 @@ impl fmt::Display for WaitFor {
             WaitFor::Futex { addr, .. } => {
                 write!(f, "the futex at {addr:#x}, which no other thread can wake")
             }
+            WaitFor::Child => f.write_str("the end of a child process"),
             WaitFor::Time => f.write_str("a time that never comes"),
         }
     }
@@ -121,7 +124,7 @@ impl Linux {
         }
         if blocked.done > 0 {
             // What has been transferred so far may be what others wait for.
-            self.threads.wake_on_files();
+            self.wake_on_files();
         }
         thread.blocked = Some(blocked);
         Err(GivesUp::Waits)
@@ -146,10 +149,12 @@ impl Linux {
 
     /// Nobody can run: simulated time goes on to what happens next. False: nothing ever does, which ends the run.
     pub(crate) fn wait_for_next_event(&mut self) -> bool {
-        match self.next_event_ns() {
+        let others = self.next_event_of_others_ns();
+        match self.next_event_ns().into_iter().chain(others).min() {
             Some(next) => {
                 self.idle_until(next);
                 self.look_at_clock(None);
+                self.look_at_clocks_of_others();
                 true
             }
             None => {
@@ -180,10 +185,11 @@ impl Linux {
     pub(crate) fn look_at_clock_at(&mut self, now_ns: u64, thread: &mut Thread) {
         self.now_ns = now_ns;
         self.look_at_clock(Some(thread));
+        self.look_at_clocks_of_others();
     }
 
     /// Wakes threads and raises signals whose time has come. `running` is the thread that runs, if one does.
-    fn look_at_clock(&mut self, running: Option<&mut Thread>) {
+    pub(in super::super) fn look_at_clock(&mut self, running: Option<&mut Thread>) {
         self.expire_timers(running);
         self.threads.wake_sleepers(self.now_ns);
     }
@@ -195,12 +201,12 @@ impl Linux {
             Some(blocked) => blocked.waits_for.to_string(),
             None => "nothing".to_string(),
         };
-        let mut parked = self.threads.all_parked();
-        let count = self.threads.all_parked().count();
+        let all = || self.threads.all_parked().chain(self.threads_of_others());
+        let count = all().count();
         if count == 1 {
-            return parked.next().map(waits).unwrap_or_default();
+            return all().next().map(waits).unwrap_or_default();
         }
-        let named: Vec<String> = parked
+        let named: Vec<String> = all()
             .take(NAMED)
             .map(|thread| format!("thread {}: {}", thread.tid, waits(thread)))
             .collect();
@@ -271,6 +277,8 @@ impl Call {
                 | Call::Sendmsg
                 | Call::Futex
                 | Call::Wait4
+                | Call::OsfWait4
+                | Call::Waitid
                 | Call::Ioctl
         )
     }

@@ -1,0 +1,35 @@
+//! In which runs a program may have child processes.
+//!
+//! Children take turns with their parent on the one context of the functional machine or of the cycle-driven core.
+//! What watches or edits a run knows the code and the addresses of one program, so that it refuses others.
+
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::CoreKind;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::os::ProcessRule;
+use hps_sim_core::probe::Probe;
+
+/// The rule of a functional run with this editor and this probe.
+pub(crate) fn functional<E: DecodeEditor, P: Probe>() -> ProcessRule {
+    if E::ENABLED || E::RELAYOUT {
+        ProcessRule::Refused("a run with productions or code laid out anew")
+    } else if P::ENABLED {
+        ProcessRule::Refused("a run that is watched")
+    } else {
+        ProcessRule::Allowed(ProcessRule::MOST)
+    }
+}
+
+/// The rule of a timed run.
+pub(crate) fn timed<E: DecodeEditor, P: Probe>(
+    machine: &MachineConfig,
+    core: CoreKind,
+) -> ProcessRule {
+    if core != CoreKind::Cycle {
+        ProcessRule::Refused("the instruction-driven core")
+    } else if machine.chip.has_company() {
+        ProcessRule::Refused("a machine of several contexts")
+    } else {
+        functional::<E, P>()
+    }
+}

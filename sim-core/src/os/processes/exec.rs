@@ -1,0 +1,280 @@
+//! `execve`: which file it names, and what the new program gets (Linux `fs/exec.c`, `fs/binfmt_script.c`).
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::super::errno::Errno;
+use super::super::file_mappings::identity;
+use super::super::made_up::Located;
+use super::super::memory::Heap;
+use super::super::paths::joined;
+use super::super::signals::SIG_IGN;
+use super::super::stat::mode_of;
+use super::super::timers::Timers;
+use super::super::tree::AT_FDCWD;
+use super::super::{Action, Linux};
+use super::ProcessRule;
+use crate::host;
+use crate::host::sys::rustix::fs::OFlags;
+use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
+use crate::memory::Memory;
+use crate::process::{Given, Thread};
+
+/// Scripts that one call may lead through.
+const MAX_SCRIPTS: u32 = 4;
+/// The first line of a script is looked at so far.
+const MAX_LINE: usize = 256;
+/// The most strings that a program may get.
+const MAX_STRINGS: usize = 1 << 20;
+
+/// A program that a process wants to run from now on.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    /// The program.
+    pub image: Arc<ProgramImage>,
+    /// What it gets.
+    pub given: Given,
+    /// Where its file lies, as the guest sees it.
+    exe: Vec<u8>,
+}
+
+/// Programs that have been read, those used last first.
+#[derive(Debug, Default)]
+pub(super) struct Images(Vec<(Key, Arc<ProgramImage>)>);
+
+/// Device and number, size, and time of the last change of a file.
+type Key = ((u64, u64), u64, Option<SystemTime>);
+
+impl Images {
+    const MOST: usize = 16;
+
+    fn find(&mut self, key: &Key) -> Option<Arc<ProgramImage>> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
+        self.0[..=at].rotate_right(1);
+        Some(Arc::clone(&self.0[0].1))
+    }
+
+    fn keep(&mut self, key: Key, image: &Arc<ProgramImage>) {
+        self.0.truncate(Images::MOST - 1);
+        self.0.insert(0, (key, Arc::clone(image)));
+    }
+}
+
+/// What a path leads to.
+enum Found {
+    Program(Arc<ProgramImage>),
+    Script {
+        interpreter: Vec<u8>,
+        argument: Option<Vec<u8>>,
+    },
+}
+
+impl Linux {
+    /// `execve`. If the program can run, the process runs it in place of its own behind the call.
+    pub(in super::super) fn execve(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        if let ProcessRule::Refused(what) = self.family.rule {
+            self.warn_once(&format!(
+                "execve is refused (ENOSYS): {what} has one program; run it functionally, or timed by the \
+                 cycle-driven core on a machine of one context, without profilers, productions and sampling"
+            ));
+            return Err(Errno::ENOSYS);
+        }
+        let file_name = self.path_argument(mem, a[0])?;
+        let mut given = Given {
+            args: self.strings(mem, a[1])?,
+            env: self.strings(mem, a[2])?,
+            file_name: file_name.clone(),
+        };
+        if given.args.is_empty() {
+            given.args.push(Vec::new());
+        }
+        if !given.fits() {
+            return Err(Errno::E2BIG);
+        }
+        let mut path = file_name;
+        for _ in 0..=MAX_SCRIPTS {
+            match self.program_at(&path)? {
+                Found::Program(image) => {
+                    if !given.fits() {
+                        return Err(Errno::E2BIG);
+                    }
+                    self.execution = Some(Box::new(Execution {
+                        image,
+                        given,
+                        exe: joined(&self.cwd_text().unwrap_or_default(), &path),
+                    }));
+                    return Ok(0);
+                }
+                Found::Script {
+                    interpreter,
+                    argument,
+                } => {
+                    let mut args = vec![interpreter.clone()];
+                    args.extend(argument);
+                    args.push(path);
+                    args.extend(given.args.drain(1..));
+                    given.args = args;
+                    path = interpreter;
+                }
+            }
+        }
+        Err(Errno::ELOOP)
+    }
+
+    /// The strings that a list of pointers names, which ends with a null pointer.
+    fn strings(&self, mem: &Memory, list: u64) -> Result<Vec<Vec<u8>>, Errno> {
+        let mut strings = Vec::new();
+        if list == 0 {
+            return Ok(strings);
+        }
+        let mut bytes = 0;
+        loop {
+            let at = mem.read::<8>(list.wrapping_add(8 * strings.len() as u64))?;
+            if at == 0 {
+                return Ok(strings);
+            }
+            let text = mem.read_cstr(at, Given::MOST_BYTES)?.ok_or(Errno::E2BIG)?;
+            bytes += text.len();
+            if strings.len() >= MAX_STRINGS || bytes > Given::MOST_BYTES {
+                return Err(Errno::E2BIG);
+            }
+            strings.push(text);
+        }
+    }
+
+    fn program_at(&mut self, path: &[u8]) -> Result<Found, Errno> {
+        let cwd = AT_FDCWD as u64;
+        let own = |os: &Linux| {
+            let started = os.started.as_ref().ok_or(Errno::ENOENT)?;
+            Ok(Found::Program(Arc::clone(&started.image)))
+        };
+        let (from, way) = match self.locate(cwd, path, true)? {
+            Located::Host(from, way) => (from, way),
+            Located::Program => return own(self),
+            _ => return Err(Errno::EACCES),
+        };
+        let place = match self.resolve(from, &way, true) {
+            Ok(place) if place.node.is_some() => place,
+            Ok(_) | Err(Errno::ENOENT) if self.names_program(cwd, path) => return own(self),
+            Ok(_) => return self.noted(path, Err(Errno::ENOENT)),
+            Err(errno) => return self.noted(path, Err(errno)),
+        };
+        let node = place.existing()?;
+        if !node.is_file() || mode_of(&node.stat, self.writable) & 0o100 == 0 {
+            return Err(Errno::EACCES);
+        }
+        let file = node.open(OFlags::RDONLY)?;
+        self.program_in(&file, path)
+    }
+
+    fn program_in(&mut self, file: &File, path: &[u8]) -> Result<Found, Errno> {
+        let metadata = file.metadata()?;
+        let key = (identity(file)?, metadata.len(), metadata.modified().ok());
+        if let Some(image) = self.family.images.find(&key) {
+            return Ok(Found::Program(image));
+        }
+        let bytes = host::read_to_end(file, MAX_FILE_BYTES).map_err(|_| Errno::ENOEXEC)?;
+        if let Some(line) = bytes.strip_prefix(b"#!") {
+            return script(line);
+        }
+        let name = String::from_utf8_lossy(path).into_owned();
+        let image = match ProgramImage::parse(&bytes, &name) {
+            Ok(image) => image,
+            Err(cause) => {
+                if bytes.starts_with(b"\x7fELF") {
+                    self.warn_once(&format!("execve is refused (ENOEXEC): {cause}"));
+                }
+                return Err(Errno::ENOEXEC);
+            }
+        };
+        let own = self.started.as_ref().map(|s| (s.image.isa, s.image.os));
+        if own != Some((image.isa, image.os)) {
+            self.warn_once(&format!(
+                "execve is refused (ENOEXEC): {name} is a program for another instruction set or operating system"
+            ));
+            return Err(Errno::ENOEXEC);
+        }
+        let image = Arc::new(image);
+        self.family.images.keep(key, &image);
+        Ok(Found::Program(image))
+    }
+
+    /// The program that the last call wants to run.
+    #[inline]
+    pub(crate) fn take_execution(&mut self) -> Option<Box<Execution>> {
+        self.execution.take()
+    }
+
+    /// The program cannot run for want of memory: the call fails.
+    pub(crate) fn refuse_execution(&mut self, thread: &mut Thread, cause: &LoadError) {
+        self.warn_once(&format!("execve is refused (ENOMEM): {cause}"));
+        self.abi.set_result(&mut thread.hart, Err(Errno::ENOMEM));
+    }
+
+    /// The process has another program from now on, whose heap begins at `heap_start`: forgets what belonged to the old
+    /// one. Its memory, if it was lent, is given back.
+    pub(crate) fn execute(&mut self, mem: &mut Memory, execution: &Execution, heap_start: u64) {
+        self.write_back(mem);
+        self.give_memory_back(mem);
+        self.files.close_all(true);
+        self.wake_on_files();
+        self.exe.clone_from(&execution.exe);
+        self.heap = Heap::new(heap_start);
+        self.mappings = Default::default();
+        self.locks = Default::default();
+        self.signals.reset_handlers();
+        self.timers = Timers::at_exec(&self.timers);
+        self.threads.end_others();
+        if let Some(member) = self.family.members.get_mut(&self.pid) {
+            member.has_executed = true;
+        }
+    }
+
+    /// The most memory that a new program of this process may have, in bytes. The program that it has counts only if
+    /// it belongs to another process.
+    pub(crate) fn limit_at_exec(&self, mem: &Memory) -> u64 {
+        let Some(left) = self.family.memory_left() else {
+            return mem.limit_bytes();
+        };
+        let member = self.family.members.get(&self.pid);
+        match member.is_some_and(|member| member.lender.is_some()) {
+            true => left.saturating_sub(mem.mapped_bytes()),
+            false => left,
+        }
+    }
+}
+
+impl super::super::signals::Signals {
+    /// Signals that have handlers have their default actions instead.
+    pub(in super::super) fn reset_handlers(&mut self) {
+        for action in &mut self.actions {
+            let handler = match action.handler {
+                SIG_IGN => SIG_IGN,
+                _ => super::super::signals::SIG_DFL,
+            };
+            *action = Action {
+                handler,
+                ..Action::default()
+            };
+        }
+    }
+}
+
+/// The interpreter in the first line of a script, behind `#!`, and the rest of the line as one argument.
+fn script(line: &[u8]) -> Result<Found, Errno> {
+    let line = &line[..line.len().min(MAX_LINE)];
+    let end = line.iter().position(|byte| *byte == b'\n');
+    let line = line[..end.unwrap_or(line.len())].trim_ascii();
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let end = line.iter().position(is_blank).unwrap_or(line.len());
+    let (interpreter, argument) = line.split_at(end);
+    if interpreter.is_empty() {
+        return Err(Errno::ENOEXEC);
+    }
+    let argument = argument.trim_ascii();
+    Ok(Found::Script {
+        interpreter: interpreter.to_vec(),
+        argument: (!argument.is_empty()).then(|| argument.to_vec()),
+    })
+}

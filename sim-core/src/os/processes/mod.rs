@@ -1,0 +1,295 @@
+//! The processes of a run: who they are to each other, and where those are that do not run.
+//!
+//! A process is a [`Guest`]. The one whose turn it is lies in its [`Process`](crate::process::Process); the others are
+//! *parked* in the [`Family`]. The family, and all that Linux has once for all processes (open files, streams, limits
+//! of the run), is with the guest whose turn it is and [goes on](Linux::hand_over) with the turn, so that a run of one
+//! process pays nothing. Each guest has its own memory, descriptors, working folder, signals, timers and threads.
+//!
+//! [`fork`] makes processes, [`exec`] gives them other programs, [`end`] takes them away, [`wait`] tells their parents,
+//! [`groups`] names several at once. Whose turn it is follows in [`turns`](crate::process).
+
+mod end;
+mod exec;
+mod fork;
+mod groups;
+mod shared;
+mod wait;
+
+use std::collections::BTreeMap;
+
+pub(crate) use self::end::End;
+pub(crate) use self::exec::Execution;
+use self::exec::Images;
+use super::Linux;
+use crate::memory::{Memory, MemoryError};
+use crate::process::{Guest, Thread};
+
+/// The number of the process that takes care of those whose parent has ended. It is none of the run's.
+const INIT: u32 = 1;
+
+/// Whether a program may have child processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessRule {
+    /// It may not: `fork` returns ENOSYS. The text says what stands in the way, as the subject of a sentence.
+    Refused(&'static str),
+    /// It may, up to this number of processes at a time.
+    Allowed(u32),
+}
+
+impl ProcessRule {
+    /// So many processes at a time where nothing else is asked for.
+    pub const MOST: u32 = 128;
+    /// What stands in the way where nobody says that children can be simulated.
+    pub(crate) const BY_DEFAULT: ProcessRule = ProcessRule::Refused("a run of this kind");
+}
+
+/// What is known of a process, also after its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub parent: u32,
+    pub group: u32,
+    pub session: u32,
+    /// The signal that tells its parent of its end; 0: none.
+    pub end_signal: u8,
+    /// It runs another program than it did when it was made.
+    pub has_executed: bool,
+    /// The parent whose memory it uses.
+    pub lender: Option<u32>,
+    /// How it has ended, if its parent has not asked yet.
+    pub end: Option<End>,
+}
+
+/// The processes of a run.
+#[derive(Debug)]
+pub(crate) struct Family {
+    rule: ProcessRule,
+    members: BTreeMap<u32, Member>,
+    /// All processes that have not ended, but for the one whose turn it is.
+    parked: BTreeMap<u32, Box<Guest>>,
+    /// The first process, once it has ended before others, and its exit code.
+    first: Option<(Box<Guest>, i32)>,
+    /// How many processes there have been, and how many were refused.
+    made: u64,
+    refused: u32,
+    /// How many address spaces there have been besides the first one.
+    spaces: u64,
+    images: Images,
+    /// Empty memories of processes that have ended.
+    spare: Vec<Memory>,
+    /// The most memory that all processes may have together, in bytes, once there are several.
+    memory_limit: Option<u64>,
+}
+
+impl Family {
+    /// One process, which leads its group and its session.
+    pub(super) fn new(pid: u32) -> Family {
+        let first = Member {
+            parent: INIT,
+            group: pid,
+            session: pid,
+            end_signal: 0,
+            has_executed: true,
+            lender: None,
+            end: None,
+        };
+        Family {
+            rule: ProcessRule::BY_DEFAULT,
+            members: BTreeMap::from([(pid, first)]),
+            parked: BTreeMap::new(),
+            first: None,
+            made: 1,
+            refused: 0,
+            spaces: 0,
+            images: Images::default(),
+            spare: Vec::new(),
+            memory_limit: None,
+        }
+    }
+
+    /// Whether there are processes besides the one whose turn it is.
+    pub(crate) fn has_others(&self) -> bool {
+        !self.parked.is_empty()
+    }
+
+    /// Whether there is, or was, more than one process, so that the end of one is not the end of the run.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.has_others() || self.first.is_some()
+    }
+
+    /// Whether a process that does not run has a thread that can.
+    pub(super) fn has_ready(&self) -> bool {
+        self.parked.values().any(|guest| guest.os.is_ready())
+    }
+
+    /// The process behind `pid`, in order of numbers and round, that has a thread that can run.
+    pub(crate) fn next_ready(&self, pid: u32) -> Option<u32> {
+        let is_ready = |pid: &&u32| self.parked[*pid].os.is_ready();
+        let mut behind = self.parked.range(pid..).map(|(pid, _)| pid);
+        let first = || self.parked.keys().find(is_ready);
+        behind.find(is_ready).or_else(first).copied()
+    }
+
+    /// Any process that does not run.
+    pub(crate) fn any(&self) -> Option<u32> {
+        self.parked.keys().next().copied()
+    }
+
+    pub(crate) fn park(&mut self, guest: Box<Guest>) {
+        self.parked.insert(guest.os.pid, guest);
+    }
+
+    pub(crate) fn unpark(&mut self, pid: u32) -> Option<Box<Guest>> {
+        self.parked.remove(&pid)
+    }
+
+    /// Keeps the first process, which has ended before others.
+    pub(crate) fn keep_first(&mut self, guest: Box<Guest>, code: i32) {
+        self.first = Some((guest, code));
+    }
+
+    /// The first process and its exit code, if it has ended before others.
+    pub(crate) fn take_first(&mut self) -> Option<(Box<Guest>, i32)> {
+        self.first.take()
+    }
+
+    /// Whether the first process has ended.
+    pub(crate) fn has_lost_first(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Bytes that count as mapped in the processes that do not run.
+    pub(crate) fn mapped_bytes(&self) -> u64 {
+        let parked = self.parked.values();
+        parked.map(|guest| guest.mem.mapped_bytes()).sum()
+    }
+
+    /// The most memory that a process may have whose turn it is while those that are parked have theirs, in bytes.
+    pub(crate) fn memory_left(&self) -> Option<u64> {
+        let all = self.memory_limit?;
+        Some(all.saturating_sub(self.mapped_bytes()))
+    }
+
+    /// An empty memory for a process, of an address space of its own.
+    ///
+    /// # Errors
+    /// If the host refuses memory.
+    pub(crate) fn new_memory(&mut self, limit_bytes: u64) -> Result<Memory, MemoryError> {
+        let mut mem = match self.spare.pop() {
+            Some(spare) => spare,
+            None => Memory::new(limit_bytes)?,
+        };
+        mem.set_limit(limit_bytes);
+        self.begin_space(&mut mem);
+        Ok(mem)
+    }
+
+    /// Gives a memory the number of an address space.
+    pub(super) fn begin_space(&mut self, mem: &mut Memory) {
+        self.spaces += 1;
+        mem.begin_space(self.spaces);
+    }
+
+    /// A process has ended, or runs another program: its memory can serve another one.
+    pub(crate) fn keep_memory(&mut self, mut mem: Memory) {
+        /// Each holds up to 16 MiB of the host.
+        const MOST: usize = 4;
+        if self.spare.len() < MOST && mem.is_worth_reuse() {
+            mem.empty();
+            self.spare.push(mem);
+        }
+    }
+
+    fn parked_mut(&mut self, pid: u32) -> Option<&mut Guest> {
+        self.parked.get_mut(&pid).map(|guest| &mut **guest)
+    }
+
+    fn others(&self) -> impl Iterator<Item = &Linux> {
+        self.parked.values().map(|guest| &*guest.os)
+    }
+
+    fn others_mut(&mut self) -> impl Iterator<Item = &mut Linux> {
+        self.parked.values_mut().map(|guest| &mut *guest.os)
+    }
+}
+
+impl Linux {
+    /// Says whether the program may have child processes. Unless this is called, it may not.
+    pub fn set_process_rule(&mut self, rule: ProcessRule) {
+        self.family.rule = rule;
+    }
+
+    /// The number of the process (`getpid`).
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How many processes have been made, the first one among them.
+    #[must_use]
+    pub fn processes_made(&self) -> u64 {
+        self.family.made
+    }
+
+    /// Whether a thread of this process, which does not run, can.
+    fn is_ready(&self) -> bool {
+        !self.is_lent && self.threads.has_ready()
+    }
+
+    /// Whether another thread or process waits for its turn.
+    pub(super) fn others_are_ready(&self) -> bool {
+        self.threads.has_ready() || self.family.has_ready()
+    }
+
+    /// Whether the running thread has had its share while others wait for theirs.
+    pub(crate) fn slice_is_over(&self, now_ns: u64) -> bool {
+        self.threads.slice_is_over(now_ns, self.family.has_ready())
+    }
+
+    /// A file has changed: whoever waits for one looks again.
+    pub(super) fn wake_on_files(&mut self) {
+        self.threads.wake_on_files();
+        for other in self.family.others_mut() {
+            other.threads.wake_on_files();
+        }
+    }
+
+    /// Lets the processes that do not run do what is due by the clock.
+    pub(super) fn look_at_clocks_of_others(&mut self) {
+        let (now_ns, idle_ns) = (self.now_ns, self.idle_ns);
+        for other in self.family.others_mut() {
+            (other.now_ns, other.idle_ns) = (now_ns, idle_ns);
+            other.look_at_clock(None);
+        }
+    }
+
+    /// When something happens next in processes that do not run, in simulated nanoseconds.
+    pub(super) fn next_event_of_others_ns(&self) -> Option<u64> {
+        self.family.others().filter_map(Linux::next_event_ns).min()
+    }
+
+    /// The threads of processes that do not run.
+    pub(super) fn threads_of_others(&self) -> impl Iterator<Item = &Thread> {
+        self.family.others().flat_map(|os| os.threads.all_parked())
+    }
+
+    /// Hands what there is once for all processes to the one whose turn it is.
+    pub(crate) fn hand_over(&mut self, to: &mut Linux) {
+        use std::mem::swap;
+        self.files.hand_over(&mut to.files);
+        swap(&mut self.family, &mut to.family);
+        swap(&mut self.streams, &mut to.streams);
+        swap(&mut self.listings, &mut to.listings);
+        swap(&mut self.refusals, &mut to.refusals);
+        swap(&mut self.random, &mut to.random);
+        swap(&mut self.warnings, &mut to.warnings);
+        swap(&mut self.warned, &mut to.warned);
+        swap(&mut self.sink, &mut to.sink);
+        swap(&mut self.stop, &mut to.stop);
+        to.output_left = self.output_left;
+        to.file_limit = self.file_limit;
+        to.time_limit = self.time_limit;
+        to.now_ns = self.now_ns;
+        to.idle_ns = self.idle_ns;
+        to.threads.go_on_counting(&self.threads);
+    }
+}

@@ -1,0 +1,181 @@
+//! Several processes: `fork`, `execve`, `wait4` and what goes with them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use super::build::{Isa, MODES, build};
+use super::support::{Hps, Run};
+
+/// The modes in which a program may have children.
+const WITH_CHILDREN: [&[&str]; 2] = [MODES[0], MODES[1]];
+
+const CHECKS: [&str; 17] = [
+    "status", "nohang", "killed", "fault", "memory", "offset", "pipes", "sigchld", "ignored",
+    "groups", "orphans", "vfork", "locks", "shared", "threads", "many", "inherits",
+];
+/// Those that QEMU's user mode cannot do.
+const MORE_CHECKS: [&str; 3] = ["reaper", "exec", "spawn"];
+
+fn all_ok(checks: &[&str]) -> String {
+    let lines = checks.iter().map(|name| format!("{name:<10} ok\n"));
+    lines.collect()
+}
+
+fn text(run: &Run) -> String {
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}
+
+fn run(mode: &[&str], options: &[&str], command: &[&str]) -> Run {
+    Hps::new().run(&[&["run"], mode, options, &["--"], command].concat())
+}
+
+#[test]
+fn processes_do_what_they_do_under_qemu_and_more() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "processes.c", &["-O2", "-pthread"]);
+        let qemu = match isa {
+            Isa::Riscv64 => "qemu-riscv64",
+            Isa::Alpha => "qemu-alpha",
+        };
+        let oracle = Command::new(qemu)
+            .args([&program, "noexec"])
+            .output()
+            .expect("QEMU; ./test.sh installs it");
+        let said = String::from_utf8_lossy(&oracle.stdout).into_owned();
+        assert_eq!(said, all_ok(&CHECKS), "{qemu}");
+        let expected = said + &all_ok(&MORE_CHECKS);
+        for mode in WITH_CHILDREN {
+            let run = run(mode, &[], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+            assert_eq!(run.code, 0, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn results_of_processes_hold_in_any_interleaving() {
+    let program = build(Isa::Riscv64, "processes.c", &["-O2", "-pthread"]);
+    let expected = all_ok(&[&CHECKS[..], &MORE_CHECKS].concat());
+    for seed in ["1", "2", "3"] {
+        let options = ["--time-slice", "700", "--thread-seed", seed];
+        for mode in WITH_CHILDREN {
+            let run = run(mode, &options, &[&program]);
+            assert_eq!(text(&run), expected, "{seed} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+/// A root folder with a shell and its commands, and with files that are no programs.
+fn root(isa: Isa, program: &str) -> tempfile::TempDir {
+    let root = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| root.path().join(name);
+    fs::create_dir(at("bin")).expect("a folder");
+    fs::copy(build(isa, "sh.c", &["-O2"]), at("bin/sh")).expect("a shell");
+    for command in ["echo", "cat", "upper", "wc", "yes", "head", "true", "false"] {
+        symlink("sh", at("bin").join(command)).expect("a link");
+    }
+    fs::copy(program, at("program")).expect("a program");
+    let other = match isa {
+        Isa::Riscv64 => Isa::Alpha,
+        Isa::Alpha => Isa::Riscv64,
+    };
+    fs::copy(build(other, "sh.c", &["-O2"]), at("foreign")).expect("a program");
+    let script = "#!/bin/sh\necho in a script | upper\nexit 6\n";
+    let files = [
+        ("script", script, 0o755),
+        ("damaged", "\x7fELF, but no more", 0o755),
+        ("text", "hello\n", 0o755),
+        ("plain", script, 0o644),
+    ];
+    for (name, content, mode) in files {
+        fs::write(at(name), content).expect("a file");
+        fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).expect("a mode");
+    }
+    root
+}
+
+fn run_in(root: &Path, mode: &[&str], command: &[&str]) -> Run {
+    let folder = root.display().to_string();
+    let file = format!("{folder}{}", command[0]);
+    run(
+        mode,
+        &["--root", &folder],
+        &[&[&*file], &command[1..]].concat(),
+    )
+}
+
+#[test]
+fn programs_use_a_shell_and_execute_nothing_else_than_programs() {
+    // Of glibc: system(), popen(), which use vfork.
+    let expected = "system 3\nFROM THE SHELL\nkilled 137\nread 1 8\nclosed 0\nWRITTEN\nclosed 0\n\
+                    IN A SCRIPT\nscript 6\n/damaged 8\n/text 8\n/foreign 8\n/../../bin/outside 2\n/ 13\n/plain 13\n";
+    for isa in Isa::BOTH {
+        let root = root(isa, &build(isa, "uses_shell.c", &["-O2"]));
+        for mode in WITH_CHILDREN {
+            let run = run_in(root.path(), mode, &["/program"]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+            assert!(run.stderr.contains("ENOEXEC): /damaged"), "{}", run.stderr);
+            assert!(run.stderr.contains("ENOEXEC): /foreign"), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_shell_runs_pipes_and_substitutions() {
+    let line = "yes | head | wc; echo $(echo a; echo b) | cat; false || echo or; true && echo and; \
+                exit 3 | cat; echo $?; kill 9; echo $?; nothing; echo $?; echo $(cat < /text)-$(exit 4)-; exit 7";
+    let expected = "3 6\na\nb\nor\nand\n0\n137\n127\nhello--\n";
+    for isa in Isa::BOTH {
+        let root = root(isa, &build(isa, "sh.c", &["-O2"]));
+        for mode in WITH_CHILDREN {
+            let run = run_in(root.path(), mode, &["/bin/sh", "-c", line]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+            assert_eq!(run.code, 7, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn hostile_processes_come_to_a_clear_end() {
+    let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
+    for mode in WITH_CHILDREN {
+        let bomb = run(mode, &[], &[&program, "bomb"]);
+        assert!(bomb.stderr.contains("EAGAIN"), "{}", bomb.stderr);
+        assert!(
+            bomb.stderr.contains("processes without end"),
+            "{}",
+            bomb.stderr
+        );
+        assert_ne!(bomb.code, 0);
+        let dead = run(mode, &[], &[&program, "deadlock"]);
+        for part in [
+            "deadlock",
+            "thread 1000: the end of a child",
+            "thread 1001: ",
+        ] {
+            assert!(dead.stderr.contains(part), "{part}: {}", dead.stderr);
+        }
+        // A child that never ends holds up nobody; one that does has its say.
+        let orphan = run(mode, &[], &[&program, "orphan"]);
+        assert_eq!((text(&orphan).as_str(), orphan.code), ("late 1\n", 4));
+    }
+}
+
+#[test]
+fn machines_that_have_one_process_say_so() {
+    let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
+    for (options, what) in [
+        (
+            &["--machine", "hps-4wide", "--core", "instruction"][..],
+            "the instruction-driven core",
+        ),
+        (&["--machine", "cmp-4"], "a machine of several contexts"),
+        (&["--machine", "smt-2"], "a machine of several contexts"),
+    ] {
+        let run = run(options, &[], &[&program, "orphan"]);
+        assert!(run.stderr.contains("ENOSYS"), "{options:?}: {}", run.stderr);
+        assert!(run.stderr.contains(what), "{options:?}: {}", run.stderr);
+    }
+}
