@@ -231,7 +231,7 @@ pub struct RunArgs {
     /// Instructions of a timed unit
     #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().unit, requires = "sample")]
     pub sample_unit: u64,
-    /// Instructions that are timed before each unit and not measured
+    /// Instructions that are timed before each unit and not measured, in the mean: half as many to half as many again
     #[arg(long, value_name = "N", default_value_t = SamplingPlan::default().warm_up, requires = "sample")]
     pub sample_warm_up: u64,
     /// Threads for --sample; 0: one for each processor. With more than one, units are timed beside the
@@ -485,7 +485,7 @@ pub struct SweepArgs {
     /// Instructions of a timed unit [default: the definition's, or 1000]
     #[arg(long, value_name = "N", conflicts_with = "no_timing")]
     pub sample_unit: Option<u64>,
-    /// Instructions that are timed before each unit and not measured [default: the definition's, or 2000]
+    /// Instructions that are timed before each unit and not measured, in the mean [default: the definition's, or 2000]
     #[arg(long, value_name = "N", conflicts_with = "no_timing")]
     pub sample_warm_up: Option<u64>,
     /// Threads; 0: one for each processor. What fewer programs than threads leave over is shared by

@@ -17,6 +17,7 @@ pub mod paper;
 mod pass;
 mod phases;
 mod plan;
+mod regression;
 mod reproduce;
 mod row;
 mod runner;

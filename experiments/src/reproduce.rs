@@ -80,6 +80,14 @@ impl Reproduction {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 
+    /// Whether a unit links a program again, which nobody asked for by name, and cannot be done here.
+    fn lacks_link(&self, unit: &Unit<'_>) -> bool {
+        let name = studies::link_order::NAME;
+        unit.study == name
+            && self.only.is_empty()
+            && !studies::link_order::can_link(std::slice::from_ref(unit.program))
+    }
+
     /// The sweep behind Figures 8 to 10, if one of them is asked for.
     fn plan(&self) -> Result<Option<Plan>, PlanError> {
         let timed = self.wants("figure8") || self.wants("figure9");
@@ -130,7 +138,7 @@ impl Reproduction {
         let mut units = figure6::units(&self.programs);
         units.extend(figure7::units(&self.programs, &truths, &self.machine));
         units.extend(self.studies());
-        units.retain(|unit| self.wants(unit.study));
+        units.retain(|unit| self.wants(unit.study) && !self.lacks_link(unit));
         // Beside each other, so that the end of the one does not leave processors idle.
         let (rows, records) = rayon::join(
             || match &plan {

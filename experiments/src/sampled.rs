@@ -4,18 +4,21 @@
 //! Units lie at the same instructions of the program in both, so they are pairs: what two of them differ
 //! in is what the collector cost there, however much the program itself varies from unit to unit. Whether
 //! a unit meets a burst is chance, and would be most of the uncertainty; but how much DISE puts into the
-//! whole run is known exactly, from the functional machine, so that the cost is taken by regression on it.
+//! whole run is known exactly, from the functional machine, so that the cost is taken by regression on it. So are the
+//! events that functional warming meets more than without the collector, some of which happen once in a run, where no
+//! unit is.
 
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
-use hps_pipeline::core::WARM_EVENTS;
+use hps_pipeline::core::{WARM_EVENTS, WarmEvents};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
 use hps_productions::Collector;
 use hps_sim_core::machine::RetiredCounts;
 use hps_sim_core::process::Process;
 
-use crate::interval::{Interval, PairedUnit};
+use crate::interval::Interval;
 use crate::plan::{Plan, Point};
+use crate::regression::{self, PairedUnit, Term};
 use crate::row::{Sampled, TimingResult};
 use crate::timed::{collector, guarded};
 use hps_lab::{Install, Lab, Program, Ran, Timed};
@@ -24,8 +27,30 @@ use hps_lab::{Install, Lab, Program, Ran, Timed};
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).
 pub const WARMING_ERROR: f64 = 0.0052;
 
-/// The design of samples, part of the identity of results: units lie at drawn places of their periods.
-pub const DESIGN: &str = "drawn places";
+/// The design of samples and of estimates, part of the identity of results: units lie at drawn places of their periods
+/// behind warm-ups of drawn lengths, and events cost what is thought until units know better.
+pub const DESIGN: &str = "drawn places and warm-ups, thought costs";
+
+/// Cycles that an instruction which DISE inserts is thought to cost: something between nothing and one.
+const INSERTED: f64 = 0.5;
+
+/// Cycles that each event of functional warming is thought to cost before units tell: a mispredicted branch the least that
+/// the machine lets it, a miss half of the time that the machine takes for it, since a core that executes out of order hides
+/// between none and all of it. No number here comes of a measurement.
+fn thought_cycles(machine: &MachineConfig) -> WarmEventCosts {
+    let memory = &machine.memory;
+    let half = |cycles: u32| f64::from(cycles) / 2.0;
+    [
+        f64::from(machine.min_mispredict_penalty_cycles()),
+        half(memory.l2.hit_cycles),
+        half(memory.l2.hit_cycles),
+        half(memory.latency_cycles),
+        half(memory.dtlb.miss_cycles),
+    ]
+}
+
+/// A number of cycles for each event of functional warming.
+type WarmEventCosts = [f64; WARM_EVENTS];
 
 /// Cycles an instruction, by sampled timing.
 #[derive(Clone, Copy, Debug)]
@@ -37,10 +62,11 @@ pub struct SampledCpi {
 }
 
 /// Estimates the cycles per instruction of a whole run from its units. Units differ mostly in mispredictions and cache
-/// misses, and functional warming counts these events in the whole run; so the estimate is a regression on them. Its
-/// uncertainty is the rest, with [`WARMING_ERROR`].
+/// misses, and functional warming counts these events in the whole run; so the estimate is a regression on them, with what
+/// the machine's times let one think of their costs. Its uncertainty is the rest, with [`WARMING_ERROR`].
 #[must_use]
 pub fn cycles_per_instruction(
+    machine: &MachineConfig,
     plan: &SamplingPlan,
     samples: &Samples,
     instructions: u64,
@@ -54,7 +80,11 @@ pub fn cycles_per_instruction(
     let cycles: Vec<f64> = cycles.map(|&c| c as f64 / plan.unit as f64).collect();
     let known = samples.unit_events.iter();
     let known: Vec<_> = known.map(|events| rates(events, plan.unit)).collect();
-    let sampled = Interval::of_regression(&cycles, &known, rates(&samples.events, instructions));
+    let whole = rates(&samples.events, instructions);
+    let thought = thought_cycles(machine);
+    let terms = std::array::from_fn::<_, WARM_EVENTS, _>(|i| Term::about(whole[i], thought[i]));
+    let step = 1.0 / plan.unit as f64;
+    let sampled = regression::mean(&cycles, &known, &terms, step, None);
     let warming = QUANTILE * WARMING_ERROR * sampled.mean;
     SampledCpi {
         cpi: Interval {
@@ -75,6 +105,9 @@ pub struct Units {
     cpi: Interval,
     /// Instructions that DISE put into each.
     inserted: Vec<u64>,
+    /// What warming met in each, and in the whole run.
+    events: Vec<WarmEvents>,
+    all_events: WarmEvents,
     /// Instructions of the whole run, exact.
     retired: RetiredCounts,
 }
@@ -86,7 +119,7 @@ pub type UnitBaseline = Result<Units, String>;
 pub fn baseline(program: &Program, machine: &MachineConfig, plan: SamplingPlan) -> UnitBaseline {
     guarded(|| {
         let lab = Lab::of(program).on_machine(machine);
-        Ok(Units::of(lab, plan)?.0)
+        Ok(Units::of(machine, lab, plan)?.0)
     })
 }
 
@@ -111,7 +144,7 @@ pub fn point(
                 ));
             }
         }
-        timing(baseline, &with)
+        timing(&plan.machines[point.machine], baseline, &with)
     })
 }
 
@@ -123,16 +156,16 @@ pub(crate) fn profiled(
 ) -> Result<(Units, Collector, Process), String> {
     let program = &plan.programs[point.program];
     let collector = collector(plan, point)?;
-    let lab = Lab::of(program)
-        .on_machine(&plan.machines[point.machine])
-        .edited_by(&collector);
-    let (units, process) = Units::of(lab, sampling)?;
+    let machine = &plan.machines[point.machine];
+    let lab = Lab::of(program).on_machine(machine).edited_by(&collector);
+    let (units, process) = Units::of(machine, lab, sampling)?;
     Ok((units, collector, process))
 }
 
 impl Units {
     /// Times units of a run.
     pub(crate) fn of<'a, I>(
+        machine: &MachineConfig,
         lab: Lab<'a, Timed<'a>, I>,
         plan: SamplingPlan,
     ) -> Result<(Units, Process), String>
@@ -145,9 +178,11 @@ impl Units {
         let (retired, samples) = (run.retired, run.timing.samples);
         let units = Units {
             plan,
-            cpi: cycles_per_instruction(&plan, &samples, retired.program).cpi,
+            cpi: cycles_per_instruction(machine, &plan, &samples, retired.program).cpi,
             cycles: samples.unit_cycles,
             inserted: samples.unit_inserted,
+            events: samples.unit_events,
+            all_events: samples.events,
             retired,
         };
         if units.cycles.len() < 3 {
@@ -182,7 +217,11 @@ impl Units {
 }
 
 /// The overhead that units of a run with a collector tell beside those of the run without.
-pub(crate) fn overhead(without: &Units, with: &Units) -> Result<Interval, String> {
+pub(crate) fn overhead(
+    machine: &MachineConfig,
+    without: &Units,
+    with: &Units,
+) -> Result<Interval, String> {
     if without.cycles.len() != with.cycles.len() {
         return Err(format!(
             "internal error: {} units with the collector and {} without cannot be pairs",
@@ -190,13 +229,18 @@ pub(crate) fn overhead(without: &Units, with: &Units) -> Result<Interval, String
             without.cycles.len()
         ));
     }
-    let pairs = without.cycles.iter().zip(&with.cycles);
-    let units: Vec<PairedUnit> = pairs
-        .zip(&with.inserted)
-        .map(|((&without, &with), &inserted)| PairedUnit {
-            base: without as f64,
-            cost: with as f64 - without as f64,
-            extra: inserted as f64,
+    // In this order: instructions that DISE inserted, and events.
+    let more = |inserted: u64, with: &WarmEvents, without: &WarmEvents| -> [f64; 1 + WARM_EVENTS] {
+        std::array::from_fn(|i| match i {
+            0 => inserted as f64,
+            _ => with[i - 1] as f64 - without[i - 1] as f64,
+        })
+    };
+    let units: Vec<_> = (0..with.cycles.len())
+        .map(|i| PairedUnit {
+            base: without.cycles[i] as f64,
+            cost: with.cycles[i] as f64 - without.cycles[i] as f64,
+            more: more(with.inserted[i], &with.events[i], &without.events[i]),
         })
         .collect();
     let inserted = with.retired.inserted + with.retired.handler;
@@ -209,13 +253,19 @@ pub(crate) fn overhead(without: &Units, with: &Units) -> Result<Interval, String
             with.plan.period
         ));
     }
-    let mean_inserted = inserted as f64 * with.plan.unit as f64 / with.retired.program as f64;
-    Ok(Interval::of_overhead(&units, mean_inserted))
+    let whole = more(inserted, &with.all_events, &without.all_events);
+    let by_unit = with.plan.unit as f64 / with.retired.program as f64;
+    let thought = thought_cycles(machine);
+    let terms = std::array::from_fn::<_, { 1 + WARM_EVENTS }, _>(|i| {
+        let thought = if i == 0 { INSERTED } else { thought[i - 1] };
+        Term::about(whole[i] * by_unit, thought)
+    });
+    Ok(regression::overhead(&units, &terms))
 }
 
 /// What units of a run with a collector say beside those of the run without.
-fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
-    let overhead = overhead(without, with)?;
+fn timing(machine: &MachineConfig, without: &Units, with: &Units) -> Result<TimingResult, String> {
+    let overhead = overhead(machine, without, with)?;
     let baseline = without.estimate();
     Ok(TimingResult {
         baseline_cycles: baseline.round() as u64,
@@ -237,209 +287,4 @@ fn timing(without: &Units, with: &Units) -> Result<TimingResult, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use hps_productions::{CollectedProfile, GridProbe};
-    use hps_profile::{ProfileKind, StreamConfig};
-
-    use super::*;
-    use crate::runner::run;
-    use crate::spec::{SweepSpec, Timing};
-    use crate::store::Store;
-
-    const PLAN: SamplingPlan = SamplingPlan {
-        period: 50_000,
-        warm_up: 2000,
-        unit: 1000,
-    };
-
-    fn spec() -> SweepSpec {
-        SweepSpec {
-            programs: vec!["parse".to_string()],
-            bursts: vec![10],
-            one_in: vec![100],
-            timing: Timing::All,
-            sample: Some(PLAN),
-            ..SweepSpec::default()
-        }
-    }
-
-    fn plan(spec: &SweepSpec) -> Plan {
-        Plan::new(spec, std::path::Path::new(".")).expect("a program of the project")
-    }
-
-    #[test]
-    fn rows_are_the_same_for_any_number_of_threads() {
-        let plan = plan(&spec());
-        let rows = |threads| {
-            let folder = tempfile::tempdir().expect("temporary folder");
-            let store = Store::open(&folder.path().join("rows.jsonl")).expect("store");
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            let pool = pool.build().expect("threads");
-            pool.install(|| run(&plan, &Mutex::new(store), &()))
-                .expect("written")
-        };
-        let one = rows(1);
-        assert_eq!(one.len(), 3);
-        for row in &one {
-            assert_eq!(row.failure, None);
-            let timing = row.timing.expect("timed");
-            let sampled = row.sampled().expect("by units");
-            assert_eq!(sampled.plan, PLAN);
-            assert_eq!(sampled.units, timing.instructions / PLAN.period);
-            assert!((1..sampled.units).contains(&sampled.units_with_insertions));
-            assert!(sampled.half_width > 0.0 && sampled.half_width < 0.1);
-            let estimated = timing.cycles as f64 / timing.baseline_cycles as f64 - 1.0;
-            assert!((timing.overhead - estimated).abs() < 1e-6, "{timing:?}");
-            let written = serde_json::to_string(row).expect("JSON");
-            assert_eq!(
-                &serde_json::from_str::<crate::Row>(&written).expect("read"),
-                row
-            );
-        }
-        assert_eq!(rows(2), one);
-    }
-
-    #[test]
-    fn a_sampled_runs_profile_is_that_of_the_functional_pass() {
-        let plan = plan(&spec());
-        let points = [plan.grid[0].0];
-        let pass = GridProbe::with_memory(&points, Some(&StreamConfig::default())).expect("grid");
-        let pass = Lab::of(&plan.programs[0]).watched_by(pass).run();
-        let grid = pass.expect("a run").probe.finish();
-        let expected = &grid.points[0];
-        for point in &plan.points {
-            let (_, collector, process) = profiled(&plan, PLAN, point).expect("a whole run");
-            match collector.read(&process).expect("installed") {
-                CollectedProfile::Method { addresses, lost } => {
-                    assert_eq!((point.profile, lost), (ProfileKind::Method, 0));
-                    assert_eq!(addresses, expected.addresses);
-                }
-                CollectedProfile::CallPair { call_pairs, lost } => {
-                    assert_eq!((point.profile, lost), (ProfileKind::CallPair, 0));
-                    assert_eq!(call_pairs, expected.call_pairs);
-                }
-                CollectedProfile::DataStream(trace) => {
-                    let wanted = expected.stream.as_ref().expect("with memory");
-                    assert!(wanted.references() > 0);
-                    assert_eq!(trace.references(), wanted.references());
-                    assert_eq!(trace.digest(), wanted.digest());
-                }
-                CollectedProfile::Nothing => panic!("nothing collected"),
-            }
-        }
-    }
-
-    fn units(cycles: &[u64]) -> Units {
-        let program = PLAN.period * cycles.len() as u64;
-        Units {
-            plan: PLAN,
-            cycles: cycles.to_vec(),
-            cpi: Interval::of_mean(cycles.iter().map(|&c| c as f64 / PLAN.unit as f64)),
-            inserted: vec![0; cycles.len()],
-            retired: RetiredCounts {
-                program,
-                inserted: 11,
-                handler: 22,
-            },
-        }
-    }
-
-    #[test]
-    fn the_interval_is_that_of_pairs() {
-        // Units differ far more from each other than from their partners.
-        let without: Vec<u64> = (0..40).map(|i| 400 + 37 * (i * i % 23)).collect();
-        let inserted: Vec<u64> = (0..40)
-            .map(|i| if i % 5 == 0 { 20 + i } else { 0 })
-            .collect();
-        let cost = |i: usize| inserted[i] + inserted[i] * (i as u64 % 3) / 4;
-        let with: Vec<u64> = (0..40).map(|i| without[i] + cost(i)).collect();
-        let mut other = units(&with);
-        other.inserted.clone_from(&inserted);
-        let timing = timing(&units(&without), &other).expect("pairs");
-        // The line through the costs from the normal equations of raw sums, at the mean of the whole run.
-        let n = 40.0;
-        let sum = |of: &dyn Fn(usize) -> f64| (0..40).map(of).sum::<f64>();
-        let (x, y, z) = (
-            |i: usize| inserted[i] as f64,
-            |i: usize| cost(i) as f64,
-            |i: usize| without[i] as f64,
-        );
-        let (sx, sy, sz) = (sum(&x), sum(&y), sum(&z));
-        let determinant = n * sum(&|i| x(i) * x(i)) - sx * sx;
-        let slope = (n * sum(&|i| x(i) * y(i)) - sx * sy) / determinant;
-        let constant = (sy - slope * sx) / n;
-        let whole = 33.0 / (PLAN.period as f64 * n) * PLAN.unit as f64;
-        let ratio = (constant + slope * whole) / (sz / n);
-        let residual = |i: usize| y(i) - constant - slope * x(i) - ratio * (z(i) - sz / n);
-        let deviation = (sum(&|i| residual(i).powi(2)) / 38.0).sqrt();
-        // Eight units have insertions: t(0.975, 7) = 2.364624.
-        let half_width = 2.364_624 * deviation / n.sqrt() / (sz / n);
-        let sampled = timing.sampled.expect("by units");
-        assert!((timing.overhead - ratio).abs() < 1e-12);
-        assert!((sampled.half_width / half_width - 1.0).abs() < 1e-6);
-        assert_eq!((sampled.units, sampled.units_with_insertions), (40, 8));
-        let total: u64 = without.iter().sum();
-        assert_eq!(timing.baseline_cycles, total * (PLAN.period / PLAN.unit));
-        assert_eq!(
-            (timing.inserted_instructions, timing.handler_instructions),
-            (11, 22)
-        );
-    }
-
-    #[test]
-    fn a_cost_that_no_unit_met_is_not_told() {
-        let [without, with] = [400, 401].map(|cycles| units(&[cycles; 9]));
-        let why = timing(&without, &with).expect_err("33 instructions, none of them in a unit");
-        assert!(
-            why.starts_with("fewer than two of 9 units, one in 50000, met anything"),
-            "{why}"
-        );
-    }
-
-    #[test]
-    fn units_without_partners_are_refused() {
-        let why = timing(&units(&[5, 6, 7]), &units(&[5, 6])).expect_err("no pairs");
-        assert!(
-            why.contains("2 units with the collector and 3 without"),
-            "{why}"
-        );
-    }
-
-    #[test]
-    fn a_run_that_is_too_short_says_what_to_do() {
-        let plan = plan(&spec());
-        let long = SamplingPlan {
-            period: 4_000_000,
-            ..PLAN
-        };
-        let why = baseline(&plan.programs[0], &plan.machines[0], long).expect_err("one unit");
-        assert!(why.contains("a smaller period (--sample-period"), "{why}");
-    }
-
-    #[test]
-    fn ids_hold_the_plan_of_what_is_timed() {
-        let ids = |sample, timing| -> Vec<String> {
-            let spec = SweepSpec {
-                sample,
-                timing,
-                ..spec()
-            };
-            plan(&spec)
-                .points
-                .into_iter()
-                .map(|point| point.id)
-                .collect()
-        };
-        let other = SamplingPlan { unit: 999, ..PLAN };
-        let exact = ids(None, Timing::All);
-        for (a, b) in [
-            (exact.clone(), ids(Some(PLAN), Timing::All)),
-            (ids(Some(other), Timing::All), ids(Some(PLAN), Timing::All)),
-        ] {
-            assert!(a.iter().zip(&b).all(|(a, b)| a != b));
-        }
-        assert_eq!(ids(Some(PLAN), Timing::Off), ids(None, Timing::Off));
-    }
-}
+mod tests;

@@ -12,8 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::sources;
 use crate::suite::find_tool;
+use crate::{BITMANIP, sources};
 
 /// Options of every compilation beside [`sources::COMPILER_OPTIONS`]: the target, and debug information for profiles.
 const COMMON: &[&str] = &[
@@ -38,9 +38,6 @@ const LINK: &[&str] = &[
 ];
 /// Without a C library, clang mangles C++'s `main`.
 const CPP_MAIN: &str = "-Wl,--defsym=main=_Z4mainiPPc";
-
-/// These use the bit-manipulation extensions, as in `build.sh`.
-const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
 
 /// The version of clang whose raw format of counters is known.
 const KNOWN_MAJOR: &str = "14";
@@ -83,7 +80,7 @@ pub enum ClangError {
     },
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> ClangError {
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> ClangError {
     let at = path.to_path_buf();
     |source| ClangError::Io { at, source }
 }
@@ -283,7 +280,7 @@ fn major(version: &str) -> Option<&str> {
     number.split('.').next()
 }
 
-fn run(command: &mut Command, what: &str) -> Result<(), ClangError> {
+pub(crate) fn run(command: &mut Command, what: &str) -> Result<(), ClangError> {
     let program = PathBuf::from(command.get_program());
     let output = command.env("LC_ALL", "C").output().map_err(at(&program))?;
     if output.status.success() {

@@ -5,12 +5,15 @@
 //! the `hps` command needs no files beside itself. `workloads/README.md` describes each program and
 //! `workloads/build.sh` builds the images from their sources.
 //!
-//! [`sources`] has their sources, and [`clang`] compiles them with profiles.
+//! [`sources`] has their sources, and [`clang`] compiles them with profiles, [`linked`] links them in
+//! other orders.
 //! [`suite`] has real programs beside them, which are built on the user's machine.
 #![warn(missing_docs)]
 
 #[cfg(not(target_family = "wasm"))]
 pub mod clang;
+#[cfg(not(target_family = "wasm"))]
+pub mod linked;
 pub mod sources;
 #[cfg(not(target_family = "wasm"))]
 pub mod suite;
@@ -20,6 +23,10 @@ use sha2::{Digest, Sha256};
 /// The instruction sets for which there are images: 64-bit RISC-V, and Alpha. All of a program's
 /// images have the same sources and print the same.
 pub const ISAS: [&str; 2] = ["riscv64", "alpha"];
+
+/// Programs that use the bit-manipulation extensions, as in `build.sh`.
+#[cfg(not(target_family = "wasm"))]
+const BITMANIP: &[&str] = &["bwt", "chess", "netsimplex", "objstore", "minicc"];
 
 /// How much work a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,14 +1,14 @@
 //! Claims about accuracy and its price (HPS report, sections 6.2 and 6.3).
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hps_profile::ProfileKind;
 
 use super::price::ninety;
 use super::{BAND, Data, Judged, Section, Spread, Verdict, beside};
 use crate::bursts;
-use crate::estimate::{Estimate, mean_by_phase};
+use crate::estimate::{Estimate, bootstrap, mean_by_phase};
 use crate::row::Row;
 use crate::spec::paper_burst;
 
@@ -35,11 +35,11 @@ pub(super) fn timed<'a>(
     data.rows.iter().copied().filter(wanted)
 }
 
-pub(super) fn overhead(row: &Row) -> Option<f64> {
-    row.timing.map(|timing| match timing.set_ups {
-        Some(set_ups) => set_ups.mean,
-        None => timing.overhead,
-    })
+/// A program with its overhead.
+pub(super) fn overhead(row: &Row) -> Option<(&str, f64)> {
+    let timing = row.timing?;
+    let overhead = timing.set_ups.map_or(timing.overhead, |of| of.mean);
+    Some((&row.program, overhead))
 }
 
 /// Overheads at the paper's burst and a frequency.
@@ -63,7 +63,7 @@ fn range(data: &Data<'_>) -> Judged {
     let holds = |share: f64| (-0.0005..=0.0255).contains(&share);
     let found = overheads(data, &SHORT, 100).map(|s| {
         let all = timed(data, &SHORT, 100).filter_map(overhead);
-        let outside = all.filter(|share| !holds(*share)).count();
+        let outside = all.filter(|(_, share)| !holds(*share)).count();
         let verdict = match outside {
             0 => Verdict::Confirmed,
             _ if !holds(s.mean) => Verdict::NotConfirmed,
@@ -115,22 +115,39 @@ fn proportional(data: &Data<'_>) -> Judged {
     let pair = |kind| {
         let often = overheads(data, &[kind], 100)?;
         let seldom = overheads(data, &[kind], 1000)?;
-        (seldom.mean > 0.0).then(|| (kind, often.mean / seldom.mean))
+        let of_program = |one_in| -> BTreeMap<&str, f64> {
+            timed(data, std::slice::from_ref(&kind), one_in)
+                .filter_map(overhead)
+                .collect()
+        };
+        let rare = of_program(1000);
+        let both = of_program(100).into_iter();
+        let both: Vec<(f64, f64)> = both.filter_map(|(p, o)| Some((o, *rare.get(p)?))).collect();
+        let interval = bootstrap(both.len(), |drawn| {
+            let sum = |of: fn(&(f64, f64)) -> f64| drawn.iter().map(|&i| of(&both[i])).sum::<f64>();
+            sum(|b| b.0) / sum(|b| b.1)
+        });
+        let interval = (both.len() > 2).then_some(interval);
+        (seldom.mean > 0.0).then(|| (kind, often.mean / seldom.mean, interval))
     };
-    let ratios: Vec<(ProfileKind, f64)> = ProfileKind::ALL.into_iter().filter_map(pair).collect();
+    type Ratio = (ProfileKind, f64, Option<(f64, f64)>);
+    let ratios: Vec<Ratio> = ProfileKind::ALL.into_iter().filter_map(pair).collect();
     let found = (!ratios.is_empty()).then(|| {
-        let here = |(kind, ratio): &(ProfileKind, f64)| {
+        let here = |(kind, ratio, interval): &Ratio| {
             let why = reason(data, *kind).unwrap_or_default();
-            format!("{}: {ratio:.1} times{why}", kind.title())
+            let interval =
+                interval.map(|(low, high)| format!(" ({low:.1} to {high:.1} over programs)"));
+            let interval = interval.unwrap_or_default();
+            format!("{}: {ratio:.1} times{interval}{why}", kind.title())
         };
         let here: Vec<String> = ratios.iter().map(here).collect();
-        let verdicts = ratios.iter().map(|(_, ratio)| beside(*ratio, 0.0, 10.0));
+        let verdicts = ratios.iter().map(|(_, ratio, _)| beside(*ratio, 0.0, 10.0));
         let apart = verdicts
             .filter(|verdict| *verdict != Verdict::Confirmed)
             .count();
         let verdict = match apart {
             0 => Verdict::Confirmed,
-            _ if ratios.iter().any(|(_, ratio)| *ratio <= 1.0) => Verdict::NotConfirmed,
+            _ if ratios.iter().any(|(_, ratio, _)| *ratio <= 1.0) => Verdict::NotConfirmed,
             _ => Verdict::Differs(format!(
                 "{apart} of {} profiles by another factor",
                 ratios.len()

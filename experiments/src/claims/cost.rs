@@ -84,7 +84,10 @@ fn no_basic_overhead(data: &Data<'_>) -> Judged {
 
 fn basic_overhead(data: &Data<'_>, scheme: Scheme) -> Judged {
     let bars: Vec<&Bar> = of(data, scheme).collect();
-    let spread = Spread::of(bars.iter().map(|bar| bar.share(Part::Basic)));
+    let spread = Spread::of(
+        bars.iter()
+            .map(|bar| (&*bar.program, bar.share(Part::Basic))),
+    );
     let found = spread.map(|s| {
         let verdict = match bars.iter().all(|bar| cycles(bar, Part::Basic) > 0) {
             true => Verdict::Confirmed,
@@ -121,13 +124,14 @@ fn removed(
     let (plain, hps) = (overheads(Scheme::PlainDise), overheads(Scheme::Hps));
     let both = plain
         .iter()
-        .filter_map(|(key, plain)| Some(plain - hps.get(key)?));
+        .filter_map(|(key, plain)| Some((key.0, plain - hps.get(key)?)));
     let found = Spread::of(both).map(|s| {
         let mean = 100.0 * s.mean;
         // Whole runs of a deterministic machine: there is no noise in them.
         let verdict = beside(mean, 0.0, points);
         let here = format!(
-            "{mean:.1} points on average, {:.1} to {:.1} over {} programs × profiles",
+            "{} points on average, {:.1} to {:.1} over {} programs × profiles",
+            s.mean_percent(1),
             100.0 * s.low,
             100.0 * s.high,
             s.count
@@ -158,7 +162,10 @@ fn software_range(
     (low, high): (f64, f64),
 ) -> Judged {
     let bars = of(data, scheme);
-    let basic = Spread::of(bars.map(|b| b.share(Part::Basic) + b.share(Part::Duplication)));
+    let basic = Spread::of(bars.map(|b| {
+        let share = b.share(Part::Basic) + b.share(Part::Duplication);
+        (&*b.program, share)
+    }));
     let found = basic.map(|s| {
         let verdict = match 100.0 * s.mean {
             mean if (low..=high).contains(&mean) => Verdict::Confirmed,
@@ -182,16 +189,20 @@ fn software_range(
 fn checks_dominate(data: &Data<'_>) -> Judged {
     let bars = of(data, Scheme::PlainDise).filter(|bar| bar.kind == ProfileKind::DataStream);
     let bars: Vec<&Bar> = bars.collect();
-    let mean = |part| Spread::of(bars.iter().map(|bar| bar.share(part))).map(|s| 100.0 * s.mean);
+    let mean = |part| Spread::of(bars.iter().map(|bar| (&*bar.program, bar.share(part))));
     let parts = [Part::Checks, Part::Basic, Part::Sampling].map(mean);
     let found = match parts {
         [Some(checks), Some(basic), Some(sampling)] => {
-            let verdict = match checks > basic && checks > sampling {
+            let verdict = match checks.mean > basic.mean && checks.mean > sampling.mean {
                 true => Verdict::Confirmed,
                 false => Verdict::NotConfirmed,
             };
-            let here =
-                format!("means: checks {checks:.1}%, basic {basic:.1}%, sampling {sampling:.1}%");
+            let here = format!(
+                "means: checks {}%, basic {}%, sampling {}%",
+                checks.mean_percent(1),
+                basic.mean_percent(1),
+                sampling.mean_percent(1)
+            );
             Some((here, verdict))
         }
         _ => None,

@@ -9,8 +9,10 @@ mod checks;
 mod cost;
 mod price;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use hps_profile::summarize;
 
 use crate::figure7::{self, Bar};
 use crate::measurement::UnitRecord;
@@ -232,33 +234,61 @@ pub fn between(first: f64, second: f64, part: f64) -> f64 {
     }
 }
 
-/// Mean, least and greatest of some shares.
+/// Mean, least and greatest of some shares, each of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Spread {
     mean: f64,
+    /// Half the width of the 95% interval that the mean over other programs like these would have, by Student's t over the
+    /// means of the programs. Shares of whole runs have no other noise, and verdicts speak of the programs that were run.
+    half_width: Option<f64>,
     low: f64,
     high: f64,
     count: usize,
 }
 
 impl Spread {
-    fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        let values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
-        let fold = |first, by: fn(f64, f64) -> f64| values.iter().copied().fold(first, by);
+    fn of<'a>(values: impl IntoIterator<Item = (&'a str, f64)>) -> Option<Spread> {
+        let values = values.into_iter().filter(|(_, v)| v.is_finite());
+        let values: Vec<(&str, f64)> = values.collect();
+        let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (program, value) in &values {
+            programs.entry(program).or_default().push(*value);
+        }
+        let means: Vec<f64> = programs.values().map(|of| summarize(of).mean).collect();
+        let all = || values.iter().map(|(_, value)| *value);
         (!values.is_empty()).then(|| Spread {
-            mean: values.iter().sum::<f64>() / values.len() as f64,
-            low: fold(f64::INFINITY, f64::min),
-            high: fold(f64::NEG_INFINITY, f64::max),
+            mean: all().sum::<f64>() / values.len() as f64,
+            half_width: summarize(&means).half_width,
+            low: all().fold(f64::INFINITY, f64::min),
+            high: all().fold(f64::NEG_INFINITY, f64::max),
             count: values.len(),
         })
     }
 
+    /// The mean of shares in percent, with its interval.
+    fn mean_percent(&self, decimals: usize) -> String {
+        let half = self
+            .half_width
+            .map(|half| format!(" ± {:.decimals$}", 100.0 * half));
+        format!(
+            "{:.decimals$}{}",
+            100.0 * self.mean,
+            half.unwrap_or_default()
+        )
+    }
+
     /// In percent, with what it is a mean over.
     fn percent(&self, what: &str) -> String {
-        let [mean, low, high] = [self.mean, self.low, self.high].map(|v| 100.0 * v);
+        let [low, high] = [self.low, self.high].map(|v| 100.0 * v);
         format!(
-            "mean {mean:.2}%, {low:.2} to {high:.2}% over {} {what}",
+            "mean {}%, {low:.2} to {high:.2}% over {} {what}",
+            self.mean_percent(2),
             self.count
         )
     }
 }
+
+/// What intervals of costs say, for the page.
+pub const COST_INTERVALS: &str = "Intervals of costs (±) are those of the mean over other programs like these, by Student's t \
+    over programs: whole runs of a deterministic machine have no other noise, and a verdict speaks of the programs that were \
+    run. Intervals of accuracies are over the phases of schedules, for these programs.";

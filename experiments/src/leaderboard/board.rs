@@ -6,6 +6,7 @@ use hps_profile::{ProfileKind, Summary, summarize};
 use hps_profilers::views::Level;
 use serde::Serialize;
 
+use super::pairs::{Pair, pairs};
 use super::{BIAS, COLLECTED, COSTLY, PASSIVE, profilers};
 use crate::measurement::{Measurement, UnitRecord};
 
@@ -117,6 +118,8 @@ pub struct Board {
     pub ipc: BTreeMap<String, f64>,
     /// Profilers, the passive ones first.
     pub entries: Vec<Entry>,
+    /// Profilers that follow one another in the order of their errors: told apart, or a draw.
+    pub pairs: Vec<Pair>,
 }
 
 /// Whether the mean overhead of a profiler at a frequency, or at a period, stays within a budget. What failed does not.
@@ -224,6 +227,7 @@ fn of_group(isa: &str, machine: &str, records: &[UnitRecord], budget: Option<f64
         programs,
         cycles,
         ipc,
+        pairs: pairs(&entries, &all),
         entries,
     }
 }

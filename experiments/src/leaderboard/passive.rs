@@ -6,6 +6,7 @@ use hps_profilers::registry::{Counts, Profiler};
 use hps_profilers::views::Level;
 use hps_profilers::{Credits, Period, Sampled};
 
+use super::pairs::PHASE_ERROR;
 use super::undisturbed::{Cell, Found, Undisturbed};
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
@@ -37,7 +38,9 @@ pub(super) fn unit<'a>(
             undisturbed.program.title(),
             names.len()
         ),
-        key: serde_json::json!({ "profilers": names, "samples": samples, "phases": phases }),
+        key: serde_json::json!({
+            "profilers": names, "samples": samples, "phases": phases, "each_phase": true,
+        }),
         program: undisturbed.program,
         effort: Effort::runs(0.0, 1.0, undisturbed.machine.core)
             .beside_undisturbed(undisturbed.machine.core),
@@ -145,6 +148,12 @@ fn sampled(
             );
             error.interval = summary.half_width;
             measured.push(error);
+            for (phase, error) in errors.iter().enumerate() {
+                measured.push(Measurement {
+                    x: Some(phase as f64),
+                    ..measurement(undisturbed, profiler.name, PHASE_ERROR, setting, *error)
+                });
+            }
             if let Some(deviation) = summary.standard_deviation {
                 let name = "error_deviation_ratio";
                 measured.push(measurement(

@@ -18,7 +18,7 @@ use hps_sim_core::process::Process;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::timed::check_end;
-use hps_lab::{Lab, Program, Ran, TimedMachine};
+use hps_lab::{Install, Lab, Program, Ran, TimedMachine};
 
 /// A unit for each of these programs.
 pub(super) fn unit_of_each<'a, F>(
@@ -316,9 +316,22 @@ pub fn timed_profiled(
     collector: &Collector,
     limit: u64,
 ) -> Result<Timed<DiseEngine>, String> {
+    timed_installed(program, machine, collector, limit)
+}
+
+/// Times the first `limit` instructions of a program with an editor.
+///
+/// # Errors
+/// Why the program cannot be run, or what went wrong in it.
+pub fn timed_installed<I: Install>(
+    program: &Program,
+    machine: &TimedMachine,
+    editor: I,
+    limit: u64,
+) -> Result<Timed<I::Editor>, String> {
     let core = Lab::of(program)
         .timed_by(machine)
-        .edited_by(collector)
+        .edited_by(editor)
         .open()
         .map_err(|e| e.to_string())?;
     timed(program, core, limit)

@@ -1,7 +1,7 @@
 //! How often intervals of sampled timing hold the exact value.
 //!
-//! Each program is timed whole, without a profile and with each kind, and then by units at several distances. Each
-//! estimate is a case: its 95% interval holds the exact number or not.
+//! Each program, and each kernel ([`kernels`]), is timed whole, without a profile and with each kind, and then by units at
+//! several distances. Each estimate is a case: its 95% interval holds the exact number or not.
 
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::sampled::SamplingPlan;
@@ -9,6 +9,7 @@ use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 
 use super::common::{Label, unit_of_each};
+use super::kernels;
 use crate::cluster::Effort;
 use crate::interval::Interval;
 use crate::measurement::{Measurement, Unit};
@@ -23,9 +24,10 @@ pub const NAME: &str = "coverage";
 pub const BURSTS: [u64; 2] = [10, 1];
 /// Their frequency as 1 in n.
 pub const ONE_IN: u64 = 100;
-/// Distances of units. Small programs have 50 to 800 units then.
+/// Distances of units. Programs of 5 million instructions have 55 to 450 units then. No constant of sampled timing was set at
+/// one of these.
 const PERIODS: [u64; 8] = [
-    10_007, 15_013, 20_011, 25_013, 30_011, 50_021, 75_011, 100_003,
+    11_003, 14_009, 18_013, 22_003, 35_023, 45_007, 60_013, 90_001,
 ];
 
 /// Measure of a case: 1 if the interval holds the exact value, else 0.
@@ -37,24 +39,31 @@ pub const EXACT: &str = "exact";
 /// Measure of a case: units that were timed.
 pub const UNITS: &str = "units";
 
-/// One unit for each program; none on the instruction-driven core, which times no units.
+/// One unit for each program, which are for one instruction set, and for each kernel; none on the instruction-driven core,
+/// which times no units.
 pub fn units<'a>(programs: &'a [Program], machine: &'a TimedMachine) -> Vec<Unit<'a>> {
-    if machine.core != CoreKind::Cycle {
+    let Some(first) = programs.first().filter(|_| machine.core == CoreKind::Cycle) else {
         return Vec::new();
-    }
+    };
+    let kernels = kernels::programs(first.image.isa).unwrap_or_default();
     let warm_up = SamplingPlan::default().warm_up;
     let key = serde_json::json!({
         "periods": PERIODS, "bursts": BURSTS, "one_in": ONE_IN, "warm_up": warm_up,
         "design": sampled::DESIGN,
     });
-    unit_of_each(
-        programs,
-        NAME,
-        "coverage of sampled timing",
-        &key,
-        Effort::default().beside_exact(),
-        move |program| measure(program, machine, &PERIODS),
-    )
+    let of = |programs: &'a [Program]| {
+        unit_of_each(
+            programs,
+            NAME,
+            "coverage of sampled timing",
+            &key,
+            Effort::default().beside_exact(),
+            move |program| measure(program, machine, &PERIODS),
+        )
+    };
+    let mut units = of(programs);
+    units.extend(of(kernels));
+    units
 }
 
 fn measure(
@@ -79,7 +88,10 @@ fn measure(
             period,
             ..SamplingPlan::default()
         };
-        let without = Units::of(Lab::of(program).on_machine(&machine.config), plan)?.0;
+        let without = {
+            let lab = Lab::of(program).on_machine(&machine.config);
+            Units::of(&machine.config, lab, plan)?.0
+        };
         let label = Label::new(program, "baseline").x(period as f64);
         measured.extend(case(&label, without.cpi(), exact_cpi, without.count()));
         for &(point, kind, exact) in &profiled {
@@ -90,9 +102,9 @@ fn measure(
             };
             let collector = Collector::new(kind, point, &options).map_err(|e| e.to_string())?;
             let lab = Lab::of(program).on_machine(&machine.config);
-            let with = Units::of(lab.edited_by(&collector), plan)?.0;
+            let with = Units::of(&machine.config, lab.edited_by(&collector), plan)?.0;
             // A plan whose units meet too few insertions is refused, and is no case.
-            let Ok(overhead) = sampled::overhead(&without, &with) else {
+            let Ok(overhead) = sampled::overhead(&machine.config, &without, &with) else {
                 continue;
             };
             let label = Label::new(program, "hps").kind(kind);

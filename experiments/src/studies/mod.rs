@@ -9,6 +9,8 @@
 //! | [`tables`] | when the engine's tables begin to miss, and what it costs |
 //! | [`progress`] | how accuracy grows along a run |
 //! | [`set_ups`] | how much a single set-up can mislead |
+//! | [`link_order`] | how much one order of linking can mislead |
+//! | [`phase_costs`] | how much one phase can mislead about costs |
 //! | [`coverage`] | how often intervals of sampled timing hold the exact value |
 //! | [`choices`] | what the publications leave open, and how far each choice moves accuracies |
 //!
@@ -19,7 +21,10 @@ pub mod bias;
 pub mod choices;
 mod common;
 pub mod coverage;
+pub mod kernels;
+pub mod link_order;
 pub mod merged;
+pub mod phase_costs;
 pub mod progress;
 pub mod set_ups;
 mod stream;
@@ -75,7 +80,7 @@ impl Default for StudyOptions {
 }
 
 /// The names of all studies, in the order of [`units`].
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 11] = [
     wrong_path::NAME,
     bias::NAME,
     merged::NAME,
@@ -83,6 +88,8 @@ pub const NAMES: [&str; 9] = [
     tables::NAME,
     progress::NAME,
     set_ups::NAME,
+    link_order::NAME,
+    phase_costs::NAME,
     choices::NAME,
     coverage::NAME,
 ];
@@ -101,6 +108,8 @@ pub fn units<'a>(
     units.extend(tables::units(programs, machine, options));
     units.extend(progress::units(programs, options));
     units.extend(set_ups::units(programs, machine, options));
+    units.extend(link_order::units(programs, machine, options));
+    units.extend(phase_costs::units(programs, machine, options));
     units.extend(choices::units(programs, options));
     units.extend(coverage::units(programs, machine));
     units

@@ -1,7 +1,7 @@
 //! How much a single set-up can mislead: the same program, machine and profile with the stack at other places.
 //!
 //! After Mytkowicz, Diwan, Hauswirth and Sweeney (ASPLOS 2009), whose set-ups are sizes of the environment and orders of
-//! linking. Environments are varied here; programs come as images, so that they cannot be linked again.
+//! linking. Environments are varied here, orders of linking in [`link_order`](super::link_order).
 
 use hps_productions::{CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;

@@ -53,6 +53,21 @@ impl Collector {
         true
     }
 
+    /// Puts a run that has not begun ahead in its schedule: the first burst comes so many events earlier, at most behind the next
+    /// one.
+    /// The engine is the one that [`install`](Self::install) gave.
+    ///
+    /// Returns `false` and changes nothing if the collector is not of [`Scheme::Hps`].
+    #[must_use]
+    pub fn put_ahead(&self, engine: &mut DiseEngine, events: u64) -> bool {
+        let most = self.events_left(engine).saturating_sub(1);
+        let events = u32::try_from(events.min(most));
+        match (self.scheme, sampling_counter(engine), events) {
+            (Scheme::Hps, Some(counter), Ok(events)) => engine.advance_counter(counter, events),
+            _ => false,
+        }
+    }
+
     /// Events until the next burst begins, on the predicted path.
     #[must_use]
     pub fn events_left(&self, engine: &DiseEngine) -> u64 {

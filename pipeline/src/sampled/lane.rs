@@ -117,10 +117,11 @@ impl<E: DecodeEditor + Clone> Lane<E> {
         let Some(chip) = &mut self.chip else {
             unreachable!("a lane has its chip outside of `begin`")
         };
-        let mut stop = if plan.warm_up == 0 {
-            Stop::Limit
-        } else {
-            chip.run(plan.warm_up)
+        let places = plan.places(self.unit);
+        let warm_up = places.measured - places.begin;
+        let mut stop = match warm_up {
+            0 => Stop::Limit,
+            _ => chip.run(warm_up),
         };
         let mut measured = None;
         if stop == Stop::Limit {

@@ -30,14 +30,15 @@ use lane::{Lane, Start, Unit};
 pub struct SamplingPlan {
     /// From the beginning of a unit to that of the next.
     pub period: u64,
-    /// Timed before each unit and not measured.
+    /// Timed before each unit and not measured: the mean of lengths that are drawn evenly from half as long to half as
+    /// long again.
     pub warm_up: u64,
     /// Measured.
     pub unit: u64,
 }
 
 impl Default for SamplingPlan {
-    /// Units of 1,000 instructions behind 2,000 of warm-up, one in 200,000.
+    /// Units of 1,000 instructions behind 2,000 of warm-up in the mean, one in 200,000.
     fn default() -> Self {
         SamplingPlan {
             period: 200_000,
@@ -86,11 +87,20 @@ struct Places {
 impl SamplingPlan {
     /// Where a unit lies: at a place of its period that is drawn evenly by its number, the same in every run. At a fixed
     /// place units would be in step with loops whose length divides the period, and none would lie where the program
-    /// begins.
+    /// begins. The length of the warm-up is drawn too: a unit begins with an empty pipeline, and what that stirs up in a
+    /// loop of streams comes and goes for thousands of instructions. Behind warm-ups of one length all units would meet
+    /// it in step, as a bias.
     fn places(&self, unit: u64) -> Places {
-        let room = self.period - self.warm_up - self.unit;
-        let begin = unit * self.period + Random::from_number(0, unit).below(room + 1);
-        let measured = begin + self.warm_up;
+        let mut draws = Random::from_number(0, 2 * unit);
+        let least = self.warm_up / 2;
+        let most = self
+            .warm_up
+            .saturating_add(least)
+            .min(self.period - self.unit);
+        let warm_up = least + draws.below(most - least + 1);
+        let room = self.period - warm_up - self.unit;
+        let begin = unit * self.period + draws.below(room + 1);
+        let measured = begin + warm_up;
         Places {
             begin,
             measured,
@@ -445,17 +455,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_lie_at_drawn_places_of_their_periods() {
+    fn units_lie_at_drawn_places_of_their_periods_behind_drawn_warm_ups() {
         let plan = SamplingPlan {
             period: 10_000,
             warm_up: 2000,
             unit: 1000,
         };
-        let mut sevenths = [0; 7];
+        let (mut sevenths, mut warm_ups) = ([0; 7], [0; 4]);
         for unit in 0..700 {
             let places = plan.places(unit);
             assert_eq!(places, plan.places(unit));
-            assert_eq!(places.measured - places.begin, plan.warm_up);
+            let warm_up = places.measured - places.begin;
+            assert!((1000..=3000).contains(&warm_up), "{warm_up}");
+            warm_ups[((warm_up - 1000) / 500).min(3) as usize] += 1;
             assert_eq!(places.end - places.measured, plan.unit);
             assert_eq!(
                 (places.begin / 10_000, (places.end - 1) / 10_000),
@@ -468,16 +480,23 @@ mod tests {
             sevenths.iter().all(|n| (60..140).contains(n)),
             "{sevenths:?}"
         );
+        // 175 each, with a standard deviation of 11.5.
+        assert!(
+            warm_ups.iter().all(|n| (130..220).contains(n)),
+            "{warm_ups:?}"
+        );
     }
 
     #[test]
-    fn a_unit_may_fill_its_period() {
+    fn a_unit_with_its_warm_up_may_fill_its_period() {
         let plan = SamplingPlan {
             period: 3000,
             warm_up: 2000,
             unit: 1000,
         };
-        let places = plan.places(4);
-        assert_eq!((places.begin, places.end), (12_000, 15_000));
+        for unit in 0..100 {
+            let places = plan.places(unit);
+            assert!(places.begin >= 3000 * unit && places.end <= 3000 * (unit + 1));
+        }
     }
 }

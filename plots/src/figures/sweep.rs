@@ -437,7 +437,7 @@ impl About<'_> {
         }
         let title = self.title(&format!("accuracy against overhead, burst {burst}"));
         let subtitle = format!(
-            "{} · dots: each program · lines between points: straight in the logarithm of the overhead",
+            "{} · dots: programs · lines: straight in log overhead",
             self.mean_of(Metric::Overhead)
         );
         spread(&title, &subtitle, (OVERHEAD, ACCURACY), &curves).map(Some)
@@ -455,13 +455,9 @@ impl About<'_> {
         let set_ups = rows().any(|row| row.timing.is_some_and(|t| t.set_ups.is_some()));
         let sampled = rows().any(|row| row.sampled().is_some());
         match (phases, set_ups, sampled) {
-            (true, true, _) => {
-                "95% interval of the mean over phases (accuracy) and set-ups (overhead)"
-            }
-            (true, false, true) => {
-                "95% interval of the mean over phases (accuracy) and of sampled timing (overhead)"
-            }
-            (true, false, false) => "95% interval of the mean over phases",
+            (true, true, _) => "95% interval: phases, set-ups",
+            (true, false, true) => "95% interval: phases, sampling",
+            (true, false, false) => "95% interval over phases",
             (false, true, _) => "95% interval of the mean over set-ups",
             (false, false, _) => "95% interval of sampled timing",
         }

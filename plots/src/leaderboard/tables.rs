@@ -39,8 +39,48 @@ pub(super) fn boards(board: &Board) -> Vec<ChapterTable> {
         "Profilers that sample in bursts and cost cycles",
         &all,
     ));
+    tables.push(pairs(board));
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// Who is ahead of whom, and what is a draw.
+fn pairs(board: &Board) -> ChapterTable {
+    let head = [
+        "Run",
+        "By",
+        "Profiler",
+        "Error",
+        "Next",
+        "Error of the next is greater by",
+        "Pairs",
+        "Verdict",
+    ];
+    let title =
+        "Each profiler against the next one: phase by phase if it watches, else program by program";
+    let mut table = ChapterTable::new(title, 2, &head);
+    table.folded = true;
+    for pair in &board.pairs {
+        let form = match pair.form {
+            Form::Watching => "watches",
+            Form::Collected => "at its cost",
+            Form::Bursts => "in bursts",
+        };
+        let half = pair
+            .half_width
+            .map(|half| format!(" ± {:.2}", 100.0 * half));
+        table.rows.push(vec![
+            form.to_string(),
+            pair.level.clone(),
+            pair.ahead.clone(),
+            format!("{:.2}", 100.0 * pair.error),
+            pair.behind.clone(),
+            format!("{:.2}{}", 100.0 * pair.difference, half.unwrap_or_default()),
+            pair.pairs.to_string(),
+            if pair.is_draw { "draw" } else { "ahead" }.to_string(),
+        ]);
+    }
+    table
 }
 
 /// Each program by itself.

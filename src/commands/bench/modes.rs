@@ -89,7 +89,7 @@ impl Subject {
         let plan = SamplingPlan::default();
         let ran = self.expected(self.lab().on_machine(machine).sampled(plan)?.run())?;
         let instructions = ran.instructions();
-        let cpi = cycles_per_instruction(&plan, &ran.timing.samples, instructions).cpi;
+        let cpi = cycles_per_instruction(machine, &plan, &ran.timing.samples, instructions).cpi;
         Ok((ran.host_seconds, instructions, cpi))
     }
 

@@ -110,7 +110,10 @@ fn failed(failures: &[(String, &str)]) -> u8 {
 
 /// What a reader has to know of the numbers.
 fn notes(core: CoreKind, outcome: &hps_experiments::Outcome) -> Vec<String> {
-    let mut notes = vec![intervals(outcome)];
+    let mut notes = vec![
+        intervals(outcome),
+        hps_experiments::claims::COST_INTERVALS.to_string(),
+    ];
     if core == CoreKind::Instruction {
         notes.push(INSTRUCTION_CORE_NOTE.to_string());
     }
@@ -119,12 +122,20 @@ fn notes(core: CoreKind, outcome: &hps_experiments::Outcome) -> Vec<String> {
 
 /// What numbers have confidence intervals, in words.
 fn intervals(outcome: &hps_experiments::Outcome) -> String {
-    let all = || outcome.records.iter().flat_map(|r| &r.measurements);
-    let count = all().filter(|m| m.interval.is_some()).count();
-    let mut text = "No number here is an estimate of sampled timing: every run was timed from its first instruction on \
-                    (those of the studies up to the limit that they name) on a deterministic machine, so that the same \
-                    run gives the same cycles again. Spreads are over programs."
-        .to_string();
+    let coverage = hps_experiments::studies::coverage::NAME;
+    let others = outcome.records.iter().filter(|r| r.study != coverage);
+    let count = (others.clone().flat_map(|r| &r.measurements))
+        .filter(|m| m.interval.is_some())
+        .count();
+    let sampled = match others.count() < outcome.records.len() {
+        true => " but those of the chapter that judges it",
+        false => "",
+    };
+    let mut text = format!(
+        "No number here is an estimate of sampled timing{sampled}: every run was timed from its first instruction on (those of \
+         the studies up to the limit that they name) on a deterministic machine, so that the same run gives the same cycles \
+         again."
+    );
     if count > 0 {
         text += &format!(
             " {count} numbers of the studies are means over seeds of random periods; these have a 95% confidence \

@@ -104,11 +104,16 @@ pub struct SamplingDocument {
 
 impl SamplingDocument {
     /// None if no unit was measured.
-    fn new(plan: &SamplingPlan, samples: &Samples, instructions: u64) -> Option<Self> {
+    fn new(
+        machine: &MachineConfig,
+        plan: &SamplingPlan,
+        samples: &Samples,
+        instructions: u64,
+    ) -> Option<Self> {
         let SampledCpi {
             cpi,
             sampling_half_width,
-        } = cycles_per_instruction(plan, samples, instructions);
+        } = cycles_per_instruction(machine, plan, samples, instructions);
         (!samples.unit_cycles.is_empty()).then_some(SamplingDocument {
             period_instructions: plan.period,
             warm_up_instructions: plan.warm_up,
@@ -274,7 +279,9 @@ impl Statistics {
         let width = machine.map_or(1, |m| u64::from(m.config.window.commit_width));
         let cycles = timed.map(|t| t.core.cycles);
         let samples = ran.samples.as_ref();
-        let sampling = samples.and_then(|(plan, s)| SamplingDocument::new(plan, s, program));
+        let sampling = samples
+            .zip(machine)
+            .and_then(|((plan, s), m)| SamplingDocument::new(&m.config, plan, s, program));
         let sampled_ipc = sampling.as_ref().map(|s| 1.0 / s.cpi.mean);
         Statistics {
             version: from.version,

@@ -1,6 +1,7 @@
 //! How often intervals of sampled timing hold the exact value.
 
 use hps_experiments::studies::coverage::{BURSTS, ESTIMATE, EXACT, HOLDS, NAME, ONE_IN, UNITS};
+use hps_experiments::studies::kernels;
 use hps_experiments::{Measurement, ProfileKind, UnitRecord};
 
 use super::data::Numbers;
@@ -17,8 +18,8 @@ pub(super) fn chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotErr
     let tally = Tally::of(&all);
     let text = vec![
         format!(
-            "Every program is timed whole, without a profile and with each kind (bursts {} and {}, {}), and then by units, one in \
-             10,000 to 100,000 instructions. Each estimate is a case: the cycles an instruction, or an overhead. What is nominal \
+            "Every program, and every kernel that does one thing alone, is timed whole, without a profile and with each kind \
+             (bursts {} and {}, {}), and then by units, one in 11,000 to 90,000 instructions. Each estimate is a case: the cycles an instruction, or an overhead. What is nominal \
              95% held the exact value in {} of {} cases, {:.1}%.",
             BURSTS[0],
             BURSTS[1],
@@ -36,13 +37,18 @@ pub(super) fn chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotErr
         title: "Intervals of sampled timing, held against exact runs".to_string(),
         text,
         figures: Vec::new(),
-        tables: vec![by_program(&numbers, &cases), by_distance(&cases)],
+        tables: vec![
+            by_group(&cases),
+            by_distance(&cases),
+            by_program(&numbers, &cases),
+        ],
     }))
 }
 
 /// An estimate with its interval beside the exact value.
 struct Case {
     program: String,
+    is_kernel: bool,
     /// `None`: cycles an instruction.
     kind: Option<ProfileKind>,
     period: f64,
@@ -68,6 +74,7 @@ fn cases(numbers: &Numbers<'_>) -> Vec<Case> {
             };
             cases.push(Case {
                 program: program.clone(),
+                is_kernel: kernels::NAMES.contains(&estimate.program.as_str()),
                 kind: estimate.profile,
                 period: estimate.x.unwrap_or(0.0),
                 estimate: estimate.value,
@@ -106,7 +113,7 @@ impl Tally {
     fn cells(&self) -> [String; 3] {
         [
             format!("{} of {}", self.held, self.cases),
-            format!("{:.0}", self.percent()),
+            format!("{:.1}", self.percent()),
             format!("{:+.2}", self.bias),
         ]
     }
@@ -118,6 +125,25 @@ const TALLY: [&str; 3] = ["held", "%", "mean error in half widths"];
 fn estimated() -> impl Iterator<Item = (Option<ProfileKind>, &'static str)> {
     let kinds = ProfileKind::ALL.map(|kind| (Some(kind), kind.title()));
     [(None, "cycles an instruction")].into_iter().chain(kinds)
+}
+
+fn by_group(cases: &[Case]) -> ChapterTable {
+    let head = [&["Of", "Estimated"], &TALLY[..]].concat();
+    let mut table = ChapterTable::new("Programs and kernels", 2, &head);
+    let groups = [("programs", false), ("kernels", true)];
+    for (group, kernels) in groups {
+        for (what, overheads) in [("cycles an instruction", false), ("overheads", true)] {
+            let of = (cases.iter())
+                .filter(|case| case.is_kernel == kernels && case.kind.is_some() == overheads);
+            let of: Vec<&Case> = of.collect();
+            if !of.is_empty() {
+                let mut row = vec![group.to_string(), what.to_string()];
+                row.extend(Tally::of(&of).cells());
+                table.rows.push(row);
+            }
+        }
+    }
+    table
 }
 
 fn by_program(numbers: &Numbers<'_>, cases: &[Case]) -> ChapterTable {

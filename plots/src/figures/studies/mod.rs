@@ -33,6 +33,8 @@ pub fn study_chapters(records: &[UnitRecord]) -> Result<Vec<Chapter>, PlotError>
         tables::chapter,
         progress::chapter,
         set_ups::chapter,
+        set_ups::order_chapter,
+        set_ups::phase_chapter,
         choices::chapter,
         coverage::chapter,
     ];

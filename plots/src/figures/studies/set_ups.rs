@@ -1,6 +1,7 @@
-//! How much a single set-up can mislead.
+//! How much a single set-up, or a single order of linking, can mislead.
 
 use hps_experiments::studies::set_ups::{BURST, KIND, NAME, ONE_IN};
+use hps_experiments::studies::{link_order, phase_costs};
 use hps_experiments::{SetUps, UnitRecord};
 
 use super::data::{Numbers, OVERHEAD};
@@ -9,27 +10,63 @@ use crate::axis::frequency;
 use crate::chapter::{Chapter, ChapterTable};
 
 pub(super) fn chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotError> {
-    let Some(numbers) = Numbers::of(records, NAME) else {
-        return Ok(None);
-    };
-    let all = programs(&numbers);
-    let mut text = vec![format!(
+    let what = format!(
         "The size of the environment moves the stack, which no program asks for and no paper reports. Here the same program, \
          input, machine and {} profile (burst {BURST}, {}) run with environments of different sizes, drawn within a page. \
-         Mytkowicz and others (ASPLOS 2009) show that such a choice can turn a conclusion round; order of linking, their \
-         other choice, is not varied, since programs come as images.",
+         Mytkowicz and others (ASPLOS 2009) show that such a choice can turn a conclusion round; the order of linking, their \
+         other choice, is varied where the lab has sources and a compiler, in a chapter of its own.",
         KIND.title(),
         frequency(ONE_IN)
-    )];
+    );
+    Ok(of_study(records, NAME, "One set-up of many", what))
+}
+
+pub(super) fn order_chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotError> {
+    let what = format!(
+        "The order in which a program's objects are linked moves its functions and data, and changes nothing else. Here the \
+         same objects, of the cross compiler and with the options of the committed images, are linked in orders that are drawn \
+         (the first one is that of the images), and run with the same input, machine and {} profile (burst {BURST}, {}).",
+        KIND.title(),
+        frequency(ONE_IN)
+    );
+    Ok(of_study(
+        records,
+        link_order::NAME,
+        "One order of linking of many",
+        what,
+    ))
+}
+
+pub(super) fn phase_chapter(records: &[UnitRecord]) -> Result<Option<Chapter>, PlotError> {
+    let what = format!(
+        "Accuracies are means over phases, since where the first burst falls is chance. Costs are those of one phase, since each \
+         takes a timed run. Here the same program, input, machine and {} profile (burst {}, {}) run at several phases: how far \
+         a cost of one phase may be off.",
+        phase_costs::KIND.title(),
+        phase_costs::BURST,
+        frequency(phase_costs::ONE_IN)
+    );
+    Ok(of_study(
+        records,
+        phase_costs::NAME,
+        "Costs at one phase of many",
+        what,
+    ))
+}
+
+fn of_study(records: &[UnitRecord], study: &str, title: &str, what: String) -> Option<Chapter> {
+    let numbers = Numbers::of(records, study)?;
+    let all = programs(&numbers);
+    let mut text = vec![what];
     text.extend(found(&all));
     text.extend(numbers.extent());
-    Ok(Some(Chapter {
-        id: NAME.to_string(),
-        title: "One set-up of many".to_string(),
+    Some(Chapter {
+        id: study.to_string(),
+        title: title.to_string(),
         text,
         figures: Vec::new(),
         tables: vec![table(&all)],
-    }))
+    })
 }
 
 /// A program in its set-ups.
@@ -84,8 +121,8 @@ fn found(all: &[InSetUps]) -> Option<String> {
         .iter()
         .filter(|of| of.overheads.least < 0.0 && of.overheads.greatest > 0.0);
     Some(format!(
-        "In {astray} of {set_ups} set-ups the overhead is more than a quarter away from its program's mean over set-ups. It \
-         varies most in {}: {:.3} to {:.3}%. In {} of {} programs some set-ups say that the profile costs time and others that \
+        "In {astray} of {set_ups} runs the overhead is more than a quarter away from its program's mean. It \
+         varies most in {}: {:.3} to {:.3}%. In {} of {} programs some runs say that the profile costs time and others that \
          it saves some.",
         widest.program,
         100.0 * widest.overheads.least,
@@ -98,16 +135,16 @@ fn found(all: &[InSetUps]) -> Option<String> {
 fn table(all: &[InSetUps]) -> ChapterTable {
     let head = [
         "Program",
-        "Set-ups",
+        "Runs",
         "Overhead % as configured",
-        "mean over set-ups",
+        "mean over runs",
         "95% interval ±",
         "standard deviation",
         "lowest",
         "highest",
         "cycles without a profile: range % of the mean",
     ];
-    let mut table = ChapterTable::new("Overheads over set-ups", 1, &head);
+    let mut table = ChapterTable::new("Overheads over runs", 1, &head);
     let percent = |share: f64| format!("{:.3}", 100.0 * share);
     for of in all {
         let s = &of.overheads;
@@ -126,7 +163,10 @@ fn table(all: &[InSetUps]) -> ChapterTable {
             percent(s.deviation),
             percent(s.least),
             percent(s.greatest),
-            percent(range / mean),
+            match of.cycles.len() {
+                0 => "–".to_string(),
+                _ => percent(range / mean),
+            },
         ]);
     }
     table
