@@ -182,7 +182,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     pub fn open(self) -> Result<EitherCore<I::Editor, P>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
-        let rule = timed::<I::Editor, P>(&machine, core);
+        let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
         EitherCore::with(core, &machine, process, editor, probe)
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))

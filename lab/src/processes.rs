@@ -1,9 +1,8 @@
 //! In which runs a program may have child processes.
 //!
-//! Children take turns with their parent on the one context of the functional machine or of the cycle-driven core.
+//! Children take turns with their parent on one context of the functional machine or of the cycle-driven core.
 //! What watches or edits a run knows the code and the addresses of one program, so that it refuses others.
 
-use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::DecodeEditor;
 use hps_sim_core::os::ProcessRule;
@@ -21,14 +20,9 @@ pub(crate) fn functional<E: DecodeEditor, P: Probe>() -> ProcessRule {
 }
 
 /// The rule of a timed run.
-pub(crate) fn timed<E: DecodeEditor, P: Probe>(
-    machine: &MachineConfig,
-    core: CoreKind,
-) -> ProcessRule {
+pub(crate) fn timed<E: DecodeEditor, P: Probe>(core: CoreKind) -> ProcessRule {
     if core != CoreKind::Cycle {
         ProcessRule::Refused("the instruction-driven core")
-    } else if machine.chip.has_company() {
-        ProcessRule::Refused("a machine of several contexts")
     } else {
         functional::<E, P>()
     }

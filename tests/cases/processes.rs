@@ -11,12 +11,12 @@ use super::support::{Hps, Run};
 /// The modes in which a program may have children.
 const WITH_CHILDREN: [&[&str]; 2] = [MODES[0], MODES[1]];
 
-const CHECKS: [&str; 17] = [
+const CHECKS: [&str; 18] = [
     "status", "nohang", "killed", "fault", "memory", "offset", "pipes", "sigchld", "ignored",
-    "groups", "orphans", "vfork", "locks", "shared", "threads", "many", "inherits",
+    "groups", "orphans", "vfork", "locks", "shared", "threads", "many", "inherits", "times",
 ];
 /// Those that QEMU's user mode cannot do.
-const MORE_CHECKS: [&str; 3] = ["reaper", "exec", "spawn"];
+const MORE_CHECKS: [&str; 4] = ["proc", "reaper", "exec", "spawn"];
 
 fn all_ok(checks: &[&str]) -> String {
     let lines = checks.iter().map(|name| format!("{name:<10} ok\n"));
@@ -46,7 +46,12 @@ fn processes_do_what_they_do_under_qemu_and_more() {
         let said = String::from_utf8_lossy(&oracle.stdout).into_owned();
         assert_eq!(said, all_ok(&CHECKS), "{qemu}");
         let expected = said + &all_ok(&MORE_CHECKS);
-        for mode in WITH_CHILDREN {
+        // Where there are several contexts, all processes are on one of them.
+        let several = match isa {
+            Isa::Riscv64 => ["--machine", "cmp-4"],
+            Isa::Alpha => ["--machine", "smt-2"],
+        };
+        for mode in [MODES[0], MODES[1], &several] {
             let run = run(mode, &[], &[&program]);
             assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
             assert_eq!(run.code, 0, "{isa:?} {mode:?}: {}", run.stderr);
@@ -164,18 +169,49 @@ fn hostile_processes_come_to_a_clear_end() {
 }
 
 #[test]
-fn machines_that_have_one_process_say_so() {
+fn statistics_say_of_how_many_processes_they_are() {
+    let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
+    for (how, processes) in [("orphan", Some("\"processes\": 2,")), ("none", None)] {
+        let hps = Hps::new();
+        let run = hps.run(&["run", "--stats-out", "s.json", "--", &program, how]);
+        let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
+        let line = written
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with("\"processes"));
+        assert_eq!(line, processes, "{how}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn threads_on_several_cores_make_processes() {
+    let program = build(Isa::Riscv64, "threads_fork.c", &["-O2", "-pthread"]);
+    for mode in [MODES[0], MODES[1], &["--machine", "cmp-4"]] {
+        let run = run(mode, &[], &[&program]);
+        assert_eq!(text(&run), "bad 0\n", "{mode:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn runs_that_have_one_process_say_so() {
     let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
     for (options, what) in [
         (
-            &["--machine", "hps-4wide", "--core", "instruction"][..],
-            "the instruction-driven core",
+            &["run", "--machine", "hps-4wide", "--core", "instruction"][..],
+            "the instruction-driven core has one process",
         ),
-        (&["--machine", "cmp-4"], "a machine of several contexts"),
-        (&["--machine", "smt-2"], "a machine of several contexts"),
+        (
+            &["run", "--machine", "hps-4wide", "--sample"],
+            "sampled timing has one process",
+        ),
+        (
+            &["profile", "--machine", "hps-4wide"],
+            "a run that is watched has one process",
+        ),
     ] {
-        let run = run(options, &[], &[&program, "orphan"]);
-        assert!(run.stderr.contains("ENOSYS"), "{options:?}: {}", run.stderr);
-        assert!(run.stderr.contains(what), "{options:?}: {}", run.stderr);
+        let done = Hps::new().run(&[options, &["--", &program, "orphan"]].concat());
+        for part in ["ENOSYS", what] {
+            assert!(done.stderr.contains(part), "{options:?}: {}", done.stderr);
+        }
     }
 }

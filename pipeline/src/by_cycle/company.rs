@@ -15,7 +15,8 @@
 //!
 //! # Turns of the guest
 //! The contexts of a chip share one guest. It is lent to the context whose turn it is; what another context does next,
-//! a call can change only at the end of such a turn ([`Resources::until`]).
+//! a call can change only at the end of such a turn ([`Resources::until`]). A program of several processes has all of
+//! them on one context.
 
 use std::ops::ControlFlow;
 

@@ -80,6 +80,11 @@ impl Linux {
                 self.abi.set_result(hart, Err(Errno::ENOSYS));
             }
         }
+        if self.has_lent_memory() {
+            // Signals wait until it is back.
+            self.yields = false;
+            return Err(GivesUp::Yields);
+        }
         let result = self.end_call(thread, mem);
         if result == SyscallResult::Continue && std::mem::take(&mut self.yields) {
             return Err(GivesUp::Yields);

@@ -76,7 +76,7 @@ use self::memory::Heap;
 use self::memory_locks::Locks;
 use self::misc::Limits;
 use self::paths::{Folder, Root, joined};
-use self::processes::Family;
+use self::processes::{Family, Share};
 use self::refusals::Refusals;
 use self::signals::Signals;
 use self::sockets::Network;
@@ -265,6 +265,8 @@ pub struct Linux {
     now_ns: u64,
     /// Simulated time that the program has spent waiting, in nanoseconds.
     idle_ns: u64,
+    /// How much of the rest is this process's.
+    share: Share,
     stop: Option<StopReason>,
     warnings: Vec<String>,
     warned: FxHashSet<u64>,
@@ -357,6 +359,7 @@ impl Linux {
             attributes: Attributes::default(),
             now_ns: 0,
             idle_ns: 0,
+            share: Share::default(),
             stop: None,
             warnings: Vec::new(),
             warned: FxHashSet::default(),

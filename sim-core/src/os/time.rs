@@ -139,8 +139,13 @@ impl Linux {
         self.now_ns % NANOS_PER_SECOND / 1000
     }
 
-    /// Simulated time in which the program was not waiting, in nanoseconds.
+    /// Simulated time in which the process ran, in nanoseconds.
     pub(super) fn busy_ns(&self) -> u64 {
+        self.share.busy_ns(self.all_busy_ns())
+    }
+
+    /// Simulated time in which any process ran, in nanoseconds.
+    pub(super) fn all_busy_ns(&self) -> u64 {
         self.now_ns.saturating_sub(self.idle_ns)
     }
 
@@ -276,8 +281,14 @@ impl Linux {
 
     pub(super) fn times(&self, mem: &mut Memory, buffer: u64) -> Result<u64, Errno> {
         let ticks = self.now_ns / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
-        let busy = self.busy_ns() / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
-        write_optional(mem, buffer, &Record::new().u64(busy).pad_to(32).done())?;
+        let in_ticks = |nanos: u64| nanos / (NANOS_PER_SECOND / CLOCK_TICKS_PER_SECOND);
+        // Of the process and of its children that were waited for, for user and system.
+        let record = Record::new()
+            .u64(in_ticks(self.busy_ns()))
+            .u64(0)
+            .u64(in_ticks(self.share.of_children_ns))
+            .u64(0);
+        write_optional(mem, buffer, &record.done())?;
         Ok(ticks)
     }
 
@@ -291,23 +302,12 @@ impl Linux {
         const SELF: i32 = 0;
         const THREAD: i32 = 1;
         const CHILDREN: i32 = -1;
-        const OTHER_BYTES: usize = 112;
-        let busy = self.busy_ns();
-        let (seconds, micros) = (busy / NANOS_PER_SECOND, busy % NANOS_PER_SECOND / 1000);
-        let used = match pair_bytes {
-            8 => pair32(seconds, micros),
-            _ => pair(seconds, micros),
-        };
-        let record = match a[0] as i32 {
-            SELF | THREAD => Record::new()
-                .bytes(&used)
-                .pad_to(2 * pair_bytes)
-                .u64(mem.mapped_bytes() / 1024),
-            CHILDREN => Record::new(),
+        let (busy_ns, memory_bytes) = match a[0] as i32 {
+            SELF | THREAD => (self.busy_ns(), mem.mapped_bytes()),
+            CHILDREN => (self.share.of_children_ns, 0),
             _ => return Err(Errno::EINVAL),
         };
-        let record = record.pad_to(2 * pair_bytes + OTHER_BYTES);
-        mem.write_bytes(a[1], &record.done())?;
+        mem.write_bytes(a[1], &used(busy_ns, memory_bytes, pair_bytes))?;
         Ok(0)
     }
 
@@ -330,4 +330,24 @@ impl Linux {
         mem.write_bytes(buffer, &record.done())?;
         Ok(0)
     }
+}
+
+/// `struct rusage` of a process that has run for this time, with these most bytes of memory. Its two times take
+/// `pair_bytes` each.
+pub(super) fn used(busy_ns: u64, memory_bytes: u64, pair_bytes: usize) -> Vec<u8> {
+    const OTHER_BYTES: usize = 112;
+    let (seconds, micros) = (
+        busy_ns / NANOS_PER_SECOND,
+        busy_ns % NANOS_PER_SECOND / 1000,
+    );
+    let time = match pair_bytes {
+        8 => pair32(seconds, micros),
+        _ => pair(seconds, micros),
+    };
+    Record::new()
+        .bytes(&time)
+        .pad_to(2 * pair_bytes)
+        .u64(memory_bytes / 1024)
+        .pad_to(2 * pair_bytes + OTHER_BYTES)
+        .done()
 }

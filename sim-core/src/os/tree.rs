@@ -277,7 +277,7 @@ impl Linux {
     /// The path of the working folder.
     pub(super) fn cwd_text(&self) -> Result<Vec<u8>, Errno> {
         match (&self.made_cwd, &self.root, &self.cwd) {
-            (Some(made), ..) => Ok(super::made_up::shown(made).into_bytes()),
+            (Some(made), ..) => Ok(super::made_up::shown(made, self.pid).into_bytes()),
             (None, Some(root), Some(folder)) => Ok(root.current_path(folder)?.text()),
             _ => Ok(b"/".to_vec()),
         }

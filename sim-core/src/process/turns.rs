@@ -56,7 +56,7 @@ impl Process {
         let tid = self.thread.tid;
         self.guest.os.threads.receive(&mut self.thread);
         self.guest.os.look_at_clock_at(now_ns, &mut self.thread);
-        let has_to_go = self.guest.os.threads.has_to_go(&self.thread);
+        let has_to_go = self.guest.os.has_to_go(&self.thread);
         let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
             Err(GivesUp::Yields)
         } else {
@@ -154,8 +154,8 @@ impl Process {
             is_parked = true;
             self.guest.pass_turn();
             let os = &mut self.guest.os;
-            let Some(next) = os.threads.next(os.now_ns()) else {
-                if os.threads.others_run() || os.threads.has_ready() {
+            let Some(next) = os.next_thread() else {
+                if os.threads.others_run() || os.is_ready() {
                     self.thread = self.thread.idle();
                     return SyscallResult::Continue;
                 }

@@ -87,7 +87,10 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     subject.region = program::region(&args.region);
     let length = program::region_length(&args.region, &subject)?;
     let most = length.or(args.max_instructions).unwrap_or(u64::MAX);
-    let lab = Lab::of(&subject).timed_by(&machine).limit(most);
+    let lab = Lab::of(&subject)
+        .timed_by(&machine)
+        .limit(most)
+        .warnings_to(|text| say!("hps: warning: {text}"));
     let run = match args.charged {
         true => Run::Charged(charged::run(lab, &profilers, &periods, watch)?),
         false => Run::Watched(Box::new(lab.watched(watch)?)),

@@ -45,6 +45,9 @@ pub struct Statistics {
     pub ipc: Option<f64>,
     /// What sampled timing measured.
     pub sampling: Option<SamplingDocument>,
+    /// Processes that the program was, if it made others. All counts are of all of them together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u64>,
     /// Host time of the simulation alone.
     pub host_seconds: f64,
     /// Instructions of the program a host second, in millions.
@@ -300,6 +303,7 @@ impl Statistics {
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
             sampling,
+            processes: Some(ran.process.os.processes_made()).filter(|made| *made > 1),
             host_seconds: ran.host_seconds,
             host_mips: if ran.host_seconds > 0.0 {
                 program as f64 / ran.host_seconds / 1e6

@@ -78,6 +78,12 @@ fn head(s: &Statistics) -> String {
         End::Limit => line("ended", "at the limit of instructions".to_string()),
         End::Fault { cause, .. } => line("ended", cause.clone()),
     }
+    if let Some(processes) = s.processes {
+        line(
+            "processes",
+            format!("{}; all counts are of all of them", grouped(processes)),
+        );
+    }
     line("instructions", grouped(s.instructions));
     if s.retired.inserted + s.retired.handler > 0 {
         line("inserted", grouped(s.retired.inserted));

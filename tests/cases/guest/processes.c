@@ -1,5 +1,6 @@
 /* Processes: each check prints its name and "ok", or the line that failed. The same output natively and under QEMU's
-   user mode, which executes no programs of its guest and has no subreapers: "noexec" leaves those checks out. */
+   user mode, which executes no programs of its guest, has no
+   subreapers and shows the host's /proc: "noexec" leaves those checks out. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -339,6 +340,40 @@ static void inherits(void)
     alarm(0);
 }
 
+static long micros(const struct rusage *used)
+{
+    return (used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000 + used->ru_utime.tv_usec + used->ru_stime.tv_usec;
+}
+
+static void times(void)
+{
+    struct rusage one, before, after;
+    int status;
+    CHECK(getrusage(RUSAGE_CHILDREN, &before) == 0);
+    pid_t pid = fork();
+    if (pid == 0) { for (volatile int i = 0; i < 3000000; i++) ; _exit(0); }
+    CHECK(wait4(pid, &status, 0, &one) == pid && status == 0);
+    CHECK(getrusage(RUSAGE_CHILDREN, &after) == 0);
+    long used = micros(&one), more = micros(&after) - micros(&before);
+    CHECK(used >= 100 && more >= used / 2 && more <= used * 2);
+}
+
+static void proc_files(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        char path[64], text[64] = "", link[16] = "";
+        int given, parent;
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)getpid());
+        FILE *file = fopen(path, "r");
+        if (!file || fscanf(file, "%d %*s %*c %d", &given, &parent) != 2) _exit(1);
+        snprintf(text, sizeof text, "%d", (int)getpid());
+        if (readlink("/proc/self", link, sizeof link - 1) < 0 || strcmp(link, text)) _exit(2);
+        _exit(given == getpid() && parent == getppid() ? 0 : 3);
+    }
+    CHECK(exits_with(pid, 0));
+}
+
 extern char **environ;
 
 static void exec(void)
@@ -404,6 +439,7 @@ static const struct { const char *name; void (*check)(void); int executes; } che
     {"offset", offset, 0}, {"pipes", pipes, 0}, {"sigchld", sigchld, 0}, {"ignored", ignored, 0},
     {"groups", groups, 0}, {"orphans", orphans, 0}, {"vfork", borrowed, 0}, {"locks", locks, 0},
     {"shared", shared, 0}, {"threads", threads, 0}, {"many", many, 0}, {"inherits", inherits, 0},
+    {"times", times, 0}, {"proc", proc_files, 1},
     {"reaper", reaper, 1}, {"exec", exec, 1}, {"spawn", spawn, 1},
 };
 

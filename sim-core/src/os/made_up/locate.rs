@@ -88,7 +88,7 @@ impl Linux {
             let found = match at.path.as_str() {
                 "" if TOP.contains(&name) => Some((format!("/{name}"), Node::Folder)),
                 folder if is_made(folder) => {
-                    tree::child(folder, name, |fd| self.files.get(fd).is_ok())
+                    tree::child(folder, name, self.pid, |fd| self.files.get(fd).is_ok())
                 }
                 _ => return Ok(on_host(&at, was_made, way.from(name))),
             };
@@ -100,7 +100,7 @@ impl Linux {
                 }
                 None => return Err(Errno::ENOENT),
                 Some((_, Node::Link(link))) if follow || way.goes_on() => {
-                    return way.behind(link);
+                    return way.behind(link, self.pid);
                 }
                 Some((_, node)) if node != Node::Folder && way.goes_on() => {
                     return Err(Errno::ENOTDIR);
@@ -199,15 +199,15 @@ impl<'a> Way<'a> {
     }
 
     /// Where the rest leads behind a link.
-    fn behind(&self, link: Link) -> Result<Step, Errno> {
+    fn behind(&self, link: Link, own: u32) -> Result<Step, Errno> {
         let again = |dirfd, start: &str| {
             let path = self.from(start);
             Ok(Step::Again(dirfd, path.into_bytes()))
         };
         match link {
             Link::Path(target) => again(CWD, target),
-            Link::Own => again(CWD, &tree::shown("/proc/[pid]")),
-            Link::OwnThread => again(CWD, &tree::shown("/proc/[pid]/task/[tid]")),
+            Link::Own => again(CWD, &tree::shown("/proc/[pid]", own)),
+            Link::OwnThread => again(CWD, &tree::shown("/proc/[pid]/task/[tid]", own)),
             Link::Root => again(CWD, "/."),
             Link::WorkingFolder => again(CWD, "."),
             Link::Program if self.goes_on() => Err(Errno::ENOTDIR),

@@ -16,7 +16,7 @@ use crate::os::listing::Entry;
 use crate::os::paths::GuestPath;
 use crate::os::stat::{FILE_SYSTEM, S_IFCHR, S_IFDIR, S_IFLNK, S_IFREG};
 use crate::os::time::EPOCH_SECONDS;
-use crate::os::{DEVICE, Linux};
+use crate::os::{DEVICE, Linux, PID};
 use crate::process::Thread;
 
 /// `DT_*` of a folder's entry are the kind in its mode.
@@ -93,7 +93,8 @@ impl MadeFolder {
     /// Hands out entries from the position on for as long as `take` wants them. `take` gets the entry
     /// and its number.
     pub(in crate::os) fn list(&mut self, mut take: impl FnMut(&Entry, usize) -> bool) -> bool {
-        let shown = tree::shown(&self.made.path);
+        // Numbers of files are those of the first process's names.
+        let shown = self.made.shown();
         let here = GuestPath::new(shown.as_bytes());
         let count = self.names.len() + 2;
         while self.position < count {
@@ -142,7 +143,7 @@ impl Linux {
                 (Kind::File(self.program_file()?), self.exe.clone())
             }
             Located::Made(made) => {
-                let shown = tree::shown(&made.path).into_bytes();
+                let shown = tree::shown(&made.path, self.pid).into_bytes();
                 (self.kind_of_made(made, flags, thread, mem)?, shown)
             }
         };
@@ -286,10 +287,11 @@ impl Linux {
         let names = if folder == tree::DESCRIPTORS {
             self.files.open_numbers().map(|fd| fd.to_string()).collect()
         } else {
-            tree::names(folder)
+            tree::names(folder, self.pid)
         };
         let node = |name: String| {
-            let (_, node) = tree::child(folder, &name, |fd| self.files.get(fd).is_ok())?;
+            let is_open = |fd| self.files.get(fd).is_ok();
+            let (_, node) = tree::child(folder, &name, self.pid, is_open)?;
             Some((name, node))
         };
         names.into_iter().filter_map(node).collect()
@@ -302,8 +304,8 @@ impl Linux {
         };
         Ok(match link {
             Link::Path(target) => target.into(),
-            Link::Own => tree::shown("[pid]").into_bytes(),
-            Link::OwnThread => tree::shown("[pid]/task/[tid]").into_bytes(),
+            Link::Own => tree::shown("[pid]", self.pid).into_bytes(),
+            Link::OwnThread => tree::shown("[pid]/task/[tid]", self.pid).into_bytes(),
             Link::Program => self.exe.clone(),
             Link::WorkingFolder => self.cwd_text()?,
             Link::Root => b"/".to_vec(),
@@ -336,7 +338,7 @@ impl Linux {
             Kind::MadeFolder(open) => Some(stat(&open.made)),
             Kind::Null | Kind::Zero | Kind::Full | Kind::Random => {
                 let name = std::str::from_utf8(&path).ok()?.strip_prefix("/dev/")?;
-                let (path, node) = tree::child("/dev", name, |_| false)?;
+                let (path, node) = tree::child("/dev", name, PID, |_| false)?;
                 Some(stat(&Made { path, node }))
             }
             _ => None,
@@ -374,9 +376,9 @@ impl Made {
         }
     }
 
-    /// Its path as the guest sees it.
+    /// Its path as the first process sees it.
     pub(in crate::os) fn shown(&self) -> String {
-        tree::shown(&self.path)
+        tree::shown(&self.path, PID)
     }
 
     /// The file system that holds it.

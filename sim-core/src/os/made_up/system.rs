@@ -75,7 +75,8 @@ impl Linux {
     /// `/proc/stat`: time in ticks since the start, all of it the program's or idle.
     fn system_stat(&self) -> String {
         let idle = self.idle_ns / NANOS_PER_TICK;
-        let times = format!("{} 0 0 {idle} 0 0 0 0 0 0", self.busy_ticks());
+        let busy = self.all_busy_ns() / NANOS_PER_TICK;
+        let times = format!("{busy} 0 0 {idle} 0 0 0 0 0 0");
         let each: String = (0..self.processors())
             .map(|number| format!("cpu{number} {times}\n"))
             .collect();
@@ -85,9 +86,9 @@ impl Linux {
         )
     }
 
-    /// Time that the program has computed, in ticks.
+    /// Time that the process has computed, in ticks.
     pub(super) fn busy_ticks(&self) -> u64 {
-        self.now_ns.saturating_sub(self.idle_ns) / NANOS_PER_TICK
+        self.busy_ns() / NANOS_PER_TICK
     }
 
     /// A random UUID (version 4) from the guest's seed.

@@ -3,8 +3,6 @@
 //! The folder of the process has the name `[pid]` here and that of its thread `[tid]`, since the guest sees
 //! their numbers.
 
-use crate::os::PID;
-
 /// A made-up file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
@@ -183,19 +181,21 @@ pub(super) const DESCRIPTORS: &str = "/proc/[pid]/fd";
 const PROCESS: &str = "/proc/[pid]";
 const THREADS: &str = "/proc/[pid]/task";
 
-/// The file `name` of a made-up folder, and its path here. `is_open` says which descriptors are.
+/// The file `name` of a made-up folder as process `own` sees it, and its path here. `is_open` says which descriptors
+/// are.
 pub(super) fn child(
     folder: &str,
     name: &str,
+    own: u32,
     is_open: impl Fn(u64) -> bool,
 ) -> Option<(String, Node)> {
     let number = name.parse::<u64>().ok();
     // `+1` and `01` are no names of files.
     let number = number.filter(|number| number.to_string() == name);
     match (folder, number) {
-        ("/proc", Some(pid)) => (pid == u64::from(PID)).then(|| (PROCESS.to_owned(), Node::Folder)),
+        ("/proc", Some(pid)) => (pid == u64::from(own)).then(|| (PROCESS.to_owned(), Node::Folder)),
         (THREADS, Some(tid)) => {
-            (tid == u64::from(PID)).then(|| (format!("{THREADS}/[tid]"), Node::Folder))
+            (tid == u64::from(own)).then(|| (format!("{THREADS}/[tid]"), Node::Folder))
         }
         (DESCRIPTORS, Some(fd)) => {
             let node = Node::Link(Link::Descriptor(fd));
@@ -222,39 +222,40 @@ fn is_below(path: &str, folder: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The names in a made-up folder, sorted, but for those of open files.
-pub(super) fn names(folder: &str) -> Vec<String> {
+/// The names in a made-up folder as process `own` sees it, sorted, but for those of open files.
+pub(super) fn names(folder: &str, own: u32) -> Vec<String> {
     let below = FILES.iter().filter(|(path, _)| is_below(path, folder));
     let mut names: Vec<String> = below
         .filter_map(|(path, _)| path[folder.len() + 1..].split('/').next())
-        .map(shown)
+        .map(|name| shown(name, own))
         .collect();
     names.sort();
     names.dedup();
     names
 }
 
-/// A path as the guest sees it.
-pub(in crate::os) fn shown(path: &str) -> String {
-    let pid = PID.to_string();
+/// A path as process `own` sees it.
+pub(in crate::os) fn shown(path: &str, own: u32) -> String {
+    let pid = own.to_string();
     path.replace("[pid]", &pid).replace("[tid]", &pid)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::PID;
 
     #[test]
     fn folders_are_the_paths_before_the_names() {
         let all = |_| true;
-        assert_eq!(child("/proc", "sys", all).unwrap().1, Node::Folder);
-        assert_eq!(child("/proc", "1000", all).unwrap().0, PROCESS);
-        assert_eq!(child("/proc", "[pid]", all), None);
-        assert_eq!(child("/proc", "01000", all), None);
-        assert_eq!(child(PROCESS, "task", all).unwrap().1, Node::Folder);
-        assert_eq!(names("/proc/sys/vm").len(), 4);
-        assert!(names("/proc").contains(&"1000".to_owned()));
-        assert_eq!(names(THREADS), ["1000"]);
+        assert_eq!(child("/proc", "sys", PID, all).unwrap().1, Node::Folder);
+        assert_eq!(child("/proc", "1000", PID, all).unwrap().0, PROCESS);
+        assert_eq!(child("/proc", "[pid]", PID, all), None);
+        assert_eq!(child("/proc", "01000", PID, all), None);
+        assert_eq!(child(PROCESS, "task", PID, all).unwrap().1, Node::Folder);
+        assert_eq!(names("/proc/sys/vm", PID).len(), 4);
+        assert!(names("/proc", PID).contains(&"1000".to_owned()));
+        assert_eq!(names(THREADS, PID), ["1000"]);
     }
 
     #[test]

@@ -61,6 +61,10 @@ impl Linux {
         self.give_memory_back(mem);
         self.wake_on_files();
         self.leave_children();
+        let used_ns = self.busy_ns() + self.share.of_children_ns;
+        if let Some(member) = self.family.members.get_mut(&self.pid) {
+            member.used_ns = used_ns;
+        }
         self.tell_parent(end);
     }
 

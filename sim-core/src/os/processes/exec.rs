@@ -76,7 +76,7 @@ impl Linux {
         if let ProcessRule::Refused(what) = self.family.rule {
             self.warn_once(&format!(
                 "execve is refused (ENOSYS): {what} has one program; run it functionally, or timed by the \
-                 cycle-driven core on a machine of one context, without profilers, productions and sampling"
+                 cycle-driven core, without profilers, productions and sampling"
             ));
             return Err(Errno::ENOSYS);
         }
@@ -99,6 +99,7 @@ impl Linux {
                     if !given.fits() {
                         return Err(Errno::E2BIG);
                     }
+                    self.gather()?;
                     self.execution = Some(Box::new(Execution {
                         image,
                         given,

@@ -6,10 +6,10 @@
 
 use super::super::errno::Errno;
 use super::super::streams::Streams;
-use super::super::threads::{Request, Threads, flag};
+use super::super::threads::{Request, Threads, WaitFor, flag};
 use super::super::timers::Timers;
 use super::super::{Linux, StopReason};
-use super::{Member, ProcessRule};
+use super::{Member, ProcessRule, Share};
 use crate::hart::GuestCounters;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, Reservations, Thread};
@@ -39,6 +39,7 @@ impl Linux {
     ) -> Result<u64, Errno> {
         let flags = request.flags;
         let most = self.check_child(flags)?;
+        self.gather()?;
         let borrows = flags & flag::VM != 0;
         let mut child_mem = self.memory_of_child(mem, borrows, most)?;
         let pid = self.threads.next_number();
@@ -87,6 +88,23 @@ impl Linux {
         Ok(u64::from(pid))
     }
 
+    /// Processes have their turns on one context, and a program is replaced with all its threads there. Until they are,
+    /// the call waits.
+    pub(super) fn gather(&mut self) -> Result<(), Errno> {
+        /// It looks again after this time, in nanoseconds.
+        const A_WHILE: u64 = 1000;
+        let is_alone = !self.threads.others_run();
+        if !self.family.is_shared() && (is_alone || !self.family.gathers) {
+            self.family.home = self.processor();
+        }
+        self.family.gathers = !is_alone;
+        if is_alone {
+            return Ok(());
+        }
+        self.threads.let_all_look();
+        Err(self.must_wait(WaitFor::Time, Some(self.now_ns + A_WHILE)))
+    }
+
     /// Checks what is asked for. Returns how many processes there may be.
     fn check_child(&mut self, flags: u64) -> Result<u32, Errno> {
         let limit = match self.family.rule {
@@ -94,8 +112,7 @@ impl Linux {
             ProcessRule::Refused(what) => {
                 self.warn_once(&format!(
                     "a second process is refused (ENOSYS): {what} has one process; run the program functionally, or \
-                     timed by the cycle-driven core on a machine of one context, without profilers, productions and \
-                     sampling"
+                     timed by the cycle-driven core, without profilers, productions and sampling"
                 ));
                 return Err(Errno::ENOSYS);
             }
@@ -181,6 +198,7 @@ impl Linux {
             wait: None,
             resumed: None,
             raised: None,
+            share: Share::default(),
             warnings: Vec::new(),
             ..self.over(Default::default(), Streams::closed())
         }
@@ -197,6 +215,7 @@ impl Linux {
             has_executed: false,
             lender: borrows.then_some(self.pid),
             end: None,
+            used_ns: 0,
             ..parent
         };
         self.family.members.insert(pid, child);

@@ -103,8 +103,7 @@ impl Linux {
         };
         let is_meant = |pid: u32, member: &Member| match to {
             1.. => pid == to as u32,
-            // Neither the caller nor the first process.
-            ALL => pid != own && member.parent != INIT,
+            ALL => pid != own,
             _ => member.group == group,
         };
         let members = self.family.members.iter();

@@ -57,6 +57,37 @@ pub(super) struct Member {
     pub lender: Option<u32>,
     /// How it has ended, if its parent has not asked yet.
     pub end: Option<End>,
+    /// For how long it and the children that it waited for had run at its end, in nanoseconds.
+    pub used_ns: u64,
+}
+
+/// The time of a process among that of all processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// For how long it has run before its present turn, or the time at which it was parked, in nanoseconds.
+    before_ns: u64,
+    /// How long all processes had run when its turn began, or it was last looked at.
+    from_ns: u64,
+    /// For how long children that it waited for have run.
+    pub of_children_ns: u64,
+}
+
+impl Share {
+    /// For how long the process has run, if all have for `all_ns`.
+    pub(super) fn busy_ns(&self, all_ns: u64) -> u64 {
+        self.before_ns + all_ns.saturating_sub(self.from_ns)
+    }
+
+    /// The turn of the process ends.
+    fn end_turn(&mut self, all_ns: u64) {
+        self.before_ns = self.busy_ns(all_ns);
+        self.from_ns = all_ns;
+    }
+
+    /// The process has not run up to now.
+    fn pass(&mut self, all_ns: u64) {
+        self.from_ns = all_ns;
+    }
 }
 
 /// The processes of a run.
@@ -71,6 +102,10 @@ pub(crate) struct Family {
     /// How many processes there have been, and how many were refused.
     made: u64,
     refused: u32,
+    /// The context on which all processes have their turns while there are several.
+    home: usize,
+    /// A thread waits on that context for all others to leave theirs, so that it can make a process.
+    gathers: bool,
     /// How many address spaces there have been besides the first one.
     spaces: u64,
     images: Images,
@@ -91,6 +126,7 @@ impl Family {
             has_executed: true,
             lender: None,
             end: None,
+            used_ns: 0,
         };
         Family {
             rule: ProcessRule::BY_DEFAULT,
@@ -99,6 +135,8 @@ impl Family {
             first: None,
             made: 1,
             refused: 0,
+            home: 0,
+            gathers: false,
             spaces: 0,
             images: Images::default(),
             spare: Vec::new(),
@@ -114,6 +152,16 @@ impl Family {
     /// Whether there is, or was, more than one process, so that the end of one is not the end of the run.
     pub(crate) fn is_shared(&self) -> bool {
         self.has_others() || self.first.is_some()
+    }
+
+    /// Whether threads may be on a context: while there are several processes, one context has them all.
+    pub(super) fn may_use(&self, context: usize) -> bool {
+        context == self.home || !self.gathers && !self.is_shared()
+    }
+
+    /// The call that waits for threads to leave other contexts ends without a process.
+    pub(super) fn stop_gathering(&mut self) {
+        self.gathers = false;
     }
 
     /// Whether a process that does not run has a thread that can.
@@ -230,9 +278,31 @@ impl Linux {
         self.family.made
     }
 
-    /// Whether a thread of this process, which does not run, can.
-    fn is_ready(&self) -> bool {
+    /// Whether the process waits until a child gives its memory back.
+    pub(super) fn has_lent_memory(&self) -> bool {
+        self.is_lent
+    }
+
+    /// Whether a thread of this process waits for its turn and can have it.
+    pub(crate) fn is_ready(&self) -> bool {
         !self.is_lent && self.threads.has_ready()
+    }
+
+    /// The thread whose turn it is on this context: see [`Threads::next`](super::threads::Threads).
+    pub(crate) fn next_thread(&mut self) -> Option<Box<Thread>> {
+        if self.is_lent || !self.family.may_use(self.processor()) {
+            return None;
+        }
+        let goes_anywhere = self.family.gathers || self.family.is_shared();
+        self.threads.next(self.now_ns, goes_anywhere)
+    }
+
+    /// Whether the thread on this context may not run there any more.
+    pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
+        match self.family.gathers || self.family.is_shared() {
+            true => !self.family.may_use(self.processor()),
+            false => self.threads.has_to_go(thread),
+        }
     }
 
     /// Whether another thread or process waits for its turn.
@@ -256,8 +326,10 @@ impl Linux {
     /// Lets the processes that do not run do what is due by the clock.
     pub(super) fn look_at_clocks_of_others(&mut self) {
         let (now_ns, idle_ns) = (self.now_ns, self.idle_ns);
+        let all_ns = self.all_busy_ns();
         for other in self.family.others_mut() {
             (other.now_ns, other.idle_ns) = (now_ns, idle_ns);
+            other.share.pass(all_ns);
             other.look_at_clock(None);
         }
     }
@@ -290,6 +362,9 @@ impl Linux {
         to.time_limit = self.time_limit;
         to.now_ns = self.now_ns;
         to.idle_ns = self.idle_ns;
+        let all_ns = self.all_busy_ns();
+        self.share.end_turn(all_ns);
+        to.share.pass(all_ns);
         to.threads.go_on_counting(&self.threads);
     }
 }

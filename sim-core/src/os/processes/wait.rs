@@ -5,6 +5,7 @@ use super::super::Linux;
 use super::super::errno::Errno;
 use super::super::record::{Record, write_optional};
 use super::super::threads::WaitFor;
+use super::super::time::used;
 use super::Member;
 use super::end::End;
 use crate::memory::Memory;
@@ -20,10 +21,9 @@ const WNOTHREAD: u64 = 0x2000_0000;
 const WALL: u64 = 0x4000_0000;
 const WCLONE: u64 = 0x8000_0000;
 
-/// Size of `struct rusage`, whose times take 16 bytes each.
-const RUSAGE_BYTES: usize = 144;
-/// ... and in OSF/1, where they take 8.
-const OSF_RUSAGE_BYTES: usize = 128;
+/// Size of each of the times in `struct rusage`, and in that of OSF/1.
+const TIME_BYTES: usize = 16;
+const OSF_TIME_BYTES: usize = 8;
 
 /// Which children a call waits for.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ enum Which {
 }
 
 impl Linux {
-    /// `wait4`. The resources that a child has used are told as none.
+    /// `wait4`. Of the resources that a child has used, its time is told.
     pub(in super::super) fn wait4(
         &mut self,
         mem: &mut Memory,
@@ -57,13 +57,9 @@ impl Linux {
             return Ok(0);
         };
         write_optional(mem, status, &end.status().to_le_bytes())?;
-        let bytes = if is_osf {
-            OSF_RUSAGE_BYTES
-        } else {
-            RUSAGE_BYTES
-        };
-        write_optional(mem, rusage, &vec![0; bytes])?;
-        self.family.members.remove(&pid);
+        let time_bytes = if is_osf { OSF_TIME_BYTES } else { TIME_BYTES };
+        self.tell_resources(mem, pid, rusage, time_bytes)?;
+        self.reap(pid);
         Ok(u64::from(pid))
     }
 
@@ -102,12 +98,30 @@ impl Linux {
         };
         write_optional(mem, info, &told)?;
         if let Some((pid, _)) = ended {
-            write_optional(mem, rusage, &[0; RUSAGE_BYTES])?;
+            self.tell_resources(mem, pid, rusage, TIME_BYTES)?;
             if options & WNOWAIT == 0 {
-                self.family.members.remove(&pid);
+                self.reap(pid);
             }
         }
         Ok(0)
+    }
+
+    fn tell_resources(
+        &self,
+        mem: &mut Memory,
+        pid: u32,
+        rusage: u64,
+        time_bytes: usize,
+    ) -> Result<(), Errno> {
+        let used_ns = self.family.members.get(&pid).map_or(0, |m| m.used_ns);
+        Ok(write_optional(mem, rusage, &used(used_ns, 0, time_bytes))?)
+    }
+
+    /// Forgets a child that has ended; its time counts as that of children.
+    fn reap(&mut self, pid: u32) {
+        if let Some(child) = self.family.members.remove(&pid) {
+            self.share.of_children_ns += child.used_ns;
+        }
     }
 
     /// The first child of those that a call waits for that has ended; `None` if none has and the call does not wait.

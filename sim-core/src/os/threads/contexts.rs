@@ -139,6 +139,15 @@ impl Threads {
         }
     }
 
+    /// Lets the threads on all other contexts look whether they may stay there.
+    pub(in super::super) fn let_all_look(&mut self) {
+        let contexts = &mut self.contexts;
+        for (number, context) in contexts.all.iter_mut().enumerate() {
+            context.must_look |= number != contexts.here && context.running.is_some();
+        }
+        contexts.changed = true;
+    }
+
     /// The processors that a thread may run on that is not the caller, as a mask.
     pub(in super::super) fn processors_of(&self, tid: u32) -> Option<u64> {
         let parked = self
@@ -195,7 +204,7 @@ impl Threads {
     }
 
     /// Whether the thread on this context may not run there any more.
-    pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
+    pub(in super::super) fn has_to_go(&self, thread: &Thread) -> bool {
         !self.contexts.is_here_in(thread.scheduling.processors())
     }
 
@@ -258,7 +267,7 @@ impl Linux {
     /// Whether a thread is ready that a context may run.
     #[must_use]
     pub fn has_thread_for(&self, context: usize) -> bool {
-        self.threads.has_ready_for(context)
+        self.family.may_use(context) && self.threads.has_ready_for(context)
     }
 
     /// Whether the thread on a context has to look for signals at once. It is asked for only once.

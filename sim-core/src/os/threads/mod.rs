@@ -169,11 +169,13 @@ impl Threads {
         self.parked.insert(tid, thread);
     }
 
-    /// The thread whose turn it is on this context, which gets a new time slice from `now_ns` on.
-    pub(crate) fn next(&mut self, now_ns: u64) -> Option<Box<Thread>> {
+    /// The thread whose turn it is on this context, which gets a new time slice from `now_ns` on. Threads that go
+    /// anywhere do so whatever processors they asked for.
+    pub(super) fn next(&mut self, now_ns: u64, goes_anywhere: bool) -> Option<Box<Thread>> {
         let first = self.ready.iter().position(|tid| {
             let thread = self.parked(*tid);
-            thread.is_some_and(|t| self.contexts.is_here_in(t.scheduling.processors()))
+            goes_anywhere
+                || thread.is_some_and(|t| self.contexts.is_here_in(t.scheduling.processors()))
         });
         let tid = self.ready.remove(first?)?;
         let slice_ns = self.draw_slice();
