@@ -154,6 +154,41 @@ pub const SHIM_TAG: ProductionFile = production_file!(
     [],
     "calls and returns store where they go, for an observer"
 );
+/// A tag stack for SHIM.
+pub const CALL_STACK: ProductionFile = production_file!(
+    "call_stack",
+    "call_stack",
+    [],
+    "calls push where they go and returns pop it, for an observer"
+);
+/// A ring of calls for SHIM.
+pub const CALL_PAIRS: ProductionFile = production_file!(
+    "call_pairs",
+    "call_pairs",
+    [],
+    "calls store site and target in a ring, for an observer"
+);
+/// A ring of calls and returns for SHIM.
+pub const CALL_SEQUENCE: ProductionFile = production_file!(
+    "call_sequence",
+    "call_sequence",
+    [],
+    "calls and returns are stored in a ring, for an observer"
+);
+/// Yield points.
+pub const YIELD_POINTS: ProductionFile = production_file!(
+    "yield_points",
+    "yield_points",
+    [HOT_CALL_PAIR_HANDLER],
+    "calls look whether a timer's handler wants them counted"
+);
+/// The handler of the timer of yield points.
+pub const YIELD_HANDLER: ProductionFile = production_file!(
+    "yield_handler",
+    "handlers/yield",
+    [],
+    "the timer's handler that wants calls counted at yield points"
+);
 /// Replaces instructions by themselves.
 pub const IDENTITY: ProductionFile = production_file!(
     "identity",
@@ -184,7 +219,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 21] = [
+pub const ALL: [ProductionFile; 26] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -198,11 +233,16 @@ pub const ALL: [ProductionFile; 21] = [
     PLAIN_HOT_METHOD_CALL_PAIR,
     IDENTITY,
     SHIM_TAG,
+    CALL_STACK,
+    CALL_PAIRS,
+    CALL_SEQUENCE,
+    YIELD_POINTS,
     HOT_METHOD_HANDLER,
     HOT_CALL_PAIR_HANDLER,
     HOT_DATA_STREAM_HANDLER,
     SAMPLE_HANDLER,
     DCPI_HANDLER,
+    YIELD_HANDLER,
     FIGURE4_PREAMBLE,
     FIGURE4_PRINTED,
     FIGURE5_PRINTED,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hps_dise::{DataArea, LoadOptions, ProductionSet};
 use hps_sim_core::isa::Isa;
-use hps_sim_core::memory::{Perm, page_align_up};
+use hps_sim_core::memory::{MemoryError, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
 
 use crate::collector::CollectorError;
@@ -56,18 +56,26 @@ impl InterruptHandlers {
         [first, last]: [&str; 2],
         handler: &str,
     ) -> Result<u64, CollectorError> {
-        let set = &self.sets[usize::from(process.image.isa != Isa::ALL[0])];
-        let map_error = |source| CollectorError::Map { base: BASE, source };
-        for (base, code) in set.handler_image() {
-            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
-            process.mem.map(base, size, Perm::RX).map_err(map_error)?;
-            (process.mem.write_bytes_forced(base, &code))
-                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
-        }
+        let address = self.map_code(process, handler)?;
         let [first, last] = [self.area(first), self.area(last)];
         let end = page_align_up(last.address + last.size).unwrap_or(u64::MAX);
         let size = end - first.address;
-        (process.mem.map(first.address, size, Perm::RW)).map_err(map_error)?;
+        (process.mem.map(first.address, size, Perm::RW)).map_err(not_mapped)?;
+        Ok(address)
+    }
+
+    /// Maps the code into a process. Gives the address of a handler.
+    ///
+    /// # Errors
+    /// [`CollectorError::Map`] if there is no memory for it.
+    pub fn map_code(&self, process: &mut Process, handler: &str) -> Result<u64, CollectorError> {
+        let set = &self.sets[usize::from(process.image.isa != Isa::ALL[0])];
+        for (base, code) in set.handler_image() {
+            let size = page_align_up(code.len() as u64).unwrap_or(u64::MAX);
+            process.mem.map(base, size, Perm::RX).map_err(not_mapped)?;
+            (process.mem.write_bytes_forced(base, &code))
+                .map_err(|fault| CollectorError::NotInstalled { addr: fault.addr })?;
+        }
         Ok(set.symbols()[handler])
     }
 
@@ -81,6 +89,10 @@ impl InterruptHandlers {
             size: 0,
         })
     }
+}
+
+fn not_mapped(source: MemoryError) -> CollectorError {
+    CollectorError::Map { base: BASE, source }
 }
 
 /// Reads words of guest memory.

@@ -15,6 +15,7 @@ pub mod software;
 pub mod statistics;
 pub mod stream;
 pub mod unique;
+pub mod yield_points;
 
 pub use aggregating::{TableEntry, TableHandler, TableOptions, TableSamples};
 pub use collector::{CollectedProfile, Collector, CollectorError, CollectorOptions};
@@ -30,3 +31,4 @@ pub use software::{
 pub use statistics::ProgramStatistics;
 pub use stream::{StreamRecorder, TraceDigest};
 pub use unique::UniqueAddresses;
+pub use yield_points::{YieldHandler, counted_calls};

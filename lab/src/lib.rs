@@ -24,6 +24,7 @@ mod region;
 pub mod shadow;
 mod stopwatch;
 mod truth;
+mod yielding;
 
 pub use aggregating::Aggregated;
 pub use collecting::{Collected, Collecting};
@@ -44,6 +45,7 @@ pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
 pub use region::{BEGIN_MARKER, END_MARKER, Place, Region};
 pub use truth::{Polled, Truth, Watch};
+pub use yielding::Yielded;
 
 /// Version of the lab. Results are comparable only within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

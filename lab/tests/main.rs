@@ -3,6 +3,7 @@
 mod aggregating;
 mod collecting;
 mod observing;
+mod observing_calls;
 mod refusals;
 mod runs;
 mod shadow;

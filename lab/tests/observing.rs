@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
+use hps_lab::observer::{Disturbance, Observed, Observer, Placement, Signals, Throttle};
 use hps_lab::{Isa, Lab, LabError, Productions, Program};
 use hps_pipeline::config::{MachineConfig, SmtPolicy};
 use hps_sim_core::machine::Stop;
@@ -108,6 +108,48 @@ fn whole(program: &Program, machine: &MachineConfig, observer: Option<&Observer>
         None => lab.unobserved(Placement::Cmp),
     };
     observed.expect("it runs")
+}
+
+/// Samples of an observer that is held up: between its stamps that is found, elsewhere it does no harm. An observer fetches
+/// its sample at once if it has a core for itself, and is held up elsewhere.
+#[test]
+fn an_observer_that_is_held_up_within_a_sample_is_found_out() {
+    let (machine, program) = (machine(), program("lz", Isa::Riscv64));
+    let tags = tags(Isa::Riscv64, &machine);
+    for placement in PLACEMENTS {
+        let lab = Lab::of(&program).on_machine(&machine).edited_by(&tags);
+        let disturbance = Disturbance {
+            every_instructions: 4_000,
+            cycles: 2_000,
+            seed: 1,
+        };
+        let how = observer(placement, SAMPLES, Throttle::None);
+        let mut samples = Vec::new();
+        let observed = lab
+            .limit(300_000)
+            .observe_disturbed(&how, disturbance, |sample, _, _| samples.push(*sample))
+            .expect("it runs");
+        assert!(observed.held_at.len() > 50, "{placement:?}");
+        let (mut within, mut found, mut between) = (0, 0, 0);
+        // What was fetched goes on.
+        let long = disturbance.cycles * 9 / 10;
+        for pair in samples.windows(2) {
+            let [before, after] = [pair[0], pair[1]];
+            let starts = after.start - before.start;
+            let is_within = after.end - after.start > long;
+            let ends = after.end - before.end;
+            within += u64::from(is_within);
+            // Double-time error correction at the paper's tolerance.
+            let is_kept = (ends as f64 / starts as f64 - 1.0).abs() <= 0.01;
+            found += u64::from(is_within && !is_kept);
+            between += u64::from(!is_within && starts > long && is_kept);
+        }
+        assert!(
+            within + between > 50 && (within > 2 || placement == Placement::Cmp),
+            "{placement:?}: {within} {between}"
+        );
+        assert_eq!(found, within, "{placement:?}");
+    }
 }
 
 #[test]

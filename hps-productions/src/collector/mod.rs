@@ -21,6 +21,7 @@ use crate::random;
 use crate::scheme::Scheme;
 use crate::stream::StreamRecorder;
 use read::Accumulator;
+pub(crate) use read::call_pairs;
 
 /// Why nothing can be collected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,15 +11,25 @@
 //! | [`area`] | where code, tag and samples lie |
 //! | [`code`] | the observer in assembly, for both instruction sets |
 //! | [`watch`] | when samples were taken, and what the program did |
+//! | [`disturbed`] | what holds observers up |
+//! | [`stack`] | which calls were under way in each cycle |
+//! | [`tally`] | how often each call was made, and what was done meanwhile |
+//! | [`calls`] | calls and calling contexts as observers find them, beside the truth |
 //! | [`run`] | a run with an observer |
 
 mod area;
+mod calls;
 mod code;
+mod disturbed;
 mod run;
+mod stack;
+mod tally;
 mod watch;
 
 pub use area::TAG;
+pub use calls::{ObservedCall, ObservedContext, SeenCall};
 pub use run::Observed;
+pub use tally::{Spent, Tally};
 pub use watch::{Reads, Reckoning};
 
 use hps_pipeline::config::MachineConfig;
@@ -65,7 +75,41 @@ pub enum Signals {
         /// Counters in each sample, 0 to 3.
         counters: usize,
     },
+    /// Stamps and counters, and the calling context from the tag stack (`call_stack.dise`).
+    Context {
+        /// Counters in each sample, 0 to 2.
+        counters: usize,
+        /// The innermost tags, at most so many, up to [`DEEPEST`].
+        depth: usize,
+    },
+    /// Calls on the tag stack (`call_stack.dise`) that nobody has seen yet.
+    NewCalls {
+        /// So many from the top; none: all.
+        depth: Option<u64>,
+    },
+    /// Calls out of a ring (`call_pairs.dise`), once it is full.
+    CallPairs {
+        /// Bytes of the ring, a power of two from 32 to [`MOST_RING_BYTES`].
+        bytes: u64,
+    },
+    /// Calls out of a ring of calls and returns (`call_sequence.dise`), once it is full.
+    CallSequence {
+        /// Bytes of the ring, a power of two from 16 to [`MOST_RING_BYTES`].
+        bytes: u64,
+    },
 }
+
+impl Signals {
+    /// Whether it reads what calls and returns write.
+    pub(crate) fn is_of_calls(self) -> bool {
+        !matches!(self, Signals::Tag | Signals::Samples { .. })
+    }
+}
+
+/// Most tags in a sample of [`Signals::Context`].
+pub const DEEPEST: usize = 123;
+/// Most bytes of a ring of calls.
+pub const MOST_RING_BYTES: u64 = 4 << 20;
 
 /// What the observer does between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +131,18 @@ pub struct Observer {
     pub signals: Signals,
     /// What slows it down.
     pub throttle: Throttle,
+}
+
+/// What holds the observer up, as interrupts of its processor would: at random times it stands still for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Disturbance {
+    /// Instructions of all contexts from one time to the next, in the mean; they are uniform from half to one and a half
+    /// of that.
+    pub every_instructions: u64,
+    /// So many cycles each time.
+    pub cycles: u64,
+    /// What the times are drawn with.
+    pub seed: u64,
 }
 
 /// A sample as the observer stored it.

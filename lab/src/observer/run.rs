@@ -11,10 +11,14 @@ use hps_sim_core::memory::Memory;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use super::area::{self, COUNT, RING, RING_SAMPLES, SAMPLE_BYTES};
+use super::area::{self, COUNT, RING, RING_SAMPLES, sample_bytes};
+use super::calls::{CallLog, SeenCall, orphans};
 use super::code::Code;
+use super::disturbed::Holds;
+use super::stack::Functions;
+use super::tally::Tally;
 use super::watch::Watch;
-use super::{Observer, Placement, Reads, Reckoning, Sample, Signals, Throttle};
+use super::{Disturbance, Observer, Placement, Reads, Reckoning, Sample, Signals, Throttle};
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
@@ -38,6 +42,12 @@ pub struct Observed {
     pub instructions: u64,
     /// Samples that the observer took.
     pub samples: u64,
+    /// What the program did by call, where calls are observed.
+    pub tally: Tally,
+    /// Calls in the ring whose caller it does not tell ([`Signals::CallSequence`]).
+    pub orphans: u64,
+    /// The cycles in which the observer was held up ([`Disturbance`]).
+    pub held_at: Vec<u64>,
     /// What each context counted, by processor.
     pub contexts: Vec<Counted>,
     /// The observer's processor.
@@ -82,7 +92,32 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         observer: &Observer,
         see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, see)
+        self.run_beside(observer, None, see, |_| {})
+    }
+
+    /// Runs as [`observe`](Self::observe) does, with an observer that is held up now and then.
+    ///
+    /// # Errors
+    /// Those of [`observe`](Self::observe).
+    pub fn observe_disturbed(
+        self,
+        observer: &Observer,
+        disturbance: Disturbance,
+        see: impl FnMut(&Sample, &Reads, &Reckoning),
+    ) -> Result<Observed, LabError> {
+        self.run_beside(observer, Some(disturbance), see, |_| {})
+    }
+
+    /// Runs as [`observe`](Self::observe) does, with an observer of calls. `see` is given each call or context.
+    ///
+    /// # Errors
+    /// Those of [`observe`](Self::observe).
+    pub fn observe_calls(
+        self,
+        observer: &Observer,
+        see: impl FnMut(SeenCall<'_>),
+    ) -> Result<Observed, LabError> {
+        self.run_beside(observer, None, |_, _, _| {}, see)
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that sleeps for ever, to be compared with: the program
@@ -96,13 +131,15 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
             signals: Signals::Tag,
             throttle: Throttle::Sleep(u64::MAX),
         };
-        self.run_beside(&nobody, |_, _, _| {})
+        self.run_beside(&nobody, None, |_, _, _| {}, |_| {})
     }
 
     fn run_beside(
         self,
         observer: &Observer,
+        disturbance: Option<Disturbance>,
         mut see: impl FnMut(&Sample, &Reads, &Reckoning),
+        mut see_call: impl FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let (mut process, editor, _, Timed { machine, .. }) = self.prepare()?;
@@ -113,9 +150,12 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         })?;
         let code = Code::assemble(process.image.isa, observer.signals, observer.throttle);
         let code = code.map_err(LabError::Observer)?;
-        area::map(&mut process.mem, &code.bytes)
+        let entry = process.image.entry;
+        area::map(&mut process.mem, &code.bytes, observer.signals, entry)
             .map_err(|reason| LabError::Observer(reason.to_string()))?;
-        let watch = Watch::new(processor, &code);
+        let calls = observer.signals.is_of_calls();
+        let calls = calls.then(|| (Functions::new(process.image.clone()), entry));
+        let watch = Watch::new(processor, &code, calls);
         let chip = Chip::of_processors(&machine, process, editor, watch);
         let mut chip = chip.map_err(|reason| LabError::NotTogether {
             machine: machine.name.clone(),
@@ -123,27 +163,35 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         })?;
         chip.place_observer(processor, code.hart);
         let start = Instant::now();
+        let stamps_are_short = chip.process().image.isa == Isa::Alpha;
         let mut ring = Ring {
             taken: 0,
-            stamps_are_short: chip.process().image.isa == Isa::Alpha,
+            stamps_are_short,
         };
+        let mut log = CallLog::new(observer.signals, stamps_are_short);
+        let mut holds = Holds::new(disturbance, processor);
         let stop = loop {
             let left = limit - chip.probe().instructions;
             // The observer's instructions count, too.
-            let stop = chip.run(STRETCH.min(left));
+            let stop = chip.run(holds.before_next(STRETCH).min(left));
+            holds.come_to(&mut chip);
+            let has_ended = stop != Stop::Limit || chip.probe().instructions >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
                 Signals::Samples { .. } => ring.empty(&mut chip, &mut see),
+                _ => log.empty(&mut chip, has_ended, &mut see_call),
             };
             seen.map_err(LabError::Observer)?;
-            if stop != Stop::Limit || chip.probe().instructions >= limit {
+            if has_ended {
                 break stop;
             }
         };
         let host_seconds = start.elapsed().as_secs_f64();
+        let orphans = orphans(&mut chip.process_mut().mem, observer.signals);
+        let orphans = orphans.map_err(LabError::Observer)?;
         let Finished {
             process,
-            probe,
+            mut probe,
             stats,
             cpi,
             memory,
@@ -156,12 +204,19 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
             cpi,
             memory,
         };
+        if let Some(stack) = &probe.stack {
+            let at = (first.stats.cycles, probe.instructions);
+            probe.tally.finish(stack, at);
+        }
         Ok(Observed {
             stop,
             process,
+            tally: probe.tally,
+            orphans,
+            held_at: holds.at,
             cycles: first.stats.cycles,
             instructions: probe.instructions,
-            samples: ring.taken,
+            samples: ring.taken + log.taken,
             contexts: std::iter::once(first).chain(others).collect(),
             processor,
             host_seconds,
@@ -192,7 +247,8 @@ impl Ring {
             ));
         }
         while self.taken < count {
-            let at = RING + self.taken % RING_SAMPLES * SAMPLE_BYTES;
+            let place = sample_bytes(Signals::Samples { counters: 0 });
+            let at = RING + self.taken % RING_SAMPLES * place;
             let mem = &mut chip.process_mut().mem;
             let mut words = [0; 7];
             for (number, word_of) in words.iter_mut().enumerate() {
@@ -239,7 +295,7 @@ impl Ring {
 }
 
 /// A word of the observer's memory.
-fn word(mem: &mut Memory, addr: u64) -> Result<u64, String> {
+pub(super) fn word(mem: &mut Memory, addr: u64) -> Result<u64, String> {
     let loaded = Bus::load::<8>(mem, addr);
     loaded.map_err(|_| format!("no memory at {addr:#x}"))
 }

@@ -11,6 +11,8 @@ use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
 
 use super::code::Code;
+use super::stack::{CallStack, Functions};
+use super::tally::Tally;
 
 /// The cycles in which the parts of a sample were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +23,10 @@ pub struct Reads {
     pub counters: [u64; 3],
     /// The end stamp.
     pub end: u64,
-    /// The tag.
+    /// The tag; of a caller, where calls are read.
     pub tag: u64,
+    /// The first and the last element of the tag stack.
+    pub walk: (u64, u64),
     /// Instructions that the observer had committed when the sample was complete.
     pub observer_instructions: u64,
 }
@@ -34,6 +38,7 @@ struct Marks {
     counters: u64,
     end: u64,
     tag: u64,
+    walk: u64,
     counted: u64,
 }
 
@@ -95,8 +100,13 @@ impl Reckoning {
         cycles
     }
 
+    /// Forgets all that has happened.
+    pub(super) fn forget_all(&mut self) {
+        self.forget(u64::MAX);
+    }
+
     /// Forgets what lies before a cycle.
-    fn forget(&mut self, cycle: u64) {
+    pub(super) fn forget(&mut self, cycle: u64) {
         while let Some(&(of, count)) = self.committed.front()
             && of < cycle
         {
@@ -129,6 +139,10 @@ fn is_call_or_return(class: OpClass) -> bool {
     )
 }
 
+fn is_jump(class: OpClass) -> bool {
+    matches!(class, OpClass::Jump | OpClass::JumpIndirect)
+}
+
 /// The probe.
 #[derive(Clone, Debug)]
 pub struct Watch {
@@ -138,18 +152,24 @@ pub struct Watch {
     /// Samples that are complete, oldest first.
     pub reads: VecDeque<Reads>,
     pub reckoning: Reckoning,
+    /// Calls that are under way, if calls are observed.
+    pub stack: Option<CallStack>,
+    /// What the program did by call, if calls are observed.
+    pub tally: Tally,
     /// Instructions of the program, on all of its contexts.
     pub instructions: u64,
     observer_instructions: u64,
 }
 
 impl Watch {
-    pub fn new(observer: usize, code: &Code) -> Watch {
+    /// Knows the calls under way if it is given the functions of the program, and where that begins.
+    pub fn new(observer: usize, code: &Code, calls: Option<(Functions, u64)>) -> Watch {
         let Code {
             start,
             counters,
             end,
             tag,
+            walk,
             counted,
             ..
         } = *code;
@@ -160,11 +180,14 @@ impl Watch {
                 counters,
                 end,
                 tag,
+                walk,
                 counted,
             },
             reading: Reads::default(),
             reads: VecDeque::new(),
             reckoning: Reckoning::default(),
+            stack: calls.map(|(functions, entry)| CallStack::new(functions, entry)),
+            tally: Tally::default(),
             instructions: 0,
             observer_instructions: 0,
         }
@@ -191,9 +214,16 @@ impl Watch {
         if commit.pc == marks.tag {
             reading.tag = read;
         }
+        if commit.pc == marks.walk {
+            reading.walk.1 = read;
+            if reading.walk.0 == 0 {
+                reading.walk.0 = read;
+            }
+        }
         if commit.pc == marks.counted {
             reading.observer_instructions = self.observer_instructions;
             self.reads.push_back(*reading);
+            reading.walk.0 = 0;
         }
     }
 }
@@ -207,6 +237,8 @@ impl PipelineProbe for Watch {
         Some(Watch {
             reads: VecDeque::new(),
             reckoning: Reckoning::default(),
+            stack: None,
+            tally: Tally::default(),
             ..*self
         })
     }
@@ -221,6 +253,13 @@ impl PipelineProbe for Watch {
             self.instructions += 1;
         }
         self.reckoning.commit(commit, self.instructions);
+        if let Some(stack) = &mut self.stack
+            && commit.taken
+            && commit.origin == Origin::Program
+            && (is_call_or_return(commit.class) || is_jump(commit.class))
+        {
+            self.tally.commit(commit, stack, self.instructions);
+        }
     }
 }
 

@@ -39,6 +39,8 @@ impl CodePage {
 pub(super) struct FetchState {
     pub pc: u64,
     pub stall_until: u64,
+    /// The context is held up until then, wherever fetch is turned.
+    held_until: u64,
     /// Fetch does not know where to go on until decode or execute turns it.
     pub waiting: bool,
     line: u64,
@@ -51,17 +53,25 @@ impl FetchState {
         FetchState {
             pc,
             stall_until: 0,
+            held_until: 0,
             waiting: false,
             line: NO_LINE,
             gap: Cause::Frontend,
         }
     }
 
+    /// Fetches nothing before a cycle.
+    pub fn hold(&mut self, until: u64) {
+        self.held_until = until;
+        self.stall_until = self.stall_until.max(until);
+    }
+
     /// Turns fetch to `pc`.
     pub fn redirect(&mut self, pc: u64, gap: Cause, from_cycle: u64) {
         *self = FetchState {
             pc,
-            stall_until: from_cycle,
+            stall_until: from_cycle.max(self.held_until),
+            held_until: self.held_until,
             waiting: false,
             line: NO_LINE,
             gap,

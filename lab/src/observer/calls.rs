@@ -1,0 +1,234 @@
+//! Calls and calling contexts as observers of call graphs find them, each beside what was.
+
+use std::collections::VecDeque;
+
+use hps_pipeline::core::Chip;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::memory::Memory;
+
+use super::area::{
+    CALLS, COUNT, ELEMENT_BYTES, LIMIT, ORPHANS, RING, RING_SAMPLES, STACK, TOP, place_bytes,
+    sample_bytes,
+};
+use super::run::word;
+use super::stack::{Active, Function};
+use super::watch::Watch;
+use super::{Reads, Reckoning, Sample, Signals};
+
+/// The bits of a tag that are an address.
+const ADDRESS: u64 = (1 << 48) - 1;
+
+/// A call as an observer found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObservedCall {
+    /// What calls: the tag of the caller (where it was called, or jumped to last), or a call site
+    /// ([`Signals::CallPairs`]).
+    pub caller: u64,
+    /// Where the call went.
+    pub callee: u64,
+    /// The callee was called by the caller while both were read. Always so for calls out of rings, which nobody writes
+    /// while they are read.
+    pub is_one: bool,
+    /// When the callee was read; none for what lay in a ring when the program ended.
+    pub cycle: Option<u64>,
+}
+
+/// A sample with its calling context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedContext {
+    /// Stamps and counters; its tag is the innermost one.
+    pub sample: Sample,
+    /// Tags, the innermost first; 0 stands behind that with which the program began.
+    pub tags: Vec<u64>,
+    /// How many calls were under way, as the stack's top says.
+    pub depth: u64,
+    /// These calls were under way, all of them, while they were read.
+    pub is_one: bool,
+    /// When its parts were read.
+    pub reads: Reads,
+}
+
+/// What is told of an observer of calls.
+#[derive(Debug)]
+pub enum SeenCall<'a> {
+    /// A call.
+    Call(ObservedCall),
+    /// A context, and what the program had done.
+    Context(&'a ObservedContext, &'a Reckoning),
+}
+
+/// The ring of samples of an observer of calls, as far as it has been read.
+pub(super) struct CallLog {
+    signals: Signals,
+    pub taken: u64,
+    stamps_are_short: bool,
+    /// Samples whose truth is not known yet: their words, and when they were read.
+    waiting: VecDeque<(Vec<u64>, Reads)>,
+}
+
+impl CallLog {
+    pub fn new(signals: Signals, stamps_are_short: bool) -> CallLog {
+        CallLog {
+            signals,
+            taken: 0,
+            stamps_are_short,
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// Takes all new samples, and gives those away whose truth is known: all of them, if the program has ended.
+    pub fn empty<E: DecodeEditor>(
+        &mut self,
+        chip: &mut Chip<E, Watch>,
+        has_ended: bool,
+        see: &mut impl FnMut(SeenCall<'_>),
+    ) -> Result<(), String> {
+        let bytes = sample_bytes(self.signals);
+        let count = word(&mut chip.process_mut().mem, COUNT)?;
+        if count - self.taken > RING_SAMPLES {
+            let more = count - self.taken;
+            return Err(format!("{more} samples in one stretch of the run"));
+        }
+        while self.taken < count {
+            let at = RING + self.taken % RING_SAMPLES * bytes;
+            let mem = &mut chip.process_mut().mem;
+            let words: Result<Vec<u64>, String> =
+                (0..bytes / 8).map(|n| word(mem, at + 8 * n)).collect();
+            self.taken += 1;
+            let reads = chip.probe_mut().reads.pop_front();
+            let reads = reads.ok_or("a sample that nothing has read")?;
+            self.waiting.push_back((words?, reads));
+        }
+        self.give(chip.probe_mut(), has_ended, see);
+        if has_ended {
+            self.left(&mut chip.process_mut().mem, see)?;
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, watch: &mut Watch, has_ended: bool, see: &mut impl FnMut(SeenCall<'_>)) {
+        let Watch {
+            stack, reckoning, ..
+        } = watch;
+        let Some(stack) = stack else { return };
+        while let Some((words, reads)) = self.waiting.front() {
+            match self.signals {
+                Signals::Context { depth, .. } => {
+                    if !has_ended && !stack.knows_beyond(reads.walk.1) {
+                        break;
+                    }
+                    let mut context = context(words, depth, reads);
+                    if self.stamps_are_short {
+                        context.sample = context.sample.with_long_stamps(reads);
+                    }
+                    let tags = context.tags.iter();
+                    let tags: Vec<Function> = tags.map(|tag| stack.functions.at(*tag)).collect();
+                    context.is_one =
+                        stack.ever(reads.walk.0, reads.walk.1, |calls| is_top_of(calls, &tags));
+                    see(SeenCall::Context(&context, reckoning));
+                    reckoning.forget(reads.start);
+                }
+                _ => {
+                    let from_stack = matches!(self.signals, Signals::NewCalls { .. });
+                    if from_stack && !has_ended && !stack.knows_beyond(reads.tag) {
+                        break;
+                    }
+                    let (caller, callee) = (words[0] & ADDRESS, words[1] & ADDRESS);
+                    let wanted = [stack.functions.at(caller), stack.functions.at(callee)];
+                    let is_one = !from_stack
+                        || stack.ever(reads.walk.1, reads.tag, |calls| {
+                            let is_it = |p: &[Active]| [p[0].runs, p[1].called] == wanted;
+                            calls.windows(2).any(is_it)
+                        });
+                    see(SeenCall::Call(ObservedCall {
+                        caller,
+                        callee,
+                        is_one,
+                        cycle: Some(reads.walk.1),
+                    }));
+                }
+            }
+            self.waiting.pop_front();
+        }
+        match self.signals {
+            Signals::Context { .. } => {}
+            Signals::NewCalls { .. } => reckoning.forget_all(),
+            _ => {
+                reckoning.forget_all();
+                stack.forget_all();
+            }
+        }
+    }
+
+    /// Calls that lie in the ring when the program has ended: as the observer would find them.
+    fn left(&self, mem: &mut Memory, see: &mut impl FnMut(SeenCall<'_>)) -> Result<(), String> {
+        let (Signals::CallPairs { bytes } | Signals::CallSequence { bytes }) = self.signals else {
+            return Ok(());
+        };
+        let step = place_bytes(self.signals).unwrap_or(bytes);
+        let behind = |place: u64| CALLS + (place + step - CALLS) % bytes;
+        let (mut at, end, mut callers) = (behind(word(mem, LIMIT)?), word(mem, TOP)?, Vec::new());
+        let mut call = |caller, callee| {
+            see(SeenCall::Call(ObservedCall {
+                caller,
+                callee,
+                is_one: true,
+                cycle: None,
+            }));
+        };
+        while at != end {
+            let first = word(mem, at)?;
+            if step == 16 {
+                call(first, word(mem, at + 8)?);
+            } else if first & 1 != 0 {
+                callers.pop();
+            } else if first & !ADDRESS != 0 {
+                if let Some(caller) = callers.last_mut() {
+                    *caller = first & ADDRESS;
+                }
+            } else {
+                if let Some(caller) = callers.last() {
+                    call(*caller, first);
+                }
+                callers.push(first);
+            }
+            at = behind(at);
+        }
+        Ok(())
+    }
+}
+
+/// Calls in the ring whose caller it does not tell.
+pub(super) fn orphans(mem: &mut Memory, signals: Signals) -> Result<u64, String> {
+    match signals {
+        Signals::CallSequence { .. } => word(mem, ORPHANS),
+        _ => Ok(0),
+    }
+}
+
+fn context(words: &[u64], depth: usize, reads: &Reads) -> ObservedContext {
+    let tags: Vec<u64> = words[5..][..depth]
+        .iter()
+        .map(|tag| tag & ADDRESS)
+        .take_while(|tag| *tag != 0)
+        .collect();
+    ObservedContext {
+        sample: Sample {
+            start: words[0],
+            counters: [words[1], words[2], 0],
+            end: words[3],
+            thread: 0,
+            tag: tags.first().copied().unwrap_or(0),
+        },
+        depth: (words[4] - STACK) / ELEMENT_BYTES,
+        tags,
+        is_one: false,
+        reads: *reads,
+    }
+}
+
+/// Whether functions, the innermost first, run in the innermost of all calls, the innermost last.
+fn is_top_of(all: &[Active], tags: &[Function]) -> bool {
+    let running = all.iter().rev().map(|call| &call.runs);
+    tags.len() <= all.len() && tags.iter().eq(running.take(tags.len()))
+}

@@ -1,0 +1,64 @@
+//! Observers that are held up.
+
+use hps_pipeline::core::Chip;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::random::Random;
+
+use super::Disturbance;
+use super::watch::Watch;
+
+/// When an observer is held up, and when it was.
+pub(super) struct Holds {
+    processor: usize,
+    disturbance: Option<Disturbance>,
+    random: Random,
+    /// Instructions of all contexts at which it is held up next.
+    next: u64,
+    /// Instructions of all contexts that have been asked for.
+    asked: u64,
+    /// The cycles in which it was held up.
+    pub at: Vec<u64>,
+}
+
+impl Holds {
+    pub fn new(disturbance: Option<Disturbance>, processor: usize) -> Holds {
+        let mut holds = Holds {
+            processor,
+            disturbance,
+            random: Random::new(disturbance.map_or(0, |d| d.seed)),
+            next: 0,
+            asked: 0,
+            at: Vec::new(),
+        };
+        holds.plan();
+        holds
+    }
+
+    fn plan(&mut self) {
+        if let Some(disturbance) = self.disturbance {
+            let mean = disturbance.every_instructions.max(2);
+            self.next = self.asked + mean / 2 + self.random.below(mean);
+        }
+    }
+
+    /// How many instructions of at most so many run before it is held up.
+    pub fn before_next(&mut self, most: u64) -> u64 {
+        let run = match self.disturbance {
+            Some(_) => most.min(self.next - self.asked).max(1),
+            None => most,
+        };
+        self.asked += run;
+        run
+    }
+
+    /// So many have run.
+    pub fn come_to<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) {
+        let Some(disturbance) = self.disturbance else {
+            return;
+        };
+        if self.asked >= self.next {
+            self.at.push(chip.hold(self.processor, disturbance.cycles));
+            self.plan();
+        }
+    }
+}
