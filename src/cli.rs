@@ -521,6 +521,9 @@ pub enum Paper {
     /// Yang, Blackburn and McKinley, Computer Performance Microscopy with SHIM, ISCA 2015
     #[value(name = "shim-2015")]
     Shim2015,
+    /// Olsauskas-Warren, High Frequency Dynamic Profiling of Managed Runtimes with SHIM, ANU thesis 2015
+    #[value(name = "callgraphs-2015")]
+    CallGraphs2015,
 }
 
 /// `hps reproduce`.

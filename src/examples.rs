@@ -167,6 +167,8 @@ Examples:
       Timed an instruction at a time: in about half the time, and nearly the same cycles.
   hps reproduce shim-2015 --programs lz,interp
       An observer beside two programs, each of its samples against the truth.
+  hps reproduce callgraphs-2015 --programs chess,objstore
+      Who calls whom, as observers find it: accuracy against overhead.
   hps reproduce hps-2005 --only figure7 --programs bwt,ray
       What collecting costs, and for what, with two programs.
   hps reproduce hps-2005 --program ./a.out --root data --out mine -- input.txt

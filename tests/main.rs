@@ -4,6 +4,7 @@
 //! own and are programs beside this one; Cargo runs programs of tests one after another.
 
 mod basic_overhead;
+mod callgraphs_inside;
 mod cases;
 mod charged;
 mod cli;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod bursts;
+pub mod callgraphs;
 pub mod claims;
 pub mod cluster;
 pub mod dcpi;

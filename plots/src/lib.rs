@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod axis;
+mod callgraphs2015;
 mod canvas;
 mod chapter;
 mod csv;
@@ -21,6 +22,7 @@ mod style;
 mod table;
 mod tip;
 
+pub use callgraphs2015::write_callgraphs2015;
 pub use chapter::{Chapter, ChapterTable};
 pub use csv::{machines_csv, to_csv};
 pub use dcpi::write_dcpi;

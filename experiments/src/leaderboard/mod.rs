@@ -6,6 +6,7 @@
 //! | watches, at its cost ([`collected`]) | one for those whose records cost the same, under the oracle | *sampling error*: `1 - overlap` with the exact profile of that run; *perturbation* as below |
 //! | forks shadows ([`shadows`]) | one without the oracle | *sampling error*: `1 - overlap` of its calls with the exact counts; its cost is charged |
 //! | observes from another core ([`observers`]) | one beside the program, whose tags productions write | *sampling error*: `1 - overlap` by function with the exact profile of the undisturbed run |
+//! | observes calls from another core ([`rings`]) | one beside the program, which stores its calls | *sampling error*: `1 - overlap` of its calls with the exact counts |
 //! | costs cycles ([`costly`]) | one for each, under the oracle | *sampling error*: `1 - overlap` of its profile with the exact counts of its kind; *perturbation*: `1 - overlap` of that run's exact profile by function with the undisturbed run's |
 //!
 //! If asked for, [`compiled`] adds what a profile is worth to a compiler.
@@ -22,6 +23,7 @@ mod observers;
 mod pairs;
 mod passive;
 mod profilers;
+mod rings;
 mod shadows;
 mod states;
 mod undisturbed;
@@ -123,6 +125,9 @@ impl Leaderboard {
         let mut has_open_observers = self.charged
             && self.profilers.iter().any(ProfilerInfo::observes)
             && observers::with_observer(&self.machine).is_some();
+        let mut has_open_rings = self.profilers.iter().any(ProfilerInfo::observes_calls)
+            && self.kinds.contains(&rings::KIND)
+            && observers::with_observer(&self.machine).is_some();
         let mut units = self.passive_units(&shared);
         let mut records = Vec::new();
         // Denser points first; a profiler that has found one within the budget runs at no sparser one.
@@ -131,6 +136,10 @@ impl Leaderboard {
             if has_open_shadows {
                 let pairs = shared.undisturbed.iter().zip(&shared.exact);
                 units.extend(pairs.map(|(u, exact)| shadows::unit(u, exact, one_in)));
+            }
+            if has_open_rings {
+                let pairs = shared.undisturbed.iter().zip(&shared.exact);
+                units.extend(pairs.map(|(u, exact)| rings::unit(u, exact, period)));
             }
             if has_open_observers {
                 let of_programs = shared.undisturbed.iter();
@@ -156,6 +165,8 @@ impl Leaderboard {
             open.retain(|point| !fits(&records, point.name(), Some(point.kind), one_in, budget));
             has_open_shadows = has_open_shadows
                 && !fits(&records, shadows::NAME, Some(shadows::KIND), one_in, budget);
+            has_open_rings =
+                has_open_rings && !fits(&records, rings::NAME, Some(rings::KIND), period, budget);
             has_open_observers =
                 has_open_observers && !fits(&records, observers::NAME, None, period, budget);
             // The profilers of a group cost the same.

@@ -3,7 +3,7 @@
 use hps_profilers::registry::{PROFILERS, Profiler};
 use serde::Serialize;
 
-use super::{observers, shadows};
+use super::{observers, rings, shadows};
 use crate::schemes::Scheme;
 
 /// A profiler of the leaderboard.
@@ -51,6 +51,7 @@ enum How {
     Runs(Scheme),
     Shadows,
     Observes,
+    ObservesCalls,
 }
 
 impl ProfilerInfo {
@@ -59,7 +60,7 @@ impl ProfilerInfo {
     pub fn passive(&self) -> Option<&'static Profiler> {
         match self.how {
             How::Watches(profiler) => Some(profiler),
-            How::Runs(_) | How::Shadows | How::Observes => None,
+            How::Runs(_) | How::Shadows | How::Observes | How::ObservesCalls => None,
         }
     }
 
@@ -67,8 +68,8 @@ impl ProfilerInfo {
     #[must_use]
     pub fn scheme(&self) -> Option<Scheme> {
         match self.how {
-            How::Watches(_) | How::Shadows | How::Observes => None,
             How::Runs(scheme) => Some(scheme),
+            How::Watches(_) | How::Shadows | How::Observes | How::ObservesCalls => None,
         }
     }
 }
@@ -84,6 +85,12 @@ impl ProfilerInfo {
     #[must_use]
     pub fn observes(&self) -> bool {
         matches!(self.how, How::Observes)
+    }
+
+    /// Whether it observes calls from another core.
+    #[must_use]
+    pub fn observes_calls(&self) -> bool {
+        matches!(self.how, How::ObservesCalls)
     }
 }
 
@@ -166,13 +173,25 @@ fn observer_info() -> ProfilerInfo {
     }
 }
 
+fn ring_info() -> ProfilerInfo {
+    ProfilerInfo {
+        name: rings::NAME,
+        about: "SHIM: an observer on another core empties a ring in which the program stores its calls until it is full",
+        takes: "a second core, DISE that stores calls",
+        counts: "cycles",
+        records: "the observer keeps calls".to_string(),
+        cost: Cost::Executed,
+        how: How::ObservesCalls,
+    }
+}
+
 /// All profilers, those that watch only first.
 #[must_use]
 pub fn all() -> Vec<ProfilerInfo> {
     let policies = PROFILERS.iter().map(policy_info);
     policies
         .chain(Scheme::ALL.into_iter().map(scheme_info))
-        .chain([shadow_info(), observer_info()])
+        .chain([shadow_info(), observer_info(), ring_info()])
         .collect()
 }
 

@@ -31,6 +31,12 @@ impl Interval {
         (self.after.start - self.before.start) as f64
     }
 
+    /// Cycles from the start stamp to the end stamp of the sample that ends it.
+    #[must_use]
+    pub fn window_cycles(&self) -> f64 {
+        self.after.end.wrapping_sub(self.after.start) as f64
+    }
+
     /// Cycles per cycle.
     #[must_use]
     pub fn cpc(&self) -> f64 {

@@ -8,6 +8,7 @@ use hps_pipeline::config::{MachineConfig, SmtPolicy};
 use hps_shim::Dte;
 use rayon::prelude::*;
 
+use super::held;
 use super::intervals::{Counting, Intervals, percentile};
 use super::pair::{WAITS as PAIR_WAITS, pair};
 use crate::measurement::Measurement;
@@ -97,14 +98,14 @@ impl Kind {
         }
     }
 
-    fn placement(self) -> Placement {
+    pub(super) fn placement(self) -> Placement {
         match self {
             Kind::TagCmp | Kind::IpcCmp | Kind::TagCmpQuiet => Placement::Cmp,
             _ => Placement::Smt,
         }
     }
 
-    fn counting(self) -> Counting {
+    pub(super) fn counting(self) -> Counting {
         match self {
             Kind::IpcSmt | Kind::IpcSmtBackground => Counting::CoreLessOwn,
             Kind::IpcCmp => Counting::Remote,
@@ -112,7 +113,7 @@ impl Kind {
         }
     }
 
-    fn signals(self) -> Signals {
+    pub(super) fn signals(self) -> Signals {
         match self.counting() {
             Counting::CoreLessOwn => Signals::Samples { counters: 2 },
             Counting::Remote => Signals::Samples { counters: 3 },
@@ -176,13 +177,18 @@ pub(super) fn measure(
             }
         })
         .collect();
-    Ok(measured?.into_iter().flatten().collect())
+    let held: Result<Vec<Vec<Measurement>>, String> = held::HELD
+        .into_par_iter()
+        .map(|kind| held::measure(&study, kind, &machine.config))
+        .collect();
+    Ok(measured?.into_iter().chain(held?).flatten().collect())
 }
 
-struct Study<'a> {
-    program: &'a Program,
-    limit: u64,
-    tags: Productions,
+/// A program with its tags.
+pub(super) struct Study<'a> {
+    pub program: &'a Program,
+    pub limit: u64,
+    pub tags: Productions,
 }
 
 impl Study<'_> {

@@ -5,6 +5,7 @@
 //! discarded, what the program did in its interval is known.
 
 mod claims;
+mod held;
 mod intervals;
 mod measure;
 mod pair;

@@ -4,6 +4,7 @@ mod csv;
 mod figure6;
 mod figure7;
 mod page;
+pub(crate) mod parts;
 mod sweep;
 
 use std::fs;

@@ -8,12 +8,11 @@ use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS};
 use hps_experiments::{Found, UnitRecord};
 
 use crate::PlotError;
-use crate::axis::Axis;
 use crate::chapter::{Chapter, ChapterTable};
-use crate::figure::Figure;
-use crate::figures::{LineChart, Panel, Series, lines};
+use crate::figures::Series;
 use crate::html::ReportInfo;
 use crate::report::ReportFiles;
+use crate::reproduction::parts::{cell, diagram, over};
 use crate::reproduction::{Words, tables_by_section, write_measured};
 
 const WORDS: Words = Words {
@@ -79,31 +78,6 @@ fn curve(found: &Found<'_>, kind: Kind) -> Vec<(u64, f64, f64)> {
         Some((*turns, period, 100.0 * overhead))
     };
     kind.waits().iter().filter_map(at).collect()
-}
-
-/// A diagram of lines over a logarithmic axis, if there are points.
-fn diagram(
-    (title, subtitle): (&str, &str),
-    x: &str,
-    y: &str,
-    series: Vec<Series>,
-) -> Result<Option<Figure>, PlotError> {
-    let points = || series.iter().flat_map(|s| &s.points);
-    let (xs, ys): (Vec<f64>, Vec<f64>) = points().copied().unzip();
-    if xs.is_empty() {
-        return Ok(None);
-    }
-    let figure = lines(&LineChart {
-        title: title.to_string(),
-        subtitle: subtitle.to_string(),
-        panels: vec![Panel {
-            title: String::new(),
-            x: Axis::log(x, &xs),
-            y: Axis::numbers(y, &ys, true),
-            series,
-        }],
-    })?;
-    Ok(Some(figure))
 }
 
 fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
@@ -184,18 +158,6 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
         chapter.tables.extend(by_program(found, kind));
     }
     Ok(chapter)
-}
-
-/// "mean over one program", "mean over 10 programs".
-fn over(programs: usize) -> String {
-    match programs {
-        1 => "one program".to_string(),
-        _ => format!("mean over {programs} programs"),
-    }
-}
-
-fn cell(value: Option<f64>, digits: usize) -> String {
-    value.map_or_else(|| "–".to_string(), |v| format!("{v:.digits$}"))
 }
 
 /// The overhead of a kind of observer on each program.

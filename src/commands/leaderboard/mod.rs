@@ -33,7 +33,7 @@ pub fn leaderboard(args: &LeaderboardArgs) -> anyhow::Result<u8> {
     profilers.retain(|p| match p.passive() {
         Some(_) => watching || charged,
         None if p.observes() => charged,
-        None if p.has_shadows() => kinds.contains(&ProfileKind::CallPair),
+        None if p.has_shadows() || p.observes_calls() => kinds.contains(&ProfileKind::CallPair),
         None => !kinds.is_empty(),
     });
     if profilers.is_empty() {

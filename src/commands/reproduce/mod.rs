@@ -1,5 +1,6 @@
 //! `hps reproduce`: a paper's evaluation made again, with a report.
 
+mod callgraphs;
 mod dcpi;
 mod programs;
 mod shadow;
@@ -29,6 +30,7 @@ pub fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Paper::Dcpi1997 => dcpi::reproduce(args),
         Paper::Shadow2007 => shadow::reproduce(args),
         Paper::Shim2015 => shim::reproduce(args),
+        Paper::CallGraphs2015 => callgraphs::reproduce(args),
     }
 }
 
@@ -148,6 +150,7 @@ fn intervals(outcome: &hps_experiments::Outcome) -> String {
 /// The command that makes the same results again.
 fn command(args: &ReproduceArgs) -> String {
     let mut words = vec![match args.paper {
+        Paper::CallGraphs2015 => "hps reproduce callgraphs-2015".to_string(),
         Paper::Dcpi1997 => "hps reproduce dcpi-1997".to_string(),
         Paper::Hps2005 => "hps reproduce hps-2005".to_string(),
         Paper::Shadow2007 => "hps reproduce shadow-2007".to_string(),

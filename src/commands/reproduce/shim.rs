@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use hps_experiments::shim::{ShimStudy, claims};
-use hps_experiments::{Found, Program};
+use hps_experiments::{Found, Program, TimedMachine};
 use hps_plots::{ReportInfo, write_shim2015};
 
 use super::{command, measured, programs, refuse_parts, tell};
@@ -12,16 +12,11 @@ use crate::commands::timed_machine;
 /// The machine after the paper's.
 const MACHINE: &str = "shim-haswell-like";
 
-/// Instructions of a program that are observed.
-fn limit(size: Size) -> u64 {
-    match size {
-        Size::Small => 1_000_000,
-        Size::Large => 20_000_000,
-    }
-}
-
-/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
-pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+/// The machine of a study with observers: the one asked for, or one after the paper's.
+///
+/// # Errors
+/// The machine has no place for observers, or not the counters that they read.
+pub(super) fn observed_machine(args: &ReproduceArgs) -> anyhow::Result<TimedMachine> {
     refuse_parts(args)?;
     if args.core == CoreKind::Instruction {
         bail!(
@@ -35,6 +30,20 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
             machine.name
         );
     }
+    Ok(machine)
+}
+
+/// Instructions of a program that are observed.
+fn limit(size: Size) -> u64 {
+    match size {
+        Size::Small => 1_000_000,
+        Size::Large => 20_000_000,
+    }
+}
+
+/// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
+pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
+    let machine = observed_machine(args)?;
     let folder = args.folder();
     let programs = programs::programs(args)?;
     let mut isas: Vec<_> = programs.iter().map(|p: &Program| p.image.isa).collect();

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use hps_experiments::callgraphs::Collector;
 use hps_shim::affinity::parse_list;
 use hps_shim::counters::Event;
 use hps_shim::pace::Pace;
@@ -50,9 +51,13 @@ pub enum Seat {
 /// `hps shim simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Where the observer sits: beside the program on its core, or on another core
-    #[arg(long, value_enum, default_value_t = Seat::Smt)]
-    pub placement: Seat,
+    /// Where the observer sits: on the program's core, or on another one [default: smt; cmp with --calls]
+    #[arg(long, value_enum)]
+    pub placement: Option<Seat>,
+    /// Find calls: by the tag stack (stack-2, stack-10, stack-full), by a ring of calls (pairs-1k, pairs-8k, pairs-128k,
+    /// pairs-1024k) or of calls and returns (sequence-1k and so on)
+    #[arg(long, value_name = "HOW", value_parser = collector, conflicts_with = "ipc")]
+    pub calls: Option<Collector>,
     /// Turns of an empty loop between two samples [default: none]
     #[arg(long, value_name = "N", conflicts_with = "sleep")]
     pub wait: Option<u64>,
@@ -76,6 +81,15 @@ pub struct SimulateArgs {
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
+}
+
+/// A collector of calls, by its name.
+fn collector(name: &str) -> Result<Collector, String> {
+    let found = Collector::of_calls().find(|collector| collector.name() == name);
+    found.ok_or_else(|| {
+        let known: Vec<String> = Collector::of_calls().map(Collector::name).collect();
+        format!("there are {}", known.join(", "))
+    })
 }
 
 /// Who runs where.

@@ -45,6 +45,8 @@ Examples:
       As fast as it can, on the program's core: what that costs, and what the samples are worth.
   hps shim simulate --placement cmp --sleep 5000 ./program
       From another core, a sample in 5,000 cycles or so.
+  hps shim simulate --calls pairs-8k --sleep 10000 ./program
+      Who calls whom, out of a ring that the program fills and the observer empties.
   hps reproduce shim-2015
       Periods and placements over all programs of the project.
 ";

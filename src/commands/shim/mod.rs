@@ -2,6 +2,7 @@
 
 mod annotate;
 pub mod args;
+mod calls;
 mod examples;
 mod measure;
 mod observe;

@@ -12,6 +12,7 @@ use hps_shim::Dte;
 use hps_sim_core::image::Isa;
 
 use super::args::{Seat, SimulateArgs};
+use super::calls;
 use crate::program::seen_once;
 use crate::text::{Align, Table, grouped};
 
@@ -20,6 +21,9 @@ const FUNCTIONS: usize = 15;
 
 /// Runs the program twice, with an observer that sleeps and with one that does not, and prints both views.
 pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
+    if let Some(collector) = args.calls {
+        return calls::simulate(args, collector);
+    }
     let machine = MachineConfig::load(&args.machine)?;
     let program = seen_once(&args.command, args.isa, &args.guest)?;
     let tags = Productions::load(
@@ -60,10 +64,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
 
 /// The observer that is asked for: with as many counters as tell what the program does, if the machine has them.
 fn observer(args: &SimulateArgs, isa: Isa, machine: &MachineConfig) -> anyhow::Result<Observer> {
-    let placement = match args.placement {
-        Seat::Smt => Placement::Smt,
-        Seat::Cmp => Placement::Cmp,
-    };
+    let placement = placement(args, Seat::Smt);
     let wanted = match placement {
         Placement::Smt => 2,
         Placement::Cmp => 3,
@@ -86,19 +87,31 @@ fn observer(args: &SimulateArgs, isa: Isa, machine: &MachineConfig) -> anyhow::R
             &COUNTERS[..counters]
         );
     }
-    let throttle = match (args.wait, args.sleep) {
-        (None | Some(0), None) => Throttle::None,
-        (Some(turns), _) => Throttle::Spin(turns),
-        (None, Some(cycles)) => Throttle::Sleep(cycles),
-    };
     Ok(Observer {
         placement,
         signals: Signals::Samples { counters },
-        throttle,
+        throttle: throttle(args),
     })
 }
 
-fn percent(share: f64) -> String {
+/// Where the observer sits.
+pub(super) fn placement(args: &SimulateArgs, default: Seat) -> Placement {
+    match args.placement.unwrap_or(default) {
+        Seat::Smt => Placement::Smt,
+        Seat::Cmp => Placement::Cmp,
+    }
+}
+
+/// What the observer does between two samples.
+pub(super) fn throttle(args: &SimulateArgs) -> Throttle {
+    match (args.wait, args.sleep) {
+        (None | Some(0), None) => Throttle::None,
+        (Some(turns), _) => Throttle::Spin(turns),
+        (None, Some(cycles)) => Throttle::Sleep(cycles),
+    }
+}
+
+pub(super) fn percent(share: f64) -> String {
     format!("{:.2}%", 100.0 * share)
 }
 

@@ -1,0 +1,110 @@
+//! Calls by an observer: productions store the program's calls in a ring, and an observer on a second core empties it
+//! whenever it finds it full.
+
+use hps_lab::Lab;
+use hps_lab::observer::{Observer, SeenCall, Throttle};
+use hps_productions::CollectedProfile;
+use hps_profile::{CallPair, Profile, ProfileKind};
+use hps_sim_core::machine::Stop;
+
+use super::costly::STUDY;
+use super::exact::Exact;
+use super::observers::with_observer;
+use super::undisturbed::Undisturbed;
+use crate::callgraphs::Collector;
+use crate::cluster::Effort;
+use crate::measurement::{Measurement, Unit};
+
+/// Its name among profilers.
+pub(super) const NAME: &str = "shim-ring";
+
+/// The kind of profile of the leaderboard that it collects.
+pub(super) const KIND: ProfileKind = ProfileKind::CallPair;
+
+/// Bytes of the ring, of 512 places: near the smallest of the thesis.
+const RING_BYTES: u64 = 8 << 10;
+
+/// The unit that observes a program, with so many cycles between two looks at the ring.
+pub(super) fn unit<'a>(
+    undisturbed: &'a Undisturbed<'a>,
+    exact: &'a Exact<'a>,
+    period_cycles: u64,
+) -> Unit<'a> {
+    Unit {
+        study: STUDY,
+        title: format!(
+            "{}: {NAME}, {}, a look in {period_cycles} cycles",
+            undisturbed.program.title(),
+            KIND.title()
+        ),
+        key: serde_json::json!({
+            "profiler": NAME,
+            "kind": KIND,
+            "ring_bytes": RING_BYTES,
+            "period_cycles": period_cycles,
+        }),
+        program: undisturbed.program,
+        effort: Effort::runs(0.0, 2.0, undisturbed.machine.core)
+            .beside_undisturbed(undisturbed.machine.core)
+            .beside_exact(),
+        run: Box::new(move || measured(undisturbed, exact, period_cycles)),
+    }
+}
+
+fn measured(
+    undisturbed: &Undisturbed<'_>,
+    exact: &Exact<'_>,
+    period_cycles: u64,
+) -> Result<Vec<Measurement>, String> {
+    let (found, program) = (undisturbed.found()?, undisturbed.program);
+    let machine = with_observer(undisturbed.machine).ok_or("the machine has no second core")?;
+    let (collector, isa) = (Collector::Pairs(RING_BYTES), program.image.isa);
+    let productions = collector.productions(isa, &machine);
+    let productions = productions.map_err(|e| e.to_string())?;
+    let observer = Observer {
+        placement: collector.placement(),
+        signals: collector.signals(isa),
+        throttle: Throttle::Sleep(period_cycles),
+    };
+    let mut call_pairs: Profile<CallPair> = Profile::new();
+    let lab = Lab::of(program)
+        .on_machine(&machine)
+        .edited_by(&productions);
+    let observed = lab.observe_calls(&observer, |seen| {
+        if let SeenCall::Call(call) = seen {
+            call_pairs.record(CallPair {
+                site: call.caller,
+                target: call.callee,
+            });
+        }
+    });
+    let observed = observed.map_err(|e| e.to_string())?;
+    if !matches!(observed.stop, Stop::Exit(_)) {
+        return Err(format!(
+            "the observed program ended otherwise than alone: {:?}",
+            observed.stop
+        ));
+    }
+    let comparison = exact.compare(CollectedProfile::CallPair {
+        call_pairs,
+        lost: 0,
+    })?;
+    let numbers = [
+        ("baseline_cycles", found.cycles as f64),
+        ("cycles", observed.cycles as f64),
+        (
+            "overhead_ratio",
+            observed.cycles as f64 / found.cycles as f64 - 1.0,
+        ),
+        ("memory_bytes", RING_BYTES as f64),
+        ("samples", comparison.samples as f64),
+        ("error_ratio", comparison.error),
+        ("accuracy_renormalized_ratio", comparison.renormalized),
+    ];
+    let measured = numbers.map(|(measure, value)| Measurement {
+        profile: Some(KIND),
+        one_in: Some(period_cycles),
+        ..Measurement::new(program, NAME, measure, value)
+    });
+    Ok(measured.into())
+}

@@ -1,0 +1,508 @@
+//! The evaluation of call graphs with SHIM inside the machine as a report: claims, the thesis's tables beside what is
+//! measured here, accuracy against overhead, contexts and instructions a cycle.
+
+use std::path::Path;
+
+use hps_experiments::callgraphs::{Collector, FULL_DEPTH, OTHERS, Other, RINGS, WAITS, paper_rows};
+use hps_experiments::claims::{Claim, Section};
+use hps_experiments::{Found, UnitRecord};
+
+use crate::PlotError;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figure::Figure;
+use crate::figures::Series;
+use crate::html::ReportInfo;
+use crate::report::ReportFiles;
+use crate::reproduction::parts::{cell, diagram, linear_diagram, over};
+use crate::reproduction::{Words, tables_by_section, write_measured};
+
+const WORDS: Words = Words {
+    introduction: "An observer on another hardware context finds out who calls whom, and how fast code runs in each calling \
+        context. A bachelor's thesis (ANU 2015) did so for JavaScript and Java: with one tag, a stack of tags, and rings of \
+        calls. Here programs are C programs, tags are written by productions, and every call is known: accuracy is held \
+        against the complete graph of the same run, and each call that an observer reads against those that were under \
+        way when it was read.",
+    files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
+        fingerprint and the program's hash.",
+    guide: include_str!("guide.html"),
+};
+
+/// Draws what was measured and writes `report.html`, `claims.csv`, `measurements.csv` and the pictures into `dir`. The
+/// page comes last. `boards` has the measurements of each instruction set.
+///
+/// # Errors
+/// [`PlotError::NoRows`] if nothing was measured, [`PlotError::Write`] naming the file or folder that could not be
+/// written, and the errors of drawing.
+pub fn write_callgraphs2015(
+    dir: &Path,
+    boards: &[(&str, Found<'_>)],
+    claims: &[Claim],
+    records: &[UnitRecord],
+    info: &ReportInfo,
+) -> Result<ReportFiles, PlotError> {
+    write_measured(dir, records, Some(claims), (info, &WORDS), || {
+        let mut chapters = vec![claims_chapter(claims)];
+        for (isa, found) in boards {
+            chapters.extend([
+                published(isa, found),
+                graphs(isa, found)?,
+                contexts(isa, found)?,
+            ]);
+        }
+        Ok(chapters)
+    })
+}
+
+fn claims_chapter(claims: &[Claim]) -> Chapter {
+    let sections = [
+        (Section::Cost, "Cost"),
+        (Section::Accuracy, "Accuracy"),
+        (Section::Explained, "What the thesis could not see"),
+    ];
+    Chapter {
+        id: "claims".to_string(),
+        title: "What the thesis says, and what is seen here".to_string(),
+        text: vec![
+            "Each verdict is computed from the numbers of this report by the rule beside it. Periods are shorter here, since \
+             runs are: 10,000 cycles stand for the least period of interrupts there (200,000), 100,000 for a millisecond \
+             (3,400,000)."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables: tables_by_section(claims, &sections),
+    }
+}
+
+/// The thesis's tables with what was measured here.
+fn published(isa: &str, found: &Found<'_>) -> Chapter {
+    let mut table = ChapterTable::new(
+        "Tables 3.1 and 4.1 to 4.4, and means over programs here",
+        3,
+        &[
+            "Table",
+            "What",
+            "Period there",
+            "Accuracy there, %",
+            "Overhead there, %",
+            "Accuracy here, %",
+            "By site, %",
+            "Overhead here, %",
+            "Calls found here, %",
+        ],
+    );
+    for row in paper_rows() {
+        let (scheme, setting) = row.here;
+        let of = |measure: &str| found.mean(scheme, setting, measure).map(|v| 100.0 * v);
+        table.rows.push(vec![
+            row.table.to_string(),
+            row.what.to_string(),
+            row.period.to_string(),
+            cell(row.accuracy, 1),
+            cell(Some(row.overhead), 1),
+            cell(of("accuracy_ratio"), 1),
+            cell(of("site_accuracy_ratio").filter(|_| row.by_site), 1),
+            cell(of("overhead_ratio"), 1),
+            cell(of("found_ratio"), 1),
+        ]);
+    }
+    let mut costs = ChapterTable::new(
+        "What productions cost that nobody reads, means over programs",
+        1,
+        &["Productions", "Overhead, %"],
+    );
+    let alone = [
+        (Collector::Tag, "one tag at calls and returns"),
+        (Collector::Stack(None), "tag stack"),
+        (Collector::Pairs(1 << 20), "ring of calls of 1 MB"),
+        (
+            Collector::Sequence(1 << 20),
+            "ring of calls and returns of 1 MB",
+        ),
+        (
+            Collector::Pairs(1 << 10),
+            "ring of calls of 1 KB, soon full for ever",
+        ),
+    ];
+    for (collector, what) in alone {
+        let cost = found.mean(&collector.name(), "alone", "overhead_ratio");
+        costs
+            .rows
+            .push(vec![what.to_string(), cell(cost.map(|v| 100.0 * v), 2)]);
+    }
+    let idle = found.mean(&Other::YieldIdle.name(), "alone", "overhead_ratio");
+    costs.rows.push(vec![
+        "yield points".to_string(),
+        cell(idle.map(|v| 100.0 * v), 2),
+    ]);
+    Chapter {
+        id: format!("published-{isa}"),
+        title: format!("The thesis's tables: {isa} on {}", found.machine),
+        text: vec![
+            "Programs there are JavaScript (Tables 3.1, 4.1, 4.4) and Java (4.2, 4.3), which call less often than C does: \
+             the same period holds more calls here. Complete graphs there repeat themselves to 98%, here exactly."
+                .to_string(),
+        ],
+        figures: Vec::new(),
+        tables: vec![table, costs],
+    }
+}
+
+fn wait(cycles: u64) -> String {
+    format!("wait={cycles}")
+}
+
+/// A point of a scheme at each of its settings: overhead in percent, at least what the axis shows, and accuracy.
+fn trade(found: &Found<'_>, scheme: &str, settings: &[String]) -> Vec<(f64, f64)> {
+    let point = |setting: &String| {
+        let overhead = 100.0 * found.mean(scheme, setting, "overhead_ratio")?;
+        let accuracy = 100.0 * found.mean(scheme, setting, "accuracy_ratio")?;
+        Some((overhead.max(0.01), accuracy))
+    };
+    settings.iter().filter_map(point).collect()
+}
+
+fn settings(waits: &[u64]) -> Vec<String> {
+    waits.iter().rev().map(|cycles| wait(*cycles)).collect()
+}
+
+fn graphs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+    let programs = found.programs("stack-full").len();
+    let subtitle = format!("{isa} on {}; {}", found.machine, over(programs));
+    let mut chapter = Chapter {
+        id: format!("graphs-{isa}"),
+        title: format!("Call graphs: {isa} on {}", found.machine),
+        text: vec![
+            "Up and to the left is better. The points of a line differ in the period: an observer's wait, a timer's period, \
+             HPS's frequency."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    let mut add = |name: &str, figure: Option<Figure>| {
+        if let Some(figure) = figure {
+            chapter.figures.push((format!("{isa}-{name}"), figure));
+        }
+    };
+    add("trade", accuracy_by_overhead(found, &subtitle)?);
+    add("stack", stacks(found, &subtitle)?);
+    add("rings", rings(found, &subtitle, "accuracy_ratio")?);
+    add("orphans", rings(found, &subtitle, "orphan_ratio")?);
+    add("seen", seen(isa, found)?);
+    chapter.tables = vec![all_numbers(found), by_program(found)];
+    Ok(chapter)
+}
+
+fn accuracy_by_overhead(found: &Found<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
+    let observed = [
+        Collector::Stack(None),
+        Collector::Pairs(8 << 10),
+        Collector::Pairs(128 << 10),
+        Collector::Sequence(8 << 10),
+        Collector::Sequence(128 << 10),
+    ];
+    let mut series: Vec<Series> = observed
+        .iter()
+        .map(|collector| Series {
+            label: collector.title(),
+            points: trade(found, &collector.name(), &settings(collector.waits())),
+        })
+        .collect();
+    for other in [
+        Other::Yield {
+            burst: 1,
+            period: 0,
+        },
+        Other::Yield {
+            burst: 8,
+            period: 0,
+        },
+        Other::Hps {
+            burst: 1,
+            one_in: 0,
+        },
+        Other::Hps {
+            burst: 8,
+            one_in: 0,
+        },
+        Other::Lbr(0),
+    ] {
+        let alike = OTHERS.iter().filter(|o| o.name() == other.name());
+        let settings: Vec<String> = alike.map(|o| o.setting()).collect();
+        let mut points = trade(found, &other.name(), &settings);
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        series.push(Series {
+            label: other.title(),
+            points,
+        });
+    }
+    let title = "Accuracy of call graphs against what they cost";
+    diagram((title, subtitle), "Overhead, %", "Accuracy, %", series)
+}
+
+fn stacks(found: &Found<'_>, subtitle: &str) -> Result<Option<Figure>, PlotError> {
+    let series = [Some(2), Some(10), None].map(|depth| {
+        let name = Collector::Stack(depth).name();
+        let point = |cycles: &u64| {
+            let period = found.mean(&name, &wait(*cycles), "period_cycles")?;
+            let accuracy = found.mean(&name, &wait(*cycles), "accuracy_ratio")?;
+            Some((period, 100.0 * accuracy))
+        };
+        Series {
+            label: Collector::Stack(depth).title(),
+            points: WAITS.iter().filter_map(point).collect(),
+        }
+    });
+    let title = "Tag stack: accuracy by period (figures 4.1 to 4.3)";
+    diagram(
+        (title, subtitle),
+        "Cycles from one call that is found to the next",
+        "Accuracy, %",
+        series.to_vec(),
+    )
+}
+
+/// A number of rings by their size.
+fn rings(found: &Found<'_>, subtitle: &str, measure: &str) -> Result<Option<Figure>, PlotError> {
+    let (title, axis) = match measure {
+        "orphan_ratio" => (
+            "Calls whose caller the ring does not tell, by its size (figure 4.20)",
+            "Share of calls, %",
+        ),
+        _ => (
+            "Rings: accuracy by size (figures 4.12 to 4.14 and 4.16 to 4.18)",
+            "Accuracy, %",
+        ),
+    };
+    let of = |has_returns: bool, bytes: u64| match has_returns {
+        false => Collector::Pairs(bytes),
+        true => Collector::Sequence(bytes),
+    };
+    let mut series = Vec::new();
+    for (what, has_returns) in [("calls", false), ("calls and returns", true)] {
+        if measure == "orphan_ratio" && !has_returns {
+            continue;
+        }
+        for cycles in [0, 10_000, 100_000] {
+            let point = |bytes: u64| {
+                let value = found.mean(&of(has_returns, bytes).name(), &wait(cycles), measure)?;
+                Some((bytes as f64 / 1024.0, 100.0 * value))
+            };
+            series.push(Series {
+                label: format!("{what}, wait {cycles}"),
+                points: RINGS.into_iter().filter_map(point).collect(),
+            });
+        }
+    }
+    diagram((title, subtitle), "Size of the ring, KB", axis, series)
+}
+
+/// Accuracy by the share of all calls that was seen, a line for each program.
+fn seen(isa: &str, found: &Found<'_>) -> Result<Option<Figure>, PlotError> {
+    let scheme = Collector::Stack(None).name();
+    let series = found.programs(&scheme).into_iter().map(|program| {
+        let point = |cycles: &u64| {
+            let of = |measure| {
+                let all = found.by_program(&scheme, &wait(*cycles), measure);
+                all.get(program).map(|v| 100.0 * v)
+            };
+            Some((of("found_ratio")?, of("accuracy_ratio")?))
+        };
+        Series {
+            label: program.to_string(),
+            points: WAITS.iter().rev().filter_map(point).collect(),
+        }
+    });
+    let title = "Tag stack: accuracy by the share of calls that are seen (figure 4.11)";
+    let subtitle = format!("{isa} on {}; each line a program", found.machine);
+    linear_diagram(
+        (title, &subtitle),
+        "Calls seen, %",
+        "Accuracy, %",
+        series.collect(),
+    )
+}
+
+/// Columns: heading, measure, factor, digits.
+type Column = (&'static str, &'static str, f64, usize);
+
+fn all_numbers(found: &Found<'_>) -> ChapterTable {
+    let columns: [Column; 9] = [
+        ("Overhead, %", "overhead_ratio", 100.0, 2),
+        ("Cycles a call found", "period_cycles", 1.0, 0),
+        ("Accuracy, %", "accuracy_ratio", 100.0, 2),
+        ("By site, %", "site_accuracy_ratio", 100.0, 2),
+        ("Calls found, %", "found_ratio", 100.0, 2),
+        ("Invalid, %", "invalid_ratio", 100.0, 3),
+        ("Invalid and torn, %", "invalid_torn_ratio", 100.0, 3),
+        ("Torn, %", "torn_ratio", 100.0, 3),
+        ("Orphans, %", "orphan_ratio", 100.0, 2),
+    ];
+    let mut head = vec!["What", "Setting"];
+    head.extend(columns.iter().map(|c| c.0));
+    let mut table = ChapterTable::new("Means over programs", 2, &head);
+    let mut add = |title: String, scheme: &str, setting: &str| {
+        let of = |measure| found.mean(scheme, setting, measure);
+        if of("accuracy_ratio").is_none() {
+            return;
+        }
+        let mut row = vec![title, setting.replace(['=', '_'], " ")];
+        let numbers = columns.iter();
+        row.extend(numbers.map(|(_, m, factor, digits)| cell(of(m).map(|v| v * factor), *digits)));
+        table.rows.push(row);
+    };
+    for collector in Collector::all() {
+        for cycles in collector.waits() {
+            add(collector.title(), &collector.name(), &wait(*cycles));
+        }
+    }
+    for other in OTHERS {
+        add(other.title(), &other.name(), &other.setting());
+    }
+    table
+}
+
+fn by_program(found: &Found<'_>) -> ChapterTable {
+    let shown: [(&str, String, String); 6] = [
+        ("tag stack", Collector::Stack(None).name(), wait(0)),
+        (
+            "tag stack, 10,000",
+            Collector::Stack(None).name(),
+            wait(10_000),
+        ),
+        ("calls, 128 KB", Collector::Pairs(128 << 10).name(), wait(0)),
+        (
+            "calls and returns, 128 KB",
+            Collector::Sequence(128 << 10).name(),
+            wait(0),
+        ),
+        ("yield, 8 in 10,000", "yield-8".to_string(), wait(10_000)),
+        ("HPS, 8 of 80", "hps-8".to_string(), "one_in=80".to_string()),
+    ];
+    let mut head = vec!["Program", "Calls", "Edges"];
+    head.extend(shown.iter().map(|s| s.0));
+    let mut table = ChapterTable::new("Accuracy by program, %", 1, &head);
+    table.folded = true;
+    let number = |scheme: &str, setting: &str, measure: &str, program: &str| {
+        found
+            .by_program(scheme, setting, measure)
+            .get(program)
+            .copied()
+    };
+    for program in found.programs("program") {
+        let mut row = vec![
+            program.to_string(),
+            cell(number("program", "", "calls", program), 0),
+            cell(number("program", "", "edges", program), 0),
+        ];
+        row.extend(shown.iter().map(|(_, scheme, setting)| {
+            let accuracy = number(scheme, setting, "accuracy_ratio", program);
+            cell(accuracy.map(|v| 100.0 * v), 2)
+        }));
+        table.rows.push(row);
+    }
+    table
+}
+
+fn contexts(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
+    let kinds = [
+        Collector::Tag,
+        Collector::Context(2),
+        Collector::Context(10),
+        Collector::Context(FULL_DEPTH),
+    ];
+    let subtitle = format!(
+        "{isa} on {}; {}",
+        found.machine,
+        over(found.programs("context-full").len())
+    );
+    let mut chapter = Chapter {
+        id: format!("contexts-{isa}"),
+        title: format!("Counters with calling contexts: {isa} on {}", found.machine),
+        text: vec![
+            "The observer runs on the program's own core. A context is right if those calls, all of them, were under way at \
+             some time while it was read. Time-weighted accuracy: samples by caller and callee against cycles."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    let costs = kinds.map(|collector| Series {
+        label: collector.title(),
+        points: collector
+            .waits()
+            .iter()
+            .filter_map(|cycles| {
+                let of = |m| found.mean(&collector.name(), &wait(*cycles), m);
+                Some((of("period_cycles")?, 100.0 * of("overhead_ratio")?))
+            })
+            .collect(),
+    });
+    let title = "Overhead by period (figures 3.2 and 3.5 to 3.7)";
+    let x = "Cycles from sample to sample";
+    if let Some(figure) = diagram((title, &subtitle), x, "Overhead, %", costs.to_vec())? {
+        chapter.figures.push((format!("{isa}-contexts"), figure));
+    }
+    for (name, title, axis, factor, measures) in [
+        (
+            "ipc",
+            "Instructions a cycle by depth of the stack (figure 3.3)",
+            "Instructions a cycle",
+            1.0,
+            [("samples", "ipc"), ("truth", "true_ipc")],
+        ),
+        (
+            "depth",
+            "Time by depth of the stack",
+            "Share, %",
+            100.0,
+            [("samples", "share"), ("cycles", "true_share")],
+        ),
+    ] {
+        let series = measures.map(|(label, measure)| Series {
+            label: label.to_string(),
+            points: (0..24)
+                .filter_map(|depth| {
+                    let value = found.mean("context-full", &format!("depth={depth}"), measure)?;
+                    Some((f64::from(depth), factor * value))
+                })
+                .collect(),
+        });
+        let x = "Calls under way";
+        if let Some(figure) = linear_diagram((title, &subtitle), x, axis, series.to_vec())? {
+            chapter.figures.push((format!("{isa}-{name}"), figure));
+        }
+    }
+    let mut table = ChapterTable::new(
+        "Means over programs",
+        2,
+        &[
+            "What",
+            "Wait",
+            "Period, cycles",
+            "Overhead, %",
+            "Contexts right, %",
+            "Cut, %",
+            "Time-weighted accuracy, %",
+            "IPC off, by depth",
+        ],
+    );
+    for collector in kinds {
+        for cycles in collector.waits() {
+            let of = |measure: &str| found.mean(&collector.name(), &wait(*cycles), measure);
+            if of("overhead_ratio").is_none() {
+                continue;
+            }
+            table.rows.push(vec![
+                collector.title(),
+                cycles.to_string(),
+                cell(of("period_cycles"), 0),
+                cell(of("overhead_ratio").map(|v| 100.0 * v), 2),
+                cell(of("one_ratio").map(|v| 100.0 * v), 2),
+                cell(of("cut_ratio").map(|v| 100.0 * v), 2),
+                cell(of("time_accuracy_ratio").map(|v| 100.0 * v), 1),
+                cell(of("ipc_off_by_depth"), 3),
+            ]);
+        }
+    }
+    chapter.tables.push(table);
+    Ok(chapter)
+}
