@@ -36,6 +36,15 @@ fn workload(name: &str, isa: Isa) -> Program {
 
 fn observed(
     program: &Program,
+    how: (Placement, Signals, Throttle),
+    see: impl FnMut(SeenCall<'_>),
+) -> Observed {
+    observed_up_to(300_000, program, how, see)
+}
+
+fn observed_up_to(
+    limit: u64,
+    program: &Program,
     (placement, signals, throttle): (Placement, Signals, Throttle),
     see: impl FnMut(SeenCall<'_>),
 ) -> Observed {
@@ -49,7 +58,7 @@ fn observed(
         signals,
         throttle,
     };
-    let observed = lab.limit(300_000).observe_calls(&observer, see);
+    let observed = lab.limit(limit).observe_calls(&observer, see);
     observed.expect("it runs")
 }
 
@@ -208,6 +217,19 @@ fn the_tag_stack_survives_functions_that_are_left_past_their_callers() {
         assert!(deepest <= 5, "{isa}: {deepest}");
         assert!(all > 100 && 2 * ones > all, "{isa}: {ones} of {all}");
     }
+}
+
+/// A sibling may take all of decode in the one cycle in which nothing but an expansion is under way.
+#[test]
+fn an_expansion_that_waits_for_a_sibling_goes_on() {
+    let program = workload("ray", Isa::Riscv64);
+    let signals = Signals::Context {
+        counters: 2,
+        depth: 123,
+    };
+    let how = (Placement::Smt, signals, Throttle::None);
+    let run = observed_up_to(1_800_000, &program, how, |_| {});
+    assert!(matches!(run.stop, Stop::Limit), "{:?}", run.stop);
 }
 
 #[test]

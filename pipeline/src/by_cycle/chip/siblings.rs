@@ -292,6 +292,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 .is_some_and(|d| d.since(now) + core.params.decode_to_dispatch <= now)
             || (self.front.fetched())
                 .is_some_and(|f| f.since(now) + core.params.fetch_to_decode <= now)
+            || self.expansion.is_some()
             || self.could_fetch(now, usize::MAX)
     }
 }
