@@ -125,6 +125,27 @@ fn a_small_ring_is_read_and_emptied_and_loses_what_comes_while_it_is_full() {
     }
 }
 
+/// The program ends while the observer reads: no call is counted twice.
+#[test]
+fn a_ring_that_is_read_when_the_program_ends_is_counted_once() {
+    for isa in Isa::ALL {
+        let program = workload("lz", isa);
+        let bytes = 1 << 15;
+        for limit in (150_000..300_000).step_by(25_000) {
+            let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+            let how = (Placement::Cmp, Signals::CallPairs { bytes }, Throttle::None);
+            let run = observed_up_to(limit, &program, how, |seen| {
+                if let SeenCall::Call(call) = seen {
+                    *calls.entry((call.caller, call.callee)).or_default() += 1;
+                }
+            });
+            for (pair, count) in &calls {
+                assert!(run.tally.calls[pair] >= *count, "{isa} {limit}: {pair:x?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn contexts_are_those_that_were_and_hold_all_of_the_stack() {
     for isa in Isa::ALL {

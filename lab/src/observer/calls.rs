@@ -62,6 +62,9 @@ pub(super) struct CallLog {
     signals: Signals,
     pub taken: u64,
     stamps_are_short: bool,
+    /// Where the call ring is full, and how many calls the observer has found in it since that moved.
+    limit: u64,
+    since: u64,
     /// Samples whose truth is not known yet: their words, and when they were read.
     waiting: VecDeque<(Vec<u64>, Reads)>,
 }
@@ -72,6 +75,8 @@ impl CallLog {
             signals,
             taken: 0,
             stamps_are_short,
+            limit: 0,
+            since: 0,
             waiting: VecDeque::new(),
         }
     }
@@ -88,6 +93,14 @@ impl CallLog {
         if count - self.taken > RING_SAMPLES {
             let more = count - self.taken;
             return Err(format!("{more} samples in one stretch of the run"));
+        }
+        if place_bytes(self.signals).is_some() {
+            let limit = word(&mut chip.process_mut().mem, LIMIT)?;
+            self.since = match limit == self.limit {
+                true => self.since + count - self.taken,
+                false => 0,
+            };
+            self.limit = limit;
         }
         while self.taken < count {
             let at = RING + self.taken % RING_SAMPLES * bytes;
@@ -168,7 +181,16 @@ impl CallLog {
         let step = place_bytes(self.signals).unwrap_or(bytes);
         let behind = |place: u64| CALLS + (place + step - CALLS) % bytes;
         let (mut at, end, mut callers) = (behind(word(mem, LIMIT)?), word(mem, TOP)?, Vec::new());
+        // The observer may be at it.
+        let mut known = match end == self.limit {
+            true => self.since,
+            false => 0,
+        };
         let mut call = |caller, callee| {
+            if known > 0 {
+                known -= 1;
+                return;
+            }
             see(SeenCall::Call(ObservedCall {
                 caller,
                 callee,
