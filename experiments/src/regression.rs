@@ -26,7 +26,7 @@ pub(crate) struct Term {
 impl Term {
     /// Of an event that costs between nothing and twice `thought`.
     pub fn about(mean: f64, thought: f64) -> Term {
-        // What is thought to be free may cost a little.
+        // An event that is thought to be free may cost a little.
         let doubt = thought.abs().max(1e-3);
         Term {
             mean,
@@ -69,7 +69,7 @@ pub(crate) fn mean<const K: usize>(
     }
     let thought = terms.map(|term| term.thought);
     let centre: [f64; K] = std::array::from_fn(|i| known.iter().map(|x| x[i]).sum::<f64>() / count);
-    // What is thought is taken off at once; the slopes are what it lacks.
+    // The thought is taken off at once; the slopes are what it lacks.
     let beyond: Vec<f64> = (values.iter().zip(known))
         .map(|(value, x)| value - dot(&thought, x))
         .collect();
@@ -151,7 +151,7 @@ pub(crate) fn overhead<const K: usize>(units: &[PairedUnit<K>], terms: &[Term; K
 
 /// A regression with thoughts about its slopes.
 struct Fit<const K: usize> {
-    /// Of what values have beyond the thought.
+    /// Slopes of the values less the thought.
     slopes: [f64; K],
     /// Variance of what the regression leaves of a value.
     variance: f64,

@@ -157,7 +157,7 @@ fn contexts_are_those_that_were_and_hold_all_of_the_stack() {
             };
             let (mut all, mut ones, mut deep) = (0, 0, 0);
             observed(&program, (placement, signals, Throttle::Spin(50)), |seen| {
-                if let SeenCall::Context(context, _) = seen {
+                if let SeenCall::Context(context) = seen {
                     all += 1;
                     ones += u64::from(context.is_one);
                     deep += u64::from(context.tags.len() > 3);
@@ -227,7 +227,7 @@ fn the_tag_stack_survives_functions_that_are_left_past_their_callers() {
         let (mut all, mut ones, mut deepest) = (0, 0, 0);
         let how = (Placement::Cmp, signals, Throttle::Spin(10));
         let run = observed(&program, how, |seen| {
-            if let SeenCall::Context(context, _) = seen {
+            if let SeenCall::Context(context) = seen {
                 all += 1;
                 ones += u64::from(context.is_one);
                 deepest = deepest.max(context.depth);

@@ -124,7 +124,6 @@ fn observer(collector: Collector, program: &Program, wait: u64) -> Observer {
 #[derive(Default)]
 struct Calls {
     found: Found,
-    all: u64,
     /// Of which the caller had not called the callee while both were read.
     torn: u64,
     /// Of which, again, the complete graph has no such edge.
@@ -181,7 +180,7 @@ impl Study<'_> {
             Collector::Context(depth) => {
                 let mut contexts = Contexts::new(self.functions, depth);
                 let run = lab.observe_calls(&observer, |seen| {
-                    if let SeenCall::Context(context, _) = seen {
+                    if let SeenCall::Context(context) = seen {
                         contexts.see(context);
                     }
                 });
@@ -213,7 +212,6 @@ impl Study<'_> {
     fn take(&self, calls: &mut Calls, call: hps_lab::observer::ObservedCall) {
         let edge = self.functions.edge((call.caller, call.callee));
         calls.found.by_function.record(edge);
-        calls.all += 1;
         if !call.is_one {
             calls.torn += 1;
             calls.torn_invalid += u64::from(self.complete.by_function.weight(&edge) == 0);
@@ -234,23 +232,21 @@ impl Study<'_> {
         run: &Observed,
         number: &dyn Fn(&str, f64) -> Measurement,
     ) -> Vec<Measurement> {
-        let (complete, all) = (&self.complete, calls.all.max(1) as f64);
+        let (complete, count) = (&self.complete, calls.found.by_function.total());
+        let all = count.max(1) as f64;
         let (accuracy, _) = calls.found.accuracy(complete);
         let invalid = calls.found.invalid(complete);
         let orphans = run.orphans as f64;
         let torn_invalid = calls.torn_invalid as f64 / all;
         vec![
             number("accuracy_ratio", accuracy),
-            number("calls_found", calls.all as f64),
-            number("found_ratio", calls.all as f64 / complete.calls() as f64),
+            number("calls_found", count as f64),
+            number("found_ratio", count as f64 / complete.calls() as f64),
             number("invalid_ratio", invalid),
             number("invalid_torn_ratio", torn_invalid),
             number("invalid_other_ratio", (invalid - torn_invalid).max(0.0)),
             number("torn_ratio", calls.torn as f64 / all),
-            number(
-                "orphan_ratio",
-                orphans / (calls.all as f64 + orphans).max(1.0),
-            ),
+            number("orphan_ratio", orphans / (count as f64 + orphans).max(1.0)),
         ]
     }
 }

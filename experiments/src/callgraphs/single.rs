@@ -61,7 +61,7 @@ pub fn observe_graph(
         throttle,
     };
     let functions = Functions(&program.image);
-    let (mut found, mut calls_found, mut torn) = (Found::default(), 0, 0_u64);
+    let (mut found, mut torn) = (Found::default(), 0_u64);
     let ((alone, written), observed) = rayon::join(
         || {
             let asleep = observer(Throttle::Sleep(u64::MAX));
@@ -77,7 +77,6 @@ pub fn observe_graph(
                 if let SeenCall::Call(call) = seen {
                     let edge = functions.edge((call.caller, call.callee));
                     found.by_function.record(edge);
-                    calls_found += 1;
                     torn += u64::from(!call.is_one);
                 }
             })
@@ -86,6 +85,7 @@ pub fn observe_graph(
     let (alone, written) = (alone.map_err(text)?, written.map_err(text)?);
     let observed = observed.map_err(text)?;
     let complete = Complete::new(functions, observed.tally.calls);
+    let calls_found = found.by_function.total();
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let mut edges: Vec<_> = complete
         .by_function

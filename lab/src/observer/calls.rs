@@ -13,7 +13,7 @@ use super::area::{
 use super::run::word;
 use super::stack::{Active, Function};
 use super::watch::Watch;
-use super::{Reads, Reckoning, Sample, Signals};
+use super::{Reads, Sample, Signals};
 
 /// The bits of a tag that are an address.
 const ADDRESS: u64 = (1 << 48) - 1;
@@ -29,8 +29,6 @@ pub struct ObservedCall {
     /// The callee was called by the caller while both were read. Always so for calls out of rings, which nobody writes
     /// while they are read.
     pub is_one: bool,
-    /// When the callee was read; none for what lay in a ring when the program ended.
-    pub cycle: Option<u64>,
 }
 
 /// A sample with its calling context.
@@ -48,13 +46,13 @@ pub struct ObservedContext {
     pub reads: Reads,
 }
 
-/// What is told of an observer of calls.
+/// One result of an observer of calls.
 #[derive(Debug)]
 pub enum SeenCall<'a> {
     /// A call.
     Call(ObservedCall),
-    /// A context, and what the program had done.
-    Context(&'a ObservedContext, &'a Reckoning),
+    /// A context.
+    Context(&'a ObservedContext),
 }
 
 /// The ring of samples of an observer of calls, as far as it has been read.
@@ -138,7 +136,7 @@ impl CallLog {
                     let tags: Vec<Function> = tags.map(|tag| stack.functions.at(*tag)).collect();
                     context.is_one =
                         stack.ever(reads.walk.0, reads.walk.1, |calls| is_top_of(calls, &tags));
-                    see(SeenCall::Context(&context, reckoning));
+                    see(SeenCall::Context(&context));
                     reckoning.forget(reads.start);
                 }
                 _ => {
@@ -157,7 +155,6 @@ impl CallLog {
                         caller,
                         callee,
                         is_one,
-                        cycle: Some(reads.walk.1),
                     }));
                 }
             }
@@ -195,7 +192,6 @@ impl CallLog {
                 caller,
                 callee,
                 is_one: true,
-                cycle: None,
             }));
         };
         while at != end {

@@ -1,5 +1,5 @@
-//! What a program did by call: how often each call site called each target, and time and instructions by the calls that
-//! were under way.
+//! Calls of a program: how often each call site called each target, and time and instructions by the calls that were
+//! under way.
 
 use hps_pipeline::core::Commit;
 use hps_sim_core::inst::OpClass;

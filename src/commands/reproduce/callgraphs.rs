@@ -1,11 +1,10 @@
 //! `hps reproduce callgraphs-2015`: observers of calls inside the machine, and every call beside what they find.
 
-use hps_experiments::Found;
 use hps_experiments::callgraphs::{CallGraphStudy, claims};
 use hps_plots::{ReportInfo, write_callgraphs2015};
 
 use super::shim::observed_machine;
-use super::{command, measured, programs, tell};
+use super::{by_isa, command, measured, programs, tell};
 use crate::cli::{ReproduceArgs, Size};
 
 /// Instructions of a program that are observed.
@@ -29,14 +28,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
-    let boards: Vec<(&str, Found<'_>)> = isas
-        .iter()
-        .map(|isa| (isa.name(), Found::of(&records, isa.name())))
-        .collect();
-    let claims: Vec<_> = boards
-        .iter()
-        .flat_map(|(isa, found)| claims(found, isa))
-        .collect();
+    let (boards, claims) = by_isa(&isas, &records, claims);
     let info = ReportInfo {
         title: "Call graphs with SHIM, made again beside every call".to_string(),
         command: command(args),

@@ -13,7 +13,8 @@ use anyhow::bail;
 use clap::ValueEnum;
 use hps_experiments::claims::Claim;
 use hps_experiments::cluster::Keep;
-use hps_experiments::{Observer, Reproduction, UnitRecord};
+use hps_experiments::{Found, Observer, Reproduction, UnitRecord};
+use hps_lab::Isa;
 use hps_plots::{ReportFiles, ReportInfo, claims_text, text_of, write_reproduction};
 
 use super::cluster::parts;
@@ -73,6 +74,19 @@ fn measured<T>(
     let done = parts::carry_out(&args.parts, &folder, |keep| measure(keep, &progress))?;
     progress.clear();
     Ok(done)
+}
+
+/// What was measured for each instruction set, and the claims held against it.
+fn by_isa<'a>(
+    isas: &[Isa],
+    records: &'a [UnitRecord],
+    claims: impl Fn(&Found<'a>, &str) -> Vec<Claim>,
+) -> (Vec<(&'static str, Found<'a>)>, Vec<Claim>) {
+    let names = isas.iter().map(|isa| isa.name());
+    let boards: Vec<_> = names.map(|isa| (isa, Found::of(records, isa))).collect();
+    let of_all = boards.iter().flat_map(|(isa, found)| claims(found, isa));
+    let all = of_all.collect();
+    (boards, all)
 }
 
 /// The paper, as the command line names it.

@@ -2,10 +2,10 @@
 
 use anyhow::bail;
 use hps_experiments::shim::{ShimStudy, claims};
-use hps_experiments::{Found, Program, TimedMachine};
+use hps_experiments::{Program, TimedMachine};
 use hps_plots::{ReportInfo, write_shim2015};
 
-use super::{command, measured, programs, refuse_parts, tell};
+use super::{by_isa, command, measured, programs, refuse_parts, tell};
 use crate::cli::{CoreKind, ReproduceArgs, Size};
 use crate::commands::timed_machine;
 
@@ -59,14 +59,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
         Ok(records) => records,
         Err(code) => return Ok(code),
     };
-    let boards: Vec<(&str, Found<'_>)> = isas
-        .iter()
-        .map(|isa| (isa.name(), Found::of(&records, isa.name())))
-        .collect();
-    let claims: Vec<_> = boards
-        .iter()
-        .flat_map(|(isa, found)| claims(found, isa))
-        .collect();
+    let (boards, claims) = by_isa(&isas, &records, claims);
     let info = ReportInfo {
         title: "SHIM: an observer on another hardware thread, made again beside the truth"
             .to_string(),
@@ -87,8 +80,8 @@ fn notes(study: &ShimStudy) -> Vec<String> {
              run gives the same cycles again. Samples leave the observer's memory at no cost.",
             study.limit
         ),
-        "Not here: prefetchers and other frequencies (figures 14 to 19), managed runtimes, and whatever else disturbs an \
-         observer on a real machine: interrupts and other threads."
+        "Not here: prefetchers and other frequencies (figures 14 to 19), managed runtimes, and other threads, which \
+         disturb an observer on a real machine. Interrupts of its processor are times in which it stands still."
             .to_string(),
     ]
 }

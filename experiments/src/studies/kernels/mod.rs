@@ -104,7 +104,7 @@ fn text(name: &str) -> String {
     text
 }
 
-/// What a turn of each part does. The parts call nothing that returns through `ra` but `calls`, which keeps it in `s5`.
+/// One function for a turn of each part. The parts call nothing that returns through `ra` but `calls`, which keeps it in `s5`.
 const PARTS: &str = "\
 .globl tlb
 tlb: la t0, space

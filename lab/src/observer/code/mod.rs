@@ -100,7 +100,7 @@ fn text(isa: Isa, signals: Signals, throttle: Throttle) -> String {
 /// Registers and their values at the beginning.
 fn registers(isa: Isa, signals: Signals, throttle: Throttle) -> Vec<(&'static str, u64)> {
     let mask = RING_SAMPLES * sample_bytes(signals) - 1;
-    // What is observed, and two numbers that the reading of it needs.
+    // Base and mask of the results, the word that is observed, and two numbers that the reading of it needs.
     let (base, mask, observed, first, second) = match signals {
         Signals::Samples { .. } => (RING, mask, TAG, THREAD, 0),
         Signals::Tag => (HISTOGRAM, (PLACES - 1) * 8, TAG, THREAD, 0),

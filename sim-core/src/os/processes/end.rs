@@ -25,7 +25,7 @@ impl End {
         }
     }
 
-    /// What a parent is told of the end of `pid`.
+    /// The signal information that tells a parent of the end of `pid`.
     pub(super) fn told(self, signal: u8, pid: u32) -> SigInfo {
         const CLD_EXITED: i32 = 1;
         const CLD_KILLED: i32 = 2;
