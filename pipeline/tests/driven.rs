@@ -7,7 +7,9 @@ mod wrong_path;
 
 use std::sync::Arc;
 
-use hps_pipeline::config::MachineConfig;
+use hps_pipeline::config::{
+    L1dPrefetch, MachineConfig, NextLineConfig, StreamConfig, StrideConfig,
+};
 use hps_pipeline::core::{Cause, Chip, CoreStats, CpiStack, DrivenCore, NotDriven, PipelineProbe};
 use hps_pipeline::stacks::FunctionStacks;
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -218,6 +220,38 @@ fn random_programs_that_miss_take_nearly_the_same_cycles() {
             assert_eq!(core.run(60_000), Stop::Limit, "{what}");
             assert_close(core.stats(), oracle.stats(), 0.03, &what);
         }
+    }
+}
+
+/// A walk over 512 lines of data, each of which has to come before the next one is asked for.
+const WALK: &str = "la s0, data\nli s1, 512\nmain:\nld a0, 0(s0)\nsub a0, a0, a0\nadd s0, s0, a0\naddi s0, s0, 64\naddi s1, s1, -1\nbnez s1, main\nli a7, 93\necall";
+
+#[test]
+fn prefetchers_save_nearly_the_same_cycles() {
+    let cycles = |prefetch: &L1dPrefetch| {
+        let config = machine("hps-4wide", |m| m.memory.l1d_prefetch = prefetch.clone());
+        let program = Program::of(Isa::Riscv64, WALK, 512 * 64);
+        let mut oracle = Chip::new(&config, program.process());
+        oracle.run_to_end();
+        let mut core = driven(&config, program.process(), NoProbe);
+        core.run_to_end();
+        let what = format!("{prefetch:?}");
+        assert_close(core.stats(), oracle.stats(), 0.03, &what);
+        for stats in [oracle.memory_stats(), core.memory_stats()] {
+            let brought = stats.prefetch.issue_events;
+            let is_much = brought > 400;
+            assert_eq!(is_much, *prefetch != L1dPrefetch::None, "{what}: {brought}");
+        }
+        core.stats().cycles
+    };
+    let alone = cycles(&L1dPrefetch::None);
+    for prefetch in [
+        L1dPrefetch::NextLine(NextLineConfig { degree: 4 }),
+        L1dPrefetch::Stride(StrideConfig::default()),
+        L1dPrefetch::Stream(StreamConfig::default()),
+    ] {
+        let saved = 1.0 - cycles(&prefetch) as f64 / alone as f64;
+        assert!(saved > 0.0, "{prefetch:?}: {saved}");
     }
 }
 

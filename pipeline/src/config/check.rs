@@ -4,11 +4,13 @@ use super::branch::{BranchConfig, Predictor};
 use super::chip::ChipConfig;
 use super::counters::CountersConfig;
 use super::error::{Violation, edit_distance};
-use super::memory::{CacheConfig, L1dWrite, MemoryConfig, Replacement};
+use super::memory::L1dWrite;
 use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
 use super::units::UnitsConfig;
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
+
+mod memory;
 
 /// Collects violations.
 struct Checks {
@@ -87,7 +89,7 @@ impl MachineConfig {
         check_units(&self.units, &mut checks);
         check_operations(&self.units, &mut checks);
         check_branch(&self.branch, &mut checks);
-        check_memory(&self.memory, &mut checks);
+        memory::check(&self.memory, &mut checks);
         check_dise(self, &mut checks);
         check_interrupts(self, &mut checks);
         check_chip(self, &mut checks);
@@ -428,143 +430,6 @@ fn check_predictor(predictor: &Predictor, c: &mut Checks) {
             let path = key("Tage.useful_reset_interval_branches");
             c.range(&path, interval, 1024, u64::MAX);
         }
-    }
-}
-
-fn check_memory(memory: &MemoryConfig, c: &mut Checks) {
-    check_cache("memory.l1i", &memory.l1i, c);
-    check_cache("memory.l1d", &memory.l1d, c);
-    check_cache("memory.l2", &memory.l2, c);
-    check_write_buffer(memory, c);
-    check_l3(memory, c);
-    for (path, line) in [
-        ("memory.l1i.line_bytes", memory.l1i.line_bytes),
-        ("memory.l1d.line_bytes", memory.l1d.line_bytes),
-    ] {
-        if line > memory.l2.line_bytes {
-            c.refuse(
-                path,
-                format!(
-                    "is {line}, more than a line of the level 2 cache; allowed: up to \
-                     `memory.l2.line_bytes`, which is {}",
-                    memory.l2.line_bytes
-                ),
-            );
-        }
-    }
-    let bus = &memory.l1_l2_bus;
-    let width = "memory.l1_l2_bus.bytes_per_cycle";
-    c.power(width, bus.bytes_per_cycle, 1, 1024);
-    let latency = "memory.l1_l2_bus.latency_cycles";
-    c.range(latency, bus.latency_cycles, 0, 1000);
-    let beat = "memory.memory_bus.bytes_per_beat";
-    c.power(beat, memory.memory_bus.bytes_per_beat, 1, 1024);
-    c.range(
-        "memory.memory_bus.cycles_per_beat",
-        memory.memory_bus.cycles_per_beat,
-        1,
-        1000,
-    );
-    c.range("memory.latency_cycles", memory.latency_cycles, 1, 100_000);
-    c.power("memory.page_bytes", memory.page_bytes, 4096, 1 << 30);
-    for (path, tlb) in [("memory.itlb", &memory.itlb), ("memory.dtlb", &memory.dtlb)] {
-        c.sets(path, tlb.entries, tlb.ways);
-        c.range(&format!("{path}.miss_cycles"), tlb.miss_cycles, 0, 10_000);
-    }
-    if memory.l2_tlb.entries != 0 {
-        c.sets("memory.l2_tlb", memory.l2_tlb.entries, memory.l2_tlb.ways);
-        let hit = "memory.l2_tlb.hit_cycles";
-        c.range(hit, memory.l2_tlb.hit_cycles, 0, 10_000);
-    }
-}
-
-fn check_write_buffer(memory: &MemoryConfig, c: &mut Checks) {
-    let L1dWrite::WriteThrough(buffer) = &memory.l1d_write else {
-        return;
-    };
-    let key = |name: &str| format!("memory.l1d_write.WriteThrough.{name}");
-    // A store across two blocks needs two at once.
-    c.range(&key("entries"), buffer.entries, 2, 64);
-    let most = memory.l1d.line_bytes.clamp(8, 1024);
-    c.power(&key("entry_bytes"), buffer.entry_bytes, 8, most);
-    c.range(
-        &key("send_at_entries"),
-        buffer.send_at_entries,
-        1,
-        u64::from(buffer.entries.clamp(1, 64)),
-    );
-    c.range(
-        &key("send_after_cycles"),
-        buffer.send_after_cycles,
-        1,
-        100_000,
-    );
-}
-
-fn check_l3(memory: &MemoryConfig, c: &mut Checks) {
-    let l3 = &memory.l3;
-    if l3.size_bytes == 0 {
-        return;
-    }
-    if c.range("memory.l3.ways", l3.ways, 1, 64) && memory.l2.line_bytes != 0 {
-        let set_bytes = u64::from(l3.ways) * u64::from(memory.l2.line_bytes);
-        let size = u64::from(l3.size_bytes);
-        if !size.is_multiple_of(set_bytes) || !(size / set_bytes).is_power_of_two() {
-            let sets = nearest_power((size / set_bytes).clamp(1, 1 << 20) as u32);
-            c.refuse(
-                "memory.l3.size_bytes",
-                format!(
-                    "is {size}, which does not make a power of two of sets of {} ways of {} bytes; \
-                     allowed: 0, or {set_bytes} times a power of two, e.g. {}",
-                    l3.ways,
-                    memory.l2.line_bytes,
-                    u64::from(sets) * set_bytes
-                ),
-            );
-        }
-        c.range("memory.l3.size_bytes", l3.size_bytes, set_bytes, 1 << 28);
-    }
-    c.range("memory.l3.hit_cycles", l3.hit_cycles, 1, 1000);
-    c.power("memory.l3.bytes_per_beat", l3.bytes_per_beat, 1, 1024);
-    c.range("memory.l3.cycles_per_beat", l3.cycles_per_beat, 1, 1000);
-}
-
-fn check_cache(path: &str, cache: &CacheConfig, c: &mut Checks) {
-    let key = |name: &str| format!("{path}.{name}");
-    let shape = c.power(&key("line_bytes"), cache.line_bytes, 16, 1024)
-        & c.range(&key("ways"), cache.ways, 1, 64);
-    if shape {
-        let set_bytes = u64::from(cache.ways) * u64::from(cache.line_bytes);
-        let size = u64::from(cache.size_bytes);
-        if size == 0 || !size.is_multiple_of(set_bytes) || !(size / set_bytes).is_power_of_two() {
-            let sets = nearest_power((size / set_bytes).clamp(1, 1 << 20) as u32);
-            c.refuse(
-                &key("size_bytes"),
-                format!(
-                    "is {size}, which does not make a power of two of sets of {} ways of {} \
-                     bytes; allowed: {set_bytes} times a power of two, e.g. {}",
-                    cache.ways,
-                    cache.line_bytes,
-                    u64::from(sets) * set_bytes
-                ),
-            );
-        }
-        c.range(&key("size_bytes"), cache.size_bytes, set_bytes, 1 << 28);
-    }
-    c.range(&key("hit_cycles"), cache.hit_cycles, 1, 1000);
-    c.range(&key("mshrs"), cache.mshrs, 1, 64);
-    c.range(&key("ports"), cache.ports, 1, 16);
-    if cache.replacement == Replacement::Plru && !cache.ways.is_power_of_two() {
-        c.refuse(
-            &key("replacement"),
-            format!(
-                "is Plru, which needs a power of two of ways, not {}; allowed: Lru, Random, or \
-                 `{}` of {}",
-                cache.ways,
-                key("ways"),
-                nearest_power(cache.ways)
-            ),
-        );
     }
 }
 

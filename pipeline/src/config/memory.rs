@@ -14,6 +14,9 @@ config_section! {
         l1d: CacheConfig = CacheConfig { hit_cycles: 2, mshrs: 8, ports: 2, ..CacheConfig::default() }, "section";
         /// What the level 1 data cache does with a store.
         l1d_write: L1dWrite = L1dWrite::WriteBack, "policy";
+        /// What brings lines into the level 1 data cache before anything asks for them.
+        #[serde(skip_serializing_if = "L1dPrefetch::is_none")]
+        l1d_prefetch: L1dPrefetch = L1dPrefetch::None, "policy";
         /// Unified level 2 cache.
         l2: CacheConfig = CacheConfig {
             size_bytes: 1024 * KIB, ways: 8, hit_cycles: 10, mshrs: 16, ..CacheConfig::default()
@@ -69,6 +72,56 @@ config_enum! {
         WriteBack,
         /// Writes its line if it is there, and hands the store on through a write buffer.
         WriteThrough(WriteBufferConfig),
+    }
+}
+
+config_enum! {
+    /// Brings lines into the level 1 data cache, at a miss and at the first use of a line that was brought so.
+    L1dPrefetch {
+        /// Nothing.
+        None,
+        /// The next lines.
+        NextLine(NextLineConfig),
+        /// Lines at a distance that was seen twice in succession in a page.
+        Stride(StrideConfig),
+        /// Runs of neighbouring lines, upwards or downwards.
+        Stream(StreamConfig),
+    }
+}
+
+impl L1dPrefetch {
+    fn is_none(&self) -> bool {
+        *self == L1dPrefetch::None
+    }
+}
+
+config_section! {
+    /// A prefetcher of next lines.
+    NextLineConfig patched by NextLinePatch {
+        /// Lines that are brought at once.
+        degree: u32 = 1, "lines";
+    }
+}
+
+config_section! {
+    /// A prefetcher of strides.
+    StrideConfig patched by StridePatch {
+        /// Pages whose strides are known.
+        entries: u32 = 64, "entries";
+        /// Lines that are brought at once.
+        degree: u32 = 2, "lines";
+    }
+}
+
+config_section! {
+    /// A prefetcher of streams.
+    StreamConfig patched by StreamPatch {
+        /// Streams that are known.
+        streams: u32 = 8, "entries";
+        /// Lines that are brought at once.
+        degree: u32 = 2, "lines";
+        /// How far ahead of the program they may be.
+        distance: u32 = 8, "lines";
     }
 }
 

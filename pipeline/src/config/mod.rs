@@ -30,8 +30,9 @@ pub use counters::{CountersConfig, SelectedEvents};
 pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
 pub use memory::{
-    BusConfig, CacheConfig, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig, MemoryConfig,
-    Replacement, TlbConfig, WriteBufferConfig,
+    BusConfig, CacheConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig,
+    MemoryConfig, NextLineConfig, Replacement, StreamConfig, StrideConfig, TlbConfig,
+    WriteBufferConfig,
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{

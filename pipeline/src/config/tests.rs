@@ -46,6 +46,7 @@ fn leaf_paths(machine: &MachineConfig) -> BTreeSet<String> {
             && path != "speculation.memory_dependence"
             && path != "issue.scheduling"
             && path != "memory.l1d_write"
+            && path != "memory.l1d_prefetch"
             && path != "units.pools"
             && keys.iter().any(|key| key.starts_with(&format!("{path}.")))
     };
@@ -74,6 +75,14 @@ fn the_key_table_is_what_the_machines_have() {
     machine.speculation.memory_dependence = MemDep::StoreWait(StoreWaitConfig::default());
     machine.issue.scheduling = Scheduling::InOrder(InOrderConfig::default());
     machine.memory.l1d_write = L1dWrite::WriteThrough(WriteBufferConfig::default());
+    for prefetch in [
+        L1dPrefetch::NextLine(NextLineConfig::default()),
+        L1dPrefetch::Stride(StrideConfig::default()),
+        L1dPrefetch::Stream(StreamConfig::default()),
+    ] {
+        machine.memory.l1d_prefetch = prefetch;
+        written.extend(leaf_paths(&machine));
+    }
     // Written only if it is not the default.
     machine.interrupts.entry_cycles += 1;
     machine.chip.cores += 1;

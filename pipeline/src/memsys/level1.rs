@@ -1,8 +1,9 @@
 //! A level 1 cache: its tags, MSHRs and ports.
 
 use super::agreement::Want;
-use super::link::Link;
+use super::link::{Fill, Link};
 use super::mshr::{InFlight, Mshrs};
+use super::prefetch::Prefetcher;
 use super::shared::{self, SharedMemory};
 use super::tags::Tags;
 use super::{CacheStats, Level};
@@ -29,6 +30,8 @@ pub(super) struct Level1 {
     pub(super) port_cycle: u64,
     pub(super) ports_taken: u32,
     pub(super) stats: CacheStats,
+    /// Brings lines that nothing has asked for yet.
+    pub(super) prefetcher: Option<Box<Prefetcher>>,
     /// Misses of warming accesses.
     pub(super) warmed: u64,
 }
@@ -51,6 +54,7 @@ impl Level1 {
             port_cycle: u64::MAX,
             ports_taken: 0,
             stats: CacheStats::default(),
+            prefetcher: None,
             warmed: 0,
         }
     }
@@ -151,7 +155,6 @@ impl Level1 {
         write: bool,
     ) -> Result<(u64, Level), u64> {
         let line = addr >> self.line_shift;
-        let bytes = 1 << self.line_shift;
         let (slot, way) = match self.room(now, line) {
             Ok(room) => room,
             Err(at_cycle) => {
@@ -164,6 +167,28 @@ impl Level1 {
             (true, false) => Want::Read,
             (true, true) => Want::Write,
         };
+        let (fill, victim) = self.bring((link, shared), now, known, (line, slot, way), want)?;
+        if write {
+            self.stats.write_miss_events += 1;
+        } else {
+            self.stats.read_miss_events += 1;
+        }
+        if let (Some(prefetcher), Some(victim)) = (&mut self.prefetcher, victim) {
+            prefetcher.dropped(victim);
+        }
+        Ok((fill.ready, fill.level))
+    }
+
+    /// Brings a line into a way of its set, with an MSHR that is free. Also says which line made room.
+    fn bring(
+        &mut self,
+        (link, shared): Below<'_>,
+        now: u64,
+        known: u64,
+        (line, slot, way): (u64, usize, usize),
+        want: Want,
+    ) -> Result<(Fill, Option<u64>), u64> {
+        let bytes = 1 << self.line_shift;
         let fill = link.read(shared, now, known, (line << self.line_shift, bytes), want)?;
         let in_flight = InFlight {
             line,
@@ -172,13 +197,9 @@ impl Level1 {
             level: fill.level,
         };
         self.mshrs.take(slot, in_flight);
-        if write {
-            self.stats.write_miss_events += 1;
-        } else {
-            self.stats.read_miss_events += 1;
-        }
         self.stats.fill_events += 1;
-        if let Some(victim) = self.tags.fill(line, way, write) {
+        let victim = self.tags.fill(line, way, want == Want::Write);
+        if let Some(victim) = victim {
             let addr = victim.line << self.line_shift;
             if victim.dirty {
                 self.stats.write_back_events += 1;
@@ -188,7 +209,40 @@ impl Level1 {
                 shared.level1_dropped(link.core, addr);
             }
         }
-        Ok((fill.ready, fill.level))
+        Ok((fill, victim.map(|victim| victim.line)))
+    }
+
+    /// Brings a line that the prefetcher wants, if it is not there, an MSHR and a way are free, and the levels below
+    /// accept the request.
+    pub(super) fn prefetch(&mut self, below: Below<'_>, now: u64, known: u64, line: u64) {
+        if self.tags.holds(line) || self.mshrs.find(now, line).is_some() {
+            return;
+        }
+        let brought = self
+            .room(now, line)
+            .and_then(|(slot, way)| self.bring(below, now, known, (line, slot, way), Want::Read));
+        let Some(prefetcher) = &mut self.prefetcher else {
+            return;
+        };
+        match brought {
+            Ok((_, victim)) => {
+                // The first use of the line has to be noticed.
+                self.tags.hide_newest(line);
+                prefetcher.brought(line);
+                if let Some(victim) = victim {
+                    prefetcher.dropped(victim);
+                }
+            }
+            Err(_) => prefetcher.stats.refused_events += 1,
+        }
+    }
+
+    /// Takes a line away, if it is there. Says whether it was dirty.
+    pub(super) fn remove(&mut self, line: u64) -> bool {
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.dropped(line);
+        }
+        self.tags.remove(line)
     }
 
     /// Whether it has any line of the level 2 cache's line at an address.
@@ -254,16 +308,48 @@ impl Level1 {
         }
     }
 
-    #[inline(never)]
-    fn warm_miss(&mut self, (link, shared): Below<'_>, addr: u64, write: bool) {
+    /// Warms a cache that has a prefetcher, which learns of the access, and whose lines come at once.
+    pub(super) fn warm_and_prefetch(&mut self, (link, shared): Below<'_>, addr: u64, write: bool) {
         let line = addr >> self.line_shift;
+        let counted = self.prefetcher.as_ref().map(|prefetcher| prefetcher.stats);
+        let has_missed = !self.tags.holds(line);
+        self.warm((&mut *link, &mut *shared), addr, write);
+        let Some(prefetcher) = &mut self.prefetcher else {
+            return;
+        };
+        let wanted = prefetcher.behind(line, has_missed, false);
+        for &line in &wanted {
+            if !self.tags.holds(line) {
+                self.warm_fill((&mut *link, &mut *shared), line, false);
+                self.tags.hide_newest(line);
+                if let Some(prefetcher) = &mut self.prefetcher {
+                    prefetcher.brought(line);
+                }
+            }
+        }
+        if let (Some(prefetcher), Some(counted)) = (&mut self.prefetcher, counted) {
+            prefetcher.give_back(wanted);
+            prefetcher.stats = counted;
+        }
+    }
+
+    #[inline(never)]
+    fn warm_miss(&mut self, below: Below<'_>, addr: u64, write: bool) {
         self.warmed += 1;
-        link.warm(shared, addr, false);
+        self.warm_fill(below, addr >> self.line_shift, write);
+    }
+
+    fn warm_fill(&mut self, (link, shared): Below<'_>, line: u64, write: bool) {
+        link.warm(shared, line << self.line_shift, false);
         if let Some(way) = self.tags.choose(line, |_| false)
             && let Some(victim) = self.tags.fill(line, way, write)
-            && victim.dirty
         {
-            link.warm(shared, victim.line << self.line_shift, true);
+            if victim.dirty {
+                link.warm(shared, victim.line << self.line_shift, true);
+            }
+            if let Some(prefetcher) = &mut self.prefetcher {
+                prefetcher.dropped(victim.line);
+            }
         }
     }
 }

@@ -75,6 +75,13 @@
 //!     that is to be written, the answer is there `invalidate_cycles` later. With `Snooping` each question first takes
 //!     the one bus of all cores for `snoop_bus_cycles`. Instruction caches do not take part.
 //!
+//! 13. **Prefetching.** With `l1d_prefetch`, the level 1 data cache may want other lines behind a line that has missed,
+//!     and behind the first use of a line that was prefetched. Each takes an MSHR and a way and sends its request when
+//!     the cache knows of that miss or hit, after the request for the missing line. Without a free MSHR or way, or if the
+//!     level 2 cache would have it retried, the prefetch is dropped. From then on the line is one like any other, and the
+//!     cores agree on it as on one that is read. No line of another page is wanted. Warming accesses bring the same
+//!     lines, without time.
+//!
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.
 
 mod agreement;
@@ -85,6 +92,7 @@ mod level2;
 mod level3;
 mod link;
 mod mshr;
+mod prefetch;
 mod private;
 mod shared;
 mod stats;
@@ -97,7 +105,9 @@ mod write_buffer;
 
 pub use private::PrivateMemory;
 pub use shared::SharedMemory;
-pub use stats::{BusStats, CacheStats, CoherenceStats, MemoryStats, TlbStats, WriteBufferStats};
+pub use stats::{
+    BusStats, CacheStats, CoherenceStats, MemoryStats, PrefetchStats, TlbStats, WriteBufferStats,
+};
 pub use system::MemorySystem;
 
 /// Where data come from.

@@ -6,11 +6,12 @@ use super::agreement::Order;
 use super::level1::Level1;
 use super::link::Link;
 use super::mshr::Mshrs;
+use super::prefetch::Prefetcher;
 use super::shared::SharedMemory;
 use super::tlb::{L2Tlb, Tlb, Translation};
 use super::{
     Access, AccessResult, BusStats, CacheStats, CoherenceStats, CoreId, Level, MemoryStats,
-    WriteBufferStats,
+    PrefetchStats, WriteBufferStats,
 };
 use crate::config::MemoryConfig;
 
@@ -30,9 +31,13 @@ impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]
     pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
+        let mut l1d = Level1::new(&config.l1d, true);
+        let page_shift = config.page_bytes.trailing_zeros() - l1d.line_shift;
+        let lines = config.l1d.size_bytes / config.l1d.line_bytes;
+        l1d.prefetcher = Prefetcher::new(&config.l1d_prefetch, page_shift, lines as usize);
         PrivateMemory {
             l1i: Level1::new(&config.l1i, false),
-            l1d: Level1::new(&config.l1d, true),
+            l1d,
             itlb: Tlb::new(&config.itlb, config.page_bytes),
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),
             l2_tlb: L2Tlb::new(&config.l2_tlb),
@@ -238,9 +243,9 @@ impl PrivateMemory {
             for own in self.l1d.lines_in(*line, shared.line_shift) {
                 match order {
                     Order::Keep => _ = self.l1d.tags.clean(own),
-                    Order::Drop => _ = self.l1d.tags.remove(own),
+                    Order::Drop => _ = self.l1d.remove(own),
                     Order::Leave => {
-                        if self.l1d.tags.remove(own) {
+                        if self.l1d.remove(own) {
                             let addr = own << self.l1d.line_shift;
                             shared.write_orphan(now, addr, self.l1d.line_bytes);
                         }
@@ -292,11 +297,30 @@ impl PrivateMemory {
                 l1d.stats.write_miss_events += 1;
             }
         }
+        if seldom(self.l1d.prefetcher.is_some()) {
+            self.prefetch_behind_store(shared, now, delay, (addr, last));
+        }
+        let l1d = &self.l1d;
         AccessResult::Done(Access {
             ready_cycle: now + delay + l1d.hit_cycles + u64::from(crosses),
             level: Level::L1,
             tlb_miss,
         })
+    }
+
+    /// A store of a write-through cache uses lines that it finds. It brings none, and so none is wanted behind a miss.
+    fn prefetch_behind_store(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        delay: u64,
+        (first, last): (u64, u64),
+    ) {
+        let shift = self.l1d.line_shift;
+        let second = (first >> shift != last >> shift).then_some(last >> shift);
+        for line in std::iter::once(first >> shift).chain(second) {
+            self.prefetch_behind(shared, now, delay, line, false);
+        }
     }
 
     #[inline(always)]
@@ -344,6 +368,22 @@ impl PrivateMemory {
         if let Some(ready_cycle) = self.l1d.quick_hit(now, delay, addr, write) {
             return hit(ready_cycle, tlb_miss);
         }
+        if seldom(self.l1d.prefetcher.is_some()) {
+            let accessed = self.access_and_prefetch(shared, now, delay, addr, write);
+            return result(accessed, tlb_miss);
+        }
+        result(self.access(shared, now, delay, addr, write), tlb_miss)
+    }
+
+    #[inline(always)]
+    fn access(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        delay: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
         let accessed = self
             .l1d
             .access((&mut self.link, shared), now, delay, addr, write);
@@ -351,7 +391,51 @@ impl PrivateMemory {
             // Its own level 2 cache may have dropped lines that the level 1 caches have.
             self.obey(shared, now);
         }
-        result(accessed, tlb_miss)
+        accessed
+    }
+
+    /// An access to data of a cache with a prefetcher, which may want other lines behind it.
+    #[inline(never)]
+    fn access_and_prefetch(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        delay: u64,
+        addr: u64,
+        write: bool,
+    ) -> Result<(u64, Level), u64> {
+        let line = addr >> self.l1d.line_shift;
+        let has_missed = !self.l1d.tags.holds(line);
+        let accessed = self.access(shared, now, delay, addr, write)?;
+        self.prefetch_behind(shared, now, delay, line, has_missed);
+        Ok(accessed)
+    }
+
+    /// A line of the data cache has missed, or was found: brings the lines that the prefetcher wants then.
+    fn prefetch_behind(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        delay: u64,
+        line: u64,
+        has_missed: bool,
+    ) {
+        let on_its_way = !has_missed && self.l1d.mshrs.find(now, line).is_some();
+        let Some(prefetcher) = &mut self.l1d.prefetcher else {
+            return;
+        };
+        let wanted = prefetcher.behind(line, has_missed, on_its_way);
+        let known = now + delay + self.l1d.hit_cycles;
+        for &line in &wanted {
+            self.l1d
+                .prefetch((&mut self.link, &mut *shared), now, known, line);
+            if self.link.has_company {
+                self.obey(shared, now);
+            }
+        }
+        if let Some(prefetcher) = &mut self.l1d.prefetcher {
+            prefetcher.give_back(wanted);
+        }
     }
 
     #[cold]
@@ -408,6 +492,9 @@ impl PrivateMemory {
         if write && self.link.write_buffer.is_some() {
             self.l1d.tags.access(addr >> self.l1d.line_shift, false);
             self.link.warm(shared, addr, true);
+        } else if seldom(self.l1d.prefetcher.is_some()) {
+            self.l1d
+                .warm_and_prefetch((&mut self.link, shared), addr, write);
         } else {
             self.l1d.warm((&mut self.link, shared), addr, write);
         }
@@ -438,6 +525,7 @@ impl PrivateMemory {
     #[must_use]
     pub fn stats(&self, shared: &SharedMemory) -> MemoryStats {
         let (l3, buffer) = (shared.l3.as_ref(), self.link.write_buffer.as_ref());
+        let prefetcher = self.l1d.prefetcher.as_ref();
         MemoryStats {
             l1i: self.l1i.stats,
             l1d: self.l1d.stats,
@@ -454,6 +542,7 @@ impl PrivateMemory {
                 .agreement
                 .as_ref()
                 .map_or_else(CoherenceStats::default, |a| *a.stats_of(self.link.core)),
+            prefetch: prefetcher.map_or_else(PrefetchStats::default, |p| p.stats),
         }
     }
 }

@@ -54,6 +54,21 @@ pub struct WriteBufferStats {
     pub full_events: u64,
 }
 
+/// What the prefetcher of the level 1 data cache brings. A line is used, lost, or neither yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PrefetchStats {
+    /// Lines that it has brought, or that are on their way.
+    pub issue_events: u64,
+    /// Those of them that were used.
+    pub use_events: u64,
+    /// Those of them that were still on their way then.
+    pub late_events: u64,
+    /// Lines that made room before anything had used them.
+    pub waste_events: u64,
+    /// Lines that it wanted for which there was no MSHR or no way.
+    pub refused_events: u64,
+}
+
 /// Traffic of one bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusStats {
@@ -105,6 +120,8 @@ pub struct MemoryStats {
     pub memory_bus: BusStats,
     /// Lines that other cores want; all zero if there is only one core.
     pub coherence: CoherenceStats,
+    /// Prefetcher of the level 1 data cache; all zero if there is none.
+    pub prefetch: PrefetchStats,
 }
 
 macro_rules! add {
@@ -173,6 +190,15 @@ impl MemoryStats {
             invalidation_events,
             downgrade_events
         );
+        add!(
+            self.prefetch,
+            other.prefetch,
+            issue_events,
+            use_events,
+            late_events,
+            waste_events,
+            refused_events
+        );
     }
 }
 
@@ -222,6 +248,7 @@ impl MemoryStats {
     pub fn names() -> Vec<&'static str> {
         let mut all = MemoryStats::default();
         all.coherence.upgrade_events = 1;
+        all.prefetch.issue_events = 1;
         all.entries().into_iter().map(|(name, _)| name).collect()
     }
 
@@ -267,6 +294,18 @@ impl MemoryStats {
                 changed_transfer_events,
                 invalidation_events,
                 downgrade_events
+            );
+        }
+        if self.prefetch != PrefetchStats::default() {
+            named!(
+                out,
+                "prefetch",
+                self.prefetch,
+                issue_events,
+                use_events,
+                late_events,
+                waste_events,
+                refused_events
             );
         }
         out

@@ -204,6 +204,12 @@ impl Tags {
         })
     }
 
+    /// The newest line of a set is found only by those who look at all lines.
+    pub fn hide_newest(&mut self, line: u64) {
+        let set = self.set_of(line);
+        self.newest_lines[set] = NO_LINE;
+    }
+
     /// Whether the line is there and dirty.
     pub fn is_dirty(&self, line: u64) -> bool {
         let first = self.set_of(line) * self.ways;

@@ -7,6 +7,7 @@ use crate::config::{
 
 mod below;
 mod model;
+mod prefetching;
 
 use crate::predict::tests::Random;
 use model::{ModelCache, random_address, small, traffic};
@@ -384,9 +385,10 @@ fn warming_leaves_what_timed_accesses_leave() {
 
 #[test]
 fn every_counter_is_reported_once_with_its_unit() {
-    // Written only where there are several cores.
+    // Written only where there are several cores, and where there is a prefetcher.
     let mut stats = MemoryStats::default();
     stats.coherence.upgrade_events = 1;
+    stats.prefetch.issue_events = 1;
     let entries = stats.entries();
     let mut names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len() * 8, size_of::<MemoryStats>());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::{Coherence, L2Place, MachineConfig};
+use crate::config::{Coherence, L1dPrefetch, L2Place, MachineConfig, NextLineConfig};
 use crate::memsys::{Access, AccessResult, CoreId, Level, PrivateMemory, SharedMemory};
 use crate::predict::tests::Random;
 
@@ -75,6 +75,10 @@ fn machine(cores: u32, change: impl FnOnce(&mut MachineConfig)) -> MachineConfig
     config
 }
 
+fn next_line() -> L1dPrefetch {
+    L1dPrefetch::NextLine(NextLineConfig { degree: 1 })
+}
+
 /// Caches so small that lines leave them.
 fn tiny(config: &mut MachineConfig) {
     config.memory.l1d.size_bytes = 1024;
@@ -85,7 +89,7 @@ fn tiny(config: &mut MachineConfig) {
 #[test]
 fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
     const LINES: u64 = 200;
-    let kinds: [fn(&mut MachineConfig); 5] = [
+    let kinds: [fn(&mut MachineConfig); 7] = [
         |_| {},
         |m| m.chip.l2 = L2Place::Shared,
         |m| m.chip.coherence = Coherence::Snooping,
@@ -93,6 +97,11 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
         |m| {
             m.chip.l2 = L2Place::Shared;
             m.chip.inclusive_l2 = false;
+        },
+        |m| m.memory.l1d_prefetch = next_line(),
+        |m| {
+            m.chip.l2 = L2Place::Shared;
+            m.memory.l1d_prefetch = next_line();
         },
     ];
     for (kind, change) in kinds.into_iter().enumerate() {
@@ -116,7 +125,11 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
                 // Code beside the data: a fetch changes nothing for the data caches.
                 caches.fetch(random.below(3) as usize, addr);
             }
+            let had_next = caches.has(core, addr + 64).0;
             let access = caches.access(core, addr, write);
+            if !had_next && caches.has(core, addr + 64).0 {
+                copied.insert((core, line + 1), step);
+            }
             if access.level == Level::L1 {
                 hits += 1;
                 let copy = copied.get(&(core, line)).copied().unwrap_or(0);
@@ -159,6 +172,15 @@ fn one_writes_or_many_read_and_everybody_reads_the_last_write() {
             hits > 1000 && sent > 1000,
             "kind {kind}: {hits} hits, {sent} sent"
         );
+        for core in &caches.cores {
+            let Some(prefetcher) = &core.l1d.prefetcher else {
+                continue;
+            };
+            let stats = core.stats(&caches.shared).prefetch;
+            let ends = stats.use_events + stats.waste_events + prefetcher.unused();
+            assert_eq!(stats.issue_events, ends, "kind {kind}");
+            assert!(stats.use_events > 100, "kind {kind}: {stats:?}");
+        }
     }
 }
 
@@ -231,4 +253,24 @@ fn snooping_takes_the_bus_of_all() {
     // The question and memory's answer overlap where memory takes longer.
     assert!(ready[0] - caches.now >= alone);
     assert!(ready[2] - caches.now >= 150);
+}
+
+#[test]
+fn a_prefetch_takes_part_in_the_protocol() {
+    let config = machine(2, |m| m.memory.l1d_prefetch = next_line());
+    let mut caches = Caches::new(&config);
+    caches.access(0, 0x1040, true);
+    assert_eq!(caches.has(0, 0x1040), (true, true));
+    // The next line of this miss is changed in the other core's cache, which keeps it clean.
+    caches.latency(1, 0x1000, false);
+    assert_eq!(caches.has(0, 0x1040), (true, false));
+    assert_eq!(caches.has(1, 0x1040), (true, false));
+    let stats = |caches: &Caches, core: usize| caches.cores[core].stats(&caches.shared);
+    assert_eq!(stats(&caches, 1).prefetch.issue_events, 1);
+    assert_eq!(stats(&caches, 0).coherence.downgrade_events, 1);
+    // The other core writes it before it is used here: that prefetch was wasted.
+    caches.latency(0, 0x1040, true);
+    assert_eq!(caches.has(1, 0x1040), (false, false));
+    let prefetch = stats(&caches, 1).prefetch;
+    assert_eq!((prefetch.use_events, prefetch.waste_events), (0, 1));
 }
