@@ -10,6 +10,8 @@ use super::support::{Hps, Run};
 
 /// The modes in which a program may have children.
 const WITH_CHILDREN: [&[&str]; 2] = [MODES[0], MODES[1]];
+/// Machines of several contexts.
+const SEVERAL: [&[&str]; 2] = [&["--machine", "cmp-4"], &["--machine", "smt-2"]];
 
 const CHECKS: [&str; 18] = [
     "status", "nohang", "killed", "fault", "memory", "offset", "pipes", "sigchld", "ignored",
@@ -46,12 +48,7 @@ fn processes_do_what_they_do_under_qemu_and_more() {
         let said = String::from_utf8_lossy(&oracle.stdout).into_owned();
         assert_eq!(said, all_ok(&CHECKS), "{qemu}");
         let expected = said + &all_ok(&MORE_CHECKS);
-        // Where there are several contexts, all processes are on one of them.
-        let several = match isa {
-            Isa::Riscv64 => ["--machine", "cmp-4"],
-            Isa::Alpha => ["--machine", "smt-2"],
-        };
-        for mode in [MODES[0], MODES[1], &several] {
+        for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
             let run = run(mode, &[], &[&program]);
             assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
             assert_eq!(run.code, 0, "{isa:?} {mode:?}: {}", run.stderr);
@@ -65,7 +62,7 @@ fn results_of_processes_hold_in_any_interleaving() {
     let expected = all_ok(&[&CHECKS[..], &MORE_CHECKS].concat());
     for seed in ["1", "2", "3"] {
         let options = ["--time-slice", "700", "--thread-seed", seed];
-        for mode in WITH_CHILDREN {
+        for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
             let run = run(mode, &options, &[&program]);
             assert_eq!(text(&run), expected, "{seed} {mode:?}: {}", run.stderr);
         }
@@ -145,7 +142,7 @@ fn a_shell_runs_pipes_and_substitutions() {
 #[test]
 fn hostile_processes_come_to_a_clear_end() {
     let program = build(Isa::Riscv64, "process_ends.c", &["-O2"]);
-    for mode in WITH_CHILDREN {
+    for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
         let bomb = run(mode, &[], &[&program, "bomb"]);
         assert!(bomb.stderr.contains("EAGAIN"), "{}", bomb.stderr);
         assert!(
@@ -190,6 +187,67 @@ fn threads_on_several_cores_make_processes() {
         let run = run(mode, &[], &[&program]);
         assert_eq!(text(&run), "bad 0\n", "{mode:?}: {}", run.stderr);
     }
+}
+
+/// Simulated cycles of a part of the program on a machine.
+fn cycles(program: &str, part: &str, machine: &str) -> u64 {
+    let hps = Hps::new();
+    let options = ["run", "--machine", machine, "--stats-out", "s.json", "--"];
+    let run = hps.run(&[&options[..], &[program, part]].concat());
+    assert_eq!(text(&run), "busy 33 21\n", "{part}: {}", run.stderr);
+    let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
+    let document: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+    document["core"]["cycles"].as_u64().expect("a number")
+}
+
+#[test]
+fn two_busy_children_take_half_the_cycles_on_two_cores() {
+    let program = build(Isa::Riscv64, "processes_together.c", &["-O2", "-pthread"]);
+    for (machine, range) in [
+        ("cmp-4", 0.45..0.65),
+        // A chain of multiplications leaves most of a core to another context.
+        ("smt-2", 0.45..0.75),
+        ("hps-4wide", 0.95..1.05),
+    ] {
+        let together = cycles(&program, "together", machine) as f64;
+        let share = together / cycles(&program, "apart", machine) as f64;
+        assert!(range.contains(&share), "{machine}: {share}");
+    }
+}
+
+#[test]
+fn processes_on_several_contexts_work_together_and_end_each_other() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "processes_together.c", &["-O2", "-pthread"]);
+        for (part, expected) in [
+            ("pipes", "pipes 1c7f2af5de7c3060 0 0\n"),
+            ("shared", "counts 6000 6000 6000 0\nturns 400 0\n"),
+            (
+                "ends",
+                "exits 5\nkilled 1009\nfaults 1011\nexecutes 4\nlends 7\n",
+            ),
+        ] {
+            for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
+                let run = run(mode, &[], &[&program, part]);
+                assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+                assert_eq!(run.code, 0, "{isa:?} {mode:?}: {}", run.stderr);
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_of_several_processes_on_several_cores_repeat() {
+    let program = build(Isa::Riscv64, "processes_together.c", &["-O2", "-pthread"]);
+    let statistics = || {
+        let hps = Hps::new();
+        let options = ["run", "--machine", "cmp-4", "--stats-out", "s.json", "--"];
+        hps.run(&[&options[..], &[&program, "shared"]].concat());
+        let written = fs::read_to_string(hps.path("s.json")).expect("statistics");
+        let document: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+        document["core"].to_string()
+    };
+    assert_eq!(statistics(), statistics());
 }
 
 #[test]

@@ -272,7 +272,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.fetch.redirect(next, Cause::Serialize, core.now);
                 if self.process.os.pid() != pid {
                     self.follow_code(core);
-                    self.plan_attention(core);
+                    if self.process.is_idle() {
+                        self.rest();
+                    } else {
+                        self.plan_attention(core);
+                    }
+                    // Others learn of the end of the process.
+                    core.until = core.now;
                 }
                 None
             }

@@ -15,8 +15,9 @@
 //!
 //! # Turns of the guest
 //! The contexts of a chip share one guest. It is lent to the context whose turn it is; what another context does next,
-//! a call can change only at the end of such a turn ([`Resources::until`]). A program of several processes has all of
-//! them on one context.
+//! a call can change only at the end of such a turn ([`Resources::until`]). A program of several processes has one guest
+//! for each, and a context has that of its thread when it has its turn. Processes have memory of their own, so that
+//! a store is seen by another process, where they share memory, when that one has its turn next.
 
 use std::ops::ControlFlow;
 
@@ -156,6 +157,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.go_on(core, then)
     }
 
+    /// The process of the context's thread has ended on another context: nothing of it goes on here.
+    pub(super) fn lose_thread(&mut self, core: &mut Resources) {
+        self.halted = None;
+        self.empty_pipeline(core);
+        // This is between two cycles, where what is ready in the next one counts as ready already.
+        self.scheduler.clear_ready();
+        self.process.lose_thread();
+        self.rest();
+    }
+
     /// The context looks for signals, for its turn's end and for changed code as soon as it can.
     pub(super) fn attend_soon(&mut self, core: &Resources) {
         if !self.process.is_idle() {
@@ -164,8 +175,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// Whether what this context has decoded may not be what memory holds.
-    pub(super) fn has_old_code(&self, code_epoch: u64) -> bool {
-        !self.code.is_in_step(code_epoch)
+    pub(super) fn has_old_code(&self) -> bool {
+        !self.code.is_in_step(self.process.mem.code_epoch())
     }
 }
 

@@ -15,6 +15,7 @@ use super::rob::Slot;
 use super::store_queue::{SpeculativeBus, execute};
 use super::uop::{Front, Inserted, flag};
 use super::{Context, Resources};
+use crate::memsys::Place;
 use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not_taken};
 
 /// A counter among the statistics.
@@ -371,6 +372,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());
         if what == Alone::Syscall {
             self.plan_attention(core);
+            if seldom(self.process.os.has_relatives()) {
+                self.follow_place(core);
+            }
             if seldom(core.params.has_company) {
                 self.after_call(core);
             }
@@ -396,6 +400,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.follow_code(core) && self.front_is_stale()
     }
 
+    /// Another process is on the context, or it may share other memory with its relatives.
+    #[cold]
+    fn follow_place(&mut self, core: &mut Resources) {
+        let shared = self.process.os.shared_places();
+        self.place = Place::new(self.process.mem.space(), shared);
+        core.memory.set_place(&self.place);
+    }
+
     /// Forgets decoded code if memory has other code by now, or the process is another one. Returns whether it did.
     pub(super) fn follow_code(&mut self, core: &mut Resources) -> bool {
         let is_stale = self.code.sync(&self.process.mem, &self.editor);
@@ -404,6 +416,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             let space = self.process.mem.space();
             if std::mem::replace(&mut self.space, space) != space {
                 core.memory.forget_translations();
+                self.follow_place(core);
             }
         }
         is_stale

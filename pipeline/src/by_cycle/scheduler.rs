@@ -186,6 +186,15 @@ impl Scheduler {
         *self.ready.at_mut(slot.index() / 64) &= !bit(slot);
     }
 
+    /// No slot is ready, also not in the next cycle: the window is empty.
+    #[cold]
+    pub fn clear_ready(&mut self) {
+        for word in 0..self.words {
+            *self.ready.at_mut(word) = 0;
+        }
+        (self.any_ready, self.ready_next) = (false, false);
+    }
+
     /// A walk through the ready slots has begun: whether there are any is known again.
     #[inline(always)]
     pub fn look(&mut self) -> bool {

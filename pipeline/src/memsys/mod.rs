@@ -4,7 +4,7 @@
 //! takes what it needs (MSHRs, ports, bus cycles) for the time it needs them. Calls come in order
 //! of time (`now` never falls), or, from the instruction-driven core, nearly so
 //! (`MemorySystem::pass`). Contents of guest memory are not held here; addresses are guest
-//! addresses, and are their own translations.
+//! addresses, and are their own translations but for those of child processes (rule 1).
 //!
 //! # Organization
 //! Set-associative, write-back, write-allocate, non-blocking caches; two level 1 caches, one
@@ -24,8 +24,9 @@
 //!    miss moves the access to a later start: `l2_tlb.hit_cycles` if the second level has the page,
 //!    else `miss_cycles`. Another access to the same page waits for the end of that walk. At most 8
 //!    walks of a TLB are under way; more are retried. Everything below counts from the start. When another process
-//!    has its turn, all translations are forgotten; caches are not, and processes find each other's lines at equal
-//!    addresses.
+//!    has its turn on a context, all translations of its core are forgotten; caches are not. Each process has lines of
+//!    its own, but for memory that it shares with others (`place.rs`); all caches are looked up by these places. Stores on
+//!    their way to the cache then count as the new process's.
 //! 2. **Hit.** Data are there at `start + hit_cycles`.
 //! 3. **Miss.** It is known at `start + hit_cycles`, takes an MSHR of the level 1 cache until its
 //!    whole line is there, and sends a request that arrives `l1_l2_bus.latency_cycles` later.
@@ -92,6 +93,7 @@ mod level2;
 mod level3;
 mod link;
 mod mshr;
+mod place;
 mod prefetch;
 mod private;
 mod shared;
@@ -103,6 +105,7 @@ mod tests;
 mod tlb;
 mod write_buffer;
 
+pub(crate) use place::Place;
 pub use private::PrivateMemory;
 pub use shared::SharedMemory;
 pub use stats::{

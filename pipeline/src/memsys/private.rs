@@ -6,6 +6,7 @@ use super::agreement::Order;
 use super::level1::Level1;
 use super::link::Link;
 use super::mshr::Mshrs;
+use super::place::Place;
 use super::prefetch::Prefetcher;
 use super::shared::SharedMemory;
 use super::tlb::{L2Tlb, Tlb, Translation};
@@ -25,6 +26,8 @@ pub struct PrivateMemory {
     pub(super) dtlb: Tlb,
     pub(super) l2_tlb: L2Tlb,
     pub(super) link: Link,
+    /// Where the addresses lie that the context uses which has these caches.
+    place: Place,
 }
 
 impl PrivateMemory {
@@ -42,6 +45,7 @@ impl PrivateMemory {
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),
             l2_tlb: L2Tlb::new(&config.l2_tlb),
             link: Link::new(config, core, has_company),
+            place: Place::default(),
         }
     }
 
@@ -49,6 +53,13 @@ impl PrivateMemory {
     #[must_use]
     pub fn has_company(&self) -> bool {
         self.link.has_company
+    }
+
+    /// Addresses lie at these places from now on.
+    pub(crate) fn set_place(&mut self, place: &Place) {
+        if self.place != *place {
+            self.place.clone_from(place);
+        }
     }
 
     /// Another process runs: forgets all translations.
@@ -87,6 +98,7 @@ impl PrivateMemory {
         if !self.l1i.take_port(now) {
             return AccessResult::Retry { at_cycle: now + 1 };
         }
+        let addr = self.place.of(addr);
         let (delay, tlb_miss) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
             Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
@@ -112,6 +124,7 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
+        let addr = self.place.of(addr);
         self.data(shared, now, addr, size, false)
     }
 
@@ -164,10 +177,11 @@ impl PrivateMemory {
         addr: u64,
         size: u8,
     ) -> AccessResult {
+        let place = self.place.of(addr);
         if seldom(self.link.stores_apart) {
-            return self.store_apart(shared, now, addr, size);
+            return self.store_apart(shared, now, place, size);
         }
-        self.data(shared, now, addr, size, true)
+        self.data(shared, now, place, size, true)
     }
 
     /// A store to a write-through cache, or where other cores have caches, too.
@@ -182,12 +196,24 @@ impl PrivateMemory {
         if self.link.write_buffer.is_some() {
             self.store_through(shared, now, addr, size)
         } else {
-            self.store_together(shared, now, addr, size)
+            self.store_alone(shared, now, addr, size)
         }
     }
 
-    /// A store where other cores have caches, too: into lines that this core alone has. So does an atomic access.
+    /// An atomic access where other cores have caches, too: like a store, to lines that this core alone has.
     pub(crate) fn store_together(
+        &mut self,
+        shared: &mut SharedMemory,
+        now: u64,
+        addr: u64,
+        size: u8,
+    ) -> AccessResult {
+        let place = self.place.of(addr);
+        self.store_alone(shared, now, place, size)
+    }
+
+    /// A store where other cores have caches, too: into lines that this core alone has.
+    fn store_alone(
         &mut self,
         shared: &mut SharedMemory,
         now: u64,
@@ -461,7 +487,7 @@ impl PrivateMemory {
     #[inline]
     #[must_use]
     pub fn is_l1d_hit(&self, now: u64, addr: u64) -> bool {
-        let line = addr >> self.l1d.line_shift;
+        let line = self.place.of(addr) >> self.l1d.line_shift;
         self.l1d.tags.holds(line) && self.l1d.mshrs.find(now, line).is_none()
     }
 

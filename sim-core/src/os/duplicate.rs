@@ -117,6 +117,8 @@ impl Linux {
             pid: self.pid,
             family: Family::new(self.pid),
             is_lent: false,
+            gathers: None,
+            seen_changes: 0,
             execution: None,
             killed_by: None,
             files,

@@ -219,6 +219,10 @@ pub struct Linux {
     pub(crate) family: Family,
     /// The process has lent its memory to a child, and waits until it is back.
     is_lent: bool,
+    /// A thread on this context waits for all others of the process to leave theirs.
+    gathers: Option<usize>,
+    /// Up to which change of shared memory, as the family counts them, this process has seen what others have written.
+    seen_changes: u64,
     /// The program that the current call wants to run instead of this one.
     execution: Option<Box<Execution>>,
     /// The signal that has ended the process.
@@ -324,6 +328,8 @@ impl Linux {
             pid: PID,
             family: Family::new(PID),
             is_lent: false,
+            gathers: None,
+            seen_changes: 0,
             execution: None,
             killed_by: None,
             files: Descriptors::of_process(PID),
@@ -359,7 +365,7 @@ impl Linux {
             attributes: Attributes::default(),
             now_ns: 0,
             idle_ns: 0,
-            share: Share::default(),
+            share: Share::of_first(),
             stop: None,
             warnings: Vec::new(),
             warned: FxHashSet::default(),

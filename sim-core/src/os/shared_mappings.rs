@@ -27,6 +27,7 @@ impl Linux {
     /// Writes the pages of shared mappings that were written to their files.
     pub(crate) fn write_back(&mut self, mem: &mut Memory) {
         for page in mem.take_tracked() {
+            self.note_file_changes();
             for (part, file) in self.mappings.ranges.within(page..page + PAGE_SIZE) {
                 if !file.writes {
                     continue;

@@ -262,7 +262,7 @@ impl Linux {
         let sender = Some((self.pid, UID));
         let other = self.other_process(a[0] as u32).ok_or(Errno::ESRCH)?;
         let tid = a[1] as u32;
-        if other.threads.parked(tid).is_none() {
+        if !other.threads.has_other(tid) {
             return Err(Errno::ESRCH);
         }
         if a[2] as u32 != 0 {

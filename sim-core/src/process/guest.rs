@@ -41,6 +41,13 @@ impl Guest {
         })
     }
 
+    /// Says how much memory the process may have while others have theirs.
+    pub(super) fn limit_memory(&mut self) {
+        if let Some(left) = self.os.family.memory_left() {
+            self.mem.set_limit(left);
+        }
+    }
+
     /// A second guest in the same state, which shares nothing with this one.
     ///
     /// # Errors

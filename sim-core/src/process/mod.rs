@@ -98,6 +98,8 @@ pub struct Process {
     pub thread: Thread,
     /// The number of the thread that made the last system call.
     caller: u32,
+    /// The number of the process that the thread belongs to, or that one on this context has belonged to last.
+    pid: u32,
 }
 
 impl Process {
@@ -161,6 +163,7 @@ impl Process {
             guest,
             thread,
             caller: PID,
+            pid: PID,
         })
     }
 
@@ -173,6 +176,7 @@ impl Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            pid: self.pid,
         })
     }
 
@@ -186,6 +190,7 @@ impl Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            pid: self.pid,
         })
     }
 
@@ -211,6 +216,7 @@ impl Process {
                 self.guest.follow(&source.guest, pages)?;
                 self.thread = source.thread.clone();
                 self.caller = source.caller;
+                self.pid = source.pid;
             }
             None => *self = source.shadow()?,
         }

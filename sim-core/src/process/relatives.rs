@@ -1,8 +1,8 @@
-//! Several processes on one hardware context: whose turn it is, what a process becomes by `execve`, and the end of each.
+//! Several processes: whose turn it is on a hardware context, what a process becomes by `execve`, and the end of each.
 //!
 //! Processes have their turns in the order of their numbers, round and round; a process without a thread that is ready
-//! is passed over. The guest whose turn it is lies in the [`Process`]; the others are parked with their family
-//! ([`processes`](crate::os)).
+//! for the context is passed over. The guest whose turn it is lies in the [`Process`]; the others are parked with their
+//! family ([`processes`](crate::os)), those among them that have threads on other contexts.
 
 use std::mem;
 
@@ -19,11 +19,19 @@ impl Guest {
         if !self.os.family.has_others() {
             return;
         }
-        if let Some(next) = self.os.family.next_ready(self.os.pid())
-            && let Some(before) = self.turn_to(next)
-        {
+        if let Some(next) = (self.os.family).next_ready(self.os.pid(), self.os.processor()) {
+            self.switch_to(next);
+        }
+    }
+
+    /// The turn goes to a process that is parked, if there is one with this number.
+    pub(super) fn switch_to(&mut self, pid: u32) -> bool {
+        let before = self.turn_to(pid);
+        let is_there = before.is_some();
+        if let Some(before) = before {
             self.os.family.park(before);
         }
+        is_there
     }
 
     /// The turn goes to a process that is parked. Returns the one that had it.
@@ -31,15 +39,13 @@ impl Guest {
         let mut next = self.os.family.unpark(pid)?;
         self.os.write_back(&mut self.mem);
         self.os.hand_over(&mut next.os);
-        next.os.see_changes(&mut next.mem);
+        if next.os.see_changes(&mut next.mem) {
+            // Another process may have stored there.
+            next.reservations.clear();
+        }
         next.counters_before = self.counters_before;
         mem::swap(self, &mut next);
-        let before = next;
-        if let Some(left) = self.os.family.memory_left() {
-            self.mem
-                .set_limit(left.saturating_sub(before.mem.mapped_bytes()));
-        }
-        Some(before)
+        Some(next)
     }
 }
 
@@ -52,8 +58,9 @@ impl Process {
             return Some(self.bring_first_back().unwrap_or(code));
         }
         guest.os.end_process(&mut guest.mem, code);
-        let family = &guest.os.family;
-        let next = family.next_ready(guest.os.pid()).or_else(|| family.any())?;
+        let (family, context) = (&guest.os.family, guest.os.processor());
+        let next = family.next_ready(guest.os.pid(), context);
+        let next = next.or_else(|| family.any())?;
         let ended = guest.turn_to(next)?;
         if ended.os.pid() == PID {
             self.guest.os.family.keep_first(ended, code);
@@ -71,7 +78,7 @@ impl Process {
         let code = exit_code_of_fault(self.guest.image.isa, trap);
         self.guest.os.killed((code - 128) as u8);
         let result = self.leave(code);
-        self.guest.os.threads.note(&self.thread);
+        self.note();
         Some(result)
     }
 

@@ -21,13 +21,13 @@ impl Process {
     /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
     pub fn syscall(&mut self) -> SyscallResult {
         self.caller = self.thread.tid;
+        self.guest.limit_memory();
+        self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
         let served = self.guest.os.syscall(&mut self.thread, &mut self.guest.mem);
-        if let Some(execution) = self.guest.os.take_execution() {
-            self.execute(&execution);
-        }
+        self.take_execution();
         let result = self.settle(served);
-        self.guest.os.threads.note(&self.thread);
+        self.note();
         self.guest.reservations.clear();
         result
     }
@@ -60,10 +60,10 @@ impl Process {
         let served = if has_to_go || self.guest.os.slice_is_over(now_ns) {
             Err(GivesUp::Yields)
         } else {
-            self.guest.os.resume(&mut self.thread, &mut self.guest.mem)
+            self.resume()
         };
         let result = self.settle(served);
-        self.guest.os.threads.note(&self.thread);
+        self.note();
         let Hart { pc: to, disepc, .. } = self.thread.hart;
         if result == SyscallResult::Continue
             && (self.thread.tid, to, disepc) == (tid, original, DisePc::NONE)
@@ -80,7 +80,7 @@ impl Process {
         let now_ns = self.thread.hart.counters.time_ns;
         self.guest.os.set_now(now_ns);
         let result = self.turn_over(GivesUp::Ended);
-        self.guest.os.threads.note(&self.thread);
+        self.note();
         self.goes_on(editor, self.thread.hart.pc, result)
     }
 
@@ -112,15 +112,49 @@ impl Process {
             guest: self.guest.vacant()?,
             thread: self.thread.idle(),
             caller: self.caller,
+            pid: self.pid,
         })
     }
 
     /// Lends the guest to the context of another process that was made [beside](Self::beside) it, whose number among
-    /// the guest's processors is given.
+    /// the guest's processors is given. If the thread there belongs to another process of the run, that one has the turn
+    /// then. `false`: that process has ended; see [`lose_thread`](Self::lose_thread).
     #[inline]
-    pub fn lend(&mut self, to: &mut Process, processor: usize) {
+    pub fn lend(&mut self, to: &mut Process, processor: usize) -> bool {
         std::mem::swap(&mut self.guest, &mut to.guest);
         to.guest.os.turn_to(processor);
+        to.guest.os.pid() == to.pid || to.thread.is_idle() || to.have_turn()
+    }
+
+    #[cold]
+    fn have_turn(&mut self) -> bool {
+        self.guest.switch_to(self.pid) || self.thread.is_observer()
+    }
+
+    /// The process of the thread on this context has ended: no thread is here any more.
+    pub fn lose_thread(&mut self) {
+        self.thread = self.thread.idle();
+        self.note();
+    }
+
+    /// Notes who is on this context.
+    pub(super) fn note(&mut self) {
+        self.guest.os.threads.note(&self.thread);
+        self.pid = self.guest.os.pid();
+    }
+
+    /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).
+    fn resume(&mut self) -> Result<SyscallResult, GivesUp> {
+        let served = self.guest.os.resume(&mut self.thread, &mut self.guest.mem);
+        self.take_execution();
+        served
+    }
+
+    /// Runs the program that the last call has asked for.
+    fn take_execution(&mut self) {
+        if let Some(execution) = self.guest.os.take_execution() {
+            self.execute(&execution);
+        }
     }
 
     /// What becomes of the process, or of the context, behind a call.
@@ -148,14 +182,17 @@ impl Process {
         let mut is_parked = false;
         loop {
             let os = &mut self.guest.os;
-            if !is_parked && gives_up != GivesUp::Ended {
-                os.threads.park(Box::new(self.thread.clone()));
+            if !is_parked {
+                os.leave_context();
+                if gives_up != GivesUp::Ended {
+                    os.threads.park(Box::new(self.thread.clone()));
+                }
             }
             is_parked = true;
             self.guest.pass_turn();
             let os = &mut self.guest.os;
             let Some(next) = os.next_thread() else {
-                if os.threads.others_run() || os.is_ready() {
+                if os.others_run() || os.others_are_ready() {
                     self.thread = self.thread.idle();
                     return SyscallResult::Continue;
                 }
@@ -173,7 +210,7 @@ impl Process {
             let before = std::mem::replace(&mut self.thread, *next);
             self.thread.take_context(&before, now_ns);
             is_parked = false;
-            match self.guest.os.resume(&mut self.thread, &mut self.guest.mem) {
+            match self.resume() {
                 Ok(SyscallResult::Exit(code)) => match self.end(code) {
                     Some(code) => return SyscallResult::Exit(code),
                     None => (gives_up, is_parked) = (GivesUp::Ended, true),

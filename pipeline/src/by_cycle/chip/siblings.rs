@@ -107,6 +107,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let holder = siblings.holders[core];
         if let Ok([from, to]) = self.processors.get_disjoint_mut([holder, processor]) {
             from.resources.lend(&mut to.resources);
+            to.resources.memory.set_place(&to.context.place);
             siblings.holders[core] = processor;
         }
     }

@@ -155,10 +155,22 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             return;
         }
         if let Ok([from, to]) = self.processors.get_disjoint_mut([self.turn, number]) {
-            from.context.process.lend(&mut to.context.process, number);
+            let is_there = from.context.process.lend(&mut to.context.process, number);
             std::mem::swap(&mut from.context.probe, &mut to.context.probe);
             self.turn = number;
+            if !is_there {
+                self.lose_thread(number);
+            }
         }
+    }
+
+    /// The process of the thread on a context has ended.
+    #[cold]
+    fn lose_thread(&mut self, number: usize) {
+        self.lend_core_to(number);
+        let one = &mut self.processors[number];
+        one.context.lose_thread(&mut one.resources);
+        one.next_cycle = u64::MAX;
     }
 
     /// Lets a context go on to a cycle, or to the next call there that may concern others.
@@ -189,7 +201,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// A call on a context may have made threads ready, set deadlines, sent signals or changed code: tells the others.
     fn tell_others(&mut self, caller: usize) -> ControlFlow<Stop> {
         let now = self.processors[caller].resources.now;
-        let code_epoch = self.processors[caller].context.process.mem.code_epoch();
         for number in 0..self.processors.len() {
             self.lend_to(number);
             let one = &mut self.processors[number];
@@ -206,7 +217,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
                 one.skip_to(now.min(one.next_cycle - 1));
                 one.plan_attention();
             }
-            if must_look || one.context.has_old_code(code_epoch) {
+            if must_look || one.context.has_old_code() {
                 one.context.attend_soon(&one.resources);
             }
             one.next_cycle = one.next_cycle.min(one.context.attend_at);

@@ -39,8 +39,10 @@ impl Linux {
     ) -> Result<u64, Errno> {
         let flags = request.flags;
         let most = self.check_child(flags)?;
-        self.gather()?;
         let borrows = flags & flag::VM != 0;
+        if borrows {
+            self.gather()?;
+        }
         let mut child_mem = self.memory_of_child(mem, borrows, most)?;
         let pid = self.threads.next_number();
         let number = pid.to_le_bytes();
@@ -88,19 +90,17 @@ impl Linux {
         Ok(u64::from(pid))
     }
 
-    /// Processes have their turns on one context, and a program is replaced with all its threads there. Until they are,
-    /// the call waits.
+    /// A program is replaced, or its memory lent, while all threads but the caller have left their contexts. Until they
+    /// have, the call waits.
     pub(super) fn gather(&mut self) -> Result<(), Errno> {
         /// It looks again after this time, in nanoseconds.
         const A_WHILE: u64 = 1000;
-        let is_alone = !self.threads.others_run();
-        if !self.family.is_shared() && (is_alone || !self.family.gathers) {
-            self.family.home = self.processor();
-        }
-        self.family.gathers = !is_alone;
-        if is_alone {
+        if !self.threads.others_run() {
+            self.gathers = None;
             return Ok(());
         }
+        // Another thread may wait for the same on its context.
+        self.gathers = self.gathers.or(Some(self.processor()));
         self.threads.let_all_look();
         Err(self.must_wait(WaitFor::Time, Some(self.now_ns + A_WHILE)))
     }

@@ -64,29 +64,38 @@ pub(super) struct Member {
 /// The time of a process among that of all processes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
-    /// For how long it has run before its present turn, or the time at which it was parked, in nanoseconds.
+    /// For how long it had run before it came to the contexts that it is on, in nanoseconds.
     before_ns: u64,
-    /// How long all processes had run when its turn began, or it was last looked at.
-    from_ns: u64,
+    /// How long all processes had run then; `None`: it is on no context.
+    from_ns: Option<u64>,
     /// For how long children that it waited for have run.
     pub of_children_ns: u64,
 }
 
 impl Share {
-    /// For how long the process has run, if all have for `all_ns`.
+    /// That of the first process, which is on a context from the beginning.
+    pub(super) fn of_first() -> Share {
+        Share {
+            from_ns: Some(0),
+            ..Share::default()
+        }
+    }
+
+    /// For how long the process has run, if all have for `all_ns`. It counts once while it is on several contexts.
     pub(super) fn busy_ns(&self, all_ns: u64) -> u64 {
-        self.before_ns + all_ns.saturating_sub(self.from_ns)
+        let since = self.from_ns.map_or(0, |from| all_ns.saturating_sub(from));
+        self.before_ns + since
     }
 
-    /// The turn of the process ends.
-    fn end_turn(&mut self, all_ns: u64) {
+    /// The process comes to a context.
+    fn begin(&mut self, all_ns: u64) {
+        self.from_ns.get_or_insert(all_ns);
+    }
+
+    /// The process has left all contexts.
+    fn end(&mut self, all_ns: u64) {
         self.before_ns = self.busy_ns(all_ns);
-        self.from_ns = all_ns;
-    }
-
-    /// The process has not run up to now.
-    fn pass(&mut self, all_ns: u64) {
-        self.from_ns = all_ns;
+        self.from_ns = None;
     }
 }
 
@@ -102,10 +111,10 @@ pub(crate) struct Family {
     /// How many processes there have been, and how many were refused.
     made: u64,
     refused: u32,
-    /// The context on which all processes have their turns while there are several.
-    home: usize,
-    /// A thread waits on that context for all others to leave theirs, so that it can make a process.
-    gathers: bool,
+    /// Counts what may have changed the memory that processes share.
+    changes: u64,
+    /// Numbers of files that processes have shared in memory, in the order in which they did, by device and number.
+    pub(super) shared_files: BTreeMap<(u64, u64), u64>,
     /// How many address spaces there have been besides the first one.
     spaces: u64,
     images: Images,
@@ -135,8 +144,8 @@ impl Family {
             first: None,
             made: 1,
             refused: 0,
-            home: 0,
-            gathers: false,
+            changes: 0,
+            shared_files: BTreeMap::new(),
             spaces: 0,
             images: Images::default(),
             spare: Vec::new(),
@@ -154,24 +163,19 @@ impl Family {
         self.has_others() || self.first.is_some()
     }
 
-    /// Whether threads may be on a context: while there are several processes, one context has them all.
-    pub(super) fn may_use(&self, context: usize) -> bool {
-        context == self.home || !self.gathers && !self.is_shared()
-    }
-
-    /// The call that waits for threads to leave other contexts ends without a process.
-    pub(super) fn stop_gathering(&mut self) {
-        self.gathers = false;
-    }
-
     /// Whether a process that does not run has a thread that can.
     pub(super) fn has_ready(&self) -> bool {
         self.parked.values().any(|guest| guest.os.is_ready())
     }
 
-    /// The process behind `pid`, in order of numbers and round, that has a thread that can run.
-    pub(crate) fn next_ready(&self, pid: u32) -> Option<u32> {
-        let is_ready = |pid: &&u32| self.parked[*pid].os.is_ready();
+    /// Whether a process whose turn it is not has a thread that a context may run.
+    pub(super) fn has_ready_for(&self, context: usize) -> bool {
+        self.others().any(|os| os.has_own_thread_for(context))
+    }
+
+    /// The process behind `pid`, in order of numbers and round, that has a thread that a context may run.
+    pub(crate) fn next_ready(&self, pid: u32, context: usize) -> Option<u32> {
+        let is_ready = |pid: &&u32| self.parked[*pid].os.has_own_thread_for(context);
         let mut behind = self.parked.range(pid..).map(|(pid, _)| pid);
         let first = || self.parked.keys().find(is_ready);
         behind.find(is_ready).or_else(first).copied()
@@ -272,6 +276,13 @@ impl Linux {
         self.pid
     }
 
+    /// Whether there is, or was, another process.
+    #[inline]
+    #[must_use]
+    pub fn has_relatives(&self) -> bool {
+        self.family.is_shared()
+    }
+
     /// How many processes have been made, the first one among them.
     #[must_use]
     pub fn processes_made(&self) -> u64 {
@@ -288,25 +299,49 @@ impl Linux {
         !self.is_lent && self.threads.has_ready()
     }
 
-    /// The thread whose turn it is on this context: see [`Threads::next`](super::threads::Threads).
+    /// Whether a thread of this process is ready that a context may run.
+    pub(super) fn has_own_thread_for(&self, context: usize) -> bool {
+        let is_ready = match self.gathers {
+            None => self.threads.has_ready_for(context),
+            Some(home) => home == context && self.threads.has_ready(),
+        };
+        is_ready && !self.is_lent
+    }
+
+    /// The thread whose turn it is on this context, to which it comes: see [`Threads::next`](super::threads::Threads).
     pub(crate) fn next_thread(&mut self) -> Option<Box<Thread>> {
-        if self.is_lent || !self.family.may_use(self.processor()) {
+        if !self.has_own_thread_for(self.processor()) {
             return None;
         }
-        let goes_anywhere = self.family.gathers || self.family.is_shared();
-        self.threads.next(self.now_ns, goes_anywhere)
+        let all_ns = self.all_busy_ns();
+        self.share.begin(all_ns);
+        self.threads.next(self.now_ns, self.gathers.is_some())
+    }
+
+    /// The thread on this context leaves it.
+    pub(crate) fn leave_context(&mut self) {
+        self.threads.leave_context();
+        if self.family.is_shared() && !self.threads.run_somewhere() {
+            let all_ns = self.all_busy_ns();
+            self.share.end(all_ns);
+        }
+    }
+
+    /// Whether a thread of any process runs on another context.
+    pub(crate) fn others_run(&self) -> bool {
+        self.threads.others_run() || self.family.others().any(|os| os.threads.others_run())
     }
 
     /// Whether the thread on this context may not run there any more.
     pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
-        match self.family.gathers || self.family.is_shared() {
-            true => !self.family.may_use(self.processor()),
-            false => self.threads.has_to_go(thread),
+        match self.gathers {
+            None => self.threads.has_to_go(thread),
+            Some(home) => home != self.processor(),
         }
     }
 
     /// Whether another thread or process waits for its turn.
-    pub(super) fn others_are_ready(&self) -> bool {
+    pub(crate) fn others_are_ready(&self) -> bool {
         self.threads.has_ready() || self.family.has_ready()
     }
 
@@ -326,10 +361,8 @@ impl Linux {
     /// Lets the processes that do not run do what is due by the clock.
     pub(super) fn look_at_clocks_of_others(&mut self) {
         let (now_ns, idle_ns) = (self.now_ns, self.idle_ns);
-        let all_ns = self.all_busy_ns();
         for other in self.family.others_mut() {
             (other.now_ns, other.idle_ns) = (now_ns, idle_ns);
-            other.share.pass(all_ns);
             other.look_at_clock(None);
         }
     }
@@ -362,9 +395,7 @@ impl Linux {
         to.time_limit = self.time_limit;
         to.now_ns = self.now_ns;
         to.idle_ns = self.idle_ns;
-        let all_ns = self.all_busy_ns();
-        self.share.end_turn(all_ns);
-        to.share.pass(all_ns);
         to.threads.go_on_counting(&self.threads);
+        to.threads.take_turn(&mut self.threads);
     }
 }

@@ -1,13 +1,16 @@
 //! Memory that processes share: mappings of files, and anonymous ones that a child has from its parent (`MAP_SHARED`).
 //!
-//! Mappings are copies of files ([`shared_mappings`](super::super)). Processes of one context never run at a time, so
-//! that it is enough to write to the files what a process has changed when its turn ends, and to read what others have
-//! changed when its turn begins. A `fork` makes files without a name of anonymous mappings.
+//! Mappings are copies of files ([`shared_mappings`](super::super)). One process has its turn at a time, also on several
+//! contexts, so that it is enough to write to the files what a process has changed when its turn ends, and to read what
+//! others have changed when its turn begins. A `fork` makes files without a name of anonymous mappings.
 
 use crate::host::sys::unix_fs::FileExt;
 
+use std::ops::Range;
+
 use super::super::Linux;
 use super::super::errno::Errno;
+use super::super::file_mappings::MappedFile;
 use super::super::memory_files::new_memory_file;
 use crate::memory::{Memory, PAGE_SIZE, Perm};
 
@@ -32,10 +35,19 @@ impl Linux {
         Ok(())
     }
 
-    /// The turn of the process begins: gives its shared mappings what others have changed.
-    pub(crate) fn see_changes(&mut self, mem: &mut Memory) {
-        if !self.mappings.has_shared() {
-            return;
+    /// The files behind shared mappings may have changed.
+    pub(crate) fn note_file_changes(&mut self) {
+        self.family.changes += 1;
+    }
+
+    /// The turn of the process begins: gives its shared mappings what others have changed. Says whether there may be
+    /// such a change.
+    pub(crate) fn see_changes(&mut self, mem: &mut Memory) -> bool {
+        let changes = self.family.changes;
+        if std::mem::replace(&mut self.seen_changes, changes) == changes
+            || !self.mappings.has_shared()
+        {
+            return false;
         }
         for (range, file) in self.mappings.ranges.within(0..u64::MAX) {
             if !file.is_shared {
@@ -50,6 +62,28 @@ impl Linux {
         }
         // That is the content of the files already.
         mem.take_tracked();
+        true
+    }
+
+    /// The shared mappings of the process, and where each begins in a memory that has all files that processes share, one
+    /// behind the other.
+    #[must_use]
+    pub fn shared_places(&mut self) -> Vec<(Range<u64>, u64)> {
+        /// The most bytes of a file.
+        const FILE_BYTES_SHIFT: u32 = 44;
+        if !self.mappings.has_shared() {
+            return Vec::new();
+        }
+        let numbers = &mut self.family.shared_files;
+        let mut place_of = |file: &MappedFile| {
+            let next = numbers.len() as u64;
+            let number = *numbers.entry(file.identity).or_insert(next);
+            (number << FILE_BYTES_SHIFT) + file.offset()
+        };
+        let all = self.mappings.ranges.within(0..u64::MAX).into_iter();
+        all.filter(|(_, file)| file.is_shared)
+            .map(|(range, file)| (range, place_of(&file)))
+            .collect()
     }
 
     /// Wakes threads that wait at the same place of shared memory in other processes. Returns how many.

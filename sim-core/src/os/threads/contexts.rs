@@ -38,10 +38,14 @@ struct Context {
 #[derive(Clone, Debug)]
 pub(super) struct Contexts {
     all: Vec<Context>,
+    /// [`NOWHERE`] while another process has the turn.
     here: usize,
     /// A call may have changed what another context does next.
     changed: bool,
 }
+
+/// The number of no context.
+const NOWHERE: usize = usize::MAX;
 
 impl Contexts {
     pub(super) fn one() -> Contexts {
@@ -54,9 +58,13 @@ impl Contexts {
 
     /// Those of a child, whose turn it is on none of them.
     pub(super) fn of_child(&self) -> Contexts {
+        let without_threads = self.all.iter().map(|context| Context {
+            is_kept: context.is_kept,
+            ..Context::default()
+        });
         Contexts {
-            all: vec![Context::default(); self.all.len()],
-            here: self.here,
+            all: without_threads.collect(),
+            here: NOWHERE,
             changed: false,
         }
     }
@@ -104,6 +112,23 @@ impl Threads {
     /// Whether a thread runs on another context.
     pub(crate) fn others_run(&self) -> bool {
         self.contexts.count_others() > 0
+    }
+
+    /// Whether a thread runs on any context.
+    pub(in super::super) fn run_somewhere(&self) -> bool {
+        let mut all = self.contexts.all.iter();
+        all.any(|context| context.running.is_some())
+    }
+
+    /// The turn on the context goes from the process of `before` to the one of these threads.
+    pub(in super::super) fn take_turn(&mut self, before: &mut Threads) {
+        self.contexts.here = std::mem::replace(&mut before.contexts.here, NOWHERE);
+    }
+
+    /// The thread on this context leaves it.
+    pub(in super::super) fn leave_context(&mut self) {
+        let here = self.contexts.here;
+        self.contexts.all[here].running = None;
     }
 
     /// Whether there is a thread with this number that is not the caller.
@@ -209,7 +234,7 @@ impl Threads {
     }
 
     /// Whether a thread is ready that a context may run.
-    fn has_ready_for(&self, context: usize) -> bool {
+    pub(in super::super) fn has_ready_for(&self, context: usize) -> bool {
         if self.contexts.all[context].is_kept {
             return false;
         }
@@ -245,7 +270,7 @@ impl Linux {
     }
 
     /// The processor that makes the current call.
-    pub(in super::super) fn processor(&self) -> usize {
+    pub(crate) fn processor(&self) -> usize {
         self.threads.contexts.here
     }
 
@@ -264,10 +289,10 @@ impl Linux {
         self.threads.contexts.changed = true;
     }
 
-    /// Whether a thread is ready that a context may run.
+    /// Whether a thread of any process is ready that a context may run.
     #[must_use]
     pub fn has_thread_for(&self, context: usize) -> bool {
-        self.family.may_use(context) && self.threads.has_ready_for(context)
+        self.has_own_thread_for(context) || self.family.has_ready_for(context)
     }
 
     /// Whether the thread on a context has to look for signals at once. It is asked for only once.

@@ -146,6 +146,8 @@ impl Linux {
             return match resumed.until_ns {
                 _ if resumed.is_woken => Ok(0),
                 Some(until) if until <= self.now_ns => Err(Errno::ETIMEDOUT),
+                // While it looked, for a signal, it could not be woken.
+                _ if mem.read::<4>(addr)? as u32 != value as u32 => Err(Errno::EAGAIN),
                 until => Err(self.must_wait(WaitFor::Futex { addr, bits }, until)),
             };
         }

@@ -27,7 +27,7 @@ impl Linux {
     /// Makes a signal pending for the process, and wakes a thread that waits and takes it.
     pub(in super::super) fn send_to_process(&mut self, info: SigInfo) {
         self.signals.pending.post(info);
-        let takes = |thread: &Thread| self.wakes(thread, bit(info.signal));
+        let takes = |thread: &Thread| self.wakes(thread, info.signal);
         let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
         if let Some(tid) = tid {
             self.threads.wake(tid);
@@ -55,14 +55,14 @@ impl Linux {
         };
         thread.signals.pending.post(info);
         if let Some(thread) = self.threads.parked(tid)
-            && self.wakes(thread, bit(info.signal))
+            && self.wakes(thread, info.signal)
         {
             self.threads.wake(tid);
         }
     }
 
-    /// Whether one of these signals ends the wait of a thread.
-    fn wakes(&self, thread: &Thread, signals: u64) -> bool {
+    /// Whether a signal ends the wait of a thread. One that is ignored does not, unless the thread waits for it.
+    fn wakes(&self, thread: &Thread, signal: u8) -> bool {
         let Some(blocked) = &thread.blocked else {
             return false;
         };
@@ -70,6 +70,16 @@ impl Linux {
             WaitFor::Signal { set, .. } => set,
             _ => 0,
         };
-        signals & (awaited | !thread.signals.blocked) != 0
+        let action = self.signals.actions[usize::from(signal)];
+        let is_ignored = match action.handler {
+            SIG_DFL => self.abi.signal_rules().is_ignored_by_default(signal),
+            handler => handler == SIG_IGN,
+        };
+        let taken = if is_ignored {
+            0
+        } else {
+            !thread.signals.blocked
+        };
+        bit(signal) & (awaited | taken) != 0
     }
 }

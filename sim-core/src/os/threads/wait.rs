@@ -113,7 +113,7 @@ impl Linux {
         blocked: Blocked,
     ) -> Served {
         if let Some(action_restarts) = self.interrupting(thread) {
-            self.family.stop_gathering();
+            self.gathers = None;
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
             } else if action_restarts && call.is_restarted() {
