@@ -236,6 +236,55 @@ fn processes_on_several_contexts_work_together_and_end_each_other() {
     }
 }
 
+/// What the program says that stops and names processes, up to what it executes.
+const CONTROLLED: &str = "\
+none 0
+stopped 1 1 1
+once 0
+silent 0
+continued 1 1
+answer x
+waitid 0 1 1
+waits 0
+terminated 1
+told 1 5 6 5
+killed 1
+itself 1
+handler 11
+orphaned 1
+slept 1
+open 1
+cloexec 1
+runs 0
+there 0
+send 0
+ended 1
+waitid 0 1 1 9
+gone -1 1
+none -1 1
+";
+
+#[test]
+fn processes_are_stopped_continued_and_named_by_descriptors() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "process_control.c", &["-O2"]);
+        let qemu = match isa {
+            Isa::Riscv64 => "qemu-riscv64",
+            Isa::Alpha => "qemu-alpha",
+        };
+        let oracle = Command::new(qemu)
+            .args([&program, "noexec"])
+            .output()
+            .expect("QEMU; ./test.sh installs it");
+        assert_eq!(String::from_utf8_lossy(&oracle.stdout), CONTROLLED);
+        let expected = format!("{CONTROLLED}execveat 4\nexecveat 4\nbad -1 1\n");
+        for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
+            let run = run(mode, &[], &[&program]);
+            assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
+        }
+    }
+}
+
 #[test]
 fn runs_of_several_processes_on_several_cores_repeat() {
     let program = build(Isa::Riscv64, "processes_together.c", &["-O2", "-pthread"]);

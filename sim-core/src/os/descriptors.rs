@@ -13,6 +13,7 @@ use super::listing::Listing;
 use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
+use super::processes::ProcessFile;
 use super::sockets::SocketEnd;
 use super::streams::Which;
 use super::timers::TimerFile;
@@ -35,6 +36,8 @@ pub(super) enum Kind {
     /// An `eventfd`.
     Event(EventCounter),
     Epoll(Epoll),
+    /// A `pidfd`.
+    Process(ProcessFile),
     Socket(SocketEnd),
     Null,
     Zero,

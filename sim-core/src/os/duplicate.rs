@@ -117,6 +117,7 @@ impl Linux {
             pid: self.pid,
             family: Family::new(self.pid),
             is_lent: false,
+            is_stopped: false,
             gathers: None,
             seen_changes: 0,
             execution: None,
@@ -186,7 +187,7 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
             })?)
         }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => {
+        Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) | Kind::Process(_) => {
             return Err(DuplicateError::Pipe);
         }
         Kind::Timer(timer) => Kind::Timer(*timer),

@@ -135,7 +135,9 @@ impl Linux {
             Kind::File(_) if file.path.is_none() => DescriptorKind::MemoryFile,
             Kind::File(_) | Kind::Directory(_) | Kind::Place(_) => DescriptorKind::File,
             Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => DescriptorKind::Pipe,
-            Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) => DescriptorKind::Event,
+            Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) | Kind::Process(_) => {
+                DescriptorKind::Event
+            }
             Kind::Null
             | Kind::Zero
             | Kind::Full

@@ -219,6 +219,8 @@ pub struct Linux {
     pub(crate) family: Family,
     /// The process has lent its memory to a child, and waits until it is back.
     is_lent: bool,
+    /// The process is stopped until a signal lets it go on.
+    is_stopped: bool,
     /// A thread on this context waits for all others of the process to leave theirs.
     gathers: Option<usize>,
     /// Up to which change of shared memory, as the family counts them, this process has seen what others have written.
@@ -328,6 +330,7 @@ impl Linux {
             pid: PID,
             family: Family::new(PID),
             is_lent: false,
+            is_stopped: false,
             gathers: None,
             seen_changes: 0,
             execution: None,

@@ -50,6 +50,7 @@ calls! {
     Eventfd "eventfd";
     Eventfd2 "eventfd2";
     Execve "execve";
+    Execveat "execveat";
     Exit "exit";
     ExitGroup "exit_group";
     Faccessat "faccessat";
@@ -145,6 +146,8 @@ calls! {
     OsfWait4 "osf_wait4";
     OsfUtsname "osf_utsname";
     Personality "personality";
+    PidfdOpen "pidfd_open";
+    PidfdSendSignal "pidfd_send_signal";
     Pipe2 "pipe2";
     PipePair "pipe";
     Poll "poll";

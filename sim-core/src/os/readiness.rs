@@ -287,6 +287,7 @@ pub(super) fn kind_events(kind: &Kind) -> u16 {
         }
         Kind::Timer(timer) => timer.events(),
         Kind::Event(counter) => counter.events(),
+        Kind::Process(process) => process.events(),
         Kind::Socket(end) => end.events(),
         Kind::Epoll(_) => 0,
         Kind::Place(_) => POLLNVAL,

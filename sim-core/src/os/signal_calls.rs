@@ -260,7 +260,8 @@ impl Linux {
     /// `tgkill` to a thread of another process.
     pub(super) fn tgkill_elsewhere(&mut self, a: &[u64; 6]) -> Result<u64, Errno> {
         let sender = Some((self.pid, UID));
-        let other = self.other_process(a[0] as u32).ok_or(Errno::ESRCH)?;
+        let pid = a[0] as u32;
+        let other = self.other_process(pid).ok_or(Errno::ESRCH)?;
         let tid = a[1] as u32;
         if !other.threads.has_other(tid) {
             return Err(Errno::ESRCH);
@@ -271,7 +272,11 @@ impl Linux {
                 sender,
                 ..SigInfo::with_code(SI_TKILL)
             };
+            let was_stopped = other.is_stopped();
             other.send_to_thread(None, tid, info);
+            if was_stopped {
+                self.note_continued(pid);
+            }
         }
         Ok(0)
     }
@@ -386,7 +391,7 @@ impl Linux {
     }
 }
 
-fn valid_signal(number: u64) -> Result<u8, Errno> {
+pub(super) fn valid_signal(number: u64) -> Result<u8, Errno> {
     match u8::try_from(number) {
         Ok(signal @ 1..=LAST_SIGNAL) => Ok(signal),
         _ => Err(Errno::EINVAL),

@@ -22,7 +22,7 @@ pub(super) const SIGINFO_BYTES: usize = 128;
 
 pub(super) const SIG_DFL: u64 = 0;
 pub(super) const SIG_IGN: u64 = 1;
-const SIGKILL: u8 = 9;
+pub(super) const SIGKILL: u8 = 9;
 /// Signals from here on are queued.
 const FIRST_REALTIME: u8 = 32;
 /// So many are at most.
@@ -109,11 +109,17 @@ pub struct SignalRules {
     pub set_mask: u64,
     /// `SA_NOCLDWAIT`
     pub no_child_wait: u64,
+    /// `SA_NOCLDSTOP`
+    pub no_child_stop: u64,
     /// The number of SIGSTOP.
     pub stop: u8,
+    /// Signals that stop the process by default: SIGSTOP, SIGTSTP, SIGTTIN and SIGTTOU.
+    pub stops: [u8; 4],
+    /// The number of SIGCONT.
+    pub go_on: u8,
     /// The number of SIGCHLD.
     pub child: u8,
-    /// Signals that do nothing by default. The stop signals end the process: none is ever stopped and continued.
+    /// Signals that do nothing by default, or nothing but let a stopped process go on.
     pub ignored: [u8; 4],
 }
 
@@ -489,6 +495,11 @@ impl Linux {
     /// code if a signal ends the process.
     pub(super) fn deliver_pending(&mut self, thread: &mut Thread, mem: &mut Memory) -> Option<i32> {
         loop {
+            self.take_stops(thread);
+            if self.is_stopped() {
+                // All others wait until it goes on.
+                return None;
+            }
             let allowed = !thread.signals.blocked;
             let own = thread.signals.pending.take(allowed);
             let info = own.or_else(|| self.signals.pending.take(allowed))?;

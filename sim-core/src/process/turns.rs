@@ -161,6 +161,9 @@ impl Process {
     fn settle(&mut self, served: Result<SyscallResult, GivesUp>) -> SyscallResult {
         match served {
             Ok(SyscallResult::Exit(code)) => self.leave(code),
+            Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
+                self.turn_over(GivesUp::Yields)
+            }
             Ok(result) => result,
             Err(gives_up) => self.turn_over(gives_up),
         }
@@ -215,6 +218,9 @@ impl Process {
                     Some(code) => return SyscallResult::Exit(code),
                     None => (gives_up, is_parked) = (GivesUp::Ended, true),
                 },
+                Ok(SyscallResult::Continue) if self.guest.os.is_stopped() => {
+                    gives_up = GivesUp::Yields;
+                }
                 Ok(result) => return result,
                 Err(again) => gives_up = again,
             }

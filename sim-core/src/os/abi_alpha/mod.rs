@@ -133,7 +133,10 @@ const SIGNAL_RULES: SignalRules = SignalRules {
     unblock: 2,
     set_mask: 3,
     no_child_wait: 0x20,
+    no_child_stop: 4,
     stop: 17,
+    stops: [17, 18, 21, 22],
+    go_on: 19,
     child: 20,
     // SIGURG, SIGCONT, SIGCHLD and SIGWINCH.
     ignored: [16, 19, 20, 28],

@@ -59,13 +59,13 @@ impl Linux {
         self.write_back(mem);
         self.files.close_all(false);
         self.give_memory_back(mem);
-        self.wake_on_files();
         self.leave_children();
         let used_ns = self.busy_ns() + self.share.of_children_ns;
         if let Some(member) = self.family.members.get_mut(&self.pid) {
             member.used_ns = used_ns;
         }
         self.tell_parent(end);
+        self.wake_on_files();
     }
 
     /// Gives the memory back to the parent that has lent it, which goes on then. What is left is empty.
@@ -138,6 +138,10 @@ impl Family {
             return;
         };
         member.end = Some(end);
+        self.show_end(pid);
+        let Some(member) = self.members.get(&pid) else {
+            return;
+        };
         let (parent, end_signal) = (member.parent, member.end_signal);
         let Some(parent) = self.parked_mut(parent) else {
             self.members.remove(&pid);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::super::descriptors::Kind;
 use super::super::errno::Errno;
 use super::super::file_mappings::identity;
 use super::super::made_up::Located;
@@ -17,6 +18,7 @@ use super::super::{Action, Linux};
 use super::ProcessRule;
 use crate::host;
 use crate::host::sys::rustix::fs::OFlags;
+use crate::host::sys::unix_fs::MetadataExt;
 use crate::image::{LoadError, MAX_FILE_BYTES, ProgramImage};
 use crate::memory::Memory;
 use crate::process::{Given, Thread};
@@ -61,6 +63,33 @@ impl Images {
     }
 }
 
+/// How a call names a program.
+enum Named {
+    /// By a path from an open folder.
+    At(u64, Vec<u8>),
+    /// By an open file.
+    Open(u64),
+}
+
+impl Named {
+    /// The path by which the program knows itself.
+    fn text(&self) -> Vec<u8> {
+        match self {
+            Named::At(folder, path)
+                if *folder as u32 == AT_FDCWD as u32 || path.starts_with(b"/") =>
+            {
+                path.clone()
+            }
+            Named::At(folder, path) => {
+                let mut text = format!("/dev/fd/{folder}/").into_bytes();
+                text.extend(path);
+                text
+            }
+            Named::Open(fd) => format!("/dev/fd/{fd}").into_bytes(),
+        }
+    }
+}
+
 /// What a path leads to.
 enum Found {
     Program(Arc<ProgramImage>),
@@ -73,6 +102,51 @@ enum Found {
 impl Linux {
     /// `execve`. If the program can run, the process runs it in place of its own behind the call.
     pub(in super::super) fn execve(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        let [path, args, env, ..] = *a;
+        let place = Named::At(AT_FDCWD as u64, self.path_argument(mem, path)?);
+        self.run_program(mem, place, (args, env))
+    }
+
+    /// `execveat`: of a path from a folder, or of an open file.
+    pub(in super::super) fn execveat(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
+        const SYMLINK_NOFOLLOW: u64 = 0x100;
+        const EMPTY_PATH: u64 = 0x1000;
+        let [fd, path, args, env, flags, _] = *a;
+        let flags = u64::from(flags as u32);
+        if flags & !(SYMLINK_NOFOLLOW | EMPTY_PATH) != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let is_empty = mem.read::<1>(path)? == 0;
+        let place = match is_empty && flags & EMPTY_PATH != 0 {
+            true => Named::Open(fd),
+            false => Named::At(fd, self.path_argument(mem, path)?),
+        };
+        if flags & SYMLINK_NOFOLLOW != 0
+            && let Named::At(fd, path) = &place
+            && self.is_link(*fd, path)?
+        {
+            return Err(Errno::ELOOP);
+        }
+        self.run_program(mem, place, (args, env))
+    }
+
+    /// Whether the last name of a path is one of a symbolic link.
+    fn is_link(&self, fd: u64, path: &[u8]) -> Result<bool, Errno> {
+        match self.locate(fd, path, false)? {
+            Located::Host(from, way) => {
+                let place = self.resolve(from, &way, false)?;
+                Ok(place.existing()?.is_link())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn run_program(
+        &mut self,
+        mem: &Memory,
+        mut place: Named,
+        (args, env): (u64, u64),
+    ) -> Result<u64, Errno> {
         if let ProcessRule::Refused(what) = self.family.rule {
             self.warn_once(&format!(
                 "execve is refused (ENOSYS): {what} has one program; run it functionally, or timed by the \
@@ -80,11 +154,10 @@ impl Linux {
             ));
             return Err(Errno::ENOSYS);
         }
-        let file_name = self.path_argument(mem, a[0])?;
         let mut given = Given {
-            args: self.strings(mem, a[1])?,
-            env: self.strings(mem, a[2])?,
-            file_name: file_name.clone(),
+            args: self.strings(mem, args)?,
+            env: self.strings(mem, env)?,
+            file_name: place.text(),
         };
         if given.args.is_empty() {
             given.args.push(Vec::new());
@@ -92,9 +165,8 @@ impl Linux {
         if !given.fits() {
             return Err(Errno::E2BIG);
         }
-        let mut path = file_name;
         for _ in 0..=MAX_SCRIPTS {
-            match self.program_at(&path)? {
+            match self.program_at(&place)? {
                 Found::Program(image) => {
                     if !given.fits() {
                         return Err(Errno::E2BIG);
@@ -103,7 +175,7 @@ impl Linux {
                     self.execution = Some(Box::new(Execution {
                         image,
                         given,
-                        exe: joined(&self.cwd_text().unwrap_or_default(), &path),
+                        exe: joined(&self.cwd_text().unwrap_or_default(), &place.text()),
                     }));
                     return Ok(0);
                 }
@@ -113,10 +185,10 @@ impl Linux {
                 } => {
                     let mut args = vec![interpreter.clone()];
                     args.extend(argument);
-                    args.push(path);
+                    args.push(place.text());
                     args.extend(given.args.drain(1..));
                     given.args = args;
-                    path = interpreter;
+                    place = Named::At(AT_FDCWD as u64, interpreter);
                 }
             }
         }
@@ -144,20 +216,32 @@ impl Linux {
         }
     }
 
-    fn program_at(&mut self, path: &[u8]) -> Result<Found, Errno> {
-        let cwd = AT_FDCWD as u64;
+    fn program_at(&mut self, place: &Named) -> Result<Found, Errno> {
+        let (folder, path) = match place {
+            Named::At(folder, path) => (*folder, path),
+            Named::Open(fd) => {
+                let file = match &self.files.get(*fd)?.kind {
+                    Kind::File(file) => file.try_clone()?,
+                    _ => return Err(Errno::EACCES),
+                };
+                if file.metadata()?.mode() & 0o100 == 0 {
+                    return Err(Errno::EACCES);
+                }
+                return self.program_in(&file, &place.text());
+            }
+        };
         let own = |os: &Linux| {
             let started = os.started.as_ref().ok_or(Errno::ENOENT)?;
             Ok(Found::Program(Arc::clone(&started.image)))
         };
-        let (from, way) = match self.locate(cwd, path, true)? {
+        let (from, way) = match self.locate(folder, path, true)? {
             Located::Host(from, way) => (from, way),
             Located::Program => return own(self),
             _ => return Err(Errno::EACCES),
         };
         let place = match self.resolve(from, &way, true) {
             Ok(place) if place.node.is_some() => place,
-            Ok(_) | Err(Errno::ENOENT) if self.names_program(cwd, path) => return own(self),
+            Ok(_) | Err(Errno::ENOENT) if self.names_program(folder, path) => return own(self),
             Ok(_) => return self.noted(path, Err(Errno::ENOENT)),
             Err(errno) => return self.noted(path, Err(errno)),
         };

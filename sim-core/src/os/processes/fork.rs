@@ -215,6 +215,7 @@ impl Linux {
             has_executed: false,
             lender: borrows.then_some(self.pid),
             end: None,
+            change: None,
             used_ns: 0,
             ..parent
         };

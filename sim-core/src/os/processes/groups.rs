@@ -122,8 +122,12 @@ impl Linux {
             };
             if pid == own {
                 self.send_to_process(info);
-            } else if let Some(guest) = self.family.parked_mut(pid) {
-                guest.os.send_to_process(info);
+            } else if let Some(other) = self.other_process(pid) {
+                let was_stopped = other.is_stopped();
+                other.send_to_process(info);
+                if was_stopped {
+                    self.note_continued(pid);
+                }
             }
         }
         Ok(0)

@@ -6,20 +6,26 @@
 //! process pays nothing. Each guest has its own memory, descriptors, working folder, signals, timers and threads.
 //!
 //! [`fork`] makes processes, [`exec`] gives them other programs, [`end`] takes them away, [`wait`] tells their parents,
-//! [`groups`] names several at once. Whose turn it is follows in [`turns`](crate::process).
+//! [`groups`] names several at once, [`stop`] stops and continues them. Whose turn it is follows in [`turns`](crate::process).
 
+mod descriptor;
 mod end;
 mod exec;
 mod fork;
 mod groups;
 mod shared;
+mod stop;
 mod wait;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+pub(super) use self::descriptor::ProcessFile;
 pub(crate) use self::end::End;
 pub(crate) use self::exec::Execution;
 use self::exec::Images;
+use self::stop::Change;
 use super::Linux;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, Thread};
@@ -57,6 +63,8 @@ pub(super) struct Member {
     pub lender: Option<u32>,
     /// How it has ended, if its parent has not asked yet.
     pub end: Option<End>,
+    /// That it was stopped or goes on, if its parent has not asked yet.
+    pub change: Option<Change>,
     /// For how long it and the children that it waited for had run at its end, in nanoseconds.
     pub used_ns: u64,
 }
@@ -108,6 +116,8 @@ pub(crate) struct Family {
     parked: BTreeMap<u32, Box<Guest>>,
     /// The first process, once it has ended before others, and its exit code.
     first: Option<(Box<Guest>, i32)>,
+    /// Processes of which there are descriptors: whether they have ended.
+    watched: BTreeMap<u32, Arc<AtomicBool>>,
     /// How many processes there have been, and how many were refused.
     made: u64,
     refused: u32,
@@ -135,6 +145,7 @@ impl Family {
             has_executed: true,
             lender: None,
             end: None,
+            change: None,
             used_ns: 0,
         };
         Family {
@@ -142,6 +153,7 @@ impl Family {
             members: BTreeMap::from([(pid, first)]),
             parked: BTreeMap::new(),
             first: None,
+            watched: BTreeMap::new(),
             made: 1,
             refused: 0,
             changes: 0,
@@ -296,7 +308,7 @@ impl Linux {
 
     /// Whether a thread of this process waits for its turn and can have it.
     pub(crate) fn is_ready(&self) -> bool {
-        !self.is_lent && self.threads.has_ready()
+        !self.is_lent && !self.is_stopped && self.threads.has_ready()
     }
 
     /// Whether a thread of this process is ready that a context may run.
@@ -305,7 +317,7 @@ impl Linux {
             None => self.threads.has_ready_for(context),
             Some(home) => home == context && self.threads.has_ready(),
         };
-        is_ready && !self.is_lent
+        is_ready && !self.is_lent && !self.is_stopped
     }
 
     /// The thread whose turn it is on this context, to which it comes: see [`Threads::next`](super::threads::Threads).
@@ -334,15 +346,16 @@ impl Linux {
 
     /// Whether the thread on this context may not run there any more.
     pub(crate) fn has_to_go(&self, thread: &Thread) -> bool {
-        match self.gathers {
+        let gathers_elsewhere = match self.gathers {
             None => self.threads.has_to_go(thread),
             Some(home) => home != self.processor(),
-        }
+        };
+        gathers_elsewhere || self.is_stopped
     }
 
     /// Whether another thread or process waits for its turn.
     pub(crate) fn others_are_ready(&self) -> bool {
-        self.threads.has_ready() || self.family.has_ready()
+        self.is_ready() || self.family.has_ready()
     }
 
     /// Whether the running thread has had its share while others wait for theirs.
@@ -372,9 +385,9 @@ impl Linux {
         self.family.others().filter_map(Linux::next_event_ns).min()
     }
 
-    /// The threads of processes that do not run.
-    pub(super) fn threads_of_others(&self) -> impl Iterator<Item = &Thread> {
-        self.family.others().flat_map(|os| os.threads.all_parked())
+    /// The processes that do not run.
+    pub(super) fn other_processes(&self) -> impl Iterator<Item = &Linux> {
+        self.family.others()
     }
 
     /// Hands what there is once for all processes to the one whose turn it is.

@@ -1,5 +1,4 @@
-//! `wait4` and `waitid` (Linux `kernel/exit.c`). Processes are not stopped and continued, so that all that there is to
-//! wait for is an end.
+//! `wait4` and `waitid` (Linux `kernel/exit.c`).
 
 use super::super::Linux;
 use super::super::errno::Errno;
@@ -8,6 +7,7 @@ use super::super::threads::WaitFor;
 use super::super::time::used;
 use super::Member;
 use super::end::End;
+use super::stop::Change;
 use crate::memory::Memory;
 
 const WNOHANG: u64 = 1;
@@ -33,6 +33,27 @@ enum Which {
     Group(u32),
 }
 
+/// What there is to tell of a child.
+#[derive(Clone, Copy)]
+enum News {
+    End(End),
+    Change(Change),
+}
+
+impl News {
+    /// What a call with these options is told of a child, if there is anything.
+    fn of(member: &Member, options: u64) -> Option<News> {
+        if let Some(end) = member.end {
+            return (options & WEXITED != 0).then_some(News::End(end));
+        }
+        let asks = match member.change? {
+            Change::Stopped(_) => WSTOPPED,
+            Change::Continued => WCONTINUED,
+        };
+        (options & asks != 0).then_some(News::Change(member.change?))
+    }
+}
+
 impl Linux {
     /// `wait4`. Of the resources that a child has used, its time is told.
     pub(in super::super) fn wait4(
@@ -53,10 +74,14 @@ impl Linux {
             pid @ 1.. => Which::Process(pid as u32),
             group => Which::Group(group.unsigned_abs()),
         };
-        let Some((pid, end)) = self.ended_child(which, options | WEXITED)? else {
+        let Some((pid, news)) = self.changed_child(which, options | WEXITED)? else {
             return Ok(0);
         };
-        write_optional(mem, status, &end.status().to_le_bytes())?;
+        let told = match news {
+            News::End(end) => end.status(),
+            News::Change(change) => change.status(),
+        };
+        write_optional(mem, status, &told.to_le_bytes())?;
         let time_bytes = if is_osf { OSF_TIME_BYTES } else { TIME_BYTES };
         self.tell_resources(mem, pid, rusage, time_bytes)?;
         self.reap(pid);
@@ -72,32 +97,48 @@ impl Linux {
         const ALL: u64 = 0;
         const PROCESS: u64 = 1;
         const GROUP: u64 = 2;
+        const DESCRIPTOR: u64 = 3;
         const KINDS: u64 = WEXITED | WSTOPPED | WCONTINUED;
         let [kind, id, info, options, rusage, _] = *a;
-        let options = u64::from(options as u32);
+        let mut options = u64::from(options as u32);
         if options & !(WNOHANG | KINDS | WNOWAIT | WNOTHREAD | WALL | WCLONE) != 0
             || options & KINDS == 0
         {
             return Err(Errno::EINVAL);
         }
+        let mut refuses_to_wait = false;
         let which = match (u64::from(kind as u32), id as i32) {
             (ALL, _) => Which::Any,
             (PROCESS, pid @ 1..) => Which::Process(pid as u32),
             (GROUP, 0) => Which::Group(self.group_and_session().0),
             (GROUP, group @ 1..) => Which::Group(group as u32),
+            (DESCRIPTOR, fd @ 0..) => {
+                let (pid, never_waits) = self.process_of(fd as u64)?;
+                if never_waits && options & WNOHANG == 0 {
+                    refuses_to_wait = true;
+                    options |= WNOHANG;
+                }
+                Which::Process(pid)
+            }
             _ => return Err(Errno::EINVAL),
         };
-        let ended = self.ended_child(which, options)?;
-        let told = match ended {
+        let changed = self.changed_child(which, options)?;
+        if changed.is_none() && refuses_to_wait {
+            return Err(Errno::EAGAIN);
+        }
+        let rules = self.abi.signal_rules();
+        let told = match changed {
             None => Record::new().pad_to(28).done(),
-            Some((pid, end)) => {
-                let signal = self.abi.signal_rules().child;
-                let told = end.told(signal, pid).encode();
-                told[..28].to_vec()
+            Some((pid, news)) => {
+                let told = match news {
+                    News::End(end) => end.told(rules.child, pid),
+                    News::Change(change) => change.told(rules.child, pid, rules.go_on),
+                };
+                told.encode()[..28].to_vec()
             }
         };
         write_optional(mem, info, &told)?;
-        if let Some((pid, _)) = ended {
+        if let Some((pid, _)) = changed {
             self.tell_resources(mem, pid, rusage, TIME_BYTES)?;
             if options & WNOWAIT == 0 {
                 self.reap(pid);
@@ -117,15 +158,21 @@ impl Linux {
         Ok(write_optional(mem, rusage, &used(used_ns, 0, time_bytes))?)
     }
 
-    /// Forgets a child that has ended; its time counts as that of children.
+    /// The parent has been told of a child. Forgets one that has ended; its time counts as that of children.
     fn reap(&mut self, pid: u32) {
-        if let Some(child) = self.family.members.remove(&pid) {
+        let members = &mut self.family.members;
+        if let Some(child) = members.get_mut(&pid)
+            && child.end.is_none()
+        {
+            child.change = None;
+        } else if let Some(child) = members.remove(&pid) {
             self.share.of_children_ns += child.used_ns;
         }
     }
 
-    /// The first child of those that a call waits for that has ended; `None` if none has and the call does not wait.
-    fn ended_child(&mut self, which: Which, options: u64) -> Result<Option<(u32, End)>, Errno> {
+    /// The first child of those that a call waits for of which there is news; `None` if there is none and the call does
+    /// not wait.
+    fn changed_child(&mut self, which: Which, options: u64) -> Result<Option<(u32, News)>, Errno> {
         let child_signal = self.abi.signal_rules().child;
         let own = self.pid;
         let is_meant = |pid: u32, member: &Member| {
@@ -141,16 +188,15 @@ impl Linux {
         let members = self.family.members.iter();
         let mut meant = members
             .filter(|(pid, member)| is_meant(**pid, member))
-            .map(|(pid, member)| (*pid, member.end))
+            .map(|(pid, member)| (*pid, News::of(member, options)))
             .peekable();
         if meant.peek().is_none() {
             return Err(Errno::ECHILD);
         }
-        let ended = meant.find_map(|(pid, end)| Some((pid, end?)));
-        match ended {
-            Some(ended) if options & WEXITED != 0 => Ok(Some(ended)),
-            _ if options & WNOHANG != 0 => Ok(None),
-            _ => Err(self.must_wait(WaitFor::Child, None)),
+        match meant.find_map(|(pid, news)| Some((pid, news?))) {
+            Some(changed) => Ok(Some(changed)),
+            None if options & WNOHANG != 0 => Ok(None),
+            None => Err(self.must_wait(WaitFor::Child, None)),
         }
     }
 }

@@ -191,6 +191,13 @@ impl Threads {
         }
     }
 
+    /// A signal does not wait for any thread that is parked.
+    pub(super) fn discard_signal(&mut self, signal: u8) {
+        for thread in self.parked.values_mut() {
+            thread.signals.pending.discard(signal);
+        }
+    }
+
     /// The thread stops to wait, and looks again at what it waits for when its turn comes.
     pub(super) fn wake(&mut self, tid: u32) {
         let thread = self.parked.get_mut(&tid);

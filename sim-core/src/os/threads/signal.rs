@@ -26,6 +26,7 @@ impl Linux {
 
     /// Makes a signal pending for the process, and wakes a thread that waits and takes it.
     pub(in super::super) fn send_to_process(&mut self, info: SigInfo) {
+        self.prepare_for(info.signal, None);
         self.signals.pending.post(info);
         let takes = |thread: &Thread| self.wakes(thread, info.signal);
         let tid = self.threads.all_parked().find(|t| takes(t)).map(|t| t.tid);
@@ -39,10 +40,11 @@ impl Linux {
     /// Makes a signal pending for a thread, which may be the one that runs, if it is still there.
     pub(in super::super) fn send_to_thread(
         &mut self,
-        running: Option<&mut Thread>,
+        mut running: Option<&mut Thread>,
         tid: u32,
         info: SigInfo,
     ) {
+        self.prepare_for(info.signal, running.as_deref_mut());
         if let Some(running) = running
             && running.tid == tid
         {

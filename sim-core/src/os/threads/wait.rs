@@ -112,7 +112,11 @@ impl Linux {
         mem: &mut Memory,
         blocked: Blocked,
     ) -> Served {
-        if let Some(action_restarts) = self.interrupting(thread) {
+        // To be stopped ends no wait.
+        self.take_stops(thread);
+        if let Some(action_restarts) = self.interrupting(thread)
+            && !self.is_stopped()
+        {
             self.gathers = None;
             if blocked.done > 0 {
                 self.abi.set_result(&mut thread.hart, Ok(blocked.done));
@@ -198,18 +202,22 @@ impl Linux {
     fn what_threads_wait_for(&self) -> String {
         /// So many threads are named.
         const NAMED: usize = 8;
-        let waits = |thread: &Thread| match &thread.blocked {
+        let waits = |(os, thread): (&Linux, &Thread)| match &thread.blocked {
+            _ if os.is_stopped() => "a signal that lets its stopped process go on".to_string(),
             Some(blocked) => blocked.waits_for.to_string(),
             None => "nothing".to_string(),
         };
-        let all = || self.threads.all_parked().chain(self.threads_of_others());
+        let all = || {
+            let processes = std::iter::once(self).chain(self.other_processes());
+            processes.flat_map(|os| os.threads.all_parked().map(move |thread| (os, thread)))
+        };
         let count = all().count();
         if count == 1 {
             return all().next().map(waits).unwrap_or_default();
         }
         let named: Vec<String> = all()
             .take(NAMED)
-            .map(|thread| format!("thread {}: {}", thread.tid, waits(thread)))
+            .map(|(os, thread)| format!("thread {}: {}", thread.tid, waits((os, thread))))
             .collect();
         let more = match count - named.len() {
             0 => String::new(),
