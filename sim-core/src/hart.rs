@@ -28,6 +28,16 @@ impl GuestCounters {
         }
     }
 
+    /// Each counter minus the other's, modulo 2^64.
+    #[must_use]
+    pub const fn since(self, other: GuestCounters) -> GuestCounters {
+        GuestCounters {
+            cycle: self.cycle.wrapping_sub(other.cycle),
+            time_ns: self.time_ns.wrapping_sub(other.time_ns),
+            instret: self.instret.wrapping_sub(other.instret),
+        }
+    }
+
     /// The counters after a wait of `idle_ns` nanoseconds, in which no cycle of the program passes.
     #[must_use]
     pub const fn after_idle(self, idle_ns: u64) -> GuestCounters {

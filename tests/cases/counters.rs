@@ -1,6 +1,6 @@
 //! Counters that programs read.
 
-use super::build::{Isa, build};
+use super::build::{Isa, MODES, build};
 use super::support::{Hps, Run};
 
 fn run(hps: &Hps, counters: &str, options: &[&str]) -> Run {
@@ -64,5 +64,18 @@ fn counters_that_are_not_selected_are_illegal_and_wrong_ones_refused() {
         let run = run(&hps, counters, options);
         assert_ne!(run.code, 0);
         assert!(run.stderr.contains(why), "{counters}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn programs_count_themselves_with_perf_event_open() {
+    const EXPECTED: &str = "open 1\nmore 4000\nfew 1\ndisabled 1\ngroup 48 2 1\ncounts 1 1\nshort -1 1\nown 1 1\nunknown 1\n";
+    for isa in Isa::BOTH {
+        let program = build(isa, "perf_self.c", &["-O2", "-pthread"]);
+        for mode in [MODES[0], MODES[1], MODES[2], &["--machine", "cmp-4"]] {
+            let run = Hps::new().run(&[&["run"], mode, &["--", &program]].concat());
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert_eq!(text, EXPECTED, "{isa:?} {mode:?}: {}", run.stderr);
+        }
     }
 }

@@ -56,7 +56,7 @@ numbers! {
     169 Gettimeofday 170 Settimeofday 172 Getpid 173 Getppid 174 Getuid 175 Geteuid 176 Getgid 177 Getegid
     178 Gettid 179 Sysinfo 213 Readahead 214 Brk 215 Munmap 216 Mremap 102 Getitimer 103 Setitimer 107 TimerCreate 108 TimerGettime 109 TimerGetoverrun 110 TimerSettime 111 TimerDelete
     137 RtSigtimedwait 138 RtSigqueueinfo 240 RtTgsigqueueinfo 85 TimerfdCreate 86 TimerfdSettime 87 TimerfdGettime
-    100 GetRobustList 95 Waitid 220 Clone 221 Execve 281 Execveat 424 PidfdSendSignal 434 PidfdOpen 222 Mmap
+    100 GetRobustList 95 Waitid 220 Clone 221 Execve 241 PerfEventOpen 281 Execveat 424 PidfdSendSignal 434 PidfdOpen 222 Mmap
     223 Fadvise64 226 Mprotect 227 Msync 228 Mlock 229 Munlock 230 Mlockall 231 Munlockall 232 Mincore
     233 Madvise 258 RiscvHwprobe 259 RiscvFlushIcache 260 Wait4 261 Prlimit64 267 Syncfs 276 Renameat2 278 Getrandom
     279 MemfdCreate 283 Membarrier 284 Mlock2 285 CopyFileRange 286 Preadv2 287 Pwritev2 291 Statx 293 Rseq

@@ -13,6 +13,7 @@ use super::listing::Listing;
 use super::locks::Locks;
 use super::made_up::{MadeFolder, MadeText};
 use super::paths::{GuestPath, Node};
+use super::perf::PerfFile;
 use super::processes::ProcessFile;
 use super::sockets::SocketEnd;
 use super::streams::Which;
@@ -38,6 +39,8 @@ pub(super) enum Kind {
     Epoll(Epoll),
     /// A `pidfd`.
     Process(ProcessFile),
+    /// An event of `perf_event_open`.
+    Perf(PerfFile),
     Socket(SocketEnd),
     Null,
     Zero,

@@ -187,7 +187,11 @@ fn duplicate_file(file: &OpenFile) -> Result<OpenFile, DuplicateError> {
             })?)
         }
         Kind::Directory(listing) => Kind::Directory(listing.clone()),
-        Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) | Kind::Process(_) => {
+        Kind::PipeReader(_)
+        | Kind::PipeWriter(_)
+        | Kind::Socket(_)
+        | Kind::Process(_)
+        | Kind::Perf(_) => {
             return Err(DuplicateError::Pipe);
         }
         Kind::Timer(timer) => Kind::Timer(*timer),

@@ -207,7 +207,7 @@ impl Linux {
                     Err(Errno::EAGAIN)
                 }
             },
-            Kind::Epoll(_) | Kind::Process(_) => Err(Errno::EINVAL),
+            Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => Err(Errno::EINVAL),
             Kind::Output(_) | Kind::PipeWriter(_) | Kind::Socket(_) | Kind::Place(_) => {
                 Err(Errno::EBADF)
             }
@@ -334,7 +334,9 @@ impl Linux {
                 }
                 8
             }
-            Kind::Epoll(_) | Kind::Timer(_) | Kind::Process(_) => return Err(Errno::EINVAL),
+            Kind::Epoll(_) | Kind::Timer(_) | Kind::Process(_) | Kind::Perf(_) => {
+                return Err(Errno::EINVAL);
+            }
             Kind::Stdin
             | Kind::PipeReader(_)
             | Kind::Socket(_)
@@ -404,6 +406,7 @@ impl Linux {
             | Kind::Event(_)
             | Kind::Timer(_)
             | Kind::Process(_)
+            | Kind::Perf(_)
             | Kind::Epoll(_) => Ok(0),
             Kind::Place(_) => Err(Errno::EBADF),
             _ => Err(Errno::ESPIPE),

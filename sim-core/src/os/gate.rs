@@ -135,7 +135,7 @@ impl Linux {
             Kind::File(_) if file.path.is_none() => DescriptorKind::MemoryFile,
             Kind::File(_) | Kind::Directory(_) | Kind::Place(_) => DescriptorKind::File,
             Kind::PipeReader(_) | Kind::PipeWriter(_) | Kind::Socket(_) => DescriptorKind::Pipe,
-            Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) | Kind::Process(_) => {
+            Kind::Timer(_) | Kind::Event(_) | Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => {
                 DescriptorKind::Event
             }
             Kind::Null

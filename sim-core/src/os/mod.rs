@@ -42,6 +42,7 @@ mod memory_locks;
 mod misc;
 pub mod numbers;
 mod paths;
+mod perf;
 mod processes;
 mod ranges;
 mod readiness;

@@ -146,6 +146,7 @@ calls! {
     OsfWait4 "osf_wait4";
     OsfUtsname "osf_utsname";
     Personality "personality";
+    PerfEventOpen "perf_event_open";
     PidfdOpen "pidfd_open";
     PidfdSendSignal "pidfd_send_signal";
     Pipe2 "pipe2";

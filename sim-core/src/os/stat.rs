@@ -70,7 +70,9 @@ fn stat_of(found: &Stat, path: &GuestPath, is_writable: bool) -> FileStat {
 fn special_stat(kind: &Kind, number: u64) -> FileStat {
     let mode = match kind {
         // No type, as of all that has no place in a file system.
-        Kind::Event(_) | Kind::Timer(_) | Kind::Epoll(_) | Kind::Process(_) => 0o600,
+        Kind::Event(_) | Kind::Timer(_) | Kind::Epoll(_) | Kind::Process(_) | Kind::Perf(_) => {
+            0o600
+        }
         Kind::Socket(_) => S_IFSOCK | 0o777,
         _ => S_IFIFO | 0o600,
     };

@@ -1,6 +1,6 @@
 //! What each thread of a guest has of its own.
 
-use crate::hart::{Hart, NO_RESERVATION};
+use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 
 /// A thread of a guest. What it shares with other threads lies in its [`Guest`](super::Guest).
@@ -8,6 +8,8 @@ use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 pub struct Thread {
     /// The registers.
     pub hart: Hart,
+    /// What the counters of the contexts have counted while it was on none of them.
+    pub(crate) counted_elsewhere: GuestCounters,
     /// Its number, as `gettid` tells it.
     pub tid: u32,
     /// Its name (`PR_SET_NAME`), padded with zeros.
@@ -40,6 +42,7 @@ impl Thread {
     pub fn first(hart: Hart) -> Thread {
         Thread {
             hart,
+            counted_elsewhere: GuestCounters::default(),
             tid: PID,
             name: [0; Thread::NAME_BYTES],
             clear_tid: 0,
@@ -50,6 +53,12 @@ impl Thread {
             unaligned_control: 0,
             blocked: None,
         }
+    }
+
+    /// The counters of its contexts, without what they have counted while it was on none of them, from some point on.
+    #[must_use]
+    pub(crate) fn own_counters(&self) -> GuestCounters {
+        self.hart.counters.since(self.counted_elsewhere)
     }
 
     /// What an idle context has instead of this thread, which leaves it: no thread, but what belongs to the context.

@@ -242,8 +242,11 @@ impl Thread {
         for registers in [dise, interrupts] {
             self.hart.r[registers.clone()].copy_from_slice(&before.hart.r[registers]);
         }
+        let left = self.hart.counters;
         self.hart.counters = before.hart.counters;
         self.hart.counters.time_ns = now_ns;
+        let passed = self.hart.counters.since(left);
+        self.counted_elsewhere = self.counted_elsewhere.plus(passed);
         self.hart.reservation = NO_RESERVATION;
     }
 }

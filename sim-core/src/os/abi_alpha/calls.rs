@@ -42,7 +42,7 @@ numbers! {
     /// The calls that only Linux has.
     own:
     361 Getitimer 362 Setitimer 414 TimerCreate 415 TimerSettime 416 TimerGettime 417 TimerGetoverrun 418 TimerDelete
-    355 RtSigtimedwait 356 RtSigqueueinfo 492 RtTgsigqueueinfo 467 GetRobustList 438 Waitid 513 Execveat 534 PidfdSendSignal 544 PidfdOpen
+    355 RtSigtimedwait 356 RtSigqueueinfo 492 RtTgsigqueueinfo 467 GetRobustList 438 Waitid 493 PerfEventOpen 513 Execveat 534 PidfdSendSignal 544 PidfdOpen
     481 TimerfdCreate 482 TimerfdSettime 483 TimerfdGettime 312 Clone 314 Mlock 315 Munlock 316 Mlockall 317 Munlockall 318 Sysinfo 323 Times 328 Statfs 329 Fstatfs 334 SchedYield 339 Uname
     340 Nanosleep 341 Mremap 348 Prctl 349 Pread64 350 Pwrite64 352 RtSigaction 353 RtSigprocmask
     324 Personality 325 Setfsuid 326 Setfsgid 330 SchedSetparam 331 SchedGetparam 332 SchedSetscheduler

@@ -322,6 +322,7 @@ impl Linux {
         let number = file.number.unwrap_or(u64::from(fd as u32) + 1);
         Ok(match &file.kind {
             Kind::Event(_) => "anon_inode:[eventfd]".to_owned(),
+            Kind::Perf(_) => "anon_inode:[perf_event]".to_owned(),
             Kind::Process(_) => "anon_inode:[pidfd]".to_owned(),
             Kind::Epoll(_) => "anon_inode:[eventpoll]".to_owned(),
             Kind::Socket(_) => format!("socket:[{number}]"),

@@ -118,6 +118,8 @@ pub(crate) struct Family {
     first: Option<(Box<Guest>, i32)>,
     /// Processes of which there are descriptors: whether they have ended.
     watched: BTreeMap<u32, Arc<AtomicBool>>,
+    /// How many events of `perf_event_open` there have been.
+    events: u64,
     /// How many processes there have been, and how many were refused.
     made: u64,
     refused: u32,
@@ -154,6 +156,7 @@ impl Family {
             parked: BTreeMap::new(),
             first: None,
             watched: BTreeMap::new(),
+            events: 0,
             made: 1,
             refused: 0,
             changes: 0,
@@ -191,6 +194,12 @@ impl Family {
         let mut behind = self.parked.range(pid..).map(|(pid, _)| pid);
         let first = || self.parked.keys().find(is_ready);
         behind.find(is_ready).or_else(first).copied()
+    }
+
+    /// The number of an event, which no other one has.
+    pub(super) fn next_event(&mut self) -> u64 {
+        self.events += 1;
+        self.events
     }
 
     /// Any process that does not run.
