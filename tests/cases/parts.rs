@@ -128,6 +128,114 @@ fn a_leaderboard_in_parts_leaves_the_files_of_one_run() {
     same_in_parts(&hps, &order, 2);
 }
 
+/// A shell that finds the command, in the folder of the tests.
+fn shell(hps: &Hps, words: &[&str]) -> Command {
+    let command = Path::new(env!("CARGO_BIN_EXE_hps"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folder = command.parent().expect("a folder").display();
+    let mut shell = Command::new("bash");
+    shell
+        .args(words)
+        .env("PATH", format!("{folder}:{path}"))
+        .current_dir(hps.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    shell
+}
+
+/// A definition of a sweep whose parts take some time, and its results on one machine.
+fn sweep_of_one(hps: &Hps) -> BTreeMap<String, Vec<u8>> {
+    let mut code = calls();
+    code[0] = 0x0001_4437; // lui s0, 20: 81,920 calls
+    hps.program("calls", &code);
+    let spec = "(own_programs: [(path: \"calls\")], profiles: [method], bursts: [1, 10], \
+                one_in: [100, 200, 500, 1000], timing: All)";
+    std::fs::write(hps.path("sweep.ron"), spec).expect("a definition");
+    hps.run(&["sweep", "sweep.ron", "--out", "one"])
+        .expect_code(0);
+    let mut files = files(Path::new(&hps.path("one")));
+    files.retain(|name, _| name == "results.jsonl" || name == "report.html");
+    assert_eq!(files.len(), 2);
+    files
+}
+
+fn same_as_one(hps: &Hps, one: &BTreeMap<String, Vec<u8>>) {
+    let results = files(Path::new(&hps.path("results")));
+    for (name, bytes) in one {
+        assert!(*bytes == results[name], "{name} differs");
+    }
+}
+
+#[test]
+fn the_lines_of_readme_for_xargs_leave_the_files_of_one_run() {
+    let hps = Hps::new();
+    let one = sweep_of_one(&hps);
+    let readme = include_str!("../../README.md");
+    let blocks = readme.split("```sh\n").skip(1);
+    let mut blocks = blocks.filter_map(|block| block.split("```").next());
+    let lines = blocks.find(|block| block.contains("xargs -P"));
+    let lines = lines.expect("the lines for xargs");
+    assert_eq!(lines.lines().count(), 3);
+    for line in lines.lines() {
+        let status = shell(&hps, &["-c", line]).status().expect("a shell");
+        assert!(status.success(), "{line}");
+    }
+    same_as_one(&hps, &one);
+}
+
+/// Whole lines of the stores of parts below a folder.
+fn lines_of_parts(folder: &Path) -> Vec<String> {
+    let found = files(folder).into_iter();
+    let stores = found.filter(|(name, _)| name.ends_with("results.jsonl") && name.contains("-of-"));
+    let lines = stores.flat_map(|(_, bytes)| {
+        let text = String::from_utf8(bytes).expect("text");
+        let lines = text.split_inclusive('\n').map(str::to_string);
+        lines.collect::<Vec<_>>()
+    });
+    lines.filter(|line| line.ends_with('\n')).collect()
+}
+
+/// The script of a part with `--copy`, as Slurm runs it: a part gets SIGTERM as soon as it has finished a point on its
+/// node, and is put back into the queue.
+#[test]
+fn a_part_that_copies_in_and_out_loses_no_finished_point() {
+    let hps = Hps::new();
+    let one = sweep_of_one(&hps);
+    std::fs::create_dir(hps.path("scratch")).expect("a folder");
+    let words = "cluster slurm --parts 3 --copy scratch --out results sweep.ron";
+    let said = hps.run(&words.split(' ').collect::<Vec<_>>());
+    assert!(said.expect_code(0).contains("parts    3,"));
+    let part = |number: &str| {
+        let mut part = shell(&hps, &["results/slurm/part.sh", "0"]);
+        part.env("SLURM_ARRAY_TASK_ID", number);
+        part
+    };
+    let mut stopped = part("2").spawn().expect("a shell");
+    let (scratch, results) = (hps.path("scratch"), hps.path("results/parts"));
+    let finished = loop {
+        let finished = lines_of_parts(Path::new(&scratch));
+        if !finished.is_empty() || stopped.try_wait().expect("a child").is_some() {
+            break finished;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let kill = ["-TERM".to_string(), stopped.id().to_string()];
+    let killed = Command::new("kill").args(kill).status();
+    assert!(killed.expect("a signal").success());
+    stopped.wait().expect("it ends");
+    let saved = lines_of_parts(Path::new(&results));
+    assert!(!saved.is_empty() && finished.iter().all(|line| saved.contains(line)));
+    for number in ["3", "1", "2"] {
+        let status = part(number).status().expect("a shell");
+        assert!(status.success(), "part {number}");
+    }
+    let all = lines_of_parts(Path::new(&results));
+    assert!(saved.iter().all(|line| all.contains(line)));
+    let merge = ["sweep", "sweep.ron", "--out", "results", "--merge"];
+    hps.run(&merge).expect_code(0);
+    same_as_one(&hps, &one);
+}
+
 #[test]
 fn stores_of_other_machines_are_refused_by_key() {
     let hps = Hps::new();

@@ -17,6 +17,8 @@ mod belongs;
 pub(crate) mod cost;
 mod cut;
 mod keep;
+#[cfg(test)]
+mod large;
 mod merge;
 mod order;
 mod plan_file;

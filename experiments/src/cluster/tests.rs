@@ -16,7 +16,7 @@ use crate::store::{Records, StoreError};
 /// What the process of a part is told: folder, part, number of parts.
 const PART: &str = "HPS_TEST_PART";
 
-fn program() -> Program {
+pub(super) fn program() -> Program {
     let spec = SweepSpec {
         programs: vec!["bwt".to_string()],
         ..SweepSpec::default()
@@ -206,6 +206,37 @@ fn parts_alone_make_a_whole_run() {
     assert!(refused.contains("unit 8"), "{refused}");
 }
 
+#[test]
+fn status_names_what_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    plan(folder);
+    let planned = PlanFile::read(&folder.join(PLAN_FILE)).expect("a plan");
+    let part = Part { number: 1, of: 2 };
+    let range = planned.part(part);
+    let pieces = range.len();
+    let ids = planned.ids[range].iter().map(|id| id.to_string());
+    let own = folder.join(PARTS).join(part.folder(&planned.head.plan));
+    let status = || match carry_out(&Order::Status, folder) {
+        Came::Status(status) => status,
+        other => panic!("{other:?}"),
+    };
+    // The part has begun its first piece, and holds the lock of its store.
+    let store = Keep::part(&own, folder, ids.collect()).units();
+    let mut store = store.expect("a store").into_inner().expect("unlocked");
+    store.begin(&planned.ids[0]);
+    let seen = status();
+    assert_eq!(seen.running.len(), 1);
+    assert!(seen.running[0].starts_with("unit 0 (test)"), "{seen:?}");
+    assert_eq!((seen.done, seen.missing.len()), (0, 19));
+    assert!(seen.parts[0].is_running && seen.parts[0].pieces == Some(pieces));
+    // Whoever had begun it is gone.
+    drop(store);
+    let seen = status();
+    assert!(seen.running.is_empty() && !seen.parts[0].is_running);
+    assert_eq!(seen.missing.len(), 20);
+}
+
 /// Pieces done and failed in a part's store.
 fn store_of(folder: &Path) -> (usize, usize) {
     let text = String::from_utf8(bytes(folder)).expect("text");
@@ -275,95 +306,4 @@ fn run_units_of(store: &Records<UnitRecord>) -> Vec<UnitRecord> {
     let agenda = agenda.lock().expect("filled");
     let ids = agenda.pieces.iter().map(|piece| &*piece.id);
     ids.filter_map(|id| store.get(id).cloned()).collect()
-}
-
-/// A sweep of 192 points on each of so many machines.
-fn sweep(machines: usize) -> crate::Plan {
-    let machine = |n: usize| {
-        let mut machine = TimedMachine::default().config;
-        machine.name = format!("machine-{n}");
-        machine.window.rob_entries = 64 + n as u32;
-        machine
-    };
-    let spec = SweepSpec {
-        bursts: (1..=8).collect(),
-        one_in: (1..=8).map(|n| 100 * n).collect(),
-        timing: crate::Timing::All,
-        ..SweepSpec::default()
-    };
-    crate::Plan::of(vec![program()], (0..machines).map(machine).collect(), &spec).expect("a plan")
-}
-
-/// Makes the plan of a sweep, cuts it, and joins stores that hold every point twice in the order of their making. Says
-/// how long each took.
-fn plan_cut_and_merge(machines: usize) -> [Duration; 3] {
-    let folder = tempfile::tempdir().expect("a folder");
-    let out = folder.path().join("out");
-    let began = std::time::Instant::now();
-    let plan = sweep(machines);
-    let (keep, agenda) = Keep::nothing(&out);
-    crate::run_plan(&plan, &keep, &()).expect("an agenda");
-    let size = Size {
-        instructions: 8_000_000,
-        memory_bytes: 0,
-    };
-    let file = out.join(PLAN_FILE);
-    let head = plan_file::write_sized(&agenda.lock().expect("filled"), &file, |_| {
-        (vec![size], 1.0)
-    });
-    assert_eq!(head.expect("a plan").pieces, 192 * machines);
-    drop((keep, agenda));
-    let planned = began.elapsed();
-
-    let began = std::time::Instant::now();
-    let read = PlanFile::read(&file).expect("the plan");
-    let parts: Vec<_> = (1..=10)
-        .map(|number| read.part(Part { number, of: 10 }))
-        .collect();
-    let cut = began.elapsed();
-    assert!(parts.windows(2).all(|pair| pair[0].end == pair[1].start));
-    assert_eq!((parts[0].start, parts[9].end), (0, 192 * machines));
-    let costs = parts
-        .iter()
-        .map(|part| seconds(&read.loads[part.clone()], &read.head.shared));
-    let (least, most) = costs.fold((f64::MAX, 0.0), |(l, m), c| (c.min(l), c.max(m)));
-    assert!(most < 1.1 * least, "{least} {most}");
-    drop(read);
-
-    let mut folders = Vec::new();
-    for (number, range) in parts.iter().enumerate() {
-        let folder = folder.path().join(format!("{number}"));
-        std::fs::create_dir(&folder).expect("a folder");
-        let mut text =
-            std::io::BufWriter::new(std::fs::File::create(folder.join(ROWS)).expect("a store"));
-        // A tenth of the next part's points, too.
-        let end = (range.end + range.len() / 10).min(plan.points.len());
-        for point in plan.points[range.start..end].iter().rev() {
-            let line = crate::store::line::encode(&crate::runner::empty_row(&plan, point));
-            std::io::Write::write_all(&mut text, line.expect("a line").as_bytes())
-                .expect("written");
-        }
-        folders.push(folder);
-    }
-    drop(plan);
-    let began = std::time::Instant::now();
-    let merged = merge(&out, &folders).expect("they belong together");
-    assert_eq!(merged.done, 192 * machines);
-    [planned, cut, began.elapsed()]
-}
-
-#[test]
-fn plans_are_cut_into_parts_of_equal_cost() {
-    plan_cut_and_merge(10);
-}
-
-/// Times and the most memory of a million points, for `docs/measurements/cluster.md`.
-#[test]
-#[ignore = "takes minutes and writes some gigabytes"]
-#[allow(clippy::print_stdout)]
-fn a_million_points() {
-    let times = plan_cut_and_merge(5209);
-    let status = std::fs::read_to_string("/proc/self/status").expect("the process");
-    let peak = status.lines().find(|line| line.starts_with("VmHWM"));
-    println!("planned, cut, merged: {times:?}; {peak:?}");
 }
