@@ -14,15 +14,18 @@ use hps_sim_core::probe::{NoProbe, Probe, Retired};
 use crate::common::{Program, preset, random};
 
 /// Counts the calls of each hook of [`Probe`] and [`PipelineProbe`], in the order in which they are declared.
-/// Whoever adds a hook there adds it here.
+/// Whoever adds a hook there adds it here: [`every_hook_is_counted`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Count<const STAGES: bool> {
     retired: u64,
     memory: u64,
+    values: u64,
+    stops: u64,
     control: u64,
     branches: u64,
     wrong_paths: u64,
     finished: u64,
+    fetch_misses: u64,
     slots: u64,
     stretches: u64,
     commits: u64,
@@ -37,6 +40,18 @@ impl<const STAGES: bool> Probe for Count<STAGES> {
     const WANTS_MEMORY: bool = true;
     const WANTS_CONTROL: bool = true;
     const WANTS_WRONG_PATHS: bool = true;
+    const WANTS_VALUES: bool = STAGES;
+    const CAN_STOP: bool = STAGES;
+    fn stops_before(&mut self, _: u64, _: &Inst) -> bool {
+        self.stops += 1;
+        false
+    }
+    fn has_stopped(&self) -> bool {
+        false
+    }
+    fn value(&mut self, _: u64, _: &Inst, _: u64) {
+        self.values += 1;
+    }
     fn retired(&mut self, _: &Retired<'_>) {
         self.retired += 1;
     }
@@ -72,6 +87,9 @@ impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
     fn finished(&mut self, _: &StageRecord) {
         self.finished += 1;
     }
+    fn fetch_missed(&mut self, _: u64, _: Cause, _: u64) {
+        self.fetch_misses += 1;
+    }
     fn slots(&mut self, _: u64, _: Cause, count: u64) {
         self.slots += count;
     }
@@ -86,6 +104,44 @@ impl<const STAGES: bool> PipelineProbe for Count<STAGES> {
     }
     fn trapped(&mut self, _: &TrapTaken) {
         self.traps += 1;
+    }
+}
+
+/// The hooks that a trait declares in this source: what it does with `self` borrowed.
+fn hooks<'a>(source: &'a str, trait_begins: &str) -> Vec<&'a str> {
+    let (_, behind) = source.split_once(trait_begins).expect("the trait");
+    let (body, _) = behind.split_once("\n}\n").expect("its end");
+    let declared = body.lines().filter_map(|line| {
+        let named = line.strip_prefix("    fn ")?;
+        let (name, arguments) = named.split_once('(')?;
+        // What stands in for a probe is none of what it is told.
+        (name != "stand_in" && (arguments.is_empty() || arguments.contains("self"))).then_some(name)
+    });
+    declared.collect()
+}
+
+#[test]
+fn every_hook_is_counted() {
+    let traits = [
+        (
+            include_str!("../../sim-core/src/probe.rs"),
+            "pub trait Probe {",
+        ),
+        (
+            include_str!("../src/model/probe.rs"),
+            "pub trait PipelineProbe: Probe {",
+        ),
+    ];
+    for (source, begins) in traits {
+        let hooks = hooks(source, begins);
+        assert!(hooks.len() >= 7, "{begins} {hooks:?}");
+        for hook in hooks {
+            let counted = format!("    fn {hook}(");
+            assert!(
+                include_str!("probes.rs").contains(&counted),
+                "{begins} {hook} is not counted here"
+            );
+        }
     }
 }
 
@@ -128,7 +184,8 @@ fn the_functional_machine_tells_the_same<const STAGES: bool>() -> Count<STAGES> 
 #[test]
 fn the_functional_machine_tells_every_probe_the_same() {
     let each = the_functional_machine_tells_the_same::<true>();
-    assert!(each.retired > 0);
+    let counts = [each.retired, each.values, each.stops];
+    assert!(counts.iter().all(|&count| count > 0), "{each:?}");
     let fast = the_functional_machine_tells_the_same::<false>();
     assert!(fast.branches > 0);
     assert_eq!((each.memory, each.control), (fast.memory, fast.control));
@@ -139,6 +196,7 @@ fn the_cores_tell_every_probe_the_same() {
     let alone = timed(CoreKind::Cycle, Count::<true>::default());
     let counts = [
         alone.finished,
+        alone.fetch_misses,
         alone.slots,
         alone.stretches,
         alone.commits,
