@@ -304,6 +304,7 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
                 code => Some(Expected::ExitCode(code)),
             },
             region: None,
+            root_contents: None,
         });
     }
     Ok(programs)

@@ -10,6 +10,7 @@ use hps_sim_core::process::{Process, ProcessConfig};
 #[cfg(not(target_family = "wasm"))]
 use hps_workloads::suite::Built;
 use hps_workloads::{Size, Workload, sha256_hex};
+use serde_json::json;
 
 use crate::end::EndError;
 use crate::error::LabError;
@@ -33,6 +34,9 @@ pub struct Program {
     pub expected: Option<Expected>,
     /// Where it begins to count, if that is not its beginning.
     pub region: Option<Region>,
+    /// SHA-256 of all that lies in its root folder, if the folder is its own: results are then the same wherever it
+    /// lies. `None`: the folder is known by its path.
+    pub root_contents: Option<String>,
 }
 
 /// What a program must do for its results to count.
@@ -86,6 +90,7 @@ impl Program {
             },
             expected: None,
             region: None,
+            root_contents: None,
         }
     }
 
@@ -107,6 +112,7 @@ impl Program {
             },
             expected: Some(Expected::Text(workload.expected(size))),
             region: None,
+            root_contents: None,
         })
     }
 
@@ -139,6 +145,7 @@ impl Program {
             },
             expected: Some(Expected::Sha256(built.expected_stdout_sha256.clone())),
             region: None,
+            root_contents: Some(contents(&built.root)?),
         })
     }
 
@@ -156,11 +163,14 @@ impl Program {
             Stdin::Bytes(bytes) => Some(sha256_hex(bytes)),
             _ => None,
         };
-        serde_json::json!({
+        json!({
             "image": self.image.hash,
             "args": process.args,
             "env": process.env,
-            "root": process.root,
+            "root": match &self.root_contents {
+                Some(contents) => json!(contents),
+                None => json!(process.root),
+            },
             "stdin": stdin,
             "seed": process.seed,
         })
@@ -232,4 +242,29 @@ pub fn image_of(workload: &Workload, isa: Isa) -> Result<&'static [u8], LabError
         name: workload.name.to_string(),
         isa,
     })
+}
+
+/// SHA-256 of the names and contents of all files below a folder.
+#[cfg(not(target_family = "wasm"))]
+fn contents(folder: &Path) -> Result<String, LabError> {
+    fn read(folder: &Path, below: &Path, listed: &mut String) -> std::io::Result<()> {
+        let mut entries: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let name = below.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                read(&entry.path(), &name, listed)?;
+            } else {
+                let digest = sha256_hex(&std::fs::read(entry.path())?);
+                *listed += &format!("{digest} {}\n", name.display());
+            }
+        }
+        Ok(())
+    }
+    let mut listed = String::new();
+    read(folder, Path::new(""), &mut listed).map_err(|source| LabError::Unreadable {
+        file: folder.to_path_buf(),
+        source,
+    })?;
+    Ok(sha256_hex(listed.as_bytes()))
 }

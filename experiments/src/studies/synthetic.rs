@@ -57,6 +57,7 @@ fn program(length: u64) -> Result<Program, String> {
         name,
         expected: None,
         region: None,
+        root_contents: None,
     })
 }
 

@@ -57,6 +57,7 @@ fn program(isa: Isa, name: &str) -> Result<Program, String> {
         },
         expected: None,
         region: None,
+        root_contents: None,
     })
 }
 
