@@ -8,7 +8,9 @@
 
 use hps_lab::{Isa, Lab, Watch};
 use hps_pipeline::config::MachineConfig;
-use hps_profile::{KeyKind, KeyRegistry, Profile, ProfileDocument, ProfileHeader, ProfileKey};
+use hps_profile::{
+    Cycles, KeyKind, KeyRegistry, Profile, ProfileDocument, ProfileHeader, ProfileKey, Unit,
+};
 use hps_profilers::Period;
 use hps_profilers::beat::key_of;
 use hps_profilers::policy::{Moment, Policy};
@@ -64,7 +66,7 @@ fn main() -> anyhow::Result<()> {
             ..Watch::default()
         })?;
 
-    let (mut exact, mut sampled) = (Profile::new(), Profile::new());
+    let (mut exact, mut sampled) = (Profile::<_, Cycles>::default(), Profile::new());
     for row in &truth.exact.rows {
         exact.add(Page(row.of.key.pc >> 8), row.units());
     }
@@ -83,6 +85,8 @@ fn main() -> anyhow::Result<()> {
         version: hps_lab::VERSION.to_string(),
         configuration: serde_json::json!({ "machine": machine.name }),
         kind: Page::KIND,
+        unit: Cycles::NAME.to_string(),
+        parts: truth.exact.units_per_cycle,
         total: 0,
         summary: serde_json::Value::Null,
     };

@@ -333,6 +333,10 @@ pub struct ProfileArgs {
     /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
     #[arg(long, value_name = "[FORMAT:]FILE", conflicts_with = "kind")]
     pub export: Vec<String>,
+    /// Write the exact profile into this folder, a file for each key: instruction, block, line, function, context,
+    /// event_stack, time_slice
+    #[arg(long, value_name = "DIR", conflicts_with = "kind")]
+    pub save: Option<PathBuf>,
     /// Show how the run goes over time
     #[arg(long, conflicts_with = "kind")]
     pub timeline: bool,

@@ -18,6 +18,7 @@ mod listing;
 mod productions;
 mod program;
 mod progress;
+mod saved;
 mod text;
 
 use std::process::ExitCode;

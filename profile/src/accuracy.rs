@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fraction::Fraction;
 use crate::profile::Profile;
+use crate::unit::Unit;
 
 mod rate;
 mod share;
@@ -43,9 +44,9 @@ pub struct Accuracy {
 ///
 /// The paper does not say whether shares are renormalized after the cut, so both readings are
 /// returned.
-pub fn accuracy<K: Ord + Hash + Clone>(
-    sampled: &Profile<K>,
-    exact: &Profile<K>,
+pub fn accuracy<K: Ord + Hash + Clone, U: Unit, V: Unit>(
+    sampled: &Profile<K, U>,
+    exact: &Profile<K, V>,
     cut: Fraction,
 ) -> Accuracy {
     let sampled_cut = sampled.cut(cut);
@@ -65,7 +66,10 @@ pub fn accuracy<K: Ord + Hash + Clone>(
 
 /// The overlap of whole profiles, `sum over members of min(share, share)`, 0 to 1: the call graph
 /// accuracy of SHIM and of Arnold and Ryder.
-pub fn overlap_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>) -> f64 {
+pub fn overlap_without_cut<K: Ord + Hash + Clone, U: Unit, V: Unit>(
+    a: &Profile<K, U>,
+    b: &Profile<K, V>,
+) -> f64 {
     let members_a: Vec<_> = a.iter().collect();
     let members_b: Vec<_> = b.iter().collect();
     sum_of_minima(&members_a, a.total(), &members_b, b.total())
@@ -74,7 +78,10 @@ pub fn overlap_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>
 /// The error of a profile, `1 - overlap`, 0 to 1: the share of the weight that it gives to the
 /// wrong members. The overlap is [`overlap_without_cut`]; this is the error of the studies of
 /// time-proportional profiling.
-pub fn error_without_cut<K: Ord + Hash + Clone>(a: &Profile<K>, b: &Profile<K>) -> f64 {
+pub fn error_without_cut<K: Ord + Hash + Clone, U: Unit, V: Unit>(
+    a: &Profile<K, U>,
+    b: &Profile<K, V>,
+) -> f64 {
     let members_a: Vec<_> = a.iter().collect();
     let members_b: Vec<_> = b.iter().collect();
     let common = common_part(&members_a, a.total(), &members_b, b.total());
@@ -100,9 +107,9 @@ pub enum HotSet {
 /// top members of the estimated profile.
 ///
 /// The metric is not symmetric. No hot member at all gives 1: there is nothing to miss.
-pub fn weight_matching<K: Ord + Hash + Clone>(
-    estimated: &Profile<K>,
-    actual: &Profile<K>,
+pub fn weight_matching<K: Ord + Hash + Clone, U: Unit, V: Unit>(
+    estimated: &Profile<K, U>,
+    actual: &Profile<K, V>,
     hot: HotSet,
 ) -> f64 {
     let hot_actual = match hot {

@@ -7,7 +7,7 @@
 //!   "header": {
 //!     "program": "bzip2", "program_hash": "9c1f…", "version": "0.1.0",
 //!     "configuration": { "burst_length": 100 },
-//!     "kind": "call_pair", "total": 12, "summary": null
+//!     "kind": "call_pair", "unit": "events", "parts": 1, "total": 12, "summary": null
 //!   },
 //!   "members": [ { "member": { "site": "0x10a4", "target": "0x2000" }, "weight": 12 } ]
 //! }
@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use crate::key::{KeyKind, ProfileKey};
 use crate::profile::Profile;
+use crate::unit::{Events, Unit};
 
 mod any;
 
@@ -47,6 +48,12 @@ pub struct ProfileHeader {
     pub configuration: Value,
     /// What the profile counts; set from the members when a document is made.
     pub kind: KeyKind,
+    /// What the weights count; set from the profile's type when a document is made.
+    #[serde(default = "events")]
+    pub unit: String,
+    /// Weights are whole numbers of so many equal parts of the unit.
+    #[serde(default = "one")]
+    pub parts: u64,
     /// The sum of all weights; set from the members when a document is made.
     pub total: u64,
     /// More about the run, such as [`crate::StreamSummary`]; `null` when there is nothing.
@@ -54,13 +61,21 @@ pub struct ProfileHeader {
     pub summary: Value,
 }
 
+fn events() -> String {
+    Events::NAME.to_owned()
+}
+
+fn one() -> u64 {
+    1
+}
+
 /// A profile with its header.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ProfileDocument<K: ProfileKey> {
+pub struct ProfileDocument<K: ProfileKey, U: Unit = Events> {
     /// Where the profile comes from.
     pub header: ProfileHeader,
     /// The profile.
-    pub profile: Profile<K>,
+    pub profile: Profile<K, U>,
 }
 
 /// A profile file that cannot be read or written.
@@ -87,6 +102,14 @@ pub enum DocumentError {
         found: KeyKind,
         /// The kind of the members that are to be read.
         wanted: KeyKind,
+    },
+    /// Weights that count something else than the caller wants.
+    #[error("the weights of this profile count {found}, where {wanted} are wanted")]
+    Unit {
+        /// The unit that the file names.
+        found: String,
+        /// The unit that is to be read.
+        wanted: &'static str,
     },
     /// A kind of profile that is not registered.
     #[error(
@@ -144,10 +167,11 @@ struct Probe {
     format_version: u32,
 }
 
-impl<K: ProfileKey> ProfileDocument<K> {
-    /// A document of `profile`; `kind` and `total` of the header are set from the profile.
-    pub fn new(mut header: ProfileHeader, profile: Profile<K>) -> Self {
+impl<K: ProfileKey, U: Unit> ProfileDocument<K, U> {
+    /// A document of `profile`; `kind`, `unit` and `total` of the header are set from the profile.
+    pub fn new(mut header: ProfileHeader, profile: Profile<K, U>) -> Self {
         header.kind = K::KIND;
+        header.unit = U::NAME.to_owned();
         header.total = profile.total();
         Self { header, profile }
     }
@@ -182,11 +206,19 @@ impl<K: ProfileKey> ProfileDocument<K> {
 
     pub(crate) fn from_value(value: Value) -> Result<Self, DocumentError> {
         // The header first: members of another kind would fail with a less helpful message.
-        let found = header_of(&value)?.kind;
+        let ProfileHeader {
+            kind: found, unit, ..
+        } = header_of(&value)?;
         if found != K::KIND {
             return Err(DocumentError::Kind {
                 found,
                 wanted: K::KIND,
+            });
+        }
+        if unit != U::NAME {
+            return Err(DocumentError::Unit {
+                found: unit,
+                wanted: U::NAME,
             });
         }
         let file: File<ProfileHeader, Member<K>> = serde_json::from_value(value)?;
@@ -201,7 +233,7 @@ impl<K: ProfileKey> ProfileDocument<K> {
                 sum,
             });
         }
-        let mut profile = Profile::new();
+        let mut profile = Profile::default();
         for (index, Member { member, weight }) in file.members.into_iter().enumerate() {
             if weight == 0 {
                 return Err(DocumentError::ZeroWeight { index });

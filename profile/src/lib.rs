@@ -9,6 +9,7 @@
 //! | [`fraction`] | [`Fraction`], an exact share in parts per million |
 //! | [`key`] | the members: [`Instruction`], [`Line`], [`Function`], [`Method`], … |
 //! | [`profile`] | [`Profile`]: member to weight, listing, cut |
+//! | [`unit`] | what weights count: [`Events`], [`Cycles`] |
 //! | [`mod@accuracy`] | overlap (renormalized and capped, or without cut), weight matching, rates |
 //! | [`statistics`] | means with intervals, and whether paired differences are a draw |
 //! | [`sequitur`] | [`Sequitur`], the grammar inference under hot data streams |
@@ -34,6 +35,7 @@ pub mod statistics;
 pub mod streams;
 pub mod symbolized;
 pub mod text;
+pub mod unit;
 
 pub use accuracy::{
     Accuracy, HotSet, Rate, accuracy, error_without_cut, overlap_without_cut, rate_error,
@@ -43,8 +45,9 @@ pub use document::{AnyProfileDocument, DocumentError, ProfileDocument, ProfileHe
 pub use formats::Format;
 pub use fraction::{Fraction, FractionError};
 pub use key::{
-    Block, CallPair, Context, DataStream, Edge, Function, Instruction, InstructionError, KeyKind,
-    KeyRegistry, Line, Method, ProfileKey, ProfileKind,
+    Block, CallPair, Context, DataStream, Edge, EventStack, Function, Instruction,
+    InstructionError, KeyKind, KeyRegistry, Line, Method, Path, ProfileKey, ProfileKind, TimeSlice,
+    Value,
 };
 pub use profile::Profile;
 pub use sequitur::{Grammar, GrammarSymbol, Sequitur};
@@ -56,3 +59,4 @@ pub use streams::{
     StreamProfile, StreamSummary,
 };
 pub use symbolized::SymbolizedProfile;
+pub use unit::{Cycles, Events, Unit};

@@ -1,37 +1,43 @@
 //! A profile: members and their weights.
 
 use std::hash::Hash;
+use std::marker::PhantomData;
 
 use rustc_hash::FxHashMap;
 
 use crate::fraction::Fraction;
+use crate::unit::{Events, Unit};
 
-/// Members with their weights (counts of events, or heat for data streams).
+/// Members with their weights, which count what the [`Unit`] says.
 ///
 /// A member is present exactly when its weight is above zero, and [`Self::total`] is always the
 /// sum of all weights. The total saturates at `u64::MAX` (what would go beyond is dropped from the
 /// weight that is being added), so that the two never disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile<K: Eq + Hash> {
+pub struct Profile<K: Eq + Hash, U: Unit = Events> {
     weights: FxHashMap<K, u64>,
     total: u64,
+    unit: PhantomData<U>,
 }
 
-impl<K: Eq + Hash> Default for Profile<K> {
+impl<K: Eq + Hash, U: Unit> Default for Profile<K, U> {
     fn default() -> Self {
         Self {
             weights: FxHashMap::default(),
             total: 0,
+            unit: PhantomData,
         }
     }
 }
 
 impl<K: Ord + Hash + Clone> Profile<K> {
-    /// An empty profile.
+    /// An empty profile of events.
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+impl<K: Ord + Hash + Clone, U: Unit> Profile<K, U> {
     /// Adds `weight` to `member`; a weight of zero leaves the profile as it is.
     pub fn add(&mut self, member: K, weight: u64) {
         let weight = weight.min(u64::MAX - self.total);
@@ -122,15 +128,15 @@ impl<K: Ord + Hash + Clone> Profile<K> {
     }
 }
 
-impl<K: Ord + Hash + Clone> FromIterator<(K, u64)> for Profile<K> {
+impl<K: Ord + Hash + Clone, U: Unit> FromIterator<(K, u64)> for Profile<K, U> {
     fn from_iter<I: IntoIterator<Item = (K, u64)>>(members: I) -> Self {
-        let mut profile = Self::new();
+        let mut profile = Self::default();
         profile.extend(members);
         profile
     }
 }
 
-impl<K: Ord + Hash + Clone> Extend<(K, u64)> for Profile<K> {
+impl<K: Ord + Hash + Clone, U: Unit> Extend<(K, u64)> for Profile<K, U> {
     fn extend<I: IntoIterator<Item = (K, u64)>>(&mut self, members: I) {
         for (member, weight) in members {
             self.add(member, weight);

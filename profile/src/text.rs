@@ -7,15 +7,16 @@ use std::io::{self, Write};
 
 use crate::key::ProfileKey;
 use crate::profile::Profile;
+use crate::unit::Unit;
 
 /// Writes one line for each member in listing order: its label and its weight, parted by a space.
 /// Call pairs read `caller@site -> callee`, data streams list their addresses.
 ///
 /// # Errors
 /// When the output fails.
-pub fn write_flat<K: ProfileKey>(
+pub fn write_flat<K: ProfileKey, U: Unit>(
     mut output: impl Write,
-    profile: &Profile<K>,
+    profile: &Profile<K, U>,
     symbol: &dyn Fn(u64) -> Option<String>,
 ) -> io::Result<()> {
     for (member, weight) in profile.listing() {
@@ -30,9 +31,9 @@ pub fn write_flat<K: ProfileKey>(
 ///
 /// # Errors
 /// When the output fails.
-pub fn write_folded<K: ProfileKey>(
+pub fn write_folded<K: ProfileKey, U: Unit>(
     mut output: impl Write,
-    profile: &Profile<K>,
+    profile: &Profile<K, U>,
     symbol: &dyn Fn(u64) -> Option<String>,
 ) -> io::Result<()> {
     let mut stacks: BTreeMap<String, u64> = BTreeMap::new();

@@ -87,6 +87,13 @@ impl Timeline {
         Some(&function.name)
     }
 
+    /// The entry of a function of an interval; `None` for code outside of all functions.
+    #[must_use]
+    pub fn entry(&self, function: u32) -> Option<u64> {
+        let function = self.functions.functions().get(function as usize)?;
+        Some(function.entry)
+    }
+
     fn function(&mut self, pc: u64) -> u32 {
         if !self.last.1.contains(&pc) {
             let Some(at) = self.functions.find(pc) else {

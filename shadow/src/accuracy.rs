@@ -2,7 +2,8 @@
 
 use std::hash::Hash;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use hps_profile::{Profile, overlap_without_cut};
+use rustc_hash::FxHashSet;
 
 use crate::paths::Paths;
 use crate::values::ValueProfiler;
@@ -38,26 +39,10 @@ fn heaviest<K: Eq + Hash + Copy + Ord>(paths: &Paths<K>, count: usize) -> Vec<(K
     all
 }
 
-/// How much of two distributions of weight agrees: the sum over keys of the smaller of their shares, 0 to 1. `None` if
-/// the perfect one is empty; 0 if only the sampled one is.
+/// The overlap of a sampled profile with the perfect one, 0 to 1. `None` if the perfect one is empty.
 #[must_use]
-pub fn overlap<K: Eq + Hash>(
-    perfect: &FxHashMap<K, u64>,
-    sampled: &FxHashMap<K, u64>,
-) -> Option<f64> {
-    let total: u64 = perfect.values().sum();
-    let seen: u64 = sampled.values().sum();
-    if total == 0 {
-        return None;
-    }
-    let shares = perfect.iter().map(|(key, weight)| {
-        let here = sampled.get(key).copied().unwrap_or(0) as f64 / seen.max(1) as f64;
-        here.min(*weight as f64 / total as f64)
-    });
-    // A fixed order: sums of floating-point numbers depend on it.
-    let mut shares: Vec<f64> = shares.collect();
-    shares.sort_by(f64::total_cmp);
-    Some(shares.iter().sum())
+pub fn overlap<K: Ord + Hash + Clone>(perfect: &Profile<K>, sampled: &Profile<K>) -> Option<f64> {
+    (!perfect.is_empty()).then(|| overlap_without_cut(sampled, perfect))
 }
 
 /// The difference between the invariances of two value profiles.

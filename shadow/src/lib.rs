@@ -5,6 +5,7 @@ pub mod accuracy;
 pub mod control;
 pub mod divergence;
 mod graphs;
+mod keyed;
 pub mod numbering;
 pub mod paths;
 pub mod policy;

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use hps_profile::AnyProfileDocument;
+
 use super::build::{Isa, build};
 use super::support::Hps;
 
@@ -188,4 +190,87 @@ fn names_of_cxx_are_readable_and_equal_ones_stay_apart() {
     assert_eq!(lines_with(" ns::Box<double>::add(double)"), 1, "{text}");
     // One static function in each of the two files.
     assert_eq!(lines_with(" helper(int)"), 2, "{text}");
+}
+
+/// A saved profile.
+fn saved(hps: &Hps, file: &str) -> AnyProfileDocument {
+    let path = hps.path(file);
+    let file = std::fs::File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    AnyProfileDocument::read(file).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Every cycle is in each of them, whatever the key.
+#[test]
+fn saved_exact_profiles_hold_every_cycle_over_each_key() {
+    let hps = Hps::new();
+    let (folder, json) = (hps.path("all"), hps.path("exact.json"));
+    let order = [
+        "profile",
+        "--max-instructions",
+        "100000",
+        "--save",
+        &folder,
+        "--json",
+        &json,
+        "minicc",
+        "small",
+    ];
+    let run = hps.run(&order);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read(&json).expect("a file");
+    let exact: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let cycles = exact["cycles"].as_u64().expect("cycles");
+    for kind in [
+        "instruction",
+        "block",
+        "line",
+        "function",
+        "context",
+        "event_stack",
+        "time_slice",
+    ] {
+        let profile = saved(&hps, &format!("all/{kind}.json"));
+        let header = profile.header();
+        assert_eq!((header.kind.name(), &*header.unit), (kind, "cycles"));
+        assert_eq!(header.total, cycles * header.parts, "{kind}");
+        assert!(profile.len() > 20, "{kind}: {}", profile.len());
+    }
+    let overlap = |other| {
+        let functions = saved(&hps, "all/function.json");
+        functions.overlap_without_cut(&saved(&hps, other))
+    };
+    assert_eq!(overlap("all/function.json"), Some(1.0));
+    assert_eq!(overlap("all/block.json"), None);
+}
+
+/// Shadows end to end see what there is, so that both folders hold the same.
+#[test]
+fn saved_profiles_of_shadows_are_over_their_keys() {
+    let hps = Hps::new();
+    let folder = hps.path("shadows");
+    let run = hps.run(&[
+        "shadow",
+        "simulate",
+        "--end-to-end",
+        "--save",
+        &folder,
+        "lz",
+        "small",
+    ]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for (file, kind) in [
+        ("path", "path"),
+        ("long_path", "path"),
+        ("edge", "edge"),
+        ("call_pair", "call_pair"),
+        ("value", "value"),
+    ] {
+        let seen = saved(&hps, &format!("shadows/{file}.json"));
+        let perfect = saved(&hps, &format!("shadows/perfect/{file}.json"));
+        assert_eq!(seen.header().kind.name(), kind);
+        assert_eq!(seen.header().unit, "events");
+        assert!(perfect.len() > 20, "{file}: {}", perfect.len());
+        let overlap = seen.overlap_without_cut(&perfect).expect("one kind");
+        assert!(overlap > 0.999, "{file}: {overlap}");
+    }
 }

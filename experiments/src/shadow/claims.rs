@@ -254,7 +254,7 @@ fn divergences(data: &Data<'_>) -> Draft {
     let main = setting(1.0, ShadowStudy::main_sample(&data.samples));
     let found = data
         .mean(&main, "diverged_ratio")
-        .zip(data.mean(&main, "astray_ratio"));
+        .zip(data.mean(&main, "diverged_transfers_ratio"));
     Draft {
         section: Section::Explained,
         claim: "what shadows do is what their parent then does".to_string(),
@@ -262,16 +262,16 @@ fn divergences(data: &Data<'_>) -> Draft {
         rule: "transfers of control behind a divergence, at load 1.0 and the second largest sample: confirmed if at most 1% \
                of all, differs up to 10%"
             .to_string(),
-        found: found.map(|(diverged, astray)| {
-            let verdict = match astray {
+        found: found.map(|(diverged, behind)| {
+            let verdict = match behind {
                 ..=0.01 => Verdict::Confirmed,
-                ..=0.1 => Verdict::Differs(format!("{:.1}% of transfers", 100.0 * astray)),
+                ..=0.1 => Verdict::Differs(format!("{:.1}% of transfers", 100.0 * behind)),
                 _ => Verdict::NotConfirmed,
             };
             let here = format!(
                 "{:.1}% of shadows diverge, {:.2}% of transfers come behind",
                 100.0 * diverged,
-                100.0 * astray
+                100.0 * behind
             );
             (here, verdict)
         }),

@@ -109,8 +109,6 @@ impl Study<'_> {
 
     fn outcome(&self, setting: &str, sample: u64, outcome: &ShadowOutcome<'_>) -> Vec<Measurement> {
         let (truth, seen) = (self.truth, &outcome.profiles);
-        let weights = |profiles: &Profiles<'_>| profiles.paths.edges().collect();
-        let calls = |profiles: &Profiles<'_>| profiles.paths.calls().collect();
         let invariance = invariance_difference(&truth.values, &seen.values);
         let seconds = self.timeline.end_ns() * 1e-9;
         let faults = outcome.added_faults() as f64;
@@ -129,9 +127,12 @@ impl Study<'_> {
             ),
             (
                 "edge_overlap_ratio",
-                overlap(&weights(truth), &weights(seen)),
+                overlap(&truth.by_edge(), &seen.by_edge()),
             ),
-            ("call_overlap_ratio", overlap(&calls(truth), &calls(seen))),
+            (
+                "call_overlap_ratio",
+                overlap(&truth.by_call_pair(), &seen.by_call_pair()),
+            ),
             // A profile without any common value is as wrong as it can be.
             (
                 "invariance_difference",
@@ -159,8 +160,8 @@ impl Study<'_> {
                 Some(share(outcome.divergences.len() as u64, outcome.shadows)),
             ),
             (
-                "astray_ratio",
-                Some(share(outcome.astray_transfers, outcome.transfers)),
+                "diverged_transfers_ratio",
+                Some(share(outcome.diverged_transfers, outcome.transfers)),
             ),
         ];
         let mut all: Vec<Measurement> = numbers

@@ -71,7 +71,7 @@ pub struct ShadowOutcome<'a> {
     /// Transfers of control of shadows, and those of them that came after a divergence.
     pub transfers: u64,
     /// Transfers after divergences.
-    pub astray_transfers: u64,
+    pub diverged_transfers: u64,
 }
 
 impl ShadowOutcome<'_> {

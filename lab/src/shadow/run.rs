@@ -46,7 +46,7 @@ struct Sums {
     reused_pages: u64,
     shadow_pages: u64,
     transfers: u64,
-    astray_transfers: u64,
+    diverged_transfers: u64,
     ends: std::collections::BTreeMap<End, u64>,
     calls: std::collections::BTreeMap<(&'static str, hps_shadow::policy::Action), u64>,
     divergences: Vec<hps_shadow::divergence::Divergence>,
@@ -102,7 +102,7 @@ impl<'a, 'b> Run<'a, 'b> {
             calls: out.calls,
             divergences: out.divergences,
             transfers: out.transfers,
-            astray_transfers: out.astray_transfers,
+            diverged_transfers: out.diverged_transfers,
             process: self.parent.process,
         })
     }
@@ -202,7 +202,7 @@ impl<'a, 'b> Run<'a, 'b> {
             self.ends_at.swap_remove(at);
             let comparison = self.followed.0.swap_remove(at);
             if let Some(divergence) = comparison.divergence {
-                self.out.astray_transfers += comparison.transfers() - divergence.transfers;
+                self.out.diverged_transfers += comparison.transfers() - divergence.transfers;
                 self.out.divergences.push(divergence);
             }
         }

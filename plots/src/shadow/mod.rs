@@ -322,7 +322,7 @@ fn variants(data: &Data<'_>, main: &str) -> ChapterTable {
         ("Shadows", "shadows", 1.0),
         ("End early, %", "ended_early_ratio", 100.0),
         ("Diverge, %", "diverged_ratio", 100.0),
-        ("Transfers behind, %", "astray_ratio", 100.0),
+        ("Transfers behind, %", "diverged_transfers_ratio", 100.0),
     ];
     let mut head = vec!["Variant"];
     head.extend(columns.iter().map(|c| c.0));

@@ -4,6 +4,7 @@ use std::hash::Hash;
 
 use crate::fraction::Fraction;
 use crate::profile::Profile;
+use crate::unit::Unit;
 
 /// The share of the true profile's weight whose estimate lies within `tolerance` of the truth,
 /// 0 to 1: `sum of t(m) over members m with |e(m)/E - t(m)/T| <= tolerance * t(m)/T`, divided by
@@ -15,9 +16,9 @@ use crate::profile::Profile;
 /// empty estimate and 0 for another one, as the other formulas do; an empty estimate of a truth
 /// that is not empty gives 0.
 #[must_use]
-pub fn share_within<K: Ord + Hash + Clone>(
-    estimated: &Profile<K>,
-    truth: &Profile<K>,
+pub fn share_within<K: Ord + Hash + Clone, U: Unit, V: Unit>(
+    estimated: &Profile<K, U>,
+    truth: &Profile<K, V>,
     tolerance: Fraction,
 ) -> f64 {
     let (whole_e, whole_t) = (estimated.total(), truth.total());

@@ -8,15 +8,16 @@ use super::{DocumentError, ProfileDocument, ProfileHeader};
 use crate::accuracy::overlap_without_cut;
 use crate::key::{KeyRegistry, ProfileKey};
 use crate::text::{write_flat, write_folded};
+use crate::unit::Unit;
 
 /// A document of any kind, for commands that learn the kind from the file.
 ///
 /// What makes sense for every kind is a method; [`Self::downcast_ref`] gives the document of one
-/// kind.
+/// kind and unit.
 #[derive(Debug)]
 pub struct AnyProfileDocument(Box<dyn Document>);
 
-/// [`ProfileDocument`] without its type parameter.
+/// [`ProfileDocument`] without its type parameters.
 trait Document: Any + Debug + Send + Sync {
     fn header(&self) -> &ProfileHeader;
     fn len(&self) -> usize;
@@ -30,7 +31,7 @@ trait Document: Any + Debug + Send + Sync {
 
 type Symbol<'a> = &'a dyn Fn(u64) -> Option<String>;
 
-impl<K: ProfileKey> Document for ProfileDocument<K> {
+impl<K: ProfileKey, U: Unit> Document for ProfileDocument<K, U> {
     fn header(&self) -> &ProfileHeader {
         &self.header
     }
@@ -52,12 +53,12 @@ impl<K: ProfileKey> Document for ProfileDocument<K> {
     }
 
     fn overlap(&self, other: &AnyProfileDocument) -> Option<f64> {
-        let other = other.downcast_ref::<K>()?;
+        let other = other.downcast_ref::<Self>()?;
         Some(overlap_without_cut(&self.profile, &other.profile))
     }
 
     fn equals(&self, other: &AnyProfileDocument) -> bool {
-        other.downcast_ref::<K>() == Some(self)
+        other.downcast_ref() == Some(self)
     }
 
     fn copy(&self) -> Box<dyn Document> {
@@ -93,9 +94,9 @@ impl AnyProfileDocument {
         self.len() == 0
     }
 
-    /// The document of kind `K`; `None` if it is of another kind.
+    /// The [`ProfileDocument`] of this kind and unit; `None` if it is another one.
     #[must_use]
-    pub fn downcast_ref<K: ProfileKey>(&self) -> Option<&ProfileDocument<K>> {
+    pub fn downcast_ref<D: 'static>(&self) -> Option<&D> {
         let document: &dyn Any = &*self.0;
         document.downcast_ref()
     }
@@ -124,15 +125,15 @@ impl AnyProfileDocument {
         self.0.write_folded(&mut output, symbol)
     }
 
-    /// [`overlap_without_cut`] with another document; `None` if that one is of another kind.
+    /// [`overlap_without_cut`] with another document; `None` if that one is of another kind or unit.
     #[must_use]
     pub fn overlap_without_cut(&self, other: &Self) -> Option<f64> {
         self.0.overlap(other)
     }
 }
 
-impl<K: ProfileKey> From<ProfileDocument<K>> for AnyProfileDocument {
-    fn from(document: ProfileDocument<K>) -> Self {
+impl<K: ProfileKey, U: Unit> From<ProfileDocument<K, U>> for AnyProfileDocument {
+    fn from(document: ProfileDocument<K, U>) -> Self {
         Self(Box::new(document))
     }
 }

@@ -10,6 +10,8 @@ fn header() -> ProfileHeader {
         version: "0.1.0".into(),
         configuration: serde_json::json!({ "burst_length": 100, "sparsity": 9900 }),
         kind: Method::KIND,
+        unit: Events::NAME.into(),
+        parts: 1,
         total: 0,
         summary: Value::Null,
     }

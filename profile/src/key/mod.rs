@@ -9,6 +9,10 @@
 //! | [`Line`] | source line |
 //! | [`Function`] | function, by its entry |
 //! | [`Context`] | calling context |
+//! | [`Path`] | path through the flow graph of a function, or across functions |
+//! | [`Value`] | value that an instruction computed |
+//! | [`EventStack`] | instruction and the events that it met |
+//! | [`TimeSlice`] | stretch of time and function: a time series |
 //!
 //! **To add a key**, write a file with the type and its [`ProfileKey`], and name the type in
 //! [`KeyRegistry::builtin`]. A key of another crate implements [`ProfileKey`] too and is named in
@@ -20,12 +24,16 @@ mod call_pair;
 mod context;
 mod data_stream;
 mod edge;
+mod event_stack;
 mod function;
 mod instruction;
 mod kind;
 mod line;
 mod method;
+mod path;
 mod registry;
+mod time_slice;
+mod value;
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -38,12 +46,16 @@ pub use call_pair::CallPair;
 pub use context::Context;
 pub use data_stream::DataStream;
 pub use edge::Edge;
+pub use event_stack::EventStack;
 pub use function::Function;
 pub use instruction::{Instruction, InstructionError};
 pub use kind::{KeyKind, ProfileKind};
 pub use line::Line;
 pub use method::Method;
+pub use path::Path;
 pub use registry::KeyRegistry;
+pub use time_slice::TimeSlice;
+pub use value::Value;
 
 /// A type that can be a member of a profile file.
 pub trait ProfileKey:

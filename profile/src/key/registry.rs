@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    Block, CallPair, Context, DataStream, Edge, Function, Instruction, KeyKind, Line, Method,
-    ProfileKey,
+    Block, CallPair, Context, DataStream, Edge, EventStack, Function, Instruction, KeyKind, Line,
+    Method, Path, ProfileKey, TimeSlice,
 };
-use crate::document::{AnyProfileDocument, DocumentError, ProfileDocument};
+use crate::document::{AnyProfileDocument, DocumentError, ProfileDocument, header_of};
+use crate::unit::{Cycles, Events, Unit};
 
 /// The kinds of profiles that [`AnyProfileDocument`] can hold.
 ///
@@ -27,6 +28,14 @@ struct Entry {
     read: fn(Value) -> Result<AnyProfileDocument, DocumentError>,
 }
 
+/// Reads a document of this kind in the unit that its header names.
+fn read_in_its_unit<K: ProfileKey>(value: Value) -> Result<AnyProfileDocument, DocumentError> {
+    if header_of(&value)?.unit == Cycles::NAME {
+        return Ok(ProfileDocument::<K, Cycles>::from_value(value)?.into());
+    }
+    Ok(ProfileDocument::<K, Events>::from_value(value)?.into())
+}
+
 impl KeyRegistry {
     /// The keys of this crate.
     #[must_use]
@@ -43,6 +52,10 @@ impl KeyRegistry {
         .with::<Line>()
         .with::<Function>()
         .with::<Context>()
+        .with::<Path>()
+        .with::<super::Value>()
+        .with::<EventStack>()
+        .with::<TimeSlice>()
     }
 
     /// These keys and `K`, which takes the place of a key of the same kind.
@@ -52,7 +65,7 @@ impl KeyRegistry {
         self.entries.push(Entry {
             kind: K::KIND,
             title: K::TITLE,
-            read: |value| Ok(ProfileDocument::<K>::from_value(value)?.into()),
+            read: read_in_its_unit::<K>,
         });
         self
     }

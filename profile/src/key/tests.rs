@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::document::{AnyProfileDocument, ProfileDocument, ProfileHeader};
+use crate::unit::{Events, Unit};
 
 fn symbol(address: u64) -> Option<String> {
     (0x1000..0x2000).contains(&address).then(|| "main".into())
@@ -73,6 +74,59 @@ fn each_key_has_its_file_form_frames_and_label() {
 }
 
 #[test]
+fn keys_of_paths_values_events_and_time_have_their_forms() {
+    let path = Path {
+        from: 0x1000,
+        before: 0,
+        number: 17,
+    };
+    assert_eq!(
+        forms(&path),
+        expected(
+            r#"{"from":"0x1000","before":"0x0","number":"0x11"}"#,
+            &["main@0x1000", "path 0x11"],
+            "main@0x1000 path 0x11"
+        )
+    );
+    let value = Value {
+        instruction: Instruction::at(0x1004),
+        value: u64::MAX,
+    };
+    assert_eq!(
+        forms(&value),
+        expected(
+            r#"{"instruction":"0x1004","value":"0xffffffffffffffff"}"#,
+            &["main", "0x1004", "0xffffffffffffffff"],
+            "main@0x1004 = 0xffffffffffffffff"
+        )
+    );
+    let stack = EventStack {
+        instruction: Instruction::at(0x1004),
+        events: ["l1d_miss", "dtlb_miss"].map(str::to_owned).into(),
+    };
+    assert_eq!(
+        forms(&stack),
+        expected(
+            r#"{"instruction":"0x1004","events":["l1d_miss","dtlb_miss"]}"#,
+            &["main", "0x1004", "l1d_miss+dtlb_miss"],
+            "main@0x1004 l1d_miss+dtlb_miss"
+        )
+    );
+    let slice = TimeSlice {
+        first_cycle: 1025,
+        function: Some(Function(0x1000)),
+    };
+    assert_eq!(
+        forms(&slice),
+        expected(
+            r#"{"first_cycle":1025,"function":"0x1000"}"#,
+            &["from cycle 1025", "main"],
+            "from cycle 1025 main"
+        )
+    );
+}
+
+#[test]
 fn an_instruction_has_one_spelling() {
     for (text, said) in [
         ("10a4", "`10a4` is not an address"),
@@ -104,8 +158,8 @@ fn kinds_are_distinct_and_hps_kinds_are_among_them() {
     let all = names.len();
     names.sort_unstable();
     names.dedup();
-    // `with` would have replaced an equal kind: nine files, nine kinds.
-    assert_eq!((all, names.len()), (9, 9));
+    // `with` would have replaced an equal kind: a file, a kind.
+    assert_eq!((all, names.len()), (13, 13));
 }
 
 /// A key that this crate does not know: a size class.
@@ -133,11 +187,13 @@ fn a_key_of_another_crate_is_a_type_and_a_line() {
         version: "0.1.0".into(),
         configuration: serde_json::Value::Null,
         kind: SizeClass::KIND,
+        unit: Events::NAME.into(),
+        parts: 1,
         total: 0,
         summary: serde_json::Value::Null,
     };
     let profile = [(SizeClass(4), 3), (SizeClass(6), 1)].into_iter().collect();
-    let document = ProfileDocument::new(header, profile);
+    let document = ProfileDocument::<_, Events>::new(header, profile);
     let mut bytes = Vec::new();
     document.write(&mut bytes).unwrap();
 
@@ -149,8 +205,8 @@ fn a_key_of_another_crate_is_a_type_and_a_line() {
     assert_eq!(any, document.clone().into());
     assert_eq!(any, any.clone());
     assert_eq!((any.len(), any.header().total), (2, 4));
-    assert_eq!(any.downcast_ref::<SizeClass>(), Some(&document));
-    assert!(any.downcast_ref::<Method>().is_none());
+    assert_eq!(any.downcast_ref(), Some(&document));
+    assert!(any.downcast_ref::<ProfileDocument<Method>>().is_none());
     assert_eq!(any.overlap_without_cut(&any), Some(1.0));
     let (mut again, mut flat, mut folded) = (Vec::new(), Vec::new(), Vec::new());
     any.write(&mut again).unwrap();

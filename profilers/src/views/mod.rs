@@ -1,6 +1,7 @@
 //! The exact profile by instruction, line, block and function: what people read.
 
 mod functions;
+pub mod keyed;
 mod levels;
 mod lines;
 mod symbolized;

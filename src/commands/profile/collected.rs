@@ -14,8 +14,8 @@ use hps_productions::{
     SamplePoint, Scheme,
 };
 use hps_profile::{
-    Accuracy, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
-    StreamConfig, StreamProfile, accuracy,
+    Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
+    StreamConfig, StreamProfile, Unit, accuracy,
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
@@ -509,6 +509,8 @@ impl Report<'_> {
                 "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),
             }),
             kind: self.kind.into(),
+            unit: Events::NAME.to_string(),
+            parts: 1,
             total: 0,
             summary: summary.clone(),
         };

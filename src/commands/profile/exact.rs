@@ -18,7 +18,7 @@ use hps_sim_core::machine::Stop;
 use hps_sim_core::os::Output;
 
 use super::charged::{self, Charged};
-use super::{annotate, collected, export, json, timeline};
+use super::{annotate, collected, export, json, save, timeline};
 use crate::cli::ProfileArgs;
 use crate::commands::timed_machine;
 use crate::program;
@@ -79,7 +79,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     let watch = Watch {
         contexts: true,
         // What is exported tells of phases, too.
-        timeline: args.timeline || !exports.is_empty(),
+        timeline: args.timeline || !exports.is_empty() || args.save.is_some(),
         samplers: samplers.collect(),
         ..Watch::default()
     };
@@ -128,6 +128,9 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     if let Some(path) = &args.json {
         let times = functions(&truth.exact, &map);
         json::write(&shown, &times, &opinions, path)?;
+    }
+    if let Some(folder) = &args.save {
+        save::write(&shown, folder)?;
     }
     notes(&shown, &mut out)?;
     export::write(&shown, &exports)?;

@@ -6,6 +6,7 @@ mod collected;
 mod exact;
 mod export;
 mod json;
+mod save;
 mod timeline;
 
 use crate::cli::ProfileArgs;

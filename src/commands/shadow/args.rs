@@ -54,6 +54,10 @@ pub struct SimulateArgs {
     /// Executions between two flushes of a table's lower half
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     pub flush_every: u64,
+    /// Write the profiles into this folder, a file for each key (path, long_path, edge, call_pair, value): what shadows
+    /// saw, and in `perfect` what there was
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

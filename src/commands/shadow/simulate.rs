@@ -1,6 +1,7 @@
 //! `hps shadow simulate` and `hps shadow policy`.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -11,10 +12,12 @@ use hps_shadow::control::Costs;
 use hps_shadow::policy::Policy;
 use hps_shadow::profiles::Profiles;
 use hps_shadow::values::TableShape;
+use serde_json::json;
 
 use super::args::{PolicyArgs, SimulateArgs};
 use crate::commands::timed_machine;
 use crate::program::seen_once;
+use crate::saved::SavedProfiles;
 use crate::text::{Align, Table, grouped};
 
 /// Prints a policy.
@@ -49,6 +52,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     );
     let (timeline, (truth, _)) = (timeline?, truth?);
     let outcome = profiled_to_any_end(&program, &graphs, &timeline, &options)?;
+    if let Some(folder) = &args.save {
+        let of = (
+            args.command.first().map_or("", String::as_str),
+            program.image.hash.as_str(),
+        );
+        save(&outcome.profiles, &graphs, folder, of, "shadows")?;
+        save(&truth, &graphs, &folder.join("perfect"), of, "perfect")?;
+    }
     let mut out = std::io::stdout().lock();
     out.write_all(outcome.process.os.captured_stdout())?;
     std::io::stderr().write_all(outcome.process.os.captured_stderr())?;
@@ -59,6 +70,22 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     }
     write!(out, "\n{}", calls(&outcome).render())?;
     Ok(outcome.stop.exit_code(program.image.isa) as u8)
+}
+
+/// Writes profiles of a program over all keys into a folder.
+fn save(
+    profiles: &Profiles<'_>,
+    graphs: &Graphs<'_>,
+    folder: &Path,
+    program: (&str, &str),
+    collected: &str,
+) -> anyhow::Result<()> {
+    let saved = SavedProfiles::new(folder, program, json!({ "collected": collected }))?;
+    saved.write_kind(profiles.by_path(graphs), 1)?;
+    saved.write("long_path", profiles.by_long_path(), 1)?;
+    saved.write_kind(profiles.by_edge(), 1)?;
+    saved.write_kind(profiles.by_call_pair(), 1)?;
+    saved.write_kind(profiles.by_value(), 1)
 }
 
 fn options(args: &SimulateArgs) -> anyhow::Result<ShadowOptions> {
@@ -106,8 +133,6 @@ fn summary(outcome: &ShadowOutcome<'_>, truth: &Profiles<'_>) -> Table {
     let seen = &outcome.profiles;
     let percent =
         |share: Option<f64>| share.map_or("–".to_string(), |s| format!("{:.1}%", 100.0 * s));
-    let weights = |p: &Profiles<'_>| p.paths.edges().collect();
-    let calls = |p: &Profiles<'_>| p.paths.calls().collect();
     let invariance = invariance_difference(&truth.values, &seen.values);
     let rows = [
         ("instructions", grouped(outcome.instructions)),
@@ -136,11 +161,11 @@ fn summary(outcome: &ShadowOutcome<'_>, truth: &Profiles<'_>) -> Table {
         ),
         (
             "overlap of edges",
-            percent(overlap(&weights(truth), &weights(seen))),
+            percent(overlap(&truth.by_edge(), &seen.by_edge())),
         ),
         (
             "overlap of calls",
-            percent(overlap(&calls(truth), &calls(seen))),
+            percent(overlap(&truth.by_call_pair(), &seen.by_call_pair())),
         ),
         (
             "difference of invariance",
@@ -157,7 +182,7 @@ fn summary(outcome: &ShadowOutcome<'_>, truth: &Profiles<'_>) -> Table {
         (
             "transfers behind a divergence",
             percent(Some(
-                outcome.astray_transfers as f64 / outcome.transfers.max(1) as f64,
+                outcome.diverged_transfers as f64 / outcome.transfers.max(1) as f64,
             )),
         ),
     ];

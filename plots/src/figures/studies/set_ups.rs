@@ -112,7 +112,7 @@ fn found(all: &[InSetUps]) -> Option<String> {
             .filter(|o| (*o - mean).abs() > 0.25 * mean.abs());
         off.count()
     };
-    let astray: usize = all.iter().map(off).sum();
+    let far_off: usize = all.iter().map(off).sum();
     let widest = all.iter().max_by(|a, b| {
         let width = |of: &InSetUps| of.overheads.greatest - of.overheads.least;
         width(a).total_cmp(&width(b))
@@ -121,7 +121,7 @@ fn found(all: &[InSetUps]) -> Option<String> {
         .iter()
         .filter(|of| of.overheads.least < 0.0 && of.overheads.greatest > 0.0);
     Some(format!(
-        "In {astray} of {set_ups} runs the overhead is more than a quarter away from its program's mean. It \
+        "In {far_off} of {set_ups} runs the overhead is more than a quarter away from its program's mean. It \
          varies most in {}: {:.3} to {:.3}%. In {} of {} programs some runs say that the profile costs time and others that \
          it saves some.",
         widest.program,

@@ -1,0 +1,34 @@
+//! The exact profile as files, one for each key.
+
+use std::path::Path;
+
+use hps_profilers::views::keyed;
+use serde_json::json;
+
+use super::exact::Shown;
+use crate::saved::SavedProfiles;
+
+/// Writes them all into a folder.
+pub(super) fn write(shown: &Shown<'_>, folder: &Path) -> anyhow::Result<()> {
+    let (ran, exact) = (&shown.truth.ran, &shown.truth.exact);
+    let configuration = json!({
+        "collected": "exact",
+        "args": ran.provenance.args,
+        "seed": ran.provenance.seed,
+        "machine": ran.provenance.machine.as_ref().map(|m| m.config.to_ron()),
+        "core_driven_by": ran.provenance.machine.as_ref().map(|m| m.core.name()),
+    });
+    let program = (shown.args.program(), shown.image.hash.as_str());
+    let saved = SavedProfiles::new(folder, program, configuration)?;
+    let (parts, instructions) = (exact.units_per_cycle, shown.instructions);
+    saved.write_kind(keyed::by_instruction(exact), parts)?;
+    saved.write_kind(keyed::by_block(instructions), parts)?;
+    saved.write_kind(keyed::by_line(instructions, shown.image), parts)?;
+    saved.write_kind(keyed::by_function(exact, shown.map), parts)?;
+    saved.write_kind(keyed::by_context(exact), parts)?;
+    saved.write_kind(keyed::by_event_stack(instructions), parts)?;
+    if let Some(series) = &shown.truth.timeline {
+        saved.write_kind(keyed::over_time(series), 1)?;
+    }
+    Ok(())
+}
