@@ -34,11 +34,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 strict=(-O2 -Wall -Wextra -Werror -pthread -Ishim/include)
 # As shim/src/preload.rs compiles the library; its variant that patches entries is for x86-64 only.
-for variant in "" -DHPS_SHIM_FLAT -DHPS_SHIM_CALLS; do
-    # The empty one is no argument.
-    # shellcheck disable=SC2086
-    $cc -std=gnu11 "${strict[@]}" -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec $variant \
-        -o "$work/library.so" shim/preload/hps_shim_preload.c
+for variant in preload preload:FLAT preload:NEW calls:CALLS calls:PAIRS calls:SEQUENCE; do
+    $cc -std=gnu11 "${strict[@]}" -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec \
+        "-DHPS_SHIM_${variant#*:}" -o "$work/library.so" "shim/preload/hps_shim_${variant%%:*}.c"
 done
 writers=shim/tags/tests/writers
 for compiler in cc $cc; do

@@ -294,6 +294,8 @@ Examples:
       All programs: one table, and a line for each that says what agrees and what does not.
   hps validate bwt --runs 30 --top 40 --json bwt.json
       One program, function by function.
+  hps validate bwt --report bwt
+      A page: time by function, call graphs, collectors of calls and distances of samples on both sides.
   hps validate bwt --isa alpha
       The same with the Alpha form in the simulator.
   hps validate --native ./bzip2 --riscv ./bzip2-riscv --root data -- -c -9 input

@@ -82,6 +82,12 @@ fn calls_agree_exactly_with_the_simulation() {
             calls["overlap"].as_f64().expect("a number") > 0.999,
             "{name}"
         );
+        let graph = &program["call_graph"];
+        for edge in graph["differences"].as_array().expect("a list") {
+            let callee = edge["callee"].as_str().expect("a name");
+            assert!(["memset", "memcpy"].contains(&callee), "{name}: {edge}");
+        }
+        assert!(graph["equal"].as_u64().expect("edges") > 60, "{name}");
         let hps = program["hps_accuracy"].as_f64().expect("a number");
         assert!((0.9..=1.0).contains(&hps), "{name}: {hps}");
     }
@@ -267,4 +273,54 @@ print(fib(12), t[1], t[#t], #table.concat(words, ' '))
 #[test]
 fn lua_natively_and_simulated() {
     real_program("lua", &["script.lua"], &[("script.lua", SCRIPT)]);
+}
+
+/// Two million calls in rings that hold a few thousand each: what is found is a graph like the complete one, on both
+/// sides, and the page has its pictures.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn collectors_of_calls_are_compared_on_both_sides() {
+    if runs("1") == "0" {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("page");
+    let (document, code) = validate(&[
+        "lz",
+        "--runs",
+        "1",
+        "--no-timing",
+        "--calls",
+        "pairs-8k,sequence-8k,stack-full",
+        "--observed-instructions",
+        "300000",
+        "--report",
+        report.to_str().expect("a path"),
+    ]);
+    assert_eq!(code, 0);
+    let program = &document["programs"][0];
+    let collectors = program["collectors"].as_array().expect("collectors");
+    assert_eq!(collectors.len(), 3);
+    for collector in collectors {
+        for side in ["native", "simulated"] {
+            let of = |key: &str| collector[side][key].as_f64().expect("a number");
+            assert!(of("found") > 0.0 && of("found") <= 1.0, "{collector}");
+            assert!(of("accuracy") > 0.1, "{collector}");
+            if collector["name"] != "stack-full" {
+                assert_eq!((of("invalid"), of("changed")), (0.0, 0.0), "{collector}");
+            }
+        }
+    }
+    for side in ["native", "simulated"] {
+        let periods = &program["periods"][side];
+        assert!(periods["period"]["count"].as_u64() > Some(10), "{periods}");
+    }
+    for file in [
+        "report.html",
+        "figures/time.svg",
+        "figures/call-graphs.png",
+        "figures/periods.png",
+    ] {
+        assert!(report.join(file).is_file(), "{file}");
+    }
 }

@@ -30,6 +30,7 @@ pub use error::PlotError;
 pub use figure::Figure;
 pub use figures::{
     ShimFigure, cpi_stack_figure, lines, shim_figures, stacked_bars, write_shim_report,
+    write_validation_report,
 };
 pub use html::ReportInfo;
 pub use isas::isa_table;

@@ -8,14 +8,12 @@
  *   -DHPS_SHIM_FLAT   no stack: one store an entry, and one an exit, of the return address, which
  *                     lies in the caller. Wrong where functions are inlined: the return address of
  *                     an inlined function is that of the function around it.
- *   -DHPS_SHIM_CALLS  no tags: each entry is counted in the file that HPS_SHIM_CALLS names, by
- *                     function. Exact, and slow.
+ *   -DHPS_SHIM_NEW    each entry of the stack has a mark, which an observer takes off when it has
+ *                     seen the entry: it then finds calls, each once.
  *
  * An exit looks for its function on the stack, so that frames which longjmp or an exception skipped
  * are taken off. Coroutines that switch stacks within a thread confuse the order: then the tag is
  * that of the last entered function until the next exit that fits. */
-#include <stdio.h>
-
 #include "hps_shim.h"
 
 #define EXPORT __attribute__((visibility("default"), no_instrument_function))
@@ -23,81 +21,6 @@
 
 EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
-
-#if defined HPS_SHIM_CALLS
-
-/* The file: a header of four words, then the table. */
-struct calls {
-  uint64_t magic; /* "HPSCALLS" */
-  uint64_t capacity; /* rows, a power of two */
-  uint64_t lost; /* entries that found no row */
-  uint64_t entries; /* all counted entries */
-  struct row {
-    uint64_t function;
-    uint64_t count;
-  } rows[];
-};
-
-#define CALLS_MAGIC UINT64_C(0x534c4c4143535048)
-
-static struct calls *calls;
-
-INTERN static void copy_maps(const char *path) {
-  char name[4096], buffer[4096];
-  FILE *from, *to;
-  size_t n;
-  if (snprintf(name, sizeof name, "%s.maps", path) >= (int)sizeof name) return;
-  from = fopen("/proc/self/maps", "r");
-  to = from ? fopen(name, "w") : NULL;
-  while (to && (n = fread(buffer, 1, sizeof buffer, from)) > 0) fwrite(buffer, 1, n, to);
-  if (to) fclose(to);
-  if (from) fclose(from);
-}
-
-__attribute__((constructor)) INTERN static void start(void) {
-  const char *path = getenv("HPS_SHIM_CALLS");
-  struct stat status;
-  struct calls *at;
-  int fd = path ? open(path, O_RDWR) : -1;
-  if (fd < 0) return;
-  if (fstat(fd, &status) == 0 && status.st_size > (off_t)sizeof *at) {
-    at = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at != MAP_FAILED && at->magic == CALLS_MAGIC &&
-        at->capacity <= ((size_t)status.st_size - sizeof *at) / sizeof at->rows[0]) {
-      copy_maps(path);
-      calls = at;
-    }
-  }
-  close(fd);
-}
-
-EXPORT void __cyg_profile_func_enter(void *function, void *call_site) {
-  uint64_t key = (uint64_t)function, mask, at, tries;
-  (void)call_site;
-  if (!calls) return;
-  mask = calls->capacity - 1;
-  at = (key ^ key >> 16) & mask;
-  for (tries = 0; tries <= mask; tries++, at = (at + 1) & mask) {
-    struct row *row = &calls->rows[at];
-    uint64_t seen = __atomic_load_n(&row->function, __ATOMIC_RELAXED);
-    if (seen == 0 && __atomic_compare_exchange_n(&row->function, &seen, key, 0, __ATOMIC_RELAXED,
-                                                 __ATOMIC_RELAXED))
-      seen = key;
-    if (seen == key) {
-      __atomic_fetch_add(&row->count, 1, __ATOMIC_RELAXED);
-      __atomic_fetch_add(&calls->entries, 1, __ATOMIC_RELAXED);
-      return;
-    }
-  }
-  __atomic_fetch_add(&calls->lost, 1, __ATOMIC_RELAXED);
-}
-
-EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
-  (void)function;
-  (void)call_site;
-}
-
-#else
 
 INTERN static void end(void) { hps_shim_leave(); }
 
@@ -121,6 +44,13 @@ EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
 
 #else
 
+/* The mark of an entry that nobody has seen. Addresses of programs do not have this bit. */
+#if defined HPS_SHIM_NEW
+#define MARK (UINT64_C(1) << 62)
+#else
+#define MARK UINT64_C(0)
+#endif
+
 /* Entries beyond the slot's own, for exits alone; the observer does not see them. */
 #define DEEP_ENTRIES (UINT64_C(1) << 20)
 static __thread uint64_t *deep;
@@ -139,7 +69,8 @@ HPS_SHIM_SLOW void deep_put(struct hps_shim_slot *slot, uint64_t depth, uint64_t
 }
 
 INTERN static uint64_t entry(const struct hps_shim_slot *slot, uint64_t at) {
-  if (HPS_SHIM_LIKELY(at < HPS_SHIM_STACK)) return slot->stack[at];
+  if (HPS_SHIM_LIKELY(at < HPS_SHIM_STACK))
+    return __atomic_load_n(&slot->stack[at], __ATOMIC_RELAXED) & ~MARK;
   at -= HPS_SHIM_STACK;
   return deep && at < DEEP_ENTRIES ? deep[at] : 0;
 }
@@ -160,7 +91,7 @@ HPS_SHIM_FAST void enter(struct hps_shim_slot *slot, uint64_t function) {
     deep_put(slot, depth, function);
     return;
   }
-  HPS_SHIM_NEXT(slot->stack[depth], function);
+  HPS_SHIM_NEXT(slot->stack[depth], function | MARK);
   HPS_SHIM_ORDER();
   HPS_SHIM_NEXT(slot->tag, function);
 }
@@ -202,14 +133,13 @@ EXPORT void __cyg_profile_func_exit(void *function, void *call_site) {
   word = slot->depth + HPS_SHIM_ENTRY_GONE;
   depth = HPS_SHIM_DEPTH(word);
   /* The top frame is ours; depth 0 wraps, and is not. */
-  if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK && slot->stack[depth] == (uint64_t)function)) {
+  if (HPS_SHIM_LIKELY(depth < HPS_SHIM_STACK && entry(slot, depth) == (uint64_t)function)) {
     HPS_SHIM_NEXT(slot->depth, word);
     HPS_SHIM_ORDER();
-    HPS_SHIM_NEXT(slot->tag, HPS_SHIM_LIKELY(depth > 0) ? slot->stack[depth - 1] : 0);
+    HPS_SHIM_NEXT(slot->tag, HPS_SHIM_LIKELY(depth > 0) ? entry(slot, depth - 1) : 0);
   } else {
     leave_slowly(slot, (uint64_t)function, (uint64_t)call_site);
   }
 }
 
-#endif
 #endif

@@ -157,6 +157,9 @@ pub enum ShimError {
         "stacks are read with samples that have time stamps: take --tally or --stacks, not both"
     )]
     StacksInTally,
+    /// Calls are found by an observer that does nothing else.
+    #[error("--calls finds calls and nothing else: leave out --event and --stacks, or --calls")]
+    CallsAlone,
     /// A period that cannot be meant.
     #[error(
         "`{text}` is no period: `fast`, `pause:N` (N pause instructions), N or Nc (cycles), Nns, Nus, Nms"

@@ -3,6 +3,7 @@
 
 pub mod affinity;
 pub mod analysis;
+pub mod calls;
 pub mod change;
 pub mod clock;
 pub mod contexts;
@@ -23,6 +24,7 @@ pub mod preload;
 pub mod rates;
 pub mod region;
 pub mod results;
+pub mod rings;
 pub mod sample;
 pub mod session;
 pub mod spawn;

@@ -136,6 +136,7 @@ impl Bench<'_> {
 
     fn watch(&self, region: &Arc<Region>, pace: Pace, pid: u32) -> Result<Watch, ShimError> {
         Watch::start(Task {
+            rings: None,
             region: Arc::clone(region),
             plan: Plan {
                 pace,

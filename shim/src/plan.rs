@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::Depth;
+use crate::calls::Collector;
 use crate::counters::{Counter, Event, EventKind, PerfEvent, Target};
 use crate::dte::Dte;
 use crate::error::ShimError;
@@ -23,6 +24,8 @@ pub enum Mode {
         /// Samples that the ring holds.
         capacity: usize,
     },
+    /// Calls.
+    Calls(Collector),
 }
 
 /// How a program is to be observed.
@@ -77,12 +80,15 @@ impl Plan {
     /// Refuses what cannot be had together.
     ///
     /// # Errors
-    /// [`ShimError::StacksInTally`].
+    /// [`ShimError::StacksInTally`], [`ShimError::CallsAlone`].
     pub fn check(&self) -> Result<(), ShimError> {
-        if self.mode == Mode::Tally && self.stacks.is_some() {
-            return Err(ShimError::StacksInTally);
+        match self.mode {
+            Mode::Tally if self.stacks.is_some() => Err(ShimError::StacksInTally),
+            Mode::Calls(_) if self.stacks.is_some() || !self.events.is_empty() => {
+                Err(ShimError::CallsAlone)
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Opens the counters; called on the observer's thread, which some of them are bound to.

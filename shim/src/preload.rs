@@ -2,7 +2,7 @@
 //!
 //! Its source travels in the binary. The host's C compiler makes a shared object of it once for each
 //! folder; a program compiled with `-finstrument-functions` (or `-fpatchable-function-entry=5`) then
-//! writes its functions as tags, or counts their calls, when it runs with `LD_PRELOAD` set to that
+//! writes its functions as tags, shows their calls or counts them, when it runs with `LD_PRELOAD` set to that
 //! file.
 
 use std::path::{Path, PathBuf};
@@ -14,14 +14,17 @@ use object::{Object, ObjectSymbol};
 pub const HEADER: &str = include_str!("../include/hps_shim.h");
 const HOOKS: &str = include_str!("../preload/hps_shim_preload.c");
 const PATCH: &str = include_str!("../preload/hps_shim_patch.c");
+const CALLS: &str = include_str!("../preload/hps_shim_calls.c");
 
 /// The environment variable that names the file of counts to a counting library.
 pub const CALLS_VARIABLE: &str = "HPS_SHIM_CALLS";
-/// "HPSCALLS" in memory order.
-const CALLS_MAGIC: u64 = u64::from_le_bytes(*b"HPSCALLS");
-/// Rows of the table of counts: functions of a program, a power of two.
-const CALLS_ROWS: u64 = 1 << 17;
-const CALLS_HEADER_BYTES: usize = 32;
+/// "HPSCALL2" in memory order.
+const CALLS_MAGIC: u64 = u64::from_le_bytes(*b"HPSCALL2");
+/// Rows of the table of counts: different calls of a program, a power of two.
+const CALLS_ROWS: u64 = 1 << 18;
+const CALLS_HEADER_BYTES: u64 = 32;
+/// Words of a row: callee, caller, count.
+const CALLS_ROW_WORDS: usize = 3;
 
 /// What the library does at each entry and exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,7 +34,13 @@ pub enum Variant {
     /// Keeps the tag alone: one store an entry and one an exit. On exit the tag is an address in the
     /// caller; wrong where functions were inlined.
     Flat,
-    /// Counts entries by function; writes no tags.
+    /// As `Stack`, with a mark in each entry that says that nobody has seen it.
+    New,
+    /// Writes each call into a ring of the thread ([`crate::rings`]): caller and callee.
+    Pairs,
+    /// Writes each call and each return into a ring of the thread.
+    Sequence,
+    /// Counts calls by caller and callee; writes no tags.
     Calls,
     /// For programs compiled with `-fpatchable-function-entry=5` instead, on x86-64: their entries
     /// are patched when they start. Exits cannot be had: the tag is the function entered last.
@@ -64,6 +73,9 @@ impl Variant {
         match self {
             Variant::Stack => "stack",
             Variant::Flat => "flat",
+            Variant::New => "new",
+            Variant::Pairs => "pairs",
+            Variant::Sequence => "sequence",
             Variant::Calls => "calls",
             Variant::Patch => "patch",
         }
@@ -73,6 +85,9 @@ impl Variant {
         match self {
             Variant::Stack | Variant::Patch => None,
             Variant::Flat => Some("-DHPS_SHIM_FLAT"),
+            Variant::New => Some("-DHPS_SHIM_NEW"),
+            Variant::Pairs => Some("-DHPS_SHIM_PAIRS"),
+            Variant::Sequence => Some("-DHPS_SHIM_SEQUENCE"),
             Variant::Calls => Some("-DHPS_SHIM_CALLS"),
         }
     }
@@ -80,6 +95,7 @@ impl Variant {
     fn source(self) -> &'static str {
         match self {
             Variant::Patch => PATCH,
+            Variant::Pairs | Variant::Sequence | Variant::Calls => CALLS,
             _ => HOOKS,
         }
     }
@@ -214,9 +230,9 @@ fn fnv1a(text: &str) -> u64 {
 /// The calls of a run with [`Variant::Calls`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCounts {
-    /// Entries by the function's address, ascending.
-    pub functions: Vec<(u64, u64)>,
-    /// Entries of functions that found no room in the table.
+    /// How often each caller called each callee, by addresses, ascending. Caller 0 is what begins a thread.
+    pub calls: Vec<((u64, u64), u64)>,
+    /// Calls that found no room in the table.
     pub lost: u64,
     /// The program's map, in the form of `/proc/PID/maps`; empty if the library was never loaded.
     pub maps: String,
@@ -227,7 +243,7 @@ pub struct CallCounts {
 /// # Errors
 /// [`PreloadError::File`] if it cannot be written.
 pub fn create_calls_file(path: &Path) -> Result<(), PreloadError> {
-    let bytes = CALLS_HEADER_BYTES as u64 + CALLS_ROWS * 16;
+    let bytes = CALLS_HEADER_BYTES + CALLS_ROWS * CALLS_ROW_WORDS as u64 * 8;
     let write = || -> std::io::Result<()> {
         use std::io::Write;
         let mut file = std::fs::File::create(path)?;
@@ -255,24 +271,24 @@ pub fn read_calls_file(path: &Path) -> Result<CallCounts, PreloadError> {
     let [magic, rows, lost, entries, table @ ..] = words.as_slice() else {
         return Err(refuse("it is too short"));
     };
-    if *magic != CALLS_MAGIC || table.len() as u64 != rows.saturating_mul(2) {
+    let (table, rest) = table.as_chunks::<CALLS_ROW_WORDS>();
+    if *magic != CALLS_MAGIC || !rest.is_empty() || table.len() as u64 != *rows {
         return Err(refuse("its header is another one"));
     }
-    let mut functions: Vec<(u64, u64)> = table
-        .chunks_exact(2)
-        .filter(|row| row[0] != 0)
-        .map(|row| (row[0], row[1]))
+    let taken = table.iter().filter(|[function, ..]| *function != 0);
+    let mut calls: Vec<((u64, u64), u64)> = taken
+        .map(|&[function, caller, count]| ((caller, function), count))
         .collect();
-    functions.sort_unstable();
-    if functions.iter().map(|f| f.1).sum::<u64>() != *entries {
+    calls.sort_unstable();
+    if calls.iter().map(|call| call.1).sum::<u64>() != *entries {
         return Err(refuse(
-            "its counts do not sum to the entries: the program still runs, or wrote into it",
+            "its counts do not sum to the calls: the program still runs, or wrote into it",
         ));
     }
     let mut maps = path.as_os_str().to_owned();
     maps.push(".maps");
     Ok(CallCounts {
-        functions,
+        calls,
         lost: *lost,
         maps: std::fs::read_to_string(maps).unwrap_or_default(),
     })

@@ -17,6 +17,7 @@ use crate::machine::Machine;
 use crate::placement::{Placement, Wish, place};
 use crate::plan::{Mode, Plan};
 use crate::region::{REGION_VARIABLE, Region};
+use crate::rings::{RINGS_VARIABLE, Rings};
 use crate::spawn::{Start, Waiting};
 use crate::symbols::{ProcessMaps, Symbolizer};
 use crate::threads::ThreadNames;
@@ -47,6 +48,8 @@ pub struct Session {
     pub watched: Watched,
     /// The region, whose names are still there.
     pub region: Arc<Region>,
+    /// The rings of calls, if the program had any.
+    pub rings: Option<Arc<Rings>>,
     /// Names for addresses.
     pub symbols: Symbolizer,
     /// Names of threads.
@@ -98,6 +101,14 @@ impl Request {
         let region = Arc::new(Region::create()?);
         let path = region.path().into_os_string();
         start.environment.push((REGION_VARIABLE.into(), path));
+        let rings = match self.plan.mode {
+            Mode::Calls(collector) => collector.rings()?.map(Arc::new),
+            _ => None,
+        };
+        if let Some(rings) = &rings {
+            let path = rings.path().into_os_string();
+            start.environment.push((RINGS_VARIABLE.into(), path));
+        }
         start.cpus = placement.program.clone();
         let name = start.command.first().cloned().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
@@ -105,6 +116,7 @@ impl Request {
         let waiting = Waiting::new(&start)?;
         let watch = Watch::start(Task {
             region: Arc::clone(&region),
+            rings: rings.clone(),
             plan: self.plan.clone(),
             machine: machine.clone(),
             placement: placement.clone(),
@@ -134,6 +146,7 @@ impl Request {
             placement,
             watched: watched?,
             region,
+            rings,
             symbols: names.symbols,
             threads: names.threads,
         };
@@ -157,6 +170,7 @@ impl Request {
         let fd = pidfd(pid)?;
         let watch = Watch::start(Task {
             region: Arc::clone(&region),
+            rings: None,
             plan: self.plan.clone(),
             machine: machine.clone(),
             placement: placement.clone(),
@@ -178,6 +192,7 @@ impl Request {
             placement,
             watched: watch.stop()?,
             region,
+            rings: None,
             symbols: names.symbols,
             threads: names.threads,
         };
@@ -191,7 +206,10 @@ impl Session {
         if self.watched.observed.sent > 0 {
             return Ok(self);
         }
-        let tagged = self.region.used_slots().next().is_some();
+        let tagged = match &self.rings {
+            Some(rings) => rings.taken() > 0,
+            None => self.region.used_slots().next().is_some(),
+        };
         let program = program.to_owned();
         let status = if self.status.is_empty() {
             "still running".to_owned()

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::affinity;
 use crate::analysis::{Account, Analysis, Analyzer, Depth};
+use crate::calls::{FoundCalls, observe_calls};
 use crate::clock::Tsc;
 use crate::counters::Counter;
 use crate::error::ShimError;
@@ -18,6 +19,7 @@ use crate::placement::Placement;
 use crate::plan::{CounterInfo, Mode, Plan};
 use crate::rates::RateSpec;
 use crate::region::Region;
+use crate::rings::Rings;
 use crate::sample::{Sample, Sink};
 use crate::stacks::{Stacks, WithStacks};
 use crate::tags::TagCounts;
@@ -37,6 +39,8 @@ pub struct Watched {
     pub stacks: Option<Stacks>,
     /// What was counted and how it was read.
     pub counters: Vec<CounterInfo>,
+    /// Calls, if they were asked for.
+    pub calls: Option<FoundCalls>,
 }
 
 /// A running observer. Dropped, it is stopped and waited for.
@@ -49,6 +53,8 @@ pub struct Watch {
 pub struct Task {
     /// The observed region.
     pub region: Arc<Region>,
+    /// The program's rings of calls, if it has any.
+    pub rings: Option<Arc<Rings>>,
     /// What to do.
     pub plan: Plan,
     /// The machine, for its PMU.
@@ -140,6 +146,12 @@ impl Task {
                 let _ = ready.send(());
                 let observed = tally(&self.region, self.plan.pace, &mut tags, stop);
                 Ok(Watched::tallied(observed, &tags))
+            }
+            Mode::Calls(collector) => {
+                let _ = ready.send(());
+                let (region, rings) = (&self.region, self.rings.as_deref());
+                let calls = observe_calls(collector, region, rings, self.plan.pace, stop);
+                Ok(Watched::called(calls))
             }
             Mode::Inline(depth) => {
                 let mut sink = analyzer(depth);
@@ -251,6 +263,28 @@ impl Watched {
             analysis: None,
             stacks: None,
             counters: Vec::new(),
+            calls: None,
+        }
+    }
+
+    fn called(calls: FoundCalls) -> Self {
+        let counts = calls.counts();
+        Self {
+            observed: Observed {
+                sent: counts.reads,
+                ..Observed::default()
+            },
+            account: Account {
+                sent: counts.calls + calls.lost,
+                kept: counts.calls,
+                discarded: 0,
+                dropped: calls.lost,
+            },
+            tags: Vec::new(),
+            analysis: None,
+            stacks: None,
+            counters: Vec::new(),
+            calls: Some(calls),
         }
     }
 
@@ -271,6 +305,7 @@ impl Watched {
             analysis: Some(analysis),
             stacks,
             counters,
+            calls: None,
         }
     }
 }

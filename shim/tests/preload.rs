@@ -1,12 +1,16 @@
 //! The tag library in programs that know nothing of it.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use hps_shim::calls::{Collector, FoundCalls, observe_calls};
+use hps_shim::pace::Pace;
 use hps_shim::preload::{self, CALLS_VARIABLE, Variant};
 use hps_shim::region::{ENDED, LIVE, REGION_VARIABLE, Region, STACK, depth_of};
+use hps_shim::rings::RINGS_VARIABLE;
 use hps_shim::symbols::{ProcessMaps, Symbolizer};
 
 fn compile(source: &str, out: &Path, flags: &[&str]) -> PathBuf {
@@ -234,23 +238,100 @@ fn calls_are_counted_exactly() {
     let calls = preload::read_calls_file(&file).expect("counts");
     assert_eq!(calls.lost, 0);
     let mut symbols = Symbolizer::new(ProcessMaps::parse(&calls.maps));
-    let mut named: Vec<(String, u64)> = calls
-        .functions
-        .iter()
-        .map(|&(function, count)| (symbols.resolve(function).to_string(), count))
-        .collect();
-    named.sort();
-    let expected = [
-        ("caller", 1),
-        ("deeper", 401),
-        ("forker", 1),
-        ("jumper", 11),
-        ("leaf", 1003),
-        ("main", 1),
-        ("survivor", 1),
-        ("thread", 1),
+    assert_eq!(
+        named(&mut symbols, calls.calls),
+        expected(&[("forker", "leaf", 1)])
+    );
+}
+
+/// Calls by the names of caller and callee.
+fn named(
+    symbols: &mut Symbolizer,
+    calls: impl IntoIterator<Item = ((u64, u64), u64)>,
+) -> BTreeMap<(String, String), u64> {
+    let mut name = |address: u64| match address {
+        0 => String::new(),
+        _ => symbols.resolve(address).to_string(),
+    };
+    calls
+        .into_iter()
+        .map(|((caller, callee), count)| ((name(caller), name(callee)), count))
+        .collect()
+}
+
+/// The calls of `stops.c`, and some more.
+fn expected(more: &[(&str, &str, u64)]) -> BTreeMap<(String, String), u64> {
+    let always = [
+        ("", "main", 1),
+        ("", "thread", 1),
+        ("main", "leaf", 1000),
+        ("main", "caller", 1),
+        ("caller", "leaf", 1),
+        ("main", "survivor", 1),
+        ("survivor", "jumper", 1),
+        ("jumper", "jumper", 10),
+        ("main", "deeper", 1),
+        ("deeper", "deeper", 400),
+        ("thread", "leaf", 1),
+        ("main", "forker", 1),
     ];
-    assert_eq!(named, expected.map(|(name, n)| (name.to_owned(), n)));
+    let all = always.iter().chain(more);
+    all.map(|&(caller, callee, count)| ((caller.to_owned(), callee.to_owned()), count))
+        .collect()
+}
+
+/// Runs `stops.c` with rings of these bytes, which nobody reads before its end: what they hold, by address and by name,
+/// and what found no room.
+fn left_in_rings(collector: Collector) -> (FoundCalls, BTreeMap<(String, String), u64>, u64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = preload::build(folder.path(), collector.variant()).expect("a library");
+    let flags = ["-O2", "-finstrument-functions"];
+    let program = compile("stops.c", folder.path(), &flags);
+    let region = Region::create().expect("a region");
+    let rings = collector.rings().expect("rings").expect("it needs rings");
+    let mut child = Command::new(program)
+        .env("LD_PRELOAD", library)
+        .env(REGION_VARIABLE, region.path())
+        .env(RINGS_VARIABLE, rings.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut output = child.stdout.take().expect("its output");
+    let mut byte = [0];
+    output.read_exact(&mut byte).expect("it stops once");
+    let mut symbols = Symbolizer::of_process(child.id()).expect("its map");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(&[b'x'; 64]).expect("it reads");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+    let ended = AtomicBool::new(true);
+    let found = observe_calls(collector, &region, Some(&rings), Pace::Fast, &ended);
+    let names = named(&mut symbols, found.calls.clone());
+    (found, names, rings.skipped())
+}
+
+#[test]
+fn rings_hold_each_call_with_its_caller() {
+    let (found, names, skipped) = left_in_rings(Collector::Pairs(64 << 10));
+    assert_eq!((found.orphans, skipped), (0, 0));
+    // The forked child's is nobody's.
+    assert_eq!(names, expected(&[]));
+
+    let (found, names, skipped) = left_in_rings(Collector::Sequence(64 << 10));
+    assert_eq!((found.orphans, skipped), (2, 0), "main and thread");
+    let mut all = expected(&[]);
+    all.retain(|(caller, _), _| !caller.is_empty());
+    assert_eq!(names, all);
+}
+
+#[test]
+fn what_finds_no_room_in_a_ring_is_counted() {
+    let (found, _, skipped) = left_in_rings(Collector::Pairs(4 << 10));
+    let all: u64 = expected(&[]).values().sum();
+    assert_eq!(found.counts().calls + skipped, all);
+    // 256 calls of the main thread, and the other's two.
+    assert_eq!(found.counts().calls, 258);
 }
 
 #[test]

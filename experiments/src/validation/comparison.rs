@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::Times;
 use super::functional::Functional;
+use super::graph::GraphComparison;
+use super::observers::{CollectorComparison, PeriodComparison};
 use super::slots::Timed;
 
 /// What the pipeline says of a program.
@@ -113,6 +115,12 @@ pub struct Comparison {
     pub same_output: bool,
     /// Calls.
     pub calls: CallComparison,
+    /// Calls by caller and callee.
+    pub call_graph: GraphComparison,
+    /// How far samples of observers are apart; `None` if none were compared.
+    pub periods: Option<PeriodComparison>,
+    /// What collectors of calls found on both sides.
+    pub collectors: Vec<CollectorComparison>,
     /// Time; `None` if the native run could not be observed.
     pub time: Option<TimeComparison>,
     /// Overlap of HPS's method profile with the exhaustive one, both simulated.

@@ -1,6 +1,6 @@
 //! Functional runs: the truth about every call and instruction, and what HPS sees of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use hps_lab::Lab;
@@ -13,6 +13,7 @@ use hps_sim_core::process::ProcessConfig;
 
 use super::ValidationError;
 use super::functions::{Functions, base_name};
+use super::graph::Edges;
 
 /// Frames of the program's own functions that are remembered; deeper ones are forgotten.
 const MAX_FRAMES: usize = 1 << 20;
@@ -21,6 +22,8 @@ const MAX_FRAMES: usize = 1 << 20;
 pub struct Functional {
     /// Calls by function, of the observed functions.
     pub calls: BTreeMap<String, u64>,
+    /// Calls by caller and callee, of the observed functions; what begins the program has no name.
+    pub edges: Edges,
     /// Instructions by observed function; those of other functions are their callers'.
     pub instructions: Profile<String>,
     /// Events of the exhaustive method profile (calls and back-edges), in the same way.
@@ -43,6 +46,7 @@ struct OwnProbe {
     frames: Vec<Option<usize>>,
     instructions: Vec<u64>,
     calls: Vec<u64>,
+    edges: HashMap<(Option<usize>, usize), u64>,
     events: Vec<u64>,
 }
 
@@ -55,6 +59,7 @@ impl OwnProbe {
             frames: Vec::new(),
             instructions: none.clone(),
             calls: none.clone(),
+            edges: HashMap::default(),
             events: none,
         }
     }
@@ -78,6 +83,7 @@ impl Probe for OwnProbe {
             let callee = self.functions.at(event.target);
             if let Some(callee) = callee {
                 self.calls[callee] += 1;
+                *self.edges.entry((self.current, callee)).or_insert(0) += 1;
             }
             if let Some(of) = callee.or(self.current) {
                 self.events[of] += 1;
@@ -121,9 +127,19 @@ pub fn functional(
         });
         named.collect()
     };
+    let name = |function: usize| own.functions.names[function].clone();
+    let edges = own.edges.iter().map(|(&(caller, callee), &count)| {
+        let caller = caller.map(name).unwrap_or_default();
+        ((caller, name(callee)), count)
+    });
+    let mut by_edge = Edges::new();
+    for (edge, count) in edges {
+        *by_edge.entry(edge).or_insert(0) += count;
+    }
     let names = own.functions.names.iter().cloned();
     Ok(Functional {
         calls: names.zip(own.calls.iter().copied()).collect(),
+        edges: by_edge,
         instructions: own.functions.profile(&own.instructions),
         events: own.functions.profile(&own.events),
         exhaustive: by_name(&grid.exhaustive),

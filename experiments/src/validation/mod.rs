@@ -5,12 +5,14 @@
 mod comparison;
 mod functional;
 mod functions;
+mod graph;
+mod observers;
 mod slots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hps_lab::{LabError, place};
+use hps_lab::{LabError, Program, place};
 use hps_pipeline::config::MachineConfig;
 use hps_productions::{GridError, SamplePoint};
 use hps_profile::{Profile, overlap_without_cut};
@@ -23,6 +25,10 @@ pub use comparison::{
     CallComparison, CallDifference, Comparison, FunctionRow, Origin, TimeComparison,
 };
 pub use functions::base_name;
+pub use graph::{EdgeDifference, Edges, GraphComparison};
+pub use observers::{
+    CollectorComparison, CollectorSide, NativeCollector, ObservedTimes, Observers, PeriodComparison,
+};
 
 /// Shares are kept as whole numbers of this part of the whole.
 pub const SHARE_UNIT: u64 = 1_000_000_000;
@@ -57,10 +63,16 @@ pub struct Counted {
 pub struct Native {
     /// Entries by function, under the function's name.
     pub calls: BTreeMap<String, u64>,
+    /// Calls by caller and callee.
+    pub edges: Edges,
     /// What the program printed.
     pub stdout: Vec<u8>,
     /// Time, if it was measured.
     pub times: Option<Times>,
+    /// How far samples with time stamps are apart, if they were taken.
+    pub periods: Option<ObservedTimes>,
+    /// What collectors of calls found.
+    pub collectors: Vec<NativeCollector>,
 }
 
 /// The simulated form of a program.
@@ -75,6 +87,21 @@ pub struct Simulated {
     pub origin: Origin,
     /// What the program must print, if that is known.
     pub expected: Option<&'static str>,
+}
+
+impl Simulated {
+    /// The form without hooks, for runs beside observers.
+    fn program(&self) -> Program {
+        Program {
+            name: self.image.name.clone(),
+            image: Arc::clone(&self.image),
+            input: String::new(),
+            process: self.process.clone(),
+            expected: None,
+            region: None,
+            root_contents: None,
+        }
+    }
 }
 
 /// Why a program cannot be compared.
@@ -101,6 +128,14 @@ pub enum ValidationError {
         program: String,
         /// Its exit code.
         code: i32,
+    },
+    /// An observer in the simulation failed.
+    #[error("{program}: {why}")]
+    Observer {
+        /// The program.
+        program: String,
+        /// What went wrong.
+        why: String,
     },
     /// A program that is to write tags has no hooks.
     #[error(
@@ -132,7 +167,7 @@ impl ValidationError {
 }
 
 /// Runs the simulated form of a program, timed if there is a machine, and compares it with native runs. HPS samples at
-/// `point`.
+/// `point`; what observers found is compared if they are there.
 ///
 /// # Errors
 /// The simulated form cannot be run, or does not end well.
@@ -142,6 +177,7 @@ pub fn compare(
     simulated: &Simulated,
     machine: Option<&MachineConfig>,
     point: SamplePoint,
+    observers: Option<&Observers<'_>>,
 ) -> Result<Comparison, ValidationError> {
     let observed: BTreeSet<String> = native.calls.keys().cloned().collect();
     let (image, process) = (&simulated.image, &simulated.process);
@@ -157,6 +193,10 @@ pub fn compare(
         }
     }
 
+    let observed_inside = observers
+        .map(|observers| observers.compare(native, simulated))
+        .transpose()?;
+    let (periods, collectors) = observed_inside.unwrap_or_default();
     let times = native.times.as_ref();
     let calls = comparison::calls(&native.calls, &functional.calls);
     let time = times.map(|times| comparison::times(times, &functional, &timed, &observed));
@@ -177,6 +217,9 @@ pub fn compare(
         origin: simulated.origin,
         same_output,
         calls,
+        call_graph: graph::compare(&native.edges, &functional.edges),
+        periods,
+        collectors,
         time,
         hps_accuracy: overlap_without_cut(&functional.sampled, &functional.exhaustive),
         functions,

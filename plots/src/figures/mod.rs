@@ -17,6 +17,7 @@ mod spread;
 mod stack;
 mod studies;
 mod sweep;
+mod validation;
 
 pub use crate::axis::Axis;
 pub(crate) use bars::{BarChart, BarPanel, Whiskers, grouped_bars, grouped_bars_with};
@@ -28,3 +29,4 @@ pub use shim::{ShimFigure, shim_figures, write_shim_report};
 pub use stack::{cpi_stack_figure, stacked_bars};
 pub use studies::study_chapters;
 pub(crate) use sweep::{SweepFigure, paper_figure, sweep_figures};
+pub use validation::write_validation_report;

@@ -59,18 +59,28 @@ pub fn shim_figures(result: &Value) -> Result<Vec<ShimFigure>, PlotError> {
 /// [`PlotError::Write`] naming what could not be written, and the errors of drawing.
 pub fn write_shim_report(dir: &Path, result: &Value, summary: &str) -> Result<PathBuf, PlotError> {
     let figures = shim_figures(result)?;
+    write_page(dir, result, (&title(result), summary), &figures)
+}
+
+/// Writes a page of a title, a text and pictures, the pictures, and all numbers.
+pub(super) fn write_page(
+    dir: &Path,
+    result: &Value,
+    (title, summary): (&str, &str),
+    figures: &[ShimFigure],
+) -> Result<PathBuf, PlotError> {
     let folder = dir.join("figures");
     fs::create_dir_all(&folder).map_err(|e| PlotError::write(&folder, e))?;
     let json = dir.join("result.json");
     write_whole(&json, format!("{result:#}\n").as_bytes())?;
-    for figure in &figures {
+    for figure in figures {
         let svg = folder.join(format!("{}.svg", figure.name));
         write_whole(&svg, figure.figure.svg().as_bytes())?;
         let png = folder.join(format!("{}.png", figure.name));
         write_whole(&png, &figure.figure.png()?)?;
     }
     let html = dir.join("report.html");
-    write_whole(&html, page(result, summary, &figures).as_bytes())?;
+    write_whole(&html, page(result, title, summary, figures).as_bytes())?;
     Ok(html)
 }
 
@@ -84,8 +94,8 @@ fn title(result: &Value) -> String {
     }
 }
 
-fn page(result: &Value, summary: &str, figures: &[ShimFigure]) -> String {
-    let title = escape(&title(result));
+fn page(result: &Value, title: &str, summary: &str, figures: &[ShimFigure]) -> String {
+    let title = escape(title);
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

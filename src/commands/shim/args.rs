@@ -189,6 +189,14 @@ pub struct RunArgs {
     /// -fpatchable-function-entry=5, into tags; it is compiled by the host's C compiler
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
     pub preload: Option<Preload>,
+    /// Find calls of a program compiled with -finstrument-functions, who called whom how often: by the stack of tags
+    /// (stack-N, stack-full), by a ring of calls (pairs-SIZEk) or of calls and returns (sequence-SIZEk)
+    #[arg(
+        long,
+        value_name = "HOW",
+        conflicts_with_all = ["preload", "tally", "brief", "ring", "stacks", "events", "out", "export", "annotate", "json"]
+    )]
+    pub calls: Option<hps_shim::calls::Collector>,
     /// The program and its arguments
     #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
     pub command: Vec<OsString>,

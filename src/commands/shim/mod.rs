@@ -4,6 +4,7 @@ mod annotate;
 pub mod args;
 mod calls;
 mod examples;
+mod found_calls;
 mod measure;
 mod observe;
 mod preloadable;

@@ -18,7 +18,7 @@ use hps_shim::summary;
 use tempfile::TempDir;
 
 use super::args::{AnalyzeArgs, AttachArgs, ExportArgs, OutArgs, Preload, RunArgs, SampleArgs};
-use super::{annotate, preloadable, tolerance_ppm, wish, write_json};
+use super::{annotate, found_calls, preloadable, tolerance_ppm, wish, write_json};
 use crate::export::{self, Export};
 use crate::text::print;
 
@@ -65,17 +65,25 @@ pub fn preloaded(
         Some(Preload::Flat) => Variant::Flat,
         Some(Preload::Patch) => Variant::Patch,
     };
+    preloading(variant, command).map(|(folder, variable)| (Some(folder), vec![variable]))
+}
+
+/// The variable that preloads one form of the library, and the library's folder.
+pub fn preloading(variant: Variant, command: &[OsString]) -> anyhow::Result<(TempDir, Variable)> {
     if let Some(program) = command.first() {
         preloadable::check(program)?;
     }
     let folder = tempfile::Builder::new().prefix("hps-shim-").tempdir()?;
     let library = preload::build(folder.path(), variant)
         .context("--preload: the tag library cannot be built")?;
-    Ok((Some(folder), vec![("LD_PRELOAD".into(), library.into())]))
+    Ok((folder, ("LD_PRELOAD".into(), library.into())))
 }
 
 /// Runs `hps shim run`.
 pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
+    if let Some(collector) = args.calls {
+        return found_calls::run(args, collector);
+    }
     let machine = Machine::find()?;
     let request = request(&args.sample)?;
     let (_library, environment) = preloaded(args.preload, &args.command)?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use hps_shim::calls::Collector;
 use hps_sim_core::image::Isa;
 
 use crate::cli::{GuestArgs, Size, isa};
@@ -59,6 +60,20 @@ pub struct ValidateArgs {
     /// HPS samples one event in this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub one_in: u64,
+    /// Compare collectors of calls, natively and in the simulation: stack-2, stack-10, stack-full, pairs-8k, pairs-128k,
+    /// pairs-1024k, sequence-8k, sequence-128k, sequence-1024k
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = collector)]
+    pub calls: Vec<Collector>,
+    /// Write a page for each program into this folder: time by function, calls, collectors of calls (stack-full,
+    /// pairs-8k and sequence-8k, if --calls names no others), and how far samples are apart on both sides
+    #[arg(long, value_name = "DIR")]
+    pub report: Option<PathBuf>,
+    /// Machine on which observers sit beside the program, on a core of their own
+    #[arg(long, value_name = "NAME|FILE", default_value = "shim-haswell-like")]
+    pub observed_on: String,
+    /// Most instructions of a simulated run beside an observer
+    #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub observed_instructions: u64,
     /// How many functions to list, for one program
     #[arg(long, default_value_t = 20)]
     pub top: usize,
@@ -74,4 +89,32 @@ pub struct ValidateArgs {
     /// behind `--`
     #[arg(value_name = "PROG|ARG")]
     pub args: Vec<String>,
+}
+
+/// A collector that both sides have.
+fn collector(name: &str) -> Result<Collector, String> {
+    use hps_experiments::callgraphs::Collector as Simulated;
+    let collector: Collector = name.parse()?;
+    let known: Vec<String> = Simulated::of_calls().map(Simulated::name).collect();
+    match known.iter().any(|known| known == name) {
+        true => Ok(collector),
+        false => Err(format!(
+            "{name} is not in the simulation; there are {}",
+            known.join(", ")
+        )),
+    }
+}
+
+impl ValidateArgs {
+    /// The collectors of calls that are compared.
+    pub fn collectors(&self) -> Vec<Collector> {
+        match (self.calls.as_slice(), &self.report) {
+            ([], Some(_)) => vec![
+                Collector::Stack(None),
+                Collector::Pairs(8 << 10),
+                Collector::Sequence(8 << 10),
+            ],
+            (named, _) => named.to_vec(),
+        }
+    }
 }

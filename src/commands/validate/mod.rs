@@ -30,10 +30,11 @@ mod report;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use hps_experiments::validation::{self, Comparison, Native, Origin, Simulated};
+use hps_experiments::validation::{self, Comparison, Native, Observers, Origin, Simulated};
 use hps_lab::Program;
 use hps_pipeline::config::MachineConfig;
 use hps_productions::SamplePoint;
+use hps_shim::calls::Collector;
 use hps_shim::pace::Pace;
 use hps_sim_core::os::{Output, Stdin};
 use hps_workloads::Workload;
@@ -59,6 +60,11 @@ struct Settings {
     machine: Option<MachineConfig>,
     point: SamplePoint,
     libraries: Libraries,
+    /// Collectors of calls that are compared.
+    collectors: Vec<Collector>,
+    /// The machine of observers, if any are compared, and their most instructions.
+    observed_on: Option<MachineConfig>,
+    observed_instructions: u64,
 }
 
 /// Validates programs of the project, or a pair of the user's.
@@ -68,7 +74,18 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
     } else {
         Some(MachineConfig::load(&args.machine)?)
     };
+    let collectors = args.collectors();
+    let has_observers = !collectors.is_empty();
+    ensure!(
+        !has_observers || args.runs > 0,
+        "--runs 0 observes nothing: leave out --calls and --report, or give a number of runs"
+    );
     let settings = Settings {
+        collectors,
+        observed_on: has_observers
+            .then(|| MachineConfig::load(&args.observed_on))
+            .transpose()?,
+        observed_instructions: args.observed_instructions,
         runs: args.runs,
         pace: args.period.parse()?,
         machine,
@@ -100,6 +117,21 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
         out += &format!("\n{}", report::explanation(first.origin, first.isa));
     }
     text::print(&out)?;
+    if let Some(folder) = &args.report {
+        for comparison in &comparisons {
+            let folder = match comparisons.len() {
+                1 => folder.clone(),
+                _ => folder.join(&comparison.program),
+            };
+            let text = report::one(comparison, args.top);
+            let mut value = serde_json::to_value(comparison)?;
+            value["version"] = json!(env!("CARGO_PKG_VERSION"));
+            value["machine"] = json!(settings.machine.as_ref().map(|m| &m.name));
+            value["observed_on"] = json!(settings.observed_on.as_ref().map(|m| &m.name));
+            let page = hps_plots::write_validation_report(&folder, &value, &text)?;
+            say!("report: {}", page.display());
+        }
+    }
     if let Some(path) = &args.json {
         let document = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -232,19 +264,33 @@ fn user_pair(args: &ValidateArgs) -> anyhow::Result<Subject> {
 
 /// Runs both forms and compares them.
 fn compared(subject: &Subject, settings: &Settings) -> anyhow::Result<Comparison> {
+    let (program, libraries) = (&subject.native, &settings.libraries);
     let Calls {
         by_function,
+        by_edge,
         stdout,
-    } = subject.native.calls(&settings.libraries)?;
-    let times = (settings.runs > 0).then(|| {
-        subject
-            .native
-            .times(&settings.libraries, settings.runs, settings.pace)
+    } = program.calls(libraries)?;
+    let times = (settings.runs > 0).then(|| program.times(libraries, settings.runs, settings.pace));
+    let how = (settings.runs, settings.pace);
+    let collectors = settings.collectors.iter();
+    let collectors: anyhow::Result<Vec<_>> = collectors
+        .map(|&collector| program.collected(libraries, collector, how))
+        .collect();
+    let observers = settings.observed_on.as_ref().map(|machine| Observers {
+        machine,
+        limit: settings.observed_instructions,
+        sleep: cycles(settings.pace, machine),
     });
     let native = Native {
         calls: by_function,
+        edges: by_edge,
         stdout,
         times: times.transpose()?,
+        periods: observers
+            .is_some()
+            .then(|| program.periods(libraries, settings.pace))
+            .transpose()?,
+        collectors: collectors?,
     };
     Ok(validation::compare(
         &subject.name,
@@ -252,5 +298,15 @@ fn compared(subject: &Subject, settings: &Settings) -> anyhow::Result<Comparison
         &subject.simulated,
         settings.machine.as_ref(),
         settings.point,
+        observers.as_ref(),
     )?)
+}
+
+/// The wait between two looks of an observer, in cycles of a machine. Pauses are those of the host, and none there.
+fn cycles(pace: Pace, machine: &MachineConfig) -> u64 {
+    match pace {
+        Pace::Fast | Pace::Pause(_) => 0,
+        Pace::Cycles(cycles) => cycles,
+        Pace::Sleep(ns) => ns * u64::from(machine.clock_mhz) / 1_000,
+    }
 }

@@ -8,13 +8,21 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use hps_experiments::validation::{Counted, SHARE_UNIT, Times, base_name};
+use hps_experiments::validation::{
+    Counted, Edges, NativeCollector, ObservedTimes, SHARE_UNIT, Times, base_name,
+};
 use hps_profile::Profile;
+use hps_shim::Dte;
+use hps_shim::analysis::{Analyzer, Depth};
+use hps_shim::calls::{Collector, FoundCalls, observe_calls};
+use hps_shim::clock::Tsc;
 use hps_shim::counters::{Event, PerfEvent, Target};
 use hps_shim::observer;
 use hps_shim::pace::Pace;
 use hps_shim::preload::{self, CALLS_VARIABLE, Variant};
+use hps_shim::rates::RateSpec;
 use hps_shim::region::{REGION_VARIABLE, Region};
+use hps_shim::rings::{RINGS_VARIABLE, Rings};
 use hps_shim::symbols::{ProcessMaps, Symbolizer};
 use hps_shim::tags::TagCounts;
 use hps_shim::{ShimError, affinity};
@@ -42,12 +50,15 @@ pub struct NativeProgram {
 pub struct Calls {
     /// Entries by function, under the function's name.
     pub by_function: BTreeMap<String, u64>,
+    /// Calls by caller and callee.
+    pub by_edge: Edges,
     /// What the program printed.
     pub stdout: Vec<u8>,
 }
 
 /// The libraries that are preloaded.
 pub struct Libraries {
+    folder: PathBuf,
     stack: PathBuf,
     calls: PathBuf,
 }
@@ -56,6 +67,7 @@ impl Libraries {
     /// Builds them in a folder.
     pub fn build(folder: &Path) -> anyhow::Result<Self> {
         Ok(Libraries {
+            folder: folder.to_owned(),
             stack: preload::build(folder, Variant::Stack)?,
             calls: preload::build(folder, Variant::Calls)?,
         })
@@ -63,14 +75,15 @@ impl Libraries {
 }
 
 impl NativeProgram {
-    fn command(&self, library: &Path) -> anyhow::Result<Command> {
-        let library = std::path::absolute(library)?;
+    fn command(&self, library: Option<&Path>) -> anyhow::Result<Command> {
         let mut command = Command::new(std::path::absolute(&self.executable)?);
         command
             .args(&self.args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .env("LD_PRELOAD", library)
             .stderr(Stdio::inherit());
+        if let Some(library) = library {
+            command.env("LD_PRELOAD", std::path::absolute(library)?);
+        }
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
@@ -96,63 +109,179 @@ impl NativeProgram {
         let file = folder.path().join("calls");
         preload::create_calls_file(&file)?;
         let output = self
-            .command(&libraries.calls)?
+            .command(Some(&libraries.calls))?
             .env(CALLS_VARIABLE, &file)
             .output()
-            .with_context(|| format!("{}: cannot be started", self.name()))?;
+            .with_context(|| self.not_started())?;
         self.ended_well(output.status)?;
         let counts = preload::read_calls_file(&file)?;
         ensure!(
-            !counts.functions.is_empty(),
+            !counts.calls.is_empty(),
             "{}: no function entry was seen: compile it with -finstrument-functions, and link it \
              dynamically, so that a library can be preloaded",
             self.name()
         );
         ensure!(
             counts.lost == 0,
-            "{}: more functions than the table of calls has rows",
+            "{}: more different calls than the table of calls has rows",
             self.name()
         );
         let mut symbols = Symbolizer::new(ProcessMaps::parse(&counts.maps));
+        let by_edge = named(&mut symbols, counts.calls);
         let mut by_function = BTreeMap::new();
-        for (function, count) in counts.functions {
-            let name = base_name(&symbols.resolve(function).to_string());
-            *by_function.entry(name).or_insert(0) += count;
+        for ((_, callee), count) in &by_edge {
+            *by_function.entry(callee.clone()).or_insert(0) += count;
         }
         Ok(Calls {
             by_function,
+            by_edge,
             stdout: output.stdout,
         })
     }
 
     /// Runs it `runs` times under the observer.
     pub fn times(&self, libraries: &Libraries, runs: usize, pace: Pace) -> anyhow::Result<Times> {
-        let cpus = affinity::allowed()?;
-        let &[program_cpu, .., observer_cpu] = cpus.as_slice() else {
-            return Err(ShimError::OneCpu {
-                cpu: cpus.first().copied().unwrap_or(0),
-            }
-            .into());
-        };
-        let mut all = Vec::new();
-        for _ in 0..runs {
-            all.push(self.observed(libraries, pace, program_cpu, observer_cpu)?);
-        }
-        Ok(merge(&all))
+        let all: anyhow::Result<Vec<Run>> =
+            (0..runs).map(|_| self.tallied(libraries, pace)).collect();
+        Ok(merge(&all?))
     }
 
-    /// One run: the program on one processor, the observer on another.
-    fn observed(
+    /// One run under an observer that counts tags.
+    fn tallied(&self, libraries: &Libraries, pace: Pace) -> anyhow::Result<Run> {
+        let region = Region::create()?;
+        let command = self.command(Some(&libraries.stack))?;
+        let (seconds, mut symbols, (tags, observed, counted)) =
+            self.observed(command, &region, |pid, begin, ended| {
+                let counters = open_counters(pid);
+                begin();
+                let mut tags = TagCounts::new(MAX_TAGS);
+                let observed = observer::tally(&region, pace, &mut tags, ended);
+                let counted = counters
+                    .and_then(|[instructions, cycles]| Ok((read(instructions)?, read(cycles)?)));
+                (tags, observed, counted)
+            })?;
+        let mut functions = BTreeMap::new();
+        for (tag, samples) in tags.iter().filter(|(tag, _)| *tag != 0) {
+            let name = base_name(&symbols.resolve(tag).to_string());
+            *functions.entry(name).or_insert(0) += samples;
+        }
+        Ok(Run {
+            samples: functions.values().sum(),
+            functions,
+            sent: observed.sent,
+            cycles: observed.cycles,
+            seconds,
+            counted,
+        })
+    }
+
+    /// One run under an observer that takes samples with time stamps: how far apart they are, and those that are kept.
+    pub fn periods(&self, libraries: &Libraries, pace: Pace) -> anyhow::Result<ObservedTimes> {
+        let region = Region::create()?;
+        let command = self.command(Some(&libraries.stack))?;
+        let (.., analysis) = self.observed(command, &region, |_, begin, ended| {
+            begin();
+            let rates = RateSpec::of_counters(&[]);
+            let mut sink = Analyzer::new(Dte::default(), Depth::Full, 0, rates, MAX_TAGS);
+            let clock = &mut Tsc;
+            observer::observe(Some(&region), &mut [], pace, clock, &mut sink, ended)?;
+            Ok::<_, ShimError>(sink.result())
+        })?;
+        Ok(ObservedTimes::of(&analysis?))
+    }
+
+    /// What a collector of calls finds, and what it costs: the fastest of so many runs alone, with what the collector
+    /// writes, and under its observer. The calls are those of the first run.
+    pub fn collected(
         &self,
         libraries: &Libraries,
+        collector: Collector,
+        (runs, pace): (usize, Pace),
+    ) -> anyhow::Result<NativeCollector> {
+        let library = preload::build(&libraries.folder, collector.variant())?;
+        let mut first: Option<(FoundCalls, Symbolizer, u64)> = None;
+        let mut fastest = [f64::INFINITY; 3];
+        for _ in 0..runs.max(1) {
+            let (alone, written, observed) = (
+                self.alone(None)?,
+                self.alone(Some(&library))?,
+                self.found(&library, collector, pace)?,
+            );
+            let seconds = [alone, written, observed.0];
+            for (fastest, seconds) in fastest.iter_mut().zip(seconds) {
+                *fastest = fastest.min(seconds);
+            }
+            first.get_or_insert(observed.1);
+        }
+        let Some((found, mut symbols, skipped)) = first else {
+            bail!("{}: it did not run", self.name());
+        };
+        let [alone, written, observed] = fastest;
+        Ok(NativeCollector {
+            name: collector.to_string(),
+            written: written / alone - 1.0,
+            observed: observed / alone - 1.0,
+            changed: found.changed,
+            orphans: found.orphans,
+            skipped,
+            calls: named(&mut symbols, found.calls),
+        })
+    }
+
+    /// Seconds of a run that nobody observes; a library writes into a region, and rings, of its own.
+    fn alone(&self, library: Option<&Path>) -> anyhow::Result<f64> {
+        let mut command = self.command(library)?;
+        let (region, rings) = (Region::create()?, Rings::create(0)?);
+        command
+            .env(REGION_VARIABLE, region.path())
+            .env(RINGS_VARIABLE, rings.path())
+            .stdout(Stdio::null());
+        let [program_cpu, _] = processors()?;
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| -> anyhow::Result<f64> {
+                affinity::pin(program_cpu)?;
+                let begin = Instant::now();
+                let status = command.status();
+                let status = status.with_context(|| self.not_started())?;
+                let seconds = begin.elapsed().as_secs_f64();
+                self.ended_well(status)?;
+                Ok(seconds)
+            });
+            run.join().map_err(|_| anyhow::anyhow!("a run panicked"))?
+        })
+    }
+
+    /// One run under an observer of calls: its seconds, what was found, and calls that found their ring full.
+    fn found(
+        &self,
+        library: &Path,
+        collector: Collector,
         pace: Pace,
-        program_cpu: usize,
-        observer_cpu: usize,
-    ) -> anyhow::Result<Run> {
-        let region = Region::create()?;
+    ) -> anyhow::Result<(f64, (FoundCalls, Symbolizer, u64))> {
+        let (region, rings) = (Region::create()?, collector.rings()?);
+        let mut command = self.command(Some(library))?;
+        if let Some(rings) = &rings {
+            command.env(RINGS_VARIABLE, rings.path());
+        }
+        let (seconds, symbols, found) = self.observed(command, &region, |_, begin, ended| {
+            begin();
+            observe_calls(collector, &region, rings.as_ref(), pace, ended)
+        })?;
+        let skipped = rings.as_ref().map_or(0, Rings::skipped);
+        Ok((seconds, (found, symbols, skipped)))
+    }
+
+    /// One run: the program on one processor, the observer on another. The observer learns which process it is, lets it
+    /// begin, and is told when it has ended.
+    fn observed<T: Send>(
+        &self,
+        mut command: Command,
+        region: &Region,
+        observe: impl FnOnce(u32, &dyn Fn(), &AtomicBool) -> T + Send,
+    ) -> anyhow::Result<(f64, Symbolizer, T)> {
+        let [program_cpu, observer_cpu] = processors()?;
         let header = &region.layout().header;
         header.gate.store(1, Ordering::Relaxed);
-        let mut command = self.command(&libraries.stack)?;
         command
             .env(REGION_VARIABLE, region.path())
             .stdout(Stdio::null());
@@ -160,15 +289,12 @@ impl NativeProgram {
         let (send, receive) = mpsc::channel();
         let (status, sampled) = std::thread::scope(|scope| {
             let ended = &ended;
-            let region = &region;
             // The child inherits the processor of the thread that starts it; that thread also waits
             // there, so that it learns of the end at once and the observer stops.
             let program = scope.spawn(move || -> anyhow::Result<(ExitStatus, f64)> {
                 let _stop = SetOnDrop(ended);
                 affinity::pin(program_cpu)?;
-                let mut child = KillOnDrop(command.spawn().with_context(|| {
-                    format!("{}: cannot be started", self.executable.display())
-                })?);
+                let mut child = KillOnDrop(command.spawn().with_context(|| self.not_started())?);
                 let _ = send.send(child.0.id());
                 let start = Instant::now();
                 Ok((child.0.wait()?, start.elapsed().as_secs_f64()))
@@ -188,13 +314,9 @@ impl NativeProgram {
                     std::thread::yield_now();
                 }
                 let symbols = Symbolizer::of_process(pid);
-                let counters = open_counters(pid);
-                header.gate.store(0, Ordering::Release);
-                let mut tags = TagCounts::new(MAX_TAGS);
-                let observed = observer::tally(region, pace, &mut tags, ended);
-                let counted = counters
-                    .and_then(|[instructions, cycles]| Ok((read(instructions)?, read(cycles)?)));
-                Ok(Some((symbols?, tags, observed, counted)))
+                let begin = || header.gate.store(0, Ordering::Release);
+                let observed = observe(pid, &begin, ended);
+                Ok(Some((symbols?, observed)))
             });
             let join = "a thread of the observation panicked";
             let program = program.join().map_err(|_| anyhow::anyhow!(join))?;
@@ -202,7 +324,7 @@ impl NativeProgram {
             anyhow::Ok((program?, observer?))
         })?;
         self.ended_well(status.0)?;
-        let Some((mut symbols, tags, observed, counted)) = sampled else {
+        let Some((symbols, observed)) = sampled else {
             bail!(
                 "{}: it never took up its tag region: compile it with -finstrument-functions, and \
                  link it dynamically, so that a library can be preloaded",
@@ -214,25 +336,42 @@ impl NativeProgram {
             "{}: more threads than a tag region shows",
             self.name()
         );
-        let mut functions = BTreeMap::new();
-        for (tag, samples) in tags.iter().filter(|(tag, _)| *tag != 0) {
-            let name = base_name(&symbols.resolve(tag).to_string());
-            *functions.entry(name).or_insert(0) += samples;
-        }
-        Ok(Run {
-            samples: functions.values().sum(),
-            functions,
-            sent: observed.sent,
-            cycles: observed.cycles,
-            seconds: status.1,
-            counted,
-        })
+        Ok((status.1, symbols, observed))
+    }
+
+    fn not_started(&self) -> String {
+        format!("{}: cannot be started", self.name())
     }
 
     fn ended_well(&self, status: ExitStatus) -> anyhow::Result<()> {
         ensure!(status.success(), "{}: ended with {status}", self.name());
         Ok(())
     }
+}
+
+/// The processor of the program, and that of the observer.
+fn processors() -> anyhow::Result<[usize; 2]> {
+    let cpus = affinity::allowed()?;
+    match cpus.as_slice() {
+        &[program, .., observer] => Ok([program, observer]),
+        _ => Err(ShimError::OneCpu {
+            cpu: cpus.first().copied().unwrap_or(0),
+        }
+        .into()),
+    }
+}
+
+/// Calls under the names of caller and callee; what begins a thread has no name.
+fn named(symbols: &mut Symbolizer, calls: impl IntoIterator<Item = ((u64, u64), u64)>) -> Edges {
+    let mut name = |address: u64| match address {
+        0 => String::new(),
+        _ => base_name(&symbols.resolve(address).to_string()),
+    };
+    let mut edges = Edges::new();
+    for ((caller, callee), count) in calls {
+        *edges.entry((name(caller), name(callee))).or_insert(0) += count;
+    }
+    edges
 }
 
 struct SetOnDrop<'a>(&'a AtomicBool);

@@ -101,6 +101,121 @@ pub fn one(comparison: &Comparison, top: usize) -> String {
         ]);
     }
     text += &table.render();
+    text += &graph(comparison, top);
+    text += &observers(comparison);
+    text
+}
+
+/// The call graphs of both sides: how many edges agree, and those that do not.
+fn graph(comparison: &Comparison, top: usize) -> String {
+    let graph = &comparison.call_graph;
+    let mut text = format!(
+        "\ncall graph: {} of {} edges are called equally often, the graphs overlap by {}\n",
+        graph.equal,
+        graph.edges,
+        percent(graph.overlap)
+    );
+    if graph.differences.is_empty() {
+        return text;
+    }
+    let mut table = Table::new(&[
+        ("natively", Align::Right),
+        ("simulated", Align::Right),
+        ("caller", Align::Left),
+        ("callee", Align::Left),
+    ]);
+    for edge in graph.differences.iter().take(top) {
+        let caller = if edge.caller.is_empty() {
+            "(begin)".to_owned()
+        } else {
+            edge.caller.clone()
+        };
+        table.row([
+            grouped(edge.native),
+            grouped(edge.simulated),
+            caller,
+            edge.callee.clone(),
+        ]);
+    }
+    text += &table.render();
+    text
+}
+
+/// Collectors of calls and distances of samples, a line for each side.
+fn observers(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    if !comparison.collectors.is_empty() {
+        let mut table = Table::new(&[
+            ("collector", Align::Left),
+            ("", Align::Left),
+            ("written", Align::Right),
+            ("observed", Align::Right),
+            ("found", Align::Right),
+            ("accuracy", Align::Right),
+            ("invalid", Align::Right),
+            ("changed", Align::Right),
+            ("no caller", Align::Right),
+            ("overlap", Align::Right),
+        ]);
+        for c in &comparison.collectors {
+            for (at, (side, found)) in [("native", &c.native), ("simulated", &c.simulated)]
+                .into_iter()
+                .enumerate()
+            {
+                let once = |text: String| if at == 0 { text } else { String::new() };
+                table.row([
+                    once(c.name.clone()),
+                    side.to_owned(),
+                    percent(found.written),
+                    percent(found.observed),
+                    percent(found.found),
+                    percent(found.accuracy),
+                    percent(found.invalid),
+                    percent(found.changed),
+                    percent(found.orphans),
+                    once(percent(c.overlap)),
+                ]);
+            }
+        }
+        let _ = write!(text, "\n{}", table.render());
+    }
+    if let Some(periods) = &comparison.periods {
+        let mut table = Table::new(&[
+            ("cycles between samples", Align::Left),
+            ("samples", Align::Right),
+            ("kept", Align::Right),
+            ("10%", Align::Right),
+            ("median", Align::Right),
+            ("90%", Align::Right),
+            ("gap: median", Align::Right),
+            ("90%", Align::Right),
+        ]);
+        for (side, seen) in [
+            ("native", &periods.native),
+            ("simulated", &periods.simulated),
+        ] {
+            let cycles = |value: f64| format!("{value:.0}");
+            table.row([
+                side.to_owned(),
+                grouped(seen.samples),
+                percent(seen.kept),
+                cycles(seen.period.p10),
+                cycles(seen.period.median),
+                cycles(seen.period.p90),
+                cycles(seen.gap.median),
+                cycles(seen.gap.p90),
+            ]);
+        }
+        let _ = write!(text, "\n{}", table.render());
+    }
+    if !text.is_empty() {
+        let said = "Written, observed: what the program pays when nobody reads, and with the observer. Found: share \
+            of all calls. Accuracy: overlap with every call, over functions. Invalid: found, and never made. Changed: \
+            read while the stack changed (natively) or while caller and callee were no call (simulated). In the \
+            simulation productions write for observers, into the program without hooks, of which at most \
+            --observed-instructions run on --observed-on.";
+        let _ = write!(text, "\n{}", wrapped(said, WIDTH, 0));
+    }
     text
 }
 
