@@ -240,11 +240,11 @@ fn prefetchers_save_nearly_the_same_cycles() {
         for stats in [oracle.memory_stats(), core.memory_stats()] {
             let brought = stats.prefetch.issue_events;
             let is_much = brought > 400;
-            assert_eq!(is_much, *prefetch != L1dPrefetch::None, "{what}: {brought}");
+            assert_eq!(is_much, *prefetch != L1dPrefetch::Off, "{what}: {brought}");
         }
         core.stats().cycles
     };
-    let alone = cycles(&L1dPrefetch::None);
+    let alone = cycles(&L1dPrefetch::Off);
     for prefetch in [
         L1dPrefetch::NextLine(NextLineConfig { degree: 4 }),
         L1dPrefetch::Stride(StrideConfig::default()),

@@ -15,8 +15,8 @@ config_section! {
         /// What the level 1 data cache does with a store.
         l1d_write: L1dWrite = L1dWrite::WriteBack, "policy";
         /// What brings lines into the level 1 data cache before anything asks for them.
-        #[serde(skip_serializing_if = "L1dPrefetch::is_none")]
-        l1d_prefetch: L1dPrefetch = L1dPrefetch::None, "policy";
+        #[serde(skip_serializing_if = "L1dPrefetch::is_off")]
+        l1d_prefetch: L1dPrefetch = L1dPrefetch::Off, "policy";
         /// Unified level 2 cache.
         l2: CacheConfig = CacheConfig {
             size_bytes: 1024 * KIB, ways: 8, hit_cycles: 10, mshrs: 16, ..CacheConfig::default()
@@ -79,7 +79,7 @@ config_enum! {
     /// Brings lines into the level 1 data cache, at a miss and at the first use of a line that was brought so.
     L1dPrefetch {
         /// Nothing.
-        None,
+        Off,
         /// The next lines.
         NextLine(NextLineConfig),
         /// Lines at a distance that was seen twice in succession in a page.
@@ -90,8 +90,8 @@ config_enum! {
 }
 
 impl L1dPrefetch {
-    fn is_none(&self) -> bool {
-        *self == L1dPrefetch::None
+    fn is_off(&self) -> bool {
+        *self == L1dPrefetch::Off
     }
 }
 

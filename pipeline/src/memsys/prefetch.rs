@@ -36,7 +36,7 @@ impl Prefetcher {
     /// The prefetcher of a machine; `None` if it has none. A page has `1 << page_shift` lines, the cache `lines`.
     pub fn new(config: &L1dPrefetch, page_shift: u32, lines: usize) -> Option<Box<Prefetcher>> {
         let kind = match config {
-            L1dPrefetch::None => return None,
+            L1dPrefetch::Off => return None,
             L1dPrefetch::NextLine(config) => Kind::NextLine(config.degree),
             L1dPrefetch::Stride(config) => Kind::Stride(Strides::new(config)),
             L1dPrefetch::Stream(config) => Kind::Stream(Streams::new(config)),
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(next.train(10), [11, 12]);
         assert_eq!(next.train(62), [63]);
         assert!(next.train(63).is_empty());
-        assert!(Prefetcher::new(&L1dPrefetch::None, 6, 64).is_none());
+        assert!(Prefetcher::new(&L1dPrefetch::Off, 6, 64).is_none());
     }
 
     #[test]

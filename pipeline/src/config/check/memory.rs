@@ -77,7 +77,7 @@ fn check_write_buffer(memory: &MemoryConfig, c: &mut Checks) {
 fn check_prefetch(memory: &MemoryConfig, c: &mut Checks) {
     let key = |name: &str| format!("memory.l1d_prefetch.{name}");
     match &memory.l1d_prefetch {
-        L1dPrefetch::None => {}
+        L1dPrefetch::Off => {}
         L1dPrefetch::NextLine(p) => {
             c.range(&key("NextLine.degree"), p.degree, 1, 16);
         }
