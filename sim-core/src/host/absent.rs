@@ -127,6 +127,10 @@ pub(crate) mod unix_fs {
         fn ino(&self) -> u64 {
             0
         }
+
+        fn mode(&self) -> u32 {
+            0
+        }
     }
 
     impl MetadataExt for std::fs::Metadata {}
