@@ -15,7 +15,7 @@ use crate::rings::Rings;
 
 /// The mark of an entry of the stack that nobody has seen.
 const MARK: u64 = 1 << 62;
-/// What is written at a return, beside the function.
+/// Bit that a return has beside its function.
 const RETURNS: u64 = 1 << 63;
 /// Different calls that are counted; further ones are lost.
 const MOST_CALLS: usize = 1 << 18;
@@ -104,26 +104,11 @@ pub struct FoundCalls {
     pub calls: HashMap<(u64, u64), u64>,
     /// Calls for which there was no room.
     pub lost: u64,
-    /// Calls of the stack while which it changed: caller and callee may never have been one.
+    /// Calls that were read while the stack changed: caller and callee may never have been one.
     pub changed: u64,
     /// Calls whose caller the ring does not tell.
     pub orphans: u64,
     /// Times that the stack or a full ring was read.
-    pub reads: u64,
-}
-
-/// What [`FoundCalls`] sum to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct FoundCounts {
-    /// Calls.
-    pub calls: u64,
-    /// Different ones.
-    pub edges: usize,
-    /// See [`FoundCalls::changed`].
-    pub changed: u64,
-    /// See [`FoundCalls::orphans`].
-    pub orphans: u64,
-    /// See [`FoundCalls::reads`].
     pub reads: u64,
 }
 
@@ -138,16 +123,10 @@ impl FoundCalls {
         }
     }
 
-    /// The sums.
+    /// All calls that were counted.
     #[must_use]
-    pub fn counts(&self) -> FoundCounts {
-        FoundCounts {
-            calls: self.calls.values().sum(),
-            edges: self.calls.len(),
-            changed: self.changed,
-            orphans: self.orphans,
-            reads: self.reads,
-        }
+    pub fn total(&self) -> u64 {
+        self.calls.values().sum()
     }
 
     /// Takes the new entries from the top of a stack, at most `most`, and marks them as seen. The first that was seen
@@ -201,8 +180,8 @@ impl FoundCalls {
 /// the mark of the new entry.
 fn mark_as_seen(slot: &Slot, at: usize) {
     let entry: *const AtomicU8 = std::ptr::from_ref(&slot.stack[at]).cast();
-    // SAFETY: the eight bytes of an atomic word may be written as atomic bytes, as the program's own stores are
-    // machine stores of another size anyway; byte 7 is the highest of a little-endian word.
+    // SAFETY: byte 7 lies in the word, of which it is the highest, words being little-endian. In this process only the
+    // observer's thread touches the word; the program's stores are those of another process.
     unsafe { (*entry.add(7)).store(0, Ordering::Relaxed) };
 }
 

@@ -34,7 +34,7 @@ pub enum Variant {
     /// Keeps the tag alone: one store an entry and one an exit. On exit the tag is an address in the
     /// caller; wrong where functions were inlined.
     Flat,
-    /// As `Stack`, with a mark in each entry that says that nobody has seen it.
+    /// Keeps what `Stack` keeps, with a mark in each entry that nobody has seen.
     New,
     /// Writes each call into a ring of the thread ([`crate::rings`]): caller and callee.
     Pairs,

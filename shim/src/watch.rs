@@ -268,15 +268,15 @@ impl Watched {
     }
 
     fn called(calls: FoundCalls) -> Self {
-        let counts = calls.counts();
+        let found = calls.total();
         Self {
             observed: Observed {
-                sent: counts.reads,
+                sent: calls.reads,
                 ..Observed::default()
             },
             account: Account {
-                sent: counts.calls + calls.lost,
-                kept: counts.calls,
+                sent: found + calls.lost,
+                kept: found,
                 discarded: 0,
                 dropped: calls.lost,
             },

@@ -33,20 +33,25 @@ fn run(mode: &[&str], options: &[&str], command: &[&str]) -> Run {
     Hps::new().run(&[&["run"], mode, options, &["--"], command].concat())
 }
 
+/// What a program says under QEMU, where it executes nothing.
+fn under_qemu(isa: Isa, program: &str) -> String {
+    let qemu = match isa {
+        Isa::Riscv64 => "qemu-riscv64",
+        Isa::Alpha => "qemu-alpha",
+    };
+    let oracle = Command::new(qemu)
+        .args([program, "noexec"])
+        .output()
+        .expect("QEMU; ./test.sh installs it");
+    String::from_utf8_lossy(&oracle.stdout).into_owned()
+}
+
 #[test]
 fn processes_do_what_they_do_under_qemu_and_more() {
     for isa in Isa::BOTH {
         let program = build(isa, "processes.c", &["-O2", "-pthread"]);
-        let qemu = match isa {
-            Isa::Riscv64 => "qemu-riscv64",
-            Isa::Alpha => "qemu-alpha",
-        };
-        let oracle = Command::new(qemu)
-            .args([&program, "noexec"])
-            .output()
-            .expect("QEMU; ./test.sh installs it");
-        let said = String::from_utf8_lossy(&oracle.stdout).into_owned();
-        assert_eq!(said, all_ok(&CHECKS), "{qemu}");
+        let said = under_qemu(isa, &program);
+        assert_eq!(said, all_ok(&CHECKS), "{isa:?}");
         let expected = said + &all_ok(&MORE_CHECKS);
         for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
             let run = run(mode, &[], &[&program]);
@@ -268,15 +273,7 @@ none -1 1
 fn processes_are_stopped_continued_and_named_by_descriptors() {
     for isa in Isa::BOTH {
         let program = build(isa, "process_control.c", &["-O2"]);
-        let qemu = match isa {
-            Isa::Riscv64 => "qemu-riscv64",
-            Isa::Alpha => "qemu-alpha",
-        };
-        let oracle = Command::new(qemu)
-            .args([&program, "noexec"])
-            .output()
-            .expect("QEMU; ./test.sh installs it");
-        assert_eq!(String::from_utf8_lossy(&oracle.stdout), CONTROLLED);
+        assert_eq!(under_qemu(isa, &program), CONTROLLED);
         let expected = format!("{CONTROLLED}execveat 4\nexecveat 4\nbad -1 1\n");
         for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
             let run = run(mode, &[], &[&program]);

@@ -16,7 +16,7 @@ use super::graph::{Edges, profile};
 use super::{Native, Simulated, ValidationError, base_name};
 use crate::callgraphs::{Collector, ObservedGraph, observe_graph};
 
-/// What a collector of calls found natively.
+/// Calls that a collector found natively, and their cost.
 pub struct NativeCollector {
     /// Its name, such as `stack-2` or `pairs-8k`.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct PeriodComparison {
     pub simulated: ObservedTimes,
 }
 
-/// What a collector of calls found and cost on one side.
+/// Accuracy and cost of a collector of calls on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CollectorSide {
     /// What writing costs when nobody reads, as a share of the time alone.

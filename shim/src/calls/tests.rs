@@ -28,12 +28,12 @@ fn each_entry_of_a_stack_is_found_once() {
     found.take_stack(slot, usize::MAX);
     let expected = [((0, 0x10), 1), ((0x10, 0x20), 1), ((0x20, 0x30), 1)];
     assert_eq!(found.calls, expected.into());
-    // The same function again is another call, and what lies below it is not.
+    // A second call of 0x30 is another one; the entries below it are not.
     pop(slot);
     push(slot, 0x30);
     found.take_stack(slot, usize::MAX);
     assert_eq!(found.calls[&(0x20, 0x30)], 2);
-    assert_eq!(found.counts().calls, 4);
+    assert_eq!(found.total(), 4);
     assert_eq!(found.changed, 0);
 }
 
@@ -49,7 +49,7 @@ fn a_limit_of_depth_leaves_lower_entries_new() {
     assert_eq!(found.calls, [((0x20, 0x30), 1), ((0x30, 0x40), 1)].into());
     // They are above the entries that were not seen, and end the next walk.
     found.take_stack(slot, 4);
-    assert_eq!(found.counts().calls, 2);
+    assert_eq!(found.total(), 2);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::hart::GuestCounters;
 use crate::memory::Memory;
 use crate::process::Thread;
 
-/// What an event counts.
+/// Quantity that an event counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counts {
     Cycles,

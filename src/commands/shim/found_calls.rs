@@ -34,19 +34,19 @@ pub(super) fn run(args: &RunArgs, collector: Collector) -> anyhow::Result<u8> {
     };
     let mut session = request.run(&machine, start)?;
     let found = session.watched.calls.take().unwrap_or_default();
-    let counts = found.counts();
+    let total = found.total();
     let rings = session.rings.as_deref();
     say!(
         "{}: {} calls by {collector}, {} different ones, {} looks, {:.3} s",
         session.status,
-        grouped(counts.calls),
-        grouped(counts.edges as u64),
-        grouped(counts.reads),
+        grouped(total),
+        grouped(found.calls.len() as u64),
+        grouped(found.reads),
         session.wall.as_secs_f64()
     );
     let rest = [
-        (counts.changed, "read while the stack changed"),
-        (counts.orphans, "calls without a caller"),
+        (found.changed, "read while the stack changed"),
+        (found.orphans, "calls without a caller"),
         (
             rings.map_or(0, |r| r.skipped()),
             "calls or returns that found their ring full",
@@ -72,7 +72,7 @@ pub(super) fn run(args: &RunArgs, collector: Collector) -> anyhow::Result<u8> {
     for ((caller, callee), count) in edges.into_iter().take(EDGES) {
         table.row([
             grouped(count),
-            format!("{:.2}%", 100.0 * count as f64 / counts.calls.max(1) as f64),
+            format!("{:.2}%", 100.0 * count as f64 / total.max(1) as f64),
             name(caller),
             name(callee),
         ]);
