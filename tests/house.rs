@@ -141,7 +141,7 @@ fn crates_depend_only_on_crates_above_them() {
 /// The modules of the pipeline by layer: a module uses those of layers before its own only. Neither core knows the
 /// other one.
 const LAYERS: [&[&str]; 11] = [
-    &["config"],
+    &["config", "contents"],
     &["predict"],
     &["memsys"],
     &["model"],

@@ -3,6 +3,7 @@
 mod by_cycle;
 mod by_instruction;
 pub mod config;
+pub mod contents;
 pub mod core;
 mod either;
 pub mod interrupts;

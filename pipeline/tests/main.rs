@@ -10,6 +10,7 @@ mod driven;
 mod driven_dise;
 mod functional_equality;
 mod in_order;
+mod inside;
 mod interrupts;
 mod listed;
 mod microbenchmarks;

@@ -1,6 +1,7 @@
 //! A chip: processors, what they share, and the clock. How several of them take turns is in [`turns`], and what contexts
 //! of one core get of it in [`siblings`].
 
+mod inside;
 mod selected;
 mod siblings;
 #[cfg(test)]

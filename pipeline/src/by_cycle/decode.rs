@@ -306,6 +306,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if P::WANTS_STAGES {
             for f in self.front.all_fetched().rev() {
                 self.probe.finished(&StageRecord {
+                    context: self.id,
                     seq: 0,
                     pc: f.pc,
                     disepc: DisePc::NONE,

@@ -191,6 +191,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 let position = self.rob.tail + at as u64;
                 let cycles = self.stage_cycles.at(position as usize);
                 self.probe.finished(&StageRecord {
+                    context: self.id,
                     seq: position,
                     pc: d.pc,
                     disepc: self.inserted_in_decode(d, position).disepc,
@@ -312,6 +313,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let cycles = self.stage_cycles.at(position as usize);
         let is_memory = u.inst_class().is_memory();
         StageRecord {
+            context: self.id,
             seq: position,
             pc: u.front.pc,
             disepc: self.disepc_of(u, position),

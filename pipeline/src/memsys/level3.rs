@@ -10,7 +10,7 @@ use crate::config::{L3Config, Replacement};
 /// The level 3 cache and its bus.
 #[derive(Clone, Debug)]
 pub(super) struct Level3 {
-    tags: Tags,
+    pub tags: Tags,
     line_bytes: u64,
     hit_cycles: u64,
     pub bus: Bus,

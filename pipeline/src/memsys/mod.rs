@@ -88,6 +88,7 @@
 mod agreement;
 mod bus;
 mod calendar;
+mod inside;
 mod level1;
 mod level2;
 mod level3;

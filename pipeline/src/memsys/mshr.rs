@@ -131,6 +131,17 @@ impl Mshrs {
         busy.map(|(_, slot)| slot.end).last().unwrap_or(now + 1)
     }
 
+    /// Lines on their way in a cycle, the latest first.
+    pub fn busy(&self, now: u64) -> impl Iterator<Item = InFlight> {
+        let late = self.late(now).filter(move |(_, slot)| slot.is_busy(now));
+        late.map(|(_, slot)| *slot)
+    }
+
+    /// How many registers there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// Takes the free register.
     pub fn take(&mut self, slot: usize, line: InFlight) {
         debug_assert_eq!(slot, usize::from(self.order[0]));

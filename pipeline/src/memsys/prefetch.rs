@@ -50,6 +50,11 @@ impl Prefetcher {
         }))
     }
 
+    /// Whether it has brought a line that nothing has used.
+    pub fn is_unused(&self, line: u64) -> bool {
+        self.unused.contains(&line)
+    }
+
     /// Lines that were brought and are neither used nor lost.
     #[cfg(test)]
     pub fn unused(&self) -> u64 {

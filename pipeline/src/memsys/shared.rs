@@ -2,6 +2,7 @@
 
 use super::agreement::{Agreement, Answer, Want, cores_of};
 use super::bus::Bus;
+use super::inside::{lines, misses};
 use super::level2::Level2;
 use super::level3::Level3;
 use super::link::{Fill, Link};
@@ -9,6 +10,7 @@ use super::mshr::{InFlight, Mshrs};
 use super::stats::CacheStats;
 use super::{CoreId, Level};
 use crate::config::{CacheConfig, ChipConfig, L2Place, MemoryConfig};
+use crate::contents::Contents;
 
 /// The level 2 caches, the level 3 cache, the bus to memory, and memory: what the cores of a chip reach of each other.
 /// A request comes over the [`Link`] of the core that makes it.
@@ -68,6 +70,18 @@ impl SharedMemory {
             warmed: 0,
             horizon: u64::MAX,
         }
+    }
+
+    /// The caches that a core reaches, in a cycle, and what is on its way to its level 2 cache.
+    pub(super) fn contents(&self, core: CoreId, now: u64) -> Vec<Contents> {
+        let l2 = &self.l2s[self.l2_of(core)];
+        let shift = self.line_shift;
+        let ready = |line| (l2.mshrs.find(now, line).map(|fill| fill.end), false);
+        let mut all = vec![lines(&l2.tags, "l2", shift, ready)];
+        let l3 = self.l3.as_ref();
+        all.extend(l3.map(|l3| lines(&l3.tags, "l3", shift, |_| (None, false))));
+        all.push(misses(&l2.mshrs, "l2_misses", shift, now));
+        all
     }
 
     /// Accesses will not come in order of time.

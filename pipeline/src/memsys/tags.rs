@@ -250,6 +250,18 @@ impl Tags {
         was_dirty
     }
 
+    /// The lines of all slots, set by set, and whether they are dirty.
+    pub fn held(&self) -> impl Iterator<Item = Option<(u64, bool)>> {
+        let slots = self.slots.iter();
+        slots.map(|slot| (slot & VALID != 0).then_some((slot >> LINE_SHIFT, slot & DIRTY != 0)))
+    }
+
+    /// Sets, ways, and whether the ways lie in order of use.
+    pub fn shape(&self) -> (usize, usize, bool) {
+        let by_use = self.replacement == Replacement::Lru;
+        (self.newest_lines.len(), self.ways, by_use)
+    }
+
     /// Empties it; what was dirty is lost.
     pub fn clear(&mut self) {
         self.slots.fill(0);

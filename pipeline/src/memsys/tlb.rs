@@ -1,9 +1,11 @@
 //! Translation lookaside buffers. Guest addresses are their own translations; only time and events
 //! are modelled.
 
+use super::inside::lines;
 use super::stats::TlbStats;
 use super::tags::Tags;
 use crate::config::{L2TlbConfig, Replacement, TlbConfig};
+use crate::contents::Contents;
 use hps_sim_core::likely::{often, seldom};
 
 /// Walks that may be under way for one first-level TLB.
@@ -37,6 +39,12 @@ impl L2Tlb {
         }
     }
 
+    /// Its pages; `None` if the machine has no second-level TLB.
+    pub fn contents(&self, page_shift: u32) -> Option<Contents> {
+        let tags = self.tags.as_ref()?;
+        Some(pages(tags, "l2_tlb", page_shift, |_| None))
+    }
+
     /// Looks a page up and brings it in.
     fn access(&mut self, page: u64) -> bool {
         self.tags
@@ -58,7 +66,7 @@ pub(super) enum Translation {
 #[derive(Clone, Debug)]
 pub(super) struct Tlb {
     tags: Tags,
-    page_shift: u32,
+    pub page_shift: u32,
     miss_cycles: u64,
     /// Page of the last translation, the newest of its set; looked at first.
     last_page: u64,
@@ -73,6 +81,16 @@ pub(super) struct Tlb {
 
 fn tags(entries: u32, ways: u32) -> Tags {
     Tags::new((entries / ways) as usize, ways as usize, Replacement::Lru)
+}
+
+/// The pages of tags, and when those are there that a walk is under way for.
+fn pages(
+    tags: &Tags,
+    name: &'static str,
+    shift: u32,
+    ready: impl Fn(u64) -> Option<u64>,
+) -> Contents {
+    lines(tags, name, shift, |page| (ready(page), false))
 }
 
 fn hit_or_bring(tags: &mut Tags, page: u64) -> bool {
@@ -201,6 +219,13 @@ impl Tlb {
     #[inline(always)]
     pub fn is_newest(&self, addr: u64) -> bool {
         self.tags.is_newest(addr >> self.page_shift)
+    }
+
+    /// Its pages.
+    pub fn contents(&self, name: &'static str, now: u64) -> Contents {
+        let walk = |page| self.walks.iter().find(|w| w.0 == page && w.1 > now);
+        let ready = |page| walk(page).map(|(_, end)| *end);
+        pages(&self.tags, name, self.page_shift, ready)
     }
 
     /// Brings a page in without time or events.

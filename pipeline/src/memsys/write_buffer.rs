@@ -3,8 +3,10 @@
 
 use std::collections::VecDeque;
 
+use super::inside::table;
 use super::stats::WriteBufferStats;
 use crate::config::WriteBufferConfig;
+use crate::contents::{Contents, Held};
 
 /// Cycle of arrival of an entry that has not been sent.
 const UNSENT: u64 = u64::MAX;
@@ -40,6 +42,17 @@ impl WriteBuffer {
             send_after: u64::from(config.send_after_cycles),
             stats: WriteBufferStats::default(),
         }
+    }
+
+    /// The blocks that no cache has taken in a cycle, the oldest first.
+    pub fn contents(&self, now: u64) -> Contents {
+        let waiting = self.entries.iter().filter(|entry| entry.written > now);
+        let waiting = waiting.map(|entry| Held::Moving {
+            address: entry.block << self.block_shift,
+            since_cycle: entry.since,
+            ready_cycle: (entry.written != UNSENT).then_some(entry.written),
+        });
+        table("write_buffer", self.capacity, waiting)
     }
 
     fn unsent(&self) -> usize {

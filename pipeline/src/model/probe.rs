@@ -2,12 +2,14 @@
 
 use hps_sim_core::probe::{NoProbe, Probe};
 
-use super::{Cause, Commit, IssueStall, Pipe, Squash, Stretch, TrapTaken};
+use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stretch, TrapTaken};
 
 /// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
 /// a stage that it never reached.
 #[derive(Clone, Copy, Debug)]
 pub struct StageRecord {
+    /// Where.
+    pub context: ContextId,
     /// Its place in the order of the path it was on. A squash takes numbers back, and the right path
     /// gets them again. Instructions squashed before decode have none (0).
     pub seq: u64,

@@ -1,5 +1,7 @@
 //! Saturating counters.
 
+pub(super) use crate::contents::pc_index;
+
 /// A table of saturating counters of 2 to 7 bits that begin weakly not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -37,6 +39,11 @@ impl Counters {
         unsafe { self.values.get_unchecked(index & self.last) }
     }
 
+    /// The values, and the largest that there can be.
+    pub fn values(&self) -> (&[u8], u8) {
+        (&self.values, self.most)
+    }
+
     /// One step towards the outcome. Whether it said taken before.
     #[inline(always)]
     pub fn train(&mut self, index: usize, taken: bool) -> bool {
@@ -55,13 +62,4 @@ impl Counters {
         *value = if behind > self.most { before } else { behind };
         before >= self.taken_from
     }
-}
-
-/// An index of `bits` (at least 1) bits from an address. Four-byte instructions are indexed by
-/// their word number; the other half of a word goes to the far half of the table, so that code
-/// without two-byte instructions uses all of it.
-#[inline]
-pub(super) fn pc_index(pc: u64, bits: u32) -> usize {
-    let half = ((pc >> 1) & 1) << (bits - 1);
-    (((pc >> 2) ^ half) & ((1 << bits) - 1)) as usize
 }

@@ -10,6 +10,7 @@
 mod counters;
 mod delay;
 mod history;
+mod inside;
 mod path;
 mod ras;
 mod simple;

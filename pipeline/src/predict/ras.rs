@@ -42,6 +42,13 @@ impl Ras {
         !self.entries.is_empty()
     }
 
+    /// The return addresses, and whether each is on top; 0 where none was ever pushed.
+    pub fn held(&self) -> impl Iterator<Item = (u64, bool)> {
+        let top = usize::from(self.top);
+        let entries = self.entries.iter().enumerate();
+        entries.map(move |(at, address)| (*address, at == top))
+    }
+
     /// The return address on top; 0 if none was ever pushed there.
     #[inline]
     pub fn peek(&self) -> u64 {

@@ -22,6 +22,10 @@ impl Bimodal {
         }
     }
 
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     #[inline]
     pub fn predict(&self, pc: u64) -> bool {
         self.counters.taken(pc_index(pc, self.bits))
@@ -49,6 +53,10 @@ impl Gshare {
             index_bits: config.entries.trailing_zeros(),
             history_bits: config.history_bits,
         }
+    }
+
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     #[inline]
@@ -104,6 +112,19 @@ impl Tournament {
             chooser: Counters::new(config.chooser_entries as usize, 2),
             delay: Delay::new(config.local_history_entries as usize),
         }
+    }
+
+    /// Local and global counters, and the chooser.
+    pub fn counters(&self) -> [&Counters; 3] {
+        [&self.local, &self.global, &self.chooser]
+    }
+
+    /// Local histories, and how many of their directions are used.
+    pub fn histories(&self) -> (impl Iterator<Item = u32>, u32) {
+        let mask = self.local_mask;
+        let all = 0..1 << self.local_index_bits;
+        let histories = all.map(move |slot| self.delay.history(slot) & mask);
+        (histories, self.local_history_bits)
     }
 
     /// The local history of the branch at `pc`.

@@ -1,7 +1,7 @@
 //! TAGE: a bimodal table and tagged tables with geometric history lengths (Seznec and Michaud,
 //! "A case for (partially) tagged geometric history length branch prediction", 2006).
 
-use super::counters::pc_index;
+use super::counters::{Counters, pc_index};
 use super::history::{Folds, History, MAX_TABLES};
 use super::simple::Bimodal;
 use crate::config::TageConfig;
@@ -102,6 +102,17 @@ impl Tage {
             config.table_entries.trailing_zeros(),
             config.tag_bits,
         )
+    }
+
+    /// The counters of the table without tags.
+    pub fn base(&self) -> &Counters {
+        self.base.counters()
+    }
+
+    /// Tag, counter and usefulness of the entries of each tagged table, the shortest history first.
+    pub fn tagged(&self) -> impl Iterator<Item = impl Iterator<Item = (u16, i8, u8)>> {
+        let tables = self.entries.chunks(1 << self.index_bits);
+        tables.map(|table| table.iter().map(|e| (e.tag, e.ctr, e.useful)))
     }
 
     /// Slot and tag of `pc` in a table.

@@ -45,6 +45,17 @@ impl Btb {
         }
     }
 
+    /// Sets and ways; none if the machine has no target buffer.
+    pub fn shape(&self) -> Option<(usize, usize)> {
+        (!self.absent).then_some((1 << self.set_bits, self.ways))
+    }
+
+    /// Tags and targets, set by set.
+    pub fn held(&self) -> impl Iterator<Item = Option<(u32, u64)>> {
+        let known = |e: &Entry| (e.tag & VALID != 0).then_some((e.tag & !VALID, e.target));
+        self.entries.iter().map(known)
+    }
+
     /// First slot of the set, and the tag.
     #[inline]
     pub fn place(&self, pc: u64) -> (u32, u32) {
@@ -146,6 +157,12 @@ impl TargetCache {
             history_mask: ((1_u64 << config.history_bits) - 1) as u32,
             tag_bits: config.tag_bits,
         }
+    }
+
+    /// Tags and targets.
+    pub fn held(&self) -> impl Iterator<Item = Option<(u32, u64)>> {
+        let all = self.tags.iter().zip(&self.targets);
+        all.map(|(&tag, &target)| (tag & VALID != 0).then_some((tag & !VALID, target)))
     }
 
     #[inline]
