@@ -93,8 +93,9 @@ Examples:
       With a program inside, which is given these arguments.
   hps teach loop.s
       With assembly text to be edited in the page.
-  hps teach --serve 8000 bwt
-      On http://127.0.0.1:8000/ until it is interrupted.
+  hps teach --serve 8000 ./large-program input.txt
+      On http://127.0.0.1:8000/ until it is interrupted. The simulator runs in the command: programs of any size, which
+      read files of this folder, and runs of 20,000,000 instructions instead of 2,000,000.
 ";
 
 /// Examples of `hps profile`.

@@ -45,7 +45,8 @@ pub struct TeachArgs {
     /// Only write the page, and do not open it
     #[arg(long)]
     pub no_open: bool,
-    /// Serve the page on this port of the loopback instead (0: any that is free), until interrupted
+    /// Serve the page on this port of the loopback instead (0: any that is free), until interrupted; the simulator then
+    /// runs here, and takes larger programs and longer runs than a page
     #[arg(long, value_name = "PORT", conflicts_with_all = ["out", "no_open"])]
     pub serve: Option<u16>,
     /// A program inside the page: a file of assembly text (FILE.s), an executable, or a program that comes with the

@@ -1,19 +1,21 @@
-//! `hps teach`: the page with the simulator inside, and a program of the user's choice.
+//! `hps teach`: the page with the simulator inside, and a program of the user's choice; or the page alone, and the
+//! simulator and the program in this process ([`serve`]).
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+mod serve;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use hps_lab::{DEFAULT_ISA, host};
+use hps_lab::{DEFAULT_ISA, Files, GuestOptions, Program, host};
 use hps_pipeline::config::MachineConfig;
 use hps_sim_core::image::ProgramImage;
-use hps_teach::protocol::{ProgramChoice, Setup};
+use hps_sim_core::os::{Output, Stdin};
+use hps_teach::protocol::{Limits, ProgramChoice, Setup};
 
 use super::analyze::is_assembly;
 use crate::cli::TeachArgs;
+use crate::program;
 use crate::text::print;
 
 /// The page as `scripts/build-teach-page.sh` builds it.
@@ -22,19 +24,23 @@ const PAGE: &str = include_str!("../../teach/page.html");
 /// What the page begins with lies in this element.
 const START: &str = r#"<script type="application/json" id="start">null</script>"#;
 
+/// What it shows to the server that it came from, in this one.
+const SERVER: &str = r#"<script type="application/json" id="server">null</script>"#;
+
 /// Instructions that the page runs at first.
 const LIMIT: u64 = 20_000;
-/// Bytes of a program that fits into the page.
-const MOST_BYTES: u64 = 16 << 20;
-/// How long a browser may take for its question.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Writes the page and opens it, or serves it.
 pub fn teach(args: &TeachArgs) -> anyhow::Result<u8> {
-    let page = page(args)?;
     if let Some(port) = args.serve {
-        return serve(&page, port);
+        let (choice, program) = served(args)?;
+        return serve::serve(port, program, |token| page(args, choice, Some(token)));
     }
+    let choice = match args.command.split_first() {
+        Some((name, arguments)) => Some(choice(name, arguments, args)?),
+        None => None,
+    };
+    let page = page(args, choice, None)?;
     let file = &args.out;
     std::fs::write(file, &page)
         .with_context(|| format!("{}: cannot be written", file.display()))?;
@@ -48,26 +54,67 @@ pub fn teach(args: &TeachArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// The page with the program inside.
-fn page(args: &TeachArgs) -> anyhow::Result<String> {
-    let Some((name, arguments)) = args.command.split_first() else {
-        return Ok(PAGE.to_string());
-    };
+/// The page that begins with a program. `token`: what it shows when it asks the server that it came from.
+fn page(
+    args: &TeachArgs,
+    program: Option<ProgramChoice>,
+    token: Option<&str>,
+) -> anyhow::Result<String> {
     MachineConfig::preset(&args.machine)?;
-    let setup = Setup {
-        program: choice(name, arguments, args)?,
-        machine: args.machine.clone(),
-        keys: Default::default(),
-        productions: Vec::new(),
-        params: Default::default(),
-        limit: LIMIT,
-    };
-    let setup = serde_json::to_string(&setup)?.replace("</", "<\\/");
-    if !PAGE.contains(START) {
+    let mut page = PAGE.to_string();
+    if let Some(program) = program {
+        let setup = Setup {
+            program,
+            machine: args.machine.clone(),
+            keys: Default::default(),
+            productions: Vec::new(),
+            params: Default::default(),
+            limit: LIMIT,
+        };
+        put(&mut page, START, &serde_json::to_string(&setup)?)?;
+    }
+    if let Some(token) = token {
+        put(&mut page, SERVER, &serde_json::to_string(token)?)?;
+    }
+    Ok(page)
+}
+
+/// Puts JSON into an element of the page that holds `null`.
+fn put(page: &mut String, element: &str, json: &str) -> anyhow::Result<()> {
+    if !page.contains(element) {
         bail!("the page has no place for a program; build it anew by scripts/build-teach-page.sh");
     }
-    let start = START.replace("null", &setup);
-    Ok(PAGE.replacen(START, &start, 1))
+    let filled = element.replace("null", &json.replace("</", "<\\/"));
+    *page = page.replacen(element, &filled, 1);
+    Ok(())
+}
+
+/// What a served page begins with, and the program that the server holds for it: a program of any size, with the files
+/// of the working folder, as under `hps run`.
+fn served(args: &TeachArgs) -> anyhow::Result<(Option<ProgramChoice>, Option<Program>)> {
+    let Some((name, arguments)) = args.command.split_first() else {
+        return Ok((None, None));
+    };
+    if is_assembly(name) || is_built_in(name) {
+        return Ok((Some(choice(name, arguments, args)?), None));
+    }
+    let guest = GuestOptions {
+        files: Files::WorkingFolder,
+        stdin: Stdin::Empty,
+        stdout: Output::Discard,
+        stderr: Output::Discard,
+        ..GuestOptions::default()
+    };
+    let program = program::find(name, args.isa, arguments, &guest)?;
+    let choice = ProgramChoice::Served {
+        name: program.name.clone(),
+        isa: program.image.isa.name().to_string(),
+    };
+    Ok((Some(choice), Some(program)))
+}
+
+fn is_built_in(name: &str) -> bool {
+    !name.contains('/') && hps_workloads::find(name).is_some()
 }
 
 fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<ProgramChoice> {
@@ -80,7 +127,7 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
             text,
         });
     }
-    if !name.contains('/') && hps_workloads::find(name).is_some() {
+    if is_built_in(name) {
         return Ok(ProgramChoice::BuiltIn {
             name: name.to_string(),
             isa: isa.name().to_string(),
@@ -91,8 +138,10 @@ fn choice(name: &str, arguments: &[String], args: &TeachArgs) -> anyhow::Result<
             .to_string(),
         });
     }
-    let bytes = hps_sim_core::host::read_file(Path::new(name), MOST_BYTES)
-        .with_context(|| format!("{name}: cannot be put into the page"))?;
+    let bytes = hps_sim_core::host::read_file(Path::new(name), Limits::PAGE.file_bytes)
+        .with_context(|| {
+            format!("{name}: cannot be put into the page; --serve takes larger ones")
+        })?;
     // What the page could not run is said here.
     ProgramImage::parse(&bytes, name)?;
     Ok(ProgramChoice::File {
@@ -113,48 +162,4 @@ fn open(file: &Path) -> bool {
             .status();
         quiet.is_ok_and(|status| status.success())
     })
-}
-
-/// Serves the page on the loopback until interrupted.
-fn serve(page: &str, port: u16) -> anyhow::Result<u8> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-        .with_context(|| format!("--serve {port}: this port cannot be used"))?;
-    print(&format!("http://{}/\n", listener.local_addr()?))?;
-    for stream in listener.incoming() {
-        // A browser that goes away is no reason to end.
-        let _ = stream.and_then(|stream| answer(stream, page));
-    }
-    Ok(0)
-}
-
-/// Answers one question: the page for `/`.
-fn answer(stream: TcpStream, page: &str) -> std::io::Result<()> {
-    /// The longest line of a question that is looked at.
-    const LONGEST: u64 = 8 << 10;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut question = String::new();
-    reader.by_ref().take(LONGEST).read_line(&mut question)?;
-    // The rest of the question is read, so that closing does not cut off the answer.
-    let mut line = String::new();
-    while reader.by_ref().take(LONGEST).read_line(&mut line)? > 2 {
-        line.clear();
-    }
-    let path = question.split(' ').nth(1).unwrap_or_default();
-    let (status, body) = match (question.starts_with("GET "), path) {
-        (true, "/" | "/index.html") => ("200 OK", page),
-        _ => ("404 Not Found", "There is only the page at /.\n"),
-    };
-    let kind = match status.starts_with("200") {
-        true => "text/html",
-        false => "text/plain",
-    };
-    let mut stream = stream;
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    )?;
-    stream.write_all(body.as_bytes())
 }

@@ -11,7 +11,7 @@ use hps_pipeline::core::{Cause, EventSet};
 use hps_sim_core::inst::{OpClass, reg};
 use rustc_hash::FxHashMap;
 
-use crate::protocol::{Analysis, AnalyzedLine, Bound, Problem, hex};
+use crate::protocol::{Analysis, AnalyzedLine, Bound, Limits, Problem, hex};
 use crate::recorder::{Kept, Recorded, Recorder};
 
 /// Iterations that a steady state takes at least.
@@ -31,7 +31,7 @@ pub fn analyze(
     limit: u64,
 ) -> Result<Analysis, Problem> {
     let lab = Lab::of(program).limit(limit).on_machine(machine);
-    let ran = lab.watched_by(Recorder::default()).run()?;
+    let ran = lab.watched_by(Recorder::new(Limits::PAGE.rows)).run()?;
     analyze_run(program, machine, &Recorded::new(ran.probe))
 }
 
@@ -143,7 +143,7 @@ impl Window {
     fn mostly_lost_to(&self, recorded: &Recorded) -> Option<String> {
         let (from, to) = self.span(recorded);
         let mut lost: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for idle in &recorded.idle {
+        for idle in recorded.idle(0, from..to) {
             let cycles = idle.end.min(to).saturating_sub(idle.first.max(from));
             let cause = idle.state.cause();
             if cycles > 0 && cause != Cause::Execute {

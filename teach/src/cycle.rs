@@ -1,17 +1,19 @@
 //! What the machine holds in a cycle.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hps_pipeline::core::{Cause, State};
 
-use crate::protocol::{CycleView, Slot};
+use crate::protocol::{CycleView, Slot, StateSpan};
 use crate::recorder::{Kept, Recorded};
 use crate::session::Session;
 
 impl Session {
     /// The contents of queues, units and the reorder buffer, as the stages of all instructions tell them.
-    pub(crate) fn cycle_view(&self, recorded: &Recorded, cycle: u64) -> CycleView {
-        let in_flight = recorded.in_flight(cycle);
+    pub(crate) fn cycle_view(&self, recorded: &Recorded, cycle: u64, context: u64) -> CycleView {
+        let mut in_flight = recorded.in_flight(cycle);
+        in_flight.retain(|&at| u64::from(recorded.rows[at].context) == context);
         let mut rob: Vec<usize> = Vec::new();
         let mut front = Vec::new();
         let mut committed = Vec::new();
@@ -31,11 +33,10 @@ impl Session {
             }
         }
         rob.sort_by_key(|&at| (recorded.rows[at].seq, at));
-        let machine = &self.ready().machine;
-        let units = &machine.units;
+        let units = &self.ready().machine.units;
         let mut view = CycleView {
             cycle,
-            state: self.state_in(recorded, cycle, !committed.is_empty()),
+            state: state_in(recorded, cycle, context, !committed.is_empty()),
             front,
             rob: Vec::with_capacity(rob.len()),
             committed,
@@ -54,8 +55,7 @@ impl Session {
         for at in rob {
             let row = &recorded.rows[at];
             let (_, unit) = units.of(row.class());
-            let address = machine.issue.issue_to_execute_cycles + unit.latency_cycles;
-            let stage = stage(row, cycle, u64::from(address));
+            let stage = stage(row, cycle, self.address_cycles(row));
             view.loads += u64::from(row.is_load());
             view.stores += u64::from(row.is_store());
             match stage {
@@ -89,30 +89,54 @@ impl Session {
         view.loads_so_far = sums.loads;
         view
     }
+}
 
-    fn state_in(&self, recorded: &Recorded, cycle: u64, commits: bool) -> String {
-        if commits {
-            return "computing".to_owned();
-        }
-        match recorded.idle_in(cycle) {
-            Some(State::Stalled(cause)) => format!("stalled: {}", cause.name()),
-            Some(State::Flushed(_)) => match recorded.idle_in(cycle).map(State::cause) {
-                Some(cause) => format!("flushed: {}", cause.name()),
-                None => "flushed".to_owned(),
-            },
-            Some(State::Drained(cause)) => format!("drained: {}", cause.name()),
-            None => "not running".to_owned(),
-        }
+impl Session {
+    /// Cycles from the issue of a load until it has its address.
+    pub(crate) fn address_cycles(&self, row: &Kept) -> u64 {
+        let machine = &self.ready().machine;
+        let (_, unit) = machine.units.of(row.class());
+        u64::from(machine.issue.issue_to_execute_cycles + unit.latency_cycles)
     }
 }
 
-/// What an instruction in the window does in a cycle. A load leaves its unit when it has its address, so many cycles
-/// behind its issue.
+fn state_in(recorded: &Recorded, cycle: u64, context: u64, commits: bool) -> String {
+    if commits {
+        return "computing".to_owned();
+    }
+    match recorded.idle_in(context, cycle) {
+        Some(state) => format!("{}: {}", name(state), state.cause().name()),
+        None => "not running".to_owned(),
+    }
+}
+
+fn name(state: State) -> &'static str {
+    match state {
+        State::Stalled(_) => "stalled",
+        State::Flushed(_) => "flushed",
+        State::Drained(_) => "drained",
+    }
+}
+
+/// What a context does in cycles without a commit.
+pub(crate) fn states(recorded: &Recorded, cycles: Range<u64>, context: u64) -> Vec<StateSpan> {
+    let spans = recorded.idle(context, cycles.clone()).iter();
+    let spans = spans.map(|idle| StateSpan {
+        first: idle.first.max(cycles.start),
+        end: idle.end.min(cycles.end),
+        state: name(idle.state).to_owned(),
+        cause: idle.state.cause().name().to_owned(),
+    });
+    spans.collect()
+}
+
+/// What an instruction in the window does in a cycle. A load or store leaves its unit when it has its address, so many
+/// cycles behind its issue.
 fn stage(row: &Kept, cycle: u64, address: u64) -> &'static str {
     if row.issue > cycle {
         "waiting"
-    } else if row.complete > cycle && row.is_load() && row.issue + address <= cycle {
-        "memory"
+    } else if row.complete > cycle && row.class().is_memory() && row.issue + address <= cycle {
+        if row.is_load() { "memory" } else { "data" }
     } else if row.complete > cycle {
         "executing"
     } else {
@@ -121,7 +145,7 @@ fn stage(row: &Kept, cycle: u64, address: u64) -> &'static str {
 }
 
 /// The level that serves a load which missed the first one.
-fn level(row: &Kept) -> Option<&'static str> {
+pub(crate) fn level(row: &Kept) -> Option<&'static str> {
     Some(match row.cause {
         Cause::LoadL2 => "level 2",
         Cause::LoadL3 => "level 3",

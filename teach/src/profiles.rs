@@ -22,6 +22,9 @@ use crate::protocol::{
 };
 use crate::session::Session;
 
+/// Why nothing but the truth is told of a machine with several contexts.
+const SEVERAL: &str = "Sampling profilers and HPS watch machines with one context; this one has several, and only the \
+    truth is shown.";
 /// Most samples of a profiler that are shown one by one.
 const MOST_MARKS: usize = 5000;
 
@@ -44,7 +47,8 @@ impl Session {
             .ok_or_else(|| Problem::new(format!("there is no level `{}`", order.level)))?;
         let mut marks = Vec::new();
         let mut samplers = Vec::new();
-        for one in &order.profilers {
+        let is_alone = !self.has_company();
+        for one in order.profilers.iter().filter(|_| is_alone) {
             let (policy, period, seen) = sampler(one)?;
             samplers.push((policy, period));
             marks.push(seen);
@@ -116,8 +120,12 @@ impl Session {
             truth: members.collect(),
             opinions,
             hps: match &order.hps {
-                Some(hps) => Some(self.hps(hps)?),
-                None => None,
+                Some(hps) if is_alone => Some(self.hps(hps)?),
+                _ => None,
+            },
+            missing: match is_alone {
+                true => String::new(),
+                false => SEVERAL.to_owned(),
             },
             states: named
                 .map(|(name, units)| ((*name).to_owned(), units as f64 / whole))

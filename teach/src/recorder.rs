@@ -1,14 +1,12 @@
 //! The probe that keeps what happened to each instruction.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hps_pipeline::core::{Cause, Commit, EventSet, PipelineProbe, StageRecord, State, Stretch};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
-
-/// Most instructions that are kept, wrong paths included: about 100 bytes each.
-const MOST_ROWS: usize = 2_000_000;
 
 /// Stands for a cycle that was never reached.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -16,6 +14,8 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// What happened to an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
+    /// The number of its hardware context.
+    pub context: u16,
     pub seq: u64,
     pub pc: u64,
     pub disepc: DisePc,
@@ -75,12 +75,25 @@ pub(crate) struct Idle {
 /// Keeps instructions, commits and stretches.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
+    /// Most rows that are kept: about 100 bytes each.
+    most_rows: usize,
     pub rows: Vec<Kept>,
     pub left_out: u64,
     pub commits: Vec<Committed>,
-    pub idle: Vec<Idle>,
+    /// By hardware context.
+    pub idle: Vec<Vec<Idle>>,
     /// Commits that stages have been told of.
     finished: u32,
+}
+
+impl Recorder {
+    /// One that keeps so many instructions at most, wrong paths included.
+    pub(crate) fn new(most_rows: u64) -> Recorder {
+        Recorder {
+            most_rows: most_rows as usize,
+            ..Recorder::default()
+        }
+    }
 }
 
 impl Probe for Recorder {}
@@ -89,14 +102,19 @@ impl PipelineProbe for Recorder {
     const WANTS_STAGES: bool = true;
     const WANTS_CYCLES: bool = true;
 
+    fn stand_in(&self) -> Option<Recorder> {
+        Some(Recorder::default())
+    }
+
     fn finished(&mut self, r: &StageRecord) {
         let commit = (!r.squashed).then_some(self.finished);
         self.finished += u32::from(!r.squashed);
-        if self.rows.len() == MOST_ROWS {
+        if self.rows.len() >= self.most_rows {
             self.left_out += 1;
             return;
         }
         self.rows.push(Kept {
+            context: r.context.processor,
             seq: r.seq,
             pc: r.pc,
             disepc: r.disepc,
@@ -134,9 +152,14 @@ impl PipelineProbe for Recorder {
 
     fn stretch(&mut self, stretch: &Stretch) {
         let (first, end) = (stretch.first_cycle, stretch.end_cycle());
-        match self.idle.last_mut() {
+        let context = usize::from(stretch.context.processor);
+        if context >= self.idle.len() {
+            self.idle.resize_with(context + 1, Vec::new);
+        }
+        let idle = &mut self.idle[context];
+        match idle.last_mut() {
             Some(last) if last.end == first && last.state == stretch.state => last.end = end,
-            _ => self.idle.push(Idle {
+            _ => idle.push(Idle {
                 first,
                 end,
                 state: stretch.state,
@@ -151,7 +174,7 @@ pub(crate) struct Recorded {
     pub rows: Vec<Kept>,
     pub left_out: u64,
     pub commits: Vec<Committed>,
-    pub idle: Vec<Idle>,
+    idle: Vec<Vec<Idle>>,
     /// The last cycle of any row up to each row.
     last_end: Vec<u64>,
     /// Sums up to and without each block of [`BLOCK`] commits.
@@ -199,7 +222,8 @@ impl Recorded {
             idle,
             ..
         } = recorder;
-        rows.sort_by_key(|r| (r.fetch, if r.seq == 0 { u64::MAX } else { r.seq }));
+        let seq = |row: &Kept| if row.seq == 0 { u64::MAX } else { row.seq };
+        rows.sort_by_key(|row| (row.fetch, row.context, seq(row)));
         let mut last = 0;
         let last_end = rows
             .iter()
@@ -249,10 +273,19 @@ impl Recorded {
         sum
     }
 
-    /// What the core does in a cycle without a commit.
-    pub(crate) fn idle_in(&self, cycle: u64) -> Option<State> {
-        let after = self.idle.partition_point(|idle| idle.first <= cycle);
-        let idle = self.idle.get(after.checked_sub(1)?)?;
-        (cycle < idle.end).then_some(idle.state)
+    /// The stretches of a context that have a cycle of a range.
+    pub(crate) fn idle(&self, context: u64, cycles: Range<u64>) -> &[Idle] {
+        let Some(all) = self.idle.get(context as usize) else {
+            return &[];
+        };
+        let first = all.partition_point(|idle| idle.end <= cycles.start);
+        let behind = all.partition_point(|idle| idle.first < cycles.end);
+        &all[first..behind.max(first)]
+    }
+
+    /// What a context does in a cycle without a commit.
+    pub(crate) fn idle_in(&self, context: u64, cycle: u64) -> Option<State> {
+        let idle = self.idle(context, cycle..cycle + 1);
+        idle.first().map(|idle| idle.state)
     }
 }

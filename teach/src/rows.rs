@@ -2,6 +2,7 @@
 
 use hps_pipeline::core::Cause;
 
+use crate::cycle::level;
 use crate::protocol::{Row, hex};
 use crate::recorder::{Kept, NEVER, Recorded};
 use crate::session::Session;
@@ -25,6 +26,7 @@ impl Session {
         let commit = kept.commit.and_then(|at| recorded.commits.get(at as usize));
         Row {
             index: at as u64,
+            context: u64::from(kept.context),
             pc: hex(kept.pc),
             text: image.isa.disassemble(&kept.inst, kept.pc),
             function: image
@@ -39,6 +41,7 @@ impl Session {
             decode: reached(kept.decode),
             dispatch: reached(kept.dispatch),
             issue: reached(kept.issue),
+            data: self.data(kept),
             complete: reached(kept.complete).filter(|_| kept.issue != NEVER),
             end: kept.end,
             squashed: kept.squashed,
@@ -53,6 +56,23 @@ impl Session {
                 .unwrap_or_default(),
             address: commit.filter(|c| c.class.is_memory()).map(|c| hex(c.addr)),
         }
+    }
+}
+
+impl Session {
+    /// The cycle in which a load or store has its address and begins to wait: a load for what takes longer than level 1,
+    /// a store for what it writes.
+    fn data(&self, kept: &Kept) -> Option<u64> {
+        if !kept.class().is_memory() || kept.issue == NEVER {
+            return None;
+        }
+        let from = kept.issue + self.address_cycles(kept);
+        let hit = match kept.is_load() {
+            true => u64::from(self.ready().machine.memory.l1d.hit_cycles),
+            false => 0,
+        };
+        let waits = level(kept).is_some() || kept.complete > from + hit;
+        (waits && from < kept.complete.min(kept.end)).then_some(from)
     }
 }
 

@@ -2,25 +2,37 @@
 
 use std::sync::Arc;
 
-use hps_lab::{Ran, Timing};
-use hps_pipeline::config::MachineConfig;
+use hps_lab::{Program, Ran, Timing};
+use hps_pipeline::config::{CacheConfig, MachineConfig, Scheduling};
 use hps_pipeline::core::EventSet;
 use hps_productions::files;
 use hps_profilers::registry::PROFILERS;
 use hps_sim_core::image::ProgramImage;
+use hps_workloads::sources;
 
 use crate::analyze::analyze_run;
+use crate::cycle::states;
 use crate::dise;
 use crate::find::find;
-use crate::protocol::{Answer, Catalog, Named, Problem, ProfilerInfo, Request, Setup, TextFile};
+use crate::protocol::{
+    Answer, Catalog, Limits, MachineInfo, Named, Problem, ProfilerInfo, Request, Setup, TextFile,
+};
 use crate::recorder::{Recorded, Recorder};
+use crate::rerun::Rerun;
 use crate::setup::{Ready, isa_of, production_set};
 use crate::state::Replay;
 use crate::summary::summary;
 
+/// The widest that a page makes a machine.
+const MOST_WIDTH: u64 = 8;
+/// Cycles whose states are told at once.
+const MOST_STATES: u64 = 100_000;
+
 /// What is kept between questions.
-#[derive(Default)]
 pub struct Session {
+    limits: Limits,
+    /// The program of the command that serves the page.
+    served: Option<Program>,
     run: Option<Run>,
 }
 
@@ -30,13 +42,34 @@ struct Run {
     recorded: Recorded,
     cycles: u64,
     replay: Option<Replay>,
+    rerun: Option<Rerun>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Session::new()
+    }
 }
 
 impl Session {
-    /// Without a run yet.
+    /// A session in a page, without a run yet.
     #[must_use]
     pub fn new() -> Session {
-        Session::default()
+        Session {
+            limits: Limits::PAGE,
+            served: None,
+            run: None,
+        }
+    }
+
+    /// A session beside a page, which has the memory of its host, and a program that no page has to hold.
+    #[must_use]
+    pub fn serving(program: Option<Program>) -> Session {
+        Session {
+            limits: Limits::SERVED,
+            served: program,
+            run: None,
+        }
     }
 
     /// Answers a question.
@@ -58,12 +91,38 @@ impl Session {
 
     fn try_answer(&mut self, request: Request) -> Result<Answer, Problem> {
         Ok(match request {
-            Request::Catalog => Answer::Catalog(catalog()),
+            Request::Catalog => Answer::Catalog(self.catalog()),
             Request::Run { setup } => self.start(&setup)?,
             Request::Rows { first, count } => Answer::Rows {
                 rows: self.rows(self.recorded()?, first, count),
             },
-            Request::Cycle { cycle } => Answer::Cycle(self.cycle_view(self.recorded()?, cycle)),
+            Request::Cycle { cycle, context } => {
+                Answer::Cycle(self.cycle_view(self.recorded()?, cycle, context))
+            }
+            Request::States {
+                first,
+                count,
+                context,
+            } => {
+                let cycles = first..first.saturating_add(count.min(MOST_STATES));
+                Answer::States {
+                    states: states(self.recorded()?, cycles, context),
+                }
+            }
+            Request::Inside {
+                cycle,
+                context,
+                tables,
+                row,
+            } => Answer::Inside(self.inside(cycle, context, &tables, row)?),
+            Request::Entries {
+                cycle,
+                context,
+                table,
+                set,
+            } => Answer::Entries {
+                entries: self.entries(cycle, context, &table, set)?,
+            },
             Request::State { cycle } => Answer::State(self.state(cycle)?),
             Request::Memory {
                 cycle,
@@ -80,6 +139,9 @@ impl Session {
                 cycle: find(self.recorded()?, cycle, backwards, &what)?,
             },
             Request::Listing { address } => Answer::Listing(self.listing(&address)?),
+            Request::Source { file } => Answer::Source {
+                text: source(&file),
+            },
             Request::Profiles { order } => {
                 self.recorded()?;
                 Answer::Profiles(self.profiles(&order)?)
@@ -90,6 +152,10 @@ impl Session {
             }
             Request::Analyze => {
                 let recorded = self.recorded()?;
+                if self.has_company() {
+                    let problem = "loops are analyzed on machines with one context";
+                    return Err(Problem::new(problem));
+                }
                 Answer::Analysis(analyze_run(
                     &self.ready().program,
                     &self.ready().machine,
@@ -102,11 +168,13 @@ impl Session {
     /// Runs a program and keeps what happened. A run that fails leaves none.
     fn start(&mut self, setup: &Setup) -> Result<Answer, Problem> {
         self.run = None;
-        let ready = Ready::new(setup)?;
+        let ready = Ready::new(setup, &self.limits, self.served.as_ref())?;
+        let rows = self.limits.rows;
         let (recorded, told) = match &ready.productions {
-            None => record(&ready, ready.lab().on_machine(&ready.machine))?,
+            None => record(&ready, rows, ready.lab().on_machine(&ready.machine))?,
             Some(productions) => record(
                 &ready,
+                rows,
                 ready
                     .lab()
                     .on_machine(&ready.machine)
@@ -118,6 +186,7 @@ impl Session {
             ready,
             recorded,
             replay: None,
+            rerun: None,
         });
         Ok(Answer::Run(told))
     }
@@ -144,9 +213,24 @@ impl Session {
         &self.ready().program.image
     }
 
+    /// Whether the machine has several contexts.
+    pub(crate) fn has_company(&self) -> bool {
+        self.run
+            .as_ref()
+            .is_some_and(|run| run.ready.machine.chip.has_company())
+    }
+
     /// Cycles of the run.
     pub(crate) fn cycles(&self) -> u64 {
         self.run.as_ref().map_or(0, |run| run.cycles)
+    }
+
+    /// What was run, and the machine that runs it again.
+    pub(crate) fn rerun(&mut self) -> Result<(&Ready, &mut Option<Rerun>), Problem> {
+        match &mut self.run {
+            Some(run) => Ok((&run.ready, &mut run.rerun)),
+            None => Err(Problem::new("nothing has run yet")),
+        }
     }
 
     /// The run, its record, and the functional machine that replays it.
@@ -161,12 +245,36 @@ impl Session {
 /// A run under the recorder.
 fn record<I: hps_lab::Install>(
     ready: &Ready,
+    rows: u64,
     lab: hps_lab::Lab<'_, hps_lab::Timed<'_>, I>,
 ) -> Result<(Recorded, crate::protocol::Summary), Problem> {
-    let mut ran: Ran<_, Recorder, Timing> = lab.watched_by(Recorder::default()).run()?;
+    let mut ran: Ran<_, Recorder, Timing> = lab.watched_by(Recorder::new(rows)).run()?;
     let recorded = Recorded::new(std::mem::take(&mut ran.probe));
     let told = summary(ready, &ran, &recorded);
     Ok((recorded, told))
+}
+
+impl Session {
+    fn catalog(&self) -> Catalog {
+        let served = self.served.as_ref();
+        let served =
+            served.map(|program| (program.name.clone(), program.image.isa.name().to_owned()));
+        Catalog {
+            limits: self.limits.clone(),
+            served,
+            ..catalog()
+        }
+    }
+}
+
+/// The text of a source file, as debug information names it: `./src-guest/lz/main.c`.
+fn source(file: &str) -> Option<String> {
+    let file = file.trim_start_matches("./");
+    let programs = hps_workloads::all().iter();
+    let own = programs.filter_map(|program| sources::of_program(program.name));
+    let mut all = own.chain([sources::runtime()]).flatten();
+    all.find(|(path, _)| *path == file)
+        .map(|(_, text)| (*text).to_owned())
 }
 
 fn catalog() -> Catalog {
@@ -175,11 +283,28 @@ fn catalog() -> Catalog {
         about: about.to_owned(),
     };
     let machine = |name: &'static str| {
-        let about = MachineConfig::preset(name).map(|m| m.description);
-        named(name, &about.unwrap_or_default())
+        let machine = MachineConfig::preset(name).ok()?;
+        let window = &machine.window;
+        let set_bytes = |cache: &CacheConfig| u64::from(cache.ways) * u64::from(cache.line_bytes);
+        Some(MachineInfo {
+            name: name.to_owned(),
+            contexts: u64::from(machine.chip.processors()),
+            fetch_buffer: u64::from(machine.fetch.fetch_buffer_insts),
+            most_width: match &machine.issue.scheduling {
+                // The pipes of a slotted core are what they are.
+                Scheduling::InOrder(_) => u64::from(machine.issue.issue_width),
+                _ => MOST_WIDTH,
+            },
+            l1d_set_bytes: set_bytes(&machine.memory.l1d),
+            l2_set_bytes: set_bytes(&machine.memory.l2),
+            rob: u64::from(window.rob_entries),
+            stations: u64::from(window.reservation_stations),
+            load_queue: u64::from(window.load_queue_entries),
+            fp_queue: u64::from(window.fp_queue_entries),
+            store_queue: u64::from(window.store_queue_entries),
+            about: machine.description,
+        })
     };
-    // The record is of one core.
-    let is_single = |name: &&str| MachineConfig::preset(name).is_ok_and(|m| !m.chip.has_company());
     Catalog {
         version: hps_lab::VERSION.to_owned(),
         programs: hps_workloads::all()
@@ -188,8 +313,7 @@ fn catalog() -> Catalog {
             .collect(),
         machines: MachineConfig::presets()
             .into_iter()
-            .filter(is_single)
-            .map(machine)
+            .filter_map(machine)
             .collect(),
         profilers: PROFILERS
             .iter()
@@ -211,5 +335,7 @@ fn catalog() -> Catalog {
             .iter()
             .map(|(_, name)| (*name).to_owned())
             .collect(),
+        limits: Limits::PAGE,
+        served: None,
     }
 }

@@ -12,12 +12,26 @@ use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::os::Output;
 use hps_workloads::Size;
 
-use crate::protocol::{Problem, ProgramChoice, Setup, TextFile};
+use crate::protocol::{Limits, Problem, ProgramChoice, Setup, TextFile};
 
-/// Bytes that a program may print.
-const OUTPUT_BYTES: u64 = 1 << 20;
-/// Bytes of memory that a program may have.
-const MEMORY_BYTES: u64 = 1 << 30;
+impl Limits {
+    /// Those of a page: WebAssembly has 4 GiB for everything.
+    pub const PAGE: Limits = Limits {
+        instructions: 2_000_000,
+        rows: 2_000_000,
+        file_bytes: 16 << 20,
+        memory_bytes: 1 << 30,
+        output_bytes: 1 << 20,
+    };
+    /// Those of a session beside a page: records of that many instructions take 3 GiB.
+    pub const SERVED: Limits = Limits {
+        instructions: 20_000_000,
+        rows: 10_000_000,
+        file_bytes: 64 << 20,
+        memory_bytes: 16 << 30,
+        output_bytes: 64 << 20,
+    };
+}
 
 /// Everything that a run needs.
 pub(crate) struct Ready {
@@ -25,17 +39,40 @@ pub(crate) struct Ready {
     pub machine: MachineConfig,
     pub productions: Option<Productions>,
     pub limit: u64,
-    /// Lines of assembly text by address.
+    pub text: AssemblyText,
+}
+
+/// What is known of assembly text; nothing of other programs.
+#[derive(Default)]
+pub(crate) struct AssemblyText {
+    /// Lines by address.
     pub lines: Vec<(u64, usize)>,
+    /// Labels and their addresses, in the order of these.
+    pub labels: Vec<(u64, String)>,
 }
 
 impl Ready {
-    pub(crate) fn new(setup: &Setup) -> Result<Ready, Problem> {
-        let (mut program, lines) = program_of(&setup.program)?;
+    pub(crate) fn new(
+        setup: &Setup,
+        limits: &Limits,
+        served: Option<&Program>,
+    ) -> Result<Ready, Problem> {
+        if setup.limit > limits.instructions {
+            let problem = format!(
+                "a run has at most {} instructions here{}",
+                limits.instructions,
+                match limits.instructions < Limits::SERVED.instructions {
+                    true => "; a page that `hps teach --serve` serves takes more",
+                    false => "",
+                }
+            );
+            return Err(Problem::new(problem));
+        }
+        let (mut program, text) = program_of(&setup.program, limits, served)?;
         program.process.stdout = Output::Capture;
         program.process.stderr = Output::Capture;
-        program.process.memory_limit_bytes = MEMORY_BYTES;
-        program.process.output_limit_bytes = Some(OUTPUT_BYTES);
+        program.process.memory_limit_bytes = limits.memory_bytes;
+        program.process.output_limit_bytes = Some(limits.output_bytes);
         let machine = machine_of(&setup.machine, &setup.keys)?;
         let isa = program.image.isa;
         let productions = if setup.productions.is_empty() {
@@ -53,7 +90,7 @@ impl Ready {
             machine,
             productions,
             limit: setup.limit,
-            lines,
+            text,
         })
     }
 
@@ -63,7 +100,11 @@ impl Ready {
     }
 }
 
-fn program_of(choice: &ProgramChoice) -> Result<(Program, Vec<(u64, usize)>), Problem> {
+fn program_of(
+    choice: &ProgramChoice,
+    limits: &Limits,
+    served: Option<&Program>,
+) -> Result<(Program, AssemblyText), Problem> {
     match choice {
         ProgramChoice::BuiltIn { name, isa, size } => {
             let workload = hps_workloads::find(name)
@@ -73,24 +114,49 @@ fn program_of(choice: &ProgramChoice) -> Result<(Program, Vec<(u64, usize)>), Pr
                 size.ok_or_else(|| Problem::new("a program runs with `small` or `large`"))?;
             let mut program = Program::workload(workload, isa_of(isa)?, size)?;
             program.expected = None;
-            Ok((program, Vec::new()))
+            Ok((program, AssemblyText::default()))
         }
         ProgramChoice::Assembly { isa, text } => {
             let assembled = program::assemble(isa_of(isa)?, text)?;
             let image = ProgramImage::parse(&assembled.file, "assembly").map_err(Problem::new)?;
             let program = Program::of_image("assembly", Arc::new(image));
-            Ok((program, assembled.lines))
+            let names = assembled.names.into_iter();
+            // Smaller values are constants: nothing lies there.
+            let labels = names.map(|(name, value)| (value as u64, name));
+            let mut labels: Vec<_> = labels.filter(|(at, _)| *at >= program::CODE).collect();
+            labels.sort();
+            let text = AssemblyText {
+                lines: assembled.lines,
+                labels,
+            };
+            Ok((program, text))
         }
         ProgramChoice::File {
             name,
             hex,
             arguments,
         } => {
+            if hex.len() as u64 / 2 > limits.file_bytes {
+                let problem = format!(
+                    "{name}: a file has at most {} bytes here",
+                    limits.file_bytes
+                );
+                return Err(Problem::new(problem));
+            }
             let bytes = bytes_of(hex)?;
             let image = ProgramImage::parse(&bytes, name).map_err(Problem::new)?;
             let mut program = Program::of_image(name, Arc::new(image));
             program.process.args.extend(arguments.iter().cloned());
-            Ok((program, Vec::new()))
+            Ok((program, AssemblyText::default()))
+        }
+        ProgramChoice::Served { name, .. } => {
+            let program = served.filter(|program| program.name == *name).cloned();
+            let program = program.ok_or_else(|| {
+                let problem =
+                    format!("{name} is not here: it was served by `hps teach --serve {name}`");
+                Problem::new(problem)
+            })?;
+            Ok((program, AssemblyText::default()))
         }
     }
 }

@@ -21,6 +21,11 @@ const AHEAD: usize = 12;
 /// Most bytes of memory that are told at once.
 const MOST_BYTES: u64 = 4096;
 
+/// Why a machine with several contexts has no such state: threads of the functional machine take other turns than those
+/// of a timed run.
+const SEVERAL: &str = "Registers, memory and the next instructions are shown for machines with one context: choose \
+    another machine, or look at the time line and the blocks of each context.";
+
 /// The functional machine, with an engine or without.
 pub(crate) enum Replay {
     Plain(Box<Machine>),
@@ -84,6 +89,21 @@ impl Session {
 
     /// Registers, counters, and what comes next.
     pub(crate) fn state(&mut self, cycle: u64) -> Result<StateView, Problem> {
+        if self.has_company() {
+            return Ok(StateView {
+                missing: SEVERAL.to_owned(),
+                instructions: self
+                    .recorded()?
+                    .sums(self.recorded()?.commits_until(cycle))
+                    .program,
+                pc: String::new(),
+                registers: Vec::new(),
+                dise_registers: Vec::new(),
+                counters: Vec::new(),
+                next: Vec::new(),
+                matches: Vec::new(),
+            });
+        }
         let (before, ready, replay) = self.replay(cycle)?;
         let process = replay.process();
         let isa = process.image.isa;
@@ -104,6 +124,7 @@ impl Session {
                 .collect(),
         };
         Ok(StateView {
+            missing: String::new(),
             instructions: replay.instructions(),
             pc: hex(hart.pc),
             registers,
@@ -124,6 +145,9 @@ impl Session {
         address: &str,
         bytes: u64,
     ) -> Result<Vec<String>, Problem> {
+        if self.has_company() {
+            return Err(Problem::new(SEVERAL));
+        }
         let address = match (address.parse::<f64>(), address.starts_with("0x")) {
             (_, true) | (Err(_), _) => self.address_named(address)?,
             (Ok(_), false) => address_of(address)?,
@@ -140,9 +164,11 @@ impl Session {
     /// An address as a number or as the name of a symbol.
     fn address_named(&self, text: &str) -> Result<u64, Problem> {
         self.recorded()?;
+        let labels = &self.ready().text.labels;
+        let label = labels.iter().find(|(_, name)| name == text);
         match self.image().symbols.address_of(text) {
             Some(address) => Ok(address),
-            None => address_of(text),
+            None => label.map_or_else(|| address_of(text), |(address, _)| Ok(*address)),
         }
     }
 }

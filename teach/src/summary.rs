@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hps_lab::{EndError, Ran, Timing};
-use hps_pipeline::core::Cause;
+use hps_pipeline::core::{Cause, ContextId};
 use hps_sim_core::machine::Stop;
 use serde_json::Value;
 
@@ -68,6 +68,7 @@ pub(crate) fn summary<E>(
         commit_width: u64::from(machine.window.commit_width),
         rows: recorded.rows.len() as u64,
         rows_left_out: recorded.left_out,
+        contexts: contexts(ready),
         sizes: sizes(ready),
         productions: ready
             .productions
@@ -76,12 +77,29 @@ pub(crate) fn summary<E>(
             .collect(),
         functions: functions(ready, recorded),
         lines: ready
+            .text
             .lines
             .iter()
             .map(|&(pc, line)| (hex(pc), line as u64))
             .collect(),
         warnings,
     }
+}
+
+/// The hardware contexts, in the order of their numbers.
+fn contexts(ready: &Ready) -> Vec<String> {
+    let chip = &ready.machine.chip;
+    let cores = chip.cores as usize;
+    let names = (0..chip.processors() as usize).map(|number| {
+        let id = ContextId::of(number, cores);
+        match (cores, chip.contexts) {
+            (1, 1) => "the core".to_owned(),
+            (_, 1) => format!("core {}", id.core.0),
+            (1, _) => format!("context {}", id.context),
+            _ => format!("core {}, context {}", id.core.0, id.context),
+        }
+    });
+    names.collect()
 }
 
 fn sizes(ready: &Ready) -> Sizes {

@@ -82,7 +82,7 @@ fn rows_and_cycles_tell_the_same_story() {
     };
     assert_eq!(rows.iter().filter(|r| !r.squashed).count(), 406);
     for cycle in (0..summary.cycles).step_by(7) {
-        let view = ask!(session, Request::Cycle { cycle }, Answer::Cycle);
+        let view = ask!(session, Request::Cycle { cycle, context: 0 }, Answer::Cycle);
         let in_rob = |r: &&Row| r.dispatch.is_some_and(|d| d <= cycle) && r.end > cycle;
         let expected: Vec<u64> = rows.iter().filter(in_rob).map(|r| r.index).collect();
         let mut found: Vec<u64> = view.rob.iter().map(|s| s.row.index).collect();
@@ -234,7 +234,14 @@ fn productions_run_and_say_which_pattern_wins() {
     assert_eq!(problem.place.as_deref(), Some("mine.dise"));
     assert_eq!(problem.line, Some(1));
     // Nothing is left of the run before.
-    let problem = ask!(session, Request::Cycle { cycle: 0 }, Answer::Problem);
+    let problem = ask!(
+        session,
+        Request::Cycle {
+            cycle: 0,
+            context: 0
+        },
+        Answer::Problem
+    );
     assert!(problem.message.contains("nothing has run"));
 }
 
@@ -302,4 +309,278 @@ fn wrong_questions_are_answered_by_problems() {
         arguments: Vec::new(),
     };
     assert!(problem(setup).message.contains("damaged"));
+}
+
+/// A program of the page.
+fn example(text: &str, machine: &str) -> Setup {
+    let mut setup = assembly(text);
+    setup.machine = machine.to_owned();
+    setup
+}
+
+const WALK: &str = include_str!("../web/examples/3-walk.s");
+const BRANCHES: &str = include_str!("../web/examples/2-branches.s");
+const THREADS: &str = include_str!("../web/examples/4-two-threads.s");
+
+fn inside(session: &mut Session, cycle: u64, context: u64, row: Option<u64>) -> InsideView {
+    let tables = ["l1d", "l1d_misses", "btb"].map(str::to_owned).to_vec();
+    let request = Request::Inside {
+        cycle,
+        context,
+        tables,
+        row,
+    };
+    ask!(session, request, Answer::Inside)
+}
+
+#[test]
+fn queues_and_tables_agree_with_the_record_in_any_cycle() {
+    for machine in ["hps-4wide", "ev5", "tiny-2wide"] {
+        let (mut session, summary) = started(example(WALK, machine));
+        let mut steps: Vec<u64> = (0..40)
+            .map(|at| 1 + at * (summary.cycles - 1) / 39)
+            .collect();
+        // On, back, and back by single cycles.
+        steps.extend((0..40).rev().map(|at| 1 + at * (summary.cycles - 1) / 39));
+        steps.extend((2000..2040).rev());
+        let mut seen = BTreeMap::new();
+        let mut coming = 0;
+        for cycle in steps {
+            let view = ask!(session, Request::Cycle { cycle, context: 0 }, Answer::Cycle);
+            let found = inside(&mut session, cycle, 0, None);
+            let slots = view.rob.iter().filter(|slot| !slot.queue.is_empty());
+            let wanted: Vec<u64> = slots.map(|slot| slot.row.index).collect();
+            let rows: Vec<u64> = found.memory.iter().filter_map(|op| op.row).collect();
+            // The last cycle of a run ends behind its last instruction, and the machine's behind the cycle.
+            if cycle < summary.cycles {
+                assert_eq!(rows, wanted, "{machine}, cycle {cycle}");
+            }
+            for op in &found.memory {
+                let slot = view.rob.iter().find(|slot| Some(slot.row.index) == op.row);
+                // A load or store that commits says the same address there.
+                if let (Some(address), Some(slot)) = (&op.address, slot)
+                    && let Some(known) = &slot.row.address
+                {
+                    assert_eq!(address, known, "{machine}, cycle {cycle}");
+                }
+            }
+            for table in &found.tables {
+                if let Some(letters) = &table.letters {
+                    assert_eq!(letters.len() as u64, table.sets * table.ways);
+                }
+            }
+            let table = |name: &str| found.tables.iter().find(|one| one.name == name);
+            let moving = table("l1d").and_then(|one| one.letters.as_ref());
+            let moving = moving.map_or(0, |letters| letters.matches('m').count()) as u64;
+            assert_eq!(Some(moving), table("l1d_misses").map(|one| one.taken));
+            coming += moving;
+            // The same cycle is the same, whatever the way to it.
+            let before = seen.insert(cycle, found.clone());
+            assert!(before.is_none_or(|before| before == found), "cycle {cycle}");
+        }
+        assert!(coming > 10, "{machine}: {coming}");
+    }
+}
+
+#[test]
+fn an_instruction_leads_to_its_sets_and_their_entries() {
+    let (mut session, summary) = started(example(WALK, "hps-4wide"));
+    let rows = match session.answer(Request::Rows {
+        first: 0,
+        count: summary.rows,
+    }) {
+        Answer::Rows { rows } => rows,
+        other => panic!("{other:?}"),
+    };
+    let store = rows.iter().filter(|row| row.text.starts_with("sd"));
+    let store = store.filter(|row| !row.squashed).nth(40).expect("a store");
+    let cycle = store.end + 1000;
+    let found = inside(&mut session, cycle, 0, Some(store.index));
+    let l1d = found.tables.iter().find(|one| one.name == "l1d");
+    let l1d = l1d.expect("a table");
+    let address = address_of(store.address.as_ref().expect("an address")).expect("a number");
+    let line = address / l1d.bytes;
+    assert_eq!(l1d.set, Some(line % l1d.sets));
+    let request = Request::Entries {
+        cycle,
+        context: 0,
+        table: "l1d".to_owned(),
+        set: line % l1d.sets,
+    };
+    let entries = match session.answer(request) {
+        Answer::Entries { entries } => entries,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(entries.len() as u64, l1d.ways);
+    let own = entries.iter().find(|one| one.key == hex(line * l1d.bytes));
+    assert_eq!(own.expect("its line").letter, "d");
+    let request = Request::Entries {
+        cycle,
+        context: 0,
+        table: "l1d".to_owned(),
+        set: l1d.sets,
+    };
+    assert!(matches!(session.answer(request), Answer::Problem(_)));
+}
+
+#[test]
+fn states_are_those_of_their_cycles() {
+    let (mut session, summary) = started(example(BRANCHES, "wide-8"));
+    let request = Request::States {
+        first: 0,
+        count: summary.cycles,
+        context: 0,
+    };
+    let states = match session.answer(request) {
+        Answer::States { states } => states,
+        other => panic!("{other:?}"),
+    };
+    assert!(states.iter().any(|one| one.cause == "mispredict"));
+    for cycle in (1..summary.cycles).step_by(11) {
+        let view = ask!(session, Request::Cycle { cycle, context: 0 }, Answer::Cycle);
+        let mut spans = states.iter();
+        let span = spans.find(|one| (one.first..one.end).contains(&cycle));
+        let said = span.map(|one| format!("{}: {}", one.state, one.cause));
+        assert_eq!(said.unwrap_or_else(|| "computing".to_owned()), view.state);
+    }
+}
+
+#[test]
+fn contexts_have_rows_blocks_and_tables_of_their_own() {
+    for (machine, contexts) in [("smt-2", 2), ("cmp-4", 4)] {
+        let (mut session, summary) = started(example(THREADS, machine));
+        assert_eq!(
+            (summary.end.as_str(), summary.contexts.len()),
+            ("exit", contexts)
+        );
+        let rows = match session.answer(Request::Rows {
+            first: 0,
+            count: summary.rows,
+        }) {
+            Answer::Rows { rows } => rows,
+            other => panic!("{other:?}"),
+        };
+        let of = |context: u64| rows.iter().filter(move |row| row.context == context);
+        for context in 0..2 {
+            // Each thread goes round 400 times.
+            let stores = of(context).filter(|row| !row.squashed && row.text.starts_with("sd"));
+            assert_eq!(stores.count(), 400, "{machine}");
+        }
+        let cycle = summary.cycles / 2;
+        for context in 0..2 {
+            let view = ask!(session, Request::Cycle { cycle, context }, Answer::Cycle);
+            assert!(view.rob.iter().all(|slot| slot.row.context == context));
+            let wanted: Vec<u64> = view
+                .rob
+                .iter()
+                .filter(|slot| !slot.queue.is_empty())
+                .map(|slot| slot.row.index)
+                .collect();
+            let found = inside(&mut session, cycle, context, None);
+            let rows: Vec<u64> = found.memory.iter().filter_map(|op| op.row).collect();
+            assert_eq!(rows, wanted, "{machine}, context {context}");
+        }
+        let state = ask!(session, Request::State { cycle }, Answer::State);
+        assert!(state.missing.contains("one context"));
+        let order = ProfileOrder {
+            level: "function".to_owned(),
+            profilers: vec![ProfilerOrder {
+                name: "tip".to_owned(),
+                period: 10,
+                seed: 1,
+                random_percent: 0,
+            }],
+            hps: None,
+            top: 10,
+        };
+        let profiles = ask!(session, Request::Profiles { order }, Answer::Profiles);
+        assert!(profiles.opinions.is_empty() && !profiles.truth.is_empty());
+        assert!(profiles.missing.contains("one context"));
+    }
+}
+
+#[test]
+fn a_served_session_takes_more() {
+    let mut setup = assembly(LOOP);
+    setup.limit = Limits::PAGE.instructions + 1;
+    let problem = ask!(
+        Session::new(),
+        Request::Run {
+            setup: setup.clone()
+        },
+        Answer::Problem
+    );
+    assert!(problem.message.contains("--serve"), "{}", problem.message);
+    let run = ask!(
+        Session::serving(None),
+        Request::Run {
+            setup: setup.clone()
+        },
+        Answer::Run
+    );
+    assert_eq!(run.instructions, 406);
+    setup.limit = Limits::PAGE.instructions;
+    setup.program = ProgramChoice::Served {
+        name: "large".into(),
+        isa: "riscv64".into(),
+    };
+    let problem = ask!(Session::new(), Request::Run { setup }, Answer::Problem);
+    assert!(problem.message.contains("hps teach --serve large"));
+}
+
+#[test]
+fn lines_of_the_project_s_programs_have_their_sources() {
+    for workload in hps_workloads::all() {
+        for isa in ["riscv64", "alpha"] {
+            let mut setup = assembly("");
+            setup.program = ProgramChoice::BuiltIn {
+                name: workload.name.to_owned(),
+                isa: isa.to_owned(),
+                size: "small".to_owned(),
+            };
+            setup.limit = 3000;
+            let (mut session, summary) = started(setup);
+            let state = ask!(
+                session,
+                Request::State {
+                    cycle: summary.cycles
+                },
+                Answer::State
+            );
+            let line = state.next[0].source.clone().expect("a line");
+            let (file, number) = line.rsplit_once(':').expect("a file and a number");
+            let request = Request::Source {
+                file: file.to_owned(),
+            };
+            let Answer::Source { text: Some(text) } = session.answer(request) else {
+                panic!("{file} is unknown");
+            };
+            assert!(text.lines().count() >= number.parse().expect("a number"));
+        }
+    }
+}
+
+#[test]
+fn labels_of_assembly_text_name_addresses() {
+    let (mut session, summary) = started(assembly(LOOP));
+    let request = Request::Memory {
+        cycle: summary.cycles,
+        address: "cell".to_owned(),
+        bytes: 2,
+    };
+    let bytes = ["05", "00"].map(str::to_owned).to_vec();
+    assert_eq!(session.answer(request), Answer::Memory { bytes });
+    let request = Request::Entries {
+        cycle: summary.cycles,
+        context: 0,
+        table: "l1d".to_owned(),
+        set: 0,
+    };
+    let Answer::Entries { entries } = session.answer(request) else {
+        panic!("entries");
+    };
+    assert_eq!(
+        (entries[0].key.as_str(), entries[0].place.as_str()),
+        ("0x1000000", "cell")
+    );
 }

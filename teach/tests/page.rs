@@ -78,15 +78,13 @@ fn the_page_is_made_of_the_sources_beside_it() {
         "the page is of other sources: {REBUILD}"
     );
     assert!(page.len() < 5_000_000, "the page has {} bytes", page.len());
-    // It asks no network: nothing is loaded by address.
-    for loads in [
-        "<script src=",
-        "<link rel=\"stylesheet\"",
-        "@import",
-        "fetch(",
-    ] {
+    // It asks no network: nothing is loaded by address. Only a page that the command serves asks the command.
+    for loads in ["<script src=", "<link rel=\"stylesheet\"", "@import"] {
         assert!(!page.contains(loads), "the page has {loads}");
     }
+    let (main, code) = (page.matches("fetch(").count(), "fetch(\"/ask\"");
+    assert_eq!((main, page.matches(code).count()), (1, 1));
+    assert!(page.contains("default-src 'none'") && page.contains("connect-src 'self'"));
 }
 
 fn decoded(text: &str) -> Vec<u8> {
@@ -185,10 +183,29 @@ fn questions() -> Vec<Request> {
             first: 7000,
             count: 300,
         });
-        for cycle in [0, 500, 5000, 9999] {
-            all.push(Request::Cycle { cycle });
+        for cycle in [0, 500, 5000, 9999, 700] {
+            all.push(Request::Cycle { cycle, context: 0 });
             all.push(Request::State { cycle });
+            all.push(Request::Inside {
+                cycle,
+                context: 0,
+                tables: ["l1d", "l2", "dtlb", "btb", "returns"]
+                    .map(String::from)
+                    .into(),
+                row: Some(7100),
+            });
+            all.push(Request::Entries {
+                cycle,
+                context: 0,
+                table: "l1d".to_owned(),
+                set: at as u64,
+            });
         }
+        all.push(Request::States {
+            first: 100,
+            count: 3000,
+            context: 0,
+        });
         all.push(Request::Find {
             cycle: 3000,
             backwards: at % 2 == 0,
@@ -226,6 +243,28 @@ fn questions() -> Vec<Request> {
         };
         all.push(Request::Profiles { order });
         all.push(Request::Analyze);
+    }
+    for machine in ["smt-2", "cmp-4"] {
+        let program = ProgramChoice::Assembly {
+            isa: "riscv64".to_owned(),
+            text: include_str!("../web/examples/4-two-threads.s").to_owned(),
+        };
+        all.push(Request::Run {
+            setup: setup(program, machine, 10_000),
+        });
+        all.push(Request::Rows {
+            first: 500,
+            count: 1000,
+        });
+        for (cycle, context) in [(900, 1), (400, 0)] {
+            all.push(Request::Cycle { cycle, context });
+            all.push(Request::Inside {
+                cycle,
+                context,
+                tables: vec!["l1d".to_owned()],
+                row: None,
+            });
+        }
     }
     let text = "_start: li t0, 64\nloop: addi t0, t0, -1\n bnez t0, loop\n li a7, 93\n ecall\n";
     for (text, keys) in [(text, ""), ("bogus", ""), (text, "0")] {

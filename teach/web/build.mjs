@@ -50,12 +50,28 @@ const lessons = readdirSync(join(work, "lessons"))
   .sort()
   .map((name) => ({ name, text: readFileSync(join(work, "lessons", name), "utf8") }));
 
+const examples = readdirSync(join(work, "web/examples"))
+  .sort()
+  .map((name) => ({ name, text: readFileSync(join(work, "web/examples", name), "utf8") }));
+
+// What there is to choose from, so that the page can be drawn while its simulator is compiled.
+const simulator = readFileSync(join(work, "hps_teach.wasm"));
+const { instance } = await WebAssembly.instantiate(simulator, {});
+const { memory, hps_room, hps_ask, hps_answer } = instance.exports;
+const question = new TextEncoder().encode('{"ask":"catalog"}');
+const room = hps_room(question.length);
+new Uint8Array(memory.buffer, room, question.length).set(question);
+const bytes = hps_ask(room, question.length);
+const catalog = new TextDecoder().decode(new Uint8Array(memory.buffer, hps_answer(), bytes));
+
 const parts = {
   DIGEST: digest(teach),
   STYLE: readFileSync(join(work, "web/src/style.css"), "utf8"),
   LESSONS: inScript(JSON.stringify(lessons)),
+  EXAMPLES: inScript(JSON.stringify(examples)),
   WORKER: inScript(bundle("worker.ts")),
-  SIMULATOR: gzipSync(readFileSync(join(work, "hps_teach.wasm")), { level: 9 }).toString("base64"),
+  CATALOG: inScript(catalog),
+  SIMULATOR: gzipSync(simulator, { level: 9 }).toString("base64"),
   MAIN: inScript(bundle("main.ts")),
 };
 const page = readFileSync(join(work, "web/src/index.html"), "utf8").replace(

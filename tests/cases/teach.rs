@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -83,29 +83,85 @@ fn the_page_has_the_program_inside() {
     let run = hps.run(&["teach", "--no-open", &write(&hps, "bad", "no program")]);
     assert!(run.stderr.contains("bad"), "{}", run.stderr);
     run.expect_code(2);
+}
 
-    let mut server = Command::new(env!("CARGO_BIN_EXE_hps"))
-        .args(["teach", "--serve", "0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the command runs");
-    let mut said = String::new();
-    let mut stdout = BufReader::new(server.stdout.take().expect("a pipe"));
-    stdout.read_line(&mut said).expect("its address");
-    let host = said
-        .trim()
-        .trim_start_matches("http://")
-        .trim_end_matches('/');
-    let ask = |path: &str| {
-        let mut stream = TcpStream::connect(host).expect("it listens");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("it reads");
+/// A server that is ended with the test.
+struct Server {
+    process: Child,
+    host: String,
+}
+
+impl Server {
+    fn start(words: &[&str]) -> Server {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_hps"))
+            .args([&["teach", "--serve", "0"], words].concat())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the command runs");
+        let mut said = String::new();
+        let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut said).expect("its address");
+        let host = said.trim().trim_start_matches("http://");
+        let host = host.trim_end_matches('/').to_owned();
+        Server { process, host }
+    }
+
+    /// The answer to a question with these headers.
+    fn ask(&self, line: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        let length = body.len();
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+        )
+        .expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         answer
-    };
-    let (page, other) = (ask("/"), ask("/other"));
-    server.kill().expect("it can be ended");
-    server.wait().expect("it ends");
-    assert!(page.starts_with("HTTP/1.1 200") && page.ends_with(&whole));
-    assert!(other.starts_with("HTTP/1.1 404"));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_served_page_asks_the_command_and_nobody_else_does() {
+    let hps = Hps::new();
+    let program = hps.program("prog", &super::support::exit_with(7));
+    let server = Server::start(&[&program]);
+    let host = format!("Host: {}\r\n", server.host);
+    let page = server.ask("GET /", &host, "");
+    assert!(page.starts_with("HTTP/1.1 200"), "{page:.100}");
+    let setup = start(&page);
+    assert_eq!(setup["program"]["kind"], "served");
+    let (_, rest) = page.split_once("id=\"server\">\"").expect("its place");
+    let (token, _) = rest.split_once('"').expect("its end");
+
+    let asked = serde_json::json!({"ask": "run", "setup": setup}).to_string();
+    let ask = |headers: &str| server.ask("POST /ask", headers, &asked);
+    let own = format!("{host}X-HPS-Token: {token}\r\nX-HPS-Session: one\r\n");
+    let answer = ask(&own);
+    assert!(answer.contains("\"said\":\"exit code 7\""), "{answer:.300}");
+    // Another session has no run.
+    let rows = r#"{"ask":"rows","first":0,"count":1}"#;
+    let row = |headers: &str| server.ask("POST /ask", headers, rows);
+    assert!(row(&own).contains("\"pc\""));
+    let other = own.replace("Session: one", "Session: two");
+    assert!(row(&other).contains("nothing has run"));
+    // Without the token, with a wrong one, and under another name.
+    let elsewhere = format!("Host: elsewhere.example\r\nX-HPS-Token: {token}\r\n");
+    let wrong = format!("{host}X-HPS-Token: {token}0\r\n");
+    for headers in [&host, &wrong, &elsewhere] {
+        assert!(ask(headers).starts_with("HTTP/1.1 403"), "{headers}");
+    }
+    assert!(server.ask("GET /", "", "").starts_with("HTTP/1.1 403"));
+    assert!(
+        server
+            .ask("GET /other", &host, "")
+            .starts_with("HTTP/1.1 404")
+    );
 }

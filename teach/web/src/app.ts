@@ -3,12 +3,16 @@
 import { Api, Refusal } from "./api";
 import { debounced } from "./dom";
 import { write, type Linked, type View } from "./link";
-import type { Catalog, Mark, Problem, Row, StateView, Summary, CycleView, Wanted } from "./types";
+import type { Catalog, CycleView, InsideView, Mark, Problem, Row, StateSpan, StateView, Summary, Wanted } from "./types";
 
 /** What has changed. */
-export type Change = "setup" | "run" | "cycle" | "view" | "marks" | "problem" | "busy";
+export type Change = "setup" | "run" | "cycle" | "inside" | "selected" | "view" | "marks" | "problem" | "busy";
 
 const BLOCK = 256;
+/** Cycles of a block of states. */
+const STATES = 2048;
+/** Tables whose drawings are always in sight. */
+export const ALWAYS = ["l1i", "l1d", "l2"];
 
 export class App {
   readonly api = new Api();
@@ -17,13 +21,15 @@ export class App {
   summary: Summary | undefined;
   cycleView: CycleView | undefined;
   stateView: StateView | undefined;
+  inside: InsideView | undefined;
+  /** Numbers of the sets' contents in the cycle that was looked at before, by table. */
+  digestsBefore = new Map<string, number[]>();
   problem: Problem | undefined;
   busy = false;
-  selected: number | undefined;
   /** Samples on the time line, and the profiler that took them. */
   marks: Mark[] = [];
-  marksOf = "";
   private readonly blocks = new Map<number, Row[] | "asked">();
+  private readonly spans = new Map<number, StateSpan[] | "asked">();
   private readonly listeners: ((change: Change) => void)[] = [];
   private runs = 0;
 
@@ -37,11 +43,18 @@ export class App {
 
   tell(change: Change): void {
     this.listeners.forEach((listener) => listener(change));
-    if (change === "cycle" || change === "view" || change === "setup" || change === "run") this.saveLink();
+    if (["inside", "marks", "problem", "busy"].includes(change)) return;
+    this.isSaved = false;
+    this.saveLink();
   }
 
+  /** The address of the page has the state. */
+  isSaved = false;
+
   private readonly saveLink = debounced(250, async () => {
-    history.replaceState(null, "", await write(this.linked));
+    this.isSaved = true;
+    const link = await write(this.linked);
+    if (this.isSaved) history.replaceState(null, "", link);
   });
 
   show(view: View): void {
@@ -72,10 +85,11 @@ export class App {
       const summary = await this.api.ask("run", { ask: "run", setup: this.linked.setup });
       if (number !== this.runs) return false;
       this.summary = summary;
-      this.blocks.clear();
-      this.marks = [];
-      this.selected = undefined;
-      this.linked.cycle = Math.max(0, Math.min(this.linked.cycle, summary.cycles - 1));
+      this.forget();
+      const { linked } = this;
+      linked.cycle = this.within(linked.cycle);
+      linked.context = Math.min(linked.context, summary.contexts.length - 1);
+      if (linked.selected !== null && linked.selected >= summary.rows) linked.selected = null;
       this.setBusy(false);
       this.tell("run");
       await this.look();
@@ -83,15 +97,27 @@ export class App {
     } catch (error) {
       if (number === this.runs) {
         this.summary = undefined;
-        this.cycleView = undefined;
-        this.stateView = undefined;
-        this.blocks.clear();
+        this.forget();
         this.setBusy(false);
         this.fail(error);
         this.tell("run");
       }
       return false;
     }
+  }
+
+  private forget(): void {
+    this.cycleView = undefined;
+    this.stateView = undefined;
+    this.inside = undefined;
+    this.digestsBefore.clear();
+    this.blocks.clear();
+    this.spans.clear();
+    this.marks = [];
+  }
+
+  private within(cycle: number): number {
+    return Math.max(0, Math.min(Math.round(cycle), this.summary?.cycles ?? 0));
   }
 
   /** Ends the run that is under way. */
@@ -107,8 +133,31 @@ export class App {
   /** Goes to a cycle. */
   async go(cycle: number): Promise<void> {
     if (!this.summary) return;
-    this.linked.cycle = Math.max(0, Math.min(Math.round(cycle), this.summary.cycles - 1));
+    this.linked.cycle = this.within(cycle);
     await this.look();
+  }
+
+  /** Looks at another hardware context. */
+  async turnTo(context: number): Promise<void> {
+    this.linked.context = context;
+    this.spans.clear();
+    this.digestsBefore.clear();
+    await this.look();
+  }
+
+  /** Selects an instruction of the time line. */
+  select(index: number | null): void {
+    this.linked.selected = index;
+    this.tell("selected");
+    void this.lookInside();
+  }
+
+  /** Shows another table of the machine. */
+  showTable(name: string, set = 0): void {
+    this.linked.table = name;
+    this.linked.set = set;
+    this.tell("selected");
+    void this.lookInside();
   }
 
   private looks = 0;
@@ -116,9 +165,9 @@ export class App {
   /** Asks what the machine holds in the cycle. */
   private async look(): Promise<void> {
     const number = ++this.looks;
-    const cycle = this.linked.cycle;
+    const { cycle, context } = this.linked;
     try {
-      const view = await this.api.ask("cycle", { ask: "cycle", cycle });
+      const view = await this.api.ask("cycle", { ask: "cycle", cycle, context });
       if (number !== this.looks) return;
       this.cycleView = view;
       this.tell("cycle");
@@ -126,8 +175,33 @@ export class App {
       if (number !== this.looks) return;
       this.stateView = state;
       this.tell("cycle");
+      this.lookInsideSoon();
     } catch (error) {
       if (number === this.looks) this.fail(error);
+    }
+  }
+
+  private insides = 0;
+
+  /** Steps that follow each other quickly do not wait for what tables hold in between. */
+  private readonly lookInsideSoon = debounced(50, () => void this.lookInside());
+
+  /** Asks what tables and queues hold. The machine runs once more up to the cycle, so that this comes last. */
+  private async lookInside(): Promise<void> {
+    if (!this.summary) return;
+    const number = ++this.insides;
+    const { cycle, context, selected: row, table } = this.linked;
+    const tables = [...new Set([...ALWAYS, table])];
+    try {
+      const inside = await this.api.ask("inside", { ask: "inside", cycle, context, tables, row });
+      if (number !== this.insides) return;
+      if (this.inside && this.inside.cycle !== cycle) {
+        for (const { name, digests } of this.inside.tables) if (digests) this.digestsBefore.set(name, digests);
+      }
+      this.inside = inside;
+      this.tell("inside");
+    } catch (error) {
+      if (number === this.insides) this.fail(error);
     }
   }
 
@@ -168,6 +242,33 @@ export class App {
         .catch(() => this.blocks.delete(at));
     }
     return Array.isArray(block) ? block[index - at * BLOCK] : undefined;
+  }
+
+  /** What the context does in a block of cycles, if it has arrived; otherwise it is asked for. */
+  private spansAt(block: number): StateSpan[] {
+    const known = this.spans.get(block);
+    if (known === undefined && this.summary) {
+      this.spans.set(block, "asked");
+      const number = this.runs;
+      const { context } = this.linked;
+      this.api
+        .ask("states", { ask: "states", first: block * STATES, count: STATES, context })
+        .then(({ states }) => {
+          if (number !== this.runs || context !== this.linked.context) return;
+          if (this.spans.size > 400) this.spans.clear();
+          this.spans.set(block, states);
+          this.tell("marks");
+        })
+        .catch(() => this.spans.delete(block));
+    }
+    return Array.isArray(known) ? known : [];
+  }
+
+  /** What the context does in cycles of a range in which nothing commits. */
+  states(first: number, end: number): StateSpan[] {
+    const found: StateSpan[] = [];
+    for (let block = Math.floor(first / STATES); block * STATES < end; block++) found.push(...this.spansAt(block));
+    return found;
   }
 
   toggleBreakpoint(pc: string): void {

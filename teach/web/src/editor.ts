@@ -2,8 +2,8 @@
 
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, drawSelection, EditorView, GutterMarker, gutterLineClass, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import type { Problem } from "./types";
 
 const pointed = StateEffect.define<number | undefined>();
@@ -24,9 +24,30 @@ const pointer = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+const breakLines = StateEffect.define<number[]>();
+const broken = new (class extends GutterMarker {
+  override elementClass = "cm-break";
+})();
+
+/** Lines with breakpoints. */
+const breakpoints = StateField.define<RangeSet<GutterMarker>>({
+  create: () => RangeSet.empty,
+  update(marks, change) {
+    for (const effect of change.effects) {
+      if (!effect.is(breakLines)) continue;
+      const { doc } = change.state;
+      const lines = effect.value.filter((line) => line <= doc.lines).sort((a, b) => a - b);
+      return RangeSet.of(lines.map((line) => broken.range(doc.line(line).from)));
+    }
+    return marks.map(change.changes);
+  },
+  provide: (field) => gutterLineClass.from(field),
+});
+
 export class Editor {
   readonly element: HTMLElement;
   private readonly view: EditorView;
+  private toggle: ((line: number) => void) | undefined;
 
   constructor(text: string, label: string, changed: (text: string) => void) {
     const onChange = EditorView.updateListener.of((update) => {
@@ -36,7 +57,15 @@ export class Editor {
       state: EditorState.create({
         doc: text,
         extensions: [
-          lineNumbers(),
+          lineNumbers({
+            domEventHandlers: {
+              mousedown: (view, block) => {
+                this.toggle?.(view.state.doc.lineAt(block.from).number);
+                return this.toggle !== undefined;
+              },
+            },
+          }),
+          breakpoints,
           history(),
           drawSelection(),
           highlightActiveLine(),
@@ -50,6 +79,17 @@ export class Editor {
       }),
     });
     this.element = this.view.dom;
+  }
+
+  /** Line numbers set breakpoints. */
+  breaks(toggle: (line: number) => void): void {
+    this.toggle = toggle;
+    this.view.dom.classList.add("breaks");
+  }
+
+  /** Marks the lines that have breakpoints. */
+  showBreaks(lines: number[]): void {
+    this.view.dispatch({ effects: breakLines.of(lines) });
   }
 
   get text(): string {

@@ -14,8 +14,11 @@ interface Exports {
 export class Engine {
   private constructor(private readonly module: Exports) {}
 
-  static async of(bytes: ArrayBuffer): Promise<Engine> {
-    const { instance } = await WebAssembly.instantiate(bytes, {});
+  /** The simulator of compressed bytes: it is compiled while it is being unpacked. */
+  static async of(packed: Uint8Array<ArrayBuffer>): Promise<Engine> {
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const answer = new Response(stream, { headers: { "content-type": "application/wasm" } });
+    const { instance } = await WebAssembly.instantiateStreaming(answer, {});
     return new Engine(instance.exports as unknown as Exports);
   }
 

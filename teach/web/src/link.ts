@@ -3,17 +3,39 @@
 import type { ProfileOrder, Setup } from "./types";
 
 export type View = "pipeline" | "dise" | "profilers" | "lessons";
+export type Tab = "registers" | "memory" | "code" | "function" | "loop" | "output" | "counters";
 
 /** What a link carries. Programs from files are not part of it. */
 export interface Linked {
   view: View;
   setup: Setup;
   cycle: number;
+  /** The hardware context that is looked at. */
+  context: number;
+  /** The instruction that is selected on the time line. */
+  selected: number | null;
   breakpoints: string[];
+  /** The event that steps go to. */
+  event: string;
+  /** Width of a cycle on the time line, as a number of the list of widths. */
+  zoom: number;
+  /** The state that is shown beside the blocks. */
+  tab: Tab;
+  /** The memory that is shown: an address or a symbol. */
+  address: string;
+  /** The table of the machine that is shown, and its set. */
+  table: string;
+  set: number;
+  /** The text in the editor of productions, which need not have run. */
+  productions: string | null;
   order: ProfileOrder;
+  /** The profiler whose samples are on the time line. */
+  marks: string;
   lesson: number;
   step: number;
   answers: Record<string, string>;
+  /** Lessons that were opened from files. */
+  lessons: { name: string; text: string }[];
 }
 
 const toText = (bytes: Uint8Array): string =>

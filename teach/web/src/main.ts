@@ -4,7 +4,7 @@ import { missing } from "./api";
 import { App } from "./app";
 import { fill, h } from "./dom";
 import { read, type Linked, type View } from "./link";
-import { EXAMPLE, SetupPanel } from "./setup";
+import { EXAMPLES, SetupPanel } from "./setup";
 import { Stepper } from "./stepper";
 import type { Setup } from "./types";
 import { DiseView } from "./views/dise";
@@ -22,7 +22,7 @@ const VIEWS: [View, string][] = [
 const BEGIN: Linked = {
   view: "pipeline",
   setup: {
-    program: { kind: "assembly", isa: "riscv64", text: EXAMPLE },
+    program: { kind: "assembly", isa: "riscv64", text: EXAMPLES[0]!.text },
     machine: "hps-4wide",
     keys: {},
     productions: [],
@@ -30,16 +30,27 @@ const BEGIN: Linked = {
     limit: 20_000,
   },
   cycle: 0,
+  context: 0,
+  selected: null,
   breakpoints: [],
+  event: "mispredicted",
+  zoom: 3,
+  tab: "registers",
+  address: "0x1000000",
+  table: "l1d",
+  set: 0,
+  productions: null,
   order: {
     level: "instruction",
     profilers: ["interrupt", "lci", "pebs", "tip"].map((name) => ({ name, period: 97, seed: 1, random_percent: 0 })),
     hps: { kind: "method", burst: 10, sparsity: 90, random_period: false },
     top: 25,
   },
+  marks: "",
   lesson: -1,
   step: 0,
   answers: {},
+  lessons: [],
 };
 
 const fallback = (root: HTMLElement, text: string): void =>
@@ -82,14 +93,23 @@ async function start(root: HTMLElement): Promise<void> {
     setup: { ...structuredClone(BEGIN.setup), ...(linked?.setup ?? given) },
     order: { ...structuredClone(BEGIN.order), ...linked?.order },
   });
-  try {
-    await app.api.start();
-    app.catalog = (await app.api.ask("catalog", { ask: "catalog" })) as App["catalog"];
-  } catch (error) {
+  const failed = (error: unknown) =>
     fallback(root, `The simulator cannot be started here: ${error instanceof Error ? error.message : String(error)}`);
-    return;
+  // The page is drawn while the simulator is compiled.
+  const started = app.api.start().then(
+    () => true,
+    (error: unknown) => (failed(error), false),
+  );
+  app.catalog = JSON.parse(document.getElementById("catalog")!.textContent!) as App["catalog"];
+  if (app.api.isServed) {
+    if (!(await started)) return;
+    try {
+      app.catalog = await app.api.ask("catalog", { ask: "catalog" });
+    } catch (error) {
+      failed(error);
+      return;
+    }
   }
-
   const setup = new SetupPanel(app);
   const pipeline = new PipelineView(app);
   const dise = new DiseView(app);
@@ -180,14 +200,18 @@ async function start(root: HTMLElement): Promise<void> {
   });
   document.addEventListener("keydown", (event) => {
     if (app.linked.view === "pipeline" || app.linked.view === "dise") {
-      stepper.key(event, (by) => pipeline.move(by), () => pipeline.toggle());
+      stepper.key(event, (by) => pipeline.move(by), () => pipeline.toggle(), (by) => pipeline.timeline.zoomBy(by));
     }
   });
-  window.addEventListener("resize", () => pipeline.timeline.draw());
+  window.addEventListener("resize", () => pipeline.draw());
   window.addEventListener("hashchange", () => location.reload());
   // For tests, and for whoever wants to ask the simulator by hand.
-  Object.assign(window, { hps: { app, pipeline, lessons, profilers } });
+  Object.assign(window, { hps: { app, pipeline, lessons, profilers, setup } });
   show();
+  if (!(await started)) {
+    // What was drawn meanwhile gives way to the reason.
+    return;
+  }
   await app.run();
   app.tell("view");
   document.body.dataset["ready"] = "true";

@@ -3,24 +3,38 @@
 import type { App } from "./app";
 import { choice, debounced, fill, h, labelled } from "./dom";
 import { Editor } from "./editor";
-import type { ProgramChoice } from "./types";
+import type { MachineInfo, ProgramChoice } from "./types";
 
-/** A key of a machine that has a slider: its path, name, steps and unit. */
+/** A key of a machine that has a slider: its path, name and steps. */
 interface Key {
   path: string;
   name: string;
-  steps: number[];
+  steps(machine: MachineInfo): number[];
 }
 
-const KEYS: Key[] = [
-  { path: "window.rob_entries", name: "Reorder buffer", steps: [8, 16, 32, 64, 96, 128, 192, 256, 512] },
-  { path: "window.reservation_stations", name: "Stations", steps: [4, 8, 16, 32, 48, 64, 80, 128, 256] },
-  { path: "window.load_queue_entries", name: "Load queue", steps: [2, 4, 8, 16, 32, 48, 64, 128] },
-  { path: "window.store_queue_entries", name: "Store queue", steps: [2, 4, 8, 16, 32, 48, 64] },
-  { path: "memory.l1d.size_bytes", name: "Data cache, bytes", steps: [1024, 2048, 4096, 8192, 16384, 32768, 65536] },
-  { path: "memory.l1d.mshrs", name: "Misses at once", steps: [1, 2, 4, 8, 16] },
-  { path: "memory.l2.size_bytes", name: "Level 2, bytes", steps: [65536, 131072, 262144, 524288, 1048576, 2097152] },
-  { path: "memory.latency_cycles", name: "Memory, cycles", steps: [20, 50, 100, 200, 400] },
+/** Sizes of a cache: those of one set times powers of two. */
+const sizes = (set: number, from: number, to: number): number[] =>
+  Array.from({ length: 24 }, (_, power) => set * 2 ** power).filter((size) => size >= from && size <= to);
+
+const ROB = "window.rob_entries";
+
+/** Queues whose entries are entries of the reorder buffer, too. */
+const QUEUES: Record<string, (machine: MachineInfo) => number> = {
+  "window.reservation_stations": (machine) => machine.stations,
+  "window.load_queue_entries": (machine) => machine.load_queue,
+  "window.store_queue_entries": (machine) => machine.store_queue,
+  "window.fp_queue_entries": (machine) => machine.fp_queue,
+};
+
+export const KEYS: Key[] = [
+  { path: ROB, name: "Reorder buffer", steps: () => [8, 16, 32, 64, 96, 128, 192, 256, 512] },
+  { path: "window.reservation_stations", name: "Stations", steps: () => [4, 8, 16, 32, 48, 64, 80, 128, 256] },
+  { path: "window.load_queue_entries", name: "Load queue", steps: () => [2, 4, 8, 16, 32, 48, 64, 128] },
+  { path: "window.store_queue_entries", name: "Store queue", steps: () => [2, 4, 8, 16, 32, 48, 64] },
+  { path: "memory.l1d.size_bytes", name: "Data cache, bytes", steps: (machine) => sizes(machine.l1d_set_bytes, 1 << 10, 1 << 17) },
+  { path: "memory.l1d.mshrs", name: "Misses at once", steps: () => [1, 2, 4, 8, 16] },
+  { path: "memory.l2.size_bytes", name: "Level 2, bytes", steps: (machine) => sizes(machine.l2_set_bytes, 1 << 16, 1 << 22) },
+  { path: "memory.latency_cycles", name: "Memory, cycles", steps: () => [20, 50, 100, 200, 400] },
 ];
 
 /** Widths of all stages that have one, which a machine changes together. */
@@ -31,6 +45,35 @@ const WIDTHS = [
   "issue.issue_width",
   "window.commit_width",
 ];
+
+/** The buffer behind fetch holds what is fetched in a cycle. */
+const FETCH_BUFFER = "fetch.fetch_buffer_insts";
+
+/** Sets a key of a machine, or takes it back, and what has to go with it. */
+export function setKey(keys: Record<string, string>, machine: MachineInfo, path: string, value: number | undefined): void {
+  const put = (key: string, number: number | undefined) => {
+    if (number === undefined) delete keys[key];
+    else keys[key] = String(number);
+  };
+  const rob = () => Number(keys[ROB] ?? machine.rob);
+  if (path === WIDTHS[0]) {
+    for (const width of WIDTHS) put(width, value);
+    put(FETCH_BUFFER, value !== undefined && value > machine.fetch_buffer ? value : undefined);
+  } else if (path in QUEUES) {
+    put(path, value === undefined && QUEUES[path]!(machine) <= rob() ? undefined : Math.min(value ?? QUEUES[path]!(machine), rob()));
+  } else {
+    const before = rob();
+    put(path, value);
+    if (path !== ROB) return;
+    for (const [queue, preset] of Object.entries(QUEUES)) {
+      const now = Number(keys[queue] ?? preset(machine));
+      // A queue that the smaller buffer has cut grows with the larger one.
+      const wanted = now === before && before < preset(machine) ? preset(machine) : now;
+      const entries = Math.min(wanted, rob());
+      put(queue, entries === preset(machine) ? undefined : entries);
+    }
+  }
+}
 
 const PREDICTORS: [string, string][] = [
   ["", "as in the preset"],
@@ -48,25 +91,14 @@ const DEPENDENCES: [string, string][] = [
   ["Aggressive", "never wait"],
 ];
 
-export const EXAMPLE = `# Sums an array of 64 numbers, 100 times.
-        .equ TIMES, 100
-_start: li   s0, TIMES
-again:  la   a1, numbers
-        li   a2, 64
-        li   a0, 0
-loop:   ld   t0, 0(a1)
-        add  a0, a0, t0
-        addi a1, a1, 8
-        addi a2, a2, -1
-        bnez a2, loop
-        addi s0, s0, -1
-        bnez s0, again
-        li   a7, 93
-        ecall
-
-        .data
-numbers: .zero 512
-`;
+/** Programs to begin with. */
+export const EXAMPLES = (JSON.parse(document.getElementById("examples")!.textContent!) as { name: string; text: string }[]).map(
+  ({ name, text }) => ({
+    name: name.replace(/^\d+-|(\.alpha)?\.s$/g, "").replaceAll("-", " "),
+    isa: name.endsWith(".alpha.s") ? "alpha" : "riscv64",
+    text,
+  }),
+);
 
 export class SetupPanel {
   readonly element = h("section", { class: "setup", "aria-label": "Program and machine" });
@@ -78,13 +110,14 @@ export class SetupPanel {
 
   constructor(private readonly app: App) {
     const program = app.linked.setup.program;
-    this.editor = new Editor(program.kind === "assembly" ? program.text : EXAMPLE, "Assembly program", (text) => {
+    this.editor = new Editor(program.kind === "assembly" ? program.text : EXAMPLES[0]!.text, "Assembly program", (text) => {
       const now = this.app.linked.setup.program;
       if (now.kind === "assembly" && now.text !== text) {
         now.text = text;
         this.app.tell("setup");
       }
     });
+    this.editor.breaks((line) => this.toggleLine(line));
     app.listen((change) => {
       if (change === "problem") {
         this.editor.mark(app.problem?.place === "assembly" ? app.problem : undefined);
@@ -92,23 +125,36 @@ export class SetupPanel {
       if (change === "cycle" || change === "run") {
         const pc = app.stateView?.pc;
         this.editor.point(pc ? app.summary?.lines[pc] : undefined);
+        const lines = app.linked.breakpoints.map((at) => app.summary?.lines[at]);
+        this.editor.showBreaks(lines.filter((line) => line !== undefined));
       }
     });
     this.render();
     this.takeDrops();
   }
 
+  /** A breakpoint at the first instruction of a line comes or goes. */
+  private toggleLine(line: number): void {
+    const all = Object.entries(this.app.summary?.lines ?? {});
+    const first = all.find(([, of]) => of === line);
+    if (first) this.app.toggleBreakpoint(first[0]);
+  }
+
   /** The setup was changed from outside. */
   render(): void {
     const { setup } = this.app.linked;
     const program = setup.program;
+    const { served, limits } = this.app.catalog;
     const programs: [string, string][] = [
       ["assembly", "assembly, written here"],
+      ...EXAMPLES.map(({ name }, at): [string, string] => [`example ${at}`, `example: ${name}`]),
+      ...(served ? [["served", served[0]] as [string, string]] : []),
       ...this.app.catalog.programs.map(({ name, about }): [string, string] => [name, `${name}: ${about}`]),
       ...(this.file ? [["file", this.file.kind === "file" ? this.file.name : ""] as [string, string]] : []),
     ];
     const isa = program.kind === "file" ? "riscv64" : program.isa;
-    const which = program.kind === "built_in" ? program.name : program.kind;
+    const example = EXAMPLES.findIndex((one) => program.kind === "assembly" && isa === one.isa && one.text === program.text);
+    const which = program.kind === "built_in" ? program.name : example >= 0 ? `example ${example}` : program.kind;
     const file = h("input", {
       type: "file",
       class: "hidden-file",
@@ -118,11 +164,11 @@ export class SetupPanel {
     const limit = h("input", {
       type: "number",
       min: "100",
-      max: "2000000",
+      max: String(limits.instructions),
       step: "100",
       value: String(setup.limit),
       onchange: () => {
-        setup.limit = Math.max(1, Math.min(2_000_000, Number(limit.value) || 20_000));
+        setup.limit = Math.max(1, Math.min(limits.instructions, Number(limit.value) || 20_000));
         limit.value = String(setup.limit);
         this.changed();
       },
@@ -131,8 +177,13 @@ export class SetupPanel {
       if (name === "assembly") {
         const kept = this.editor.text;
         setup.program = { kind: "assembly", isa: set, text: kept };
+      } else if (name.startsWith("example ")) {
+        const { isa, text } = EXAMPLES[Number(name.slice(8))]!;
+        setup.program = { kind: "assembly", isa, text };
       } else if (name === "file" && this.file) {
         setup.program = this.file;
+      } else if (name === "served" && served) {
+        setup.program = { kind: "served", name: served[0], isa: served[1] };
       } else {
         setup.program = { kind: "built_in", name, isa: set, size: "small" };
       }
@@ -150,7 +201,7 @@ export class SetupPanel {
         "div",
         { class: "bar" },
         labelled("Program", choice(programs, which, (name) => choose(name, isa))),
-        labelled("Instruction set", choice(isas, isa, (set) => choose(which, set))),
+        labelled("Instruction set", this.isaChoice(isas, isa, (set) => choose(which.startsWith("example ") ? "assembly" : which, set))),
         labelled(
           "Machine",
           choice(
@@ -186,43 +237,57 @@ export class SetupPanel {
     this.renderKeys();
   }
 
+  /** A file has the instruction set that it has. */
+  private isaChoice(isas: [string, string][], isa: string, set: (isa: string) => void): HTMLSelectElement {
+    const select = choice(isas, this.app.summary?.isa ?? isa, set);
+    const { kind } = this.app.linked.setup.program;
+    select.disabled = kind === "file" || kind === "served";
+    if (!select.disabled) select.value = isa;
+    return select;
+  }
+
   private renderKeys(): void {
     const { setup } = this.app.linked;
-    const set = (path: string, value: string | undefined): void => {
-      if (value === undefined || value === "") delete setup.keys[path];
+    const machine = this.app.catalog.machines.find(({ name }) => name === setup.machine)!;
+    const set = (path: string, value: string): void => {
+      if (value === "") delete setup.keys[path];
       else setup.keys[path] = value;
       this.app.tell("setup");
       this.run();
     };
-    const slider = (name: string, steps: number[], path: string, write: (value: number | undefined) => void) => {
-      const now = setup.keys[path];
-      const at = now === undefined ? -1 : steps.indexOf(Number(now));
-      const said = h("output", {}, now ?? "preset");
-      const input = h("input", {
-        type: "range",
-        min: "-1",
-        max: String(steps.length - 1),
-        value: String(at),
-        "aria-valuetext": now ?? "as in the preset",
-        oninput: () => {
-          const value = steps[Number(input.value)];
-          said.textContent = value === undefined ? "preset" : String(value);
-          input.setAttribute("aria-valuetext", said.textContent);
-          write(value);
-        },
+    const shown: (() => void)[] = [];
+    const slider = (name: string, all: number[], path: string) => {
+      const said = h("output", {});
+      const input = h("input", { type: "range", min: "-1" });
+      let steps: number[] = [];
+      const show = () => {
+        const now = setup.keys[path];
+        // A value that another slider or a lesson has brought about is a step, too.
+        steps = [...new Set(now === undefined ? all : [...all, Number(now)])].sort((a, b) => a - b);
+        input.max = String(steps.length - 1);
+        input.value = String(now === undefined ? -1 : steps.indexOf(Number(now)));
+        said.textContent = now ?? "preset";
+        input.setAttribute("aria-valuetext", now ?? "as in the preset");
+      };
+      input.addEventListener("input", () => {
+        setKey(setup.keys, machine, path, steps[Number(input.value)]);
+        shown.forEach((show) => show());
+        this.app.tell("setup");
+        this.run();
       });
+      show();
+      shown.push(show);
       return h("div", { class: "slider" }, labelled(name, input), said);
     };
-    const text = (value: number | undefined) => (value === undefined ? undefined : String(value));
+    const predictors = PREDICTORS.filter(([value]) => value !== "Perfect" || machine.contexts === 1);
+    const widths = [1, 2, 3, 4, 6, 8].filter((width) => width <= machine.most_width);
     fill(
       this.machine,
-      KEYS.map((key) => slider(key.name, key.steps, key.path, (value) => set(key.path, text(value)))),
-      slider("Width of all stages", [1, 2, 3, 4, 6, 8], WIDTHS[0]!, (value) =>
-        WIDTHS.forEach((path) => set(path, text(value))),
-      ),
+      KEYS.map((key) => slider(key.name, key.steps(machine), key.path)),
+      slider("Width of all stages", widths, WIDTHS[0]!),
       labelled(
         "Branch prediction",
-        choice(PREDICTORS, setup.keys["branch.predictor"] ?? "", (value) => set("branch.predictor", value)),
+        choice(predictors, setup.keys["branch.predictor"] ?? "", (value) => set("branch.predictor", value)),
       ),
       labelled(
         "Loads before older stores",
@@ -252,12 +317,15 @@ export class SetupPanel {
 
   /** Runs a file. */
   async open(file: File): Promise<void> {
-    if (file.size > 16 << 20) {
-      this.app.fail(new Error(`${file.name} has more than 16 MiB, the most that this page takes`));
+    const most = this.app.catalog.limits.file_bytes;
+    if (file.size > most) {
+      const more = this.app.catalog.served === null ? "; `hps teach --serve 8000 FILE` takes files of any size" : "";
+      this.app.fail(new Error(`${file.name} has more than ${most >> 20} MiB, the most that this page takes${more}`));
       return;
     }
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const hex = Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+    const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+    const hex = Array.from(bytes, (byte) => digits[byte]).join("");
     this.file = { kind: "file", name: file.name, hex, arguments: [] };
     this.app.linked.setup.program = this.file;
     this.changed();

@@ -1,8 +1,22 @@
 // Steps through a run: by cycle, commit, instruction, breakpoint and event, both ways.
 
 import type { App } from "./app";
-import { choice, grouped, h } from "./dom";
+import { choice, fill, grouped, h } from "./dom";
 import type { Wanted } from "./types";
+
+const KEYS: [string, string][] = [
+  ["→ ←", "one cycle on, one back"],
+  ["n p", "to the next commit of the program, to the one before"],
+  ["Shift+→ Shift+←", "to the next commit, to the one before"],
+  ["e", "to the next event"],
+  ["i", "to the next inserted instruction"],
+  ["↓ ↑ Page down Page up", "select the next instruction of the time line, the one before"],
+  ["b", "set or remove a breakpoint at the selected instruction"],
+  ["g Shift+g", "to the next breakpoint, to the one before"],
+  ["c", "to the next hardware context"],
+  ["+ −", "wider and narrower cycles on the time line"],
+  ["?", "these keys"],
+];
 
 export class Stepper {
   readonly element: HTMLElement;
@@ -13,7 +27,7 @@ export class Stepper {
     "aria-label": "Cycle",
     onchange: () => void this.app.go(Number(this.cycle.value)),
   });
-  private event = "mispredicted";
+  private readonly contexts = h("span", { class: "joined" });
 
   constructor(private readonly app: App) {
     const button = (text: string, about: string, call: () => unknown) =>
@@ -24,25 +38,70 @@ export class Stepper {
       { class: "stepper", role: "toolbar", "aria-label": "Steps" },
       button("|◂", "To the first cycle", () => app.go(0)),
       button("◂ commit", "Back to the commit before (Shift+Left)", () => app.find({ is: "commit" }, true)),
+      button("◂ instruction", "Back to the commit of the program before (p)", () => app.find({ is: "instruction" }, true)),
       button("◂ cycle", "One cycle back (Left)", () => this.step(-1)),
       this.cycle,
       button("cycle ▸", "One cycle on (Right)", () => this.step(1)),
       button("instruction ▸", "To the next commit of the program (n)", () => app.find({ is: "instruction" })),
       button("commit ▸", "To the next commit (Shift+Right)", () => app.find({ is: "commit" })),
-      button("breakpoint ▸", "To the next breakpoint (g)", () => this.toBreakpoint()),
       h(
         "span",
         { class: "joined" },
-        choice(events, this.event, (name) => (this.event = name)),
-        button("◂", "Back to the event before", () => app.find({ is: "event", name: this.event }, true)),
-        button("▸", "To the next event (e)", () => app.find({ is: "event", name: this.event })),
+        button("◂", "Back to the breakpoint before (Shift+g)", () => this.toBreakpoint(true)),
+        button("breakpoint ▸", "To the next breakpoint (g)", () => this.toBreakpoint()),
       ),
+      h(
+        "span",
+        { class: "joined" },
+        choice(events, app.linked.event, (name) => {
+          app.linked.event = name;
+          app.tell("selected");
+        }),
+        button("◂", "Back to the event before", () => app.find({ is: "event", name: this.app.linked.event }, true)),
+        button("▸", "To the next event (e)", () => app.find({ is: "event", name: this.app.linked.event })),
+      ),
+      this.contexts,
+      button("?", "Keys (?)", () => this.help()),
       this.where,
     );
     this.element.querySelector("select")?.setAttribute("aria-label", "Event");
     app.listen((change) => {
       if (change === "cycle" || change === "run") this.tell();
+      if (change === "run") this.renderContexts();
     });
+  }
+
+  /** The hardware contexts, if there are several. */
+  private renderContexts(): void {
+    const all = this.app.summary?.contexts ?? [];
+    const options = all.map((name, at): [string, string] => [String(at), name]);
+    const select = choice(options, String(this.app.linked.context), (at) => void this.app.turnTo(Number(at)));
+    select.setAttribute("aria-label", "Hardware context of the blocks");
+    fill(this.contexts, all.length > 1 ? select : null);
+  }
+
+  /** Says which keys there are. */
+  help(): void {
+    const dialog = h(
+      "dialog",
+      { class: "help", "aria-label": "Keys" },
+      h("h2", {}, "Keys"),
+      h(
+        "table",
+        {},
+        KEYS.map(([keys, does]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, keys)), h("td", {}, does))),
+      ),
+      h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")),
+    );
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  private nextContext(): void {
+    const all = this.app.summary?.contexts.length ?? 1;
+    if (all === 1) return;
+    void this.app.turnTo((this.app.linked.context + 1) % all).then(() => this.renderContexts());
   }
 
   step(by: number): void {
@@ -55,8 +114,8 @@ export class Stepper {
       this.where.textContent = "Set a breakpoint first: select an instruction and press b.";
       return;
     }
-    void this.app.find({ is: "address", any_of }, backwards).then((found) => {
-      if (!found) this.where.textContent = "No breakpoint is reached any more.";
+    void this.app.find({ is: "address", any_of: [...any_of] }, backwards).then((found) => {
+      if (!found) this.where.textContent = `No breakpoint is reached ${backwards ? "before" : "any more"}.`;
     });
   }
 
@@ -65,14 +124,14 @@ export class Stepper {
     this.cycle.value = String(linked.cycle);
     this.where.textContent =
       summary && cycleView
-        ? `of ${grouped(summary.cycles)}; ${cycleView.state}; ${grouped(cycleView.instructions_so_far)} instructions committed`
+        ? `of ${grouped(summary.cycles)}; ${cycleView.state}; ${grouped(cycleView.instructions_so_far)} instructions committed${summary.contexts.length > 1 ? " by all contexts" : ""}`
         : "";
   }
 
   /** Keys that work everywhere but in texts. */
-  key(event: KeyboardEvent, move: (by: number) => void, toggle: () => void): void {
+  key(event: KeyboardEvent, move: (by: number) => void, toggle: () => void, zoom: (by: number) => void): void {
     const target = event.target as HTMLElement;
-    if (target.closest("input, select, textarea, .cm-editor") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || target.closest("input, select, textarea, dialog, .cm-editor") || event.ctrlKey || event.metaKey || event.altKey) return;
     const find = (what: Wanted, backwards = false) => void this.app.find(what, backwards);
     const keys: Record<string, () => void> = {
       ArrowRight: () => (event.shiftKey ? find({ is: "commit" }) : this.step(1)),
@@ -83,10 +142,15 @@ export class Stepper {
       PageUp: () => move(-20),
       n: () => find({ is: "instruction" }),
       p: () => find({ is: "instruction" }, true),
-      e: () => find({ is: "event", name: this.event }),
+      e: () => find({ is: "event", name: this.app.linked.event }),
       i: () => find({ is: "inserted" }),
       b: toggle,
+      "+": () => zoom(1),
+      "-": () => zoom(-1),
       g: () => this.toBreakpoint(),
+      G: () => this.toBreakpoint(true),
+      c: () => this.nextContext(),
+      "?": () => this.help(),
     };
     const call = keys[event.key];
     if (!call) return;

@@ -5,10 +5,14 @@ import { grouped, h } from "./dom";
 import type { Row } from "./types";
 
 const ROW = 20;
+/** Rows above those of instructions: cycles, and what the context does in them. */
+const HEAD = 2;
 const LABEL = 250;
 /** The tallest element that browsers scroll reliably. */
 const TALLEST = 8e6;
 const WIDTHS = [4, 6, 9, 13, 18, 24];
+/** Stripes by hardware context. */
+const CONTEXT_WIDTH = 16;
 
 interface Stage {
   letter: string;
@@ -22,6 +26,7 @@ const STAGES: Record<string, Stage> = {
   decode: { letter: "D", name: "decode and rename", color: "--stage-decode" },
   wait: { letter: "Q", name: "waits in a station", color: "--stage-wait" },
   execute: { letter: "X", name: "executes", color: "--stage-execute" },
+  memory: { letter: "M", name: "waits for its data", color: "--stage-memory" },
   retire: { letter: "C", name: "complete, waits to commit", color: "--stage-retire" },
 };
 
@@ -35,16 +40,47 @@ export const legend = (): HTMLElement =>
     h("li", {}, h("span", { class: "swatch squashed" }, "F"), "squashed"),
     h("li", {}, h("span", { class: "swatch inserted" }), "inserted by DISE"),
     h("li", {}, h("span", { class: "swatch mark" }, "▼"), "a sample"),
+    Object.entries(STATES).map(([state, [color]]) =>
+      h("li", {}, h("span", { class: "swatch state", style: `background: var(${color})` }), state),
+    ),
   );
+
+/** What a context does in a cycle in which nothing commits: style variable, and what it means. */
+const STATES: Record<string, [string, string]> = {
+  stalled: ["--state-stalled", "the oldest instruction is not complete"],
+  flushed: ["--state-flushed", "the window was emptied"],
+  drained: ["--state-drained", "fetch delivers nothing"],
+};
+
+/** Why an instruction was in a stage for so long; nothing if that needs no reason. */
+function reason(stage: Stage, row: Row): string {
+  const of = (cause: string) => cause.replaceAll("_", " ");
+  switch (stage) {
+    case STAGES["fetch"]:
+    case STAGES["decode"]:
+      return row.gap ? of(row.gap) : "";
+    case STAGES["wait"]:
+      return row.events.includes("store_wait") ? "an older store" : "operands or a unit";
+    case STAGES["memory"]:
+      if (row.events.includes("forwarded")) return "a store in flight";
+      return row.cause.startsWith("load_") || row.cause === "dtlb" ? of(row.cause).replace(/^load /, "") : "its value";
+    case STAGES["retire"]:
+      return "older instructions";
+    default:
+      return "";
+  }
+}
 
 /** The parts of a row: stage, first cycle, first cycle behind. */
 function parts(row: Row): [Stage, number, number][] {
   const end = row.end + 1;
+
   const stops: [Stage, number | null][] = [
     [STAGES.fetch!, row.fetch],
     [STAGES.decode!, row.decode],
     [STAGES.wait!, row.dispatch],
     [STAGES.execute!, row.issue],
+    [STAGES.memory!, row.data],
     [STAGES.retire!, row.complete],
   ];
   const reached = stops.filter((stop): stop is [Stage, number] => stop[1] !== null && stop[1] < end);
@@ -64,7 +100,6 @@ export class Timeline {
   private top = 0;
   private left = 0;
   private follows = true;
-  private zoom = 3;
   private pending = false;
   private ownScroll = false;
   /** The time of the last drawings, in milliseconds, for measurements. */
@@ -89,7 +124,12 @@ export class Timeline {
     this.scroller.addEventListener("scroll", () => this.scrolled());
     this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     this.canvas.addEventListener("click", (event) => this.clicked(event));
+    this.canvas.addEventListener("mousemove", (event) => this.hovered(event));
     new ResizeObserver(() => this.draw()).observe(this.scroller);
+  }
+
+  private get zoom(): number {
+    return Math.max(0, Math.min(WIDTHS.length - 1, this.app.linked.zoom));
   }
 
   private get labelWidth(): number {
@@ -101,7 +141,7 @@ export class Timeline {
   }
 
   private get visible(): number {
-    return Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 1);
+    return Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - HEAD);
   }
 
   private get lastTop(): number {
@@ -120,8 +160,9 @@ export class Timeline {
     this.spacer.style.height = `${Math.min(TALLEST, (this.rows + 2) * ROW)}px`;
   }
 
-  private zoomBy(step: number): void {
-    this.zoom = Math.max(0, Math.min(WIDTHS.length - 1, this.zoom + step));
+  zoomBy(step: number): void {
+    this.app.linked.zoom = Math.max(0, Math.min(WIDTHS.length - 1, this.zoom + step));
+    this.app.tell("selected");
     this.follows = true;
     this.draw();
   }
@@ -132,6 +173,23 @@ export class Timeline {
     if (first === undefined) return;
     this.follows = true;
     this.setTop(first - 2);
+    this.revealColumn();
+  }
+
+  private get columns(): number {
+    return Math.max(1, Math.floor((this.scroller.clientWidth - this.labelWidth) / WIDTHS[this.zoom]!));
+  }
+
+  /** Scrolls sideways if the column of the cycle is not seen: instructions can be in flight for thousands of cycles. */
+  private revealColumn(): void {
+    const view = this.app.cycleView;
+    if (!view) return;
+    const { cycle } = this.app.linked;
+    const first = view.rob[0]?.row ?? view.front[0];
+    const left = this.follows && first ? Math.max(0, first.fetch - 1) : this.left;
+    if (cycle >= left && cycle < left + this.columns - 1) return;
+    this.follows = false;
+    this.left = Math.max(0, cycle - Math.floor(this.columns * 0.6));
   }
 
   /** Scrolls only if nothing of the cycle is seen. */
@@ -140,7 +198,8 @@ export class Timeline {
     if (!view) return;
     const last = Math.max(view.first_row, ...view.rob.map((slot) => slot.row.index));
     if (view.first_row < this.top - 1 || view.first_row > this.top + this.visible || last < this.top) this.toCycle();
-    else this.draw();
+    else this.revealColumn();
+    this.draw();
   }
 
   private setTop(top: number): void {
@@ -177,7 +236,7 @@ export class Timeline {
 
   /** Moves the selection by rows. */
   move(by: number): void {
-    const from = this.app.selected ?? Math.floor(this.top);
+    const from = this.app.linked.selected ?? Math.floor(this.top) - Math.sign(by);
     const index = Math.max(0, Math.min(this.rows - 1, from + by));
     if (index < this.top || index >= this.top + this.visible) this.setTop(index - this.visible / 2);
     this.selected(index);
@@ -186,11 +245,32 @@ export class Timeline {
   private clicked(event: MouseEvent): void {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left;
-    const index = Math.floor(this.top) + Math.floor((event.clientY - box.top) / ROW) - 1;
-    if (index >= this.top - 1 && index < this.rows) this.selected(Math.max(0, index));
+    const index = Math.floor(this.top) + Math.floor((event.clientY - box.top) / ROW) - HEAD;
+    if (index >= Math.floor(this.top) && index < this.rows) this.selected(index);
     if (x > this.labelWidth) {
       void this.app.go(Math.floor(this.left) + Math.floor((x - this.labelWidth) / WIDTHS[this.zoom]!));
     }
+  }
+
+  /** Says what lies under the pointer. */
+  private hovered(event: MouseEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    const line = Math.floor((event.clientY - box.top) / ROW) - HEAD;
+    const x = event.clientX - box.left - this.labelWidth;
+    const cycle = Math.floor(this.left) + Math.floor(x / WIDTHS[this.zoom]!);
+    let text = "";
+    if (line < 0 && x >= 0) {
+      const span = this.app.states(cycle, cycle + 1).find(({ first, end }) => first <= cycle && cycle < end);
+      text = span
+        ? `cycle ${cycle}: ${span.state}, ${STATES[span.state]?.[1]}: ${span.cause.replaceAll("_", " ")}`
+        : `cycle ${cycle}: instructions commit`;
+    } else if (line >= 0) {
+      const row = this.app.row(Math.floor(this.top) + line);
+      const part = row && x >= 0 ? parts(row).find(([, from, to]) => from <= cycle && cycle < to) : undefined;
+      const why = row && part ? reason(part[0], row) : "";
+      if (row) text = `${row.pc} ${row.text}${part ? `; cycle ${cycle}: ${part[0].name}${why ? ` (${why})` : ""}` : ""}`;
+    }
+    if (this.canvas.title !== text) this.canvas.title = text;
   }
 
   /** Draws with the next frame. */
@@ -202,7 +282,7 @@ export class Timeline {
       const begin = performance.now();
       this.paint();
       this.frames.push(performance.now() - begin);
-      if (this.frames.length > 200) this.frames.shift();
+      if (this.frames.length > 1000) this.frames.shift();
     });
   }
 
@@ -250,6 +330,7 @@ export class Timeline {
       pen.fillStyle = color("--now");
       pen.fillRect(x(now), 0, Math.max(2, cell), height);
     }
+    this.paintStates(left, left + columns, x, color);
     const samples = new Map<string, number[]>();
     for (const mark of this.app.marks) {
       if (mark.cycle < left || mark.cycle >= left + columns) continue;
@@ -258,8 +339,8 @@ export class Timeline {
       samples.set(mark.pc, [...(samples.get(mark.pc) ?? []), mark.cycle]);
     }
     rows.forEach((row, at) => {
-      const y = (at + 1) * ROW;
-      if (this.app.selected === first + at) {
+      const y = (at + HEAD) * ROW;
+      if (this.app.linked.selected === first + at) {
         pen.fillStyle = color("--selected");
         pen.fillRect(0, y, width, ROW);
       }
@@ -269,6 +350,27 @@ export class Timeline {
     pen.fillRect(label - 1, 0, 1, height);
     pen.fillStyle = color("--faint");
     pen.fillText(`${grouped(this.rows)} ${label < LABEL ? "insts" : "instructions"}`, 4, ROW / 2);
+    const { contexts } = this.app.summary;
+    const of = contexts.length > 1 ? `, ${contexts[this.app.linked.context]}` : "";
+    pen.fillText(label < LABEL ? `lost${of}` : `no commits${of}`, 4, ROW * 1.5);
+  }
+
+  /** What the context does in the cycles, in a lane below their numbers. */
+  private paintStates(left: number, end: number, x: (cycle: number) => number, color: (name: string) => string): void {
+    const { pen } = this;
+    for (const span of this.app.states(left, Math.min(end, this.app.summary!.cycles + 1))) {
+      const [from, to] = [Math.max(left, span.first), Math.min(end, span.end)];
+      if (to <= from) continue;
+      const begin = x(from);
+      const width = x(to) - begin;
+      pen.fillStyle = color(STATES[span.state]?.[0] ?? "--grid");
+      pen.fillRect(begin, ROW + 3, Math.max(1, width - 1), ROW - 6);
+      const text = span.cause.replaceAll("_", " ");
+      if (width >= text.length * 7.25 + 6) {
+        pen.fillStyle = color("--on-stage");
+        pen.fillText(text, begin + 3, ROW * 1.5);
+      }
+    }
   }
 
   private paintRow(
@@ -283,6 +385,13 @@ export class Timeline {
     const { pen } = this;
     const middle = y + ROW / 2;
     pen.globalAlpha = row.squashed ? 0.4 : 1;
+    const several = this.app.summary!.contexts.length > 1;
+    if (several) {
+      pen.fillStyle = color(`--context-${row.context % 4}`);
+      pen.fillRect(label - CONTEXT_WIDTH, y + 2, CONTEXT_WIDTH - 3, ROW - 4);
+      pen.fillStyle = color("--on-stage");
+      pen.fillText(String(row.context), label - CONTEXT_WIDTH + 3, middle);
+    }
     if (row.origin !== "program") {
       pen.fillStyle = color(`--production-${(row.production ?? 7) % 8}`);
       pen.fillRect(0, y + 1, 4, ROW - 2);
@@ -294,7 +403,7 @@ export class Timeline {
       pen.fill();
     }
     pen.fillStyle = color("--ink");
-    const fits = Math.floor((label - 22) / 7.25);
+    const fits = Math.floor((label - (several ? CONTEXT_WIDTH : 0) - 22) / 7.25);
     pen.fillText(`${row.pc.slice(2)} ${row.text}`.slice(0, fits), 18, middle);
     for (const [stage, from, to] of parts(row)) {
       const [begin, end] = [Math.max(x(from), label), x(to)];
@@ -304,6 +413,13 @@ export class Timeline {
       if (cell >= 9 && x(from) >= label) {
         pen.fillStyle = color("--on-stage");
         pen.fillText(stage.letter, x(from) + cell / 2 - 3.5, middle);
+      }
+      // A long stay says its reason.
+      const why = reason(stage, row);
+      const place = Math.max(x(from) + Math.max(cell, 12) + 4, label + 4);
+      if (why && x(to) - place > why.length * 7.25 + 4) {
+        pen.fillStyle = color("--on-stage");
+        pen.fillText(why, place, middle);
       }
     }
     pen.globalAlpha = 1;

@@ -3,14 +3,14 @@
 import { Engine } from "./engine";
 import type { Request } from "./types";
 
-let bytes: ArrayBuffer;
+let bytes: Uint8Array<ArrayBuffer>;
 let engine: Engine | undefined;
 
-self.onmessage = async (event: MessageEvent<{ id: number; bytes?: ArrayBuffer; request?: Request }>) => {
+self.onmessage = async (event: MessageEvent<{ id: number; bytes?: Uint8Array<ArrayBuffer>; request?: Request }>) => {
   const { id, request } = event.data;
   try {
     if (event.data.bytes) bytes = event.data.bytes;
-    engine ??= await Engine.of(bytes.slice(0));
+    engine ??= await Engine.of(bytes);
     self.postMessage({ id, answer: request ? engine.ask(request) : null });
   } catch (error) {
     engine = undefined;

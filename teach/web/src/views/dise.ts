@@ -33,7 +33,12 @@ export class DiseView {
 
   constructor(private readonly app: App) {
     const given = app.linked.setup.productions[0];
-    this.editor = new Editor(given?.text || this.builtIn(given?.name) || EXAMPLE, "Production file", () => this.check());
+    const text = app.linked.productions ?? (given?.text || this.builtIn(given?.name) || EXAMPLE);
+    this.editor = new Editor(text, "Production file", (text) => {
+      app.linked.productions = text;
+      app.tell("selected");
+      this.check();
+    });
     const files: [string, string][] = [
       ["", "load a file of the project…"],
       ...app.catalog.productions.map(({ name }): [string, string] => [name, name]),

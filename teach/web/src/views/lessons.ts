@@ -7,6 +7,7 @@ import type { Analysis, Profiles } from "../types";
 
 interface Loaded {
   name: string;
+  text: string;
   lesson: Lesson;
 }
 
@@ -40,7 +41,13 @@ export class LessonsView {
     private readonly changed: () => void,
   ) {
     const built = JSON.parse(document.getElementById("lessons")!.textContent!) as { name: string; text: string }[];
-    for (const { name, text } of built) this.lessons.push({ name, lesson: parse(text, name) });
+    for (const { name, text } of [...built, ...app.linked.lessons]) {
+      try {
+        this.lessons.push({ name, text, lesson: parse(text, name) });
+      } catch {
+        // A damaged link has a damaged lesson.
+      }
+    }
     app.listen((change) => {
       if (change === "run" || change === "setup") {
         this.analysis = undefined;
@@ -54,7 +61,9 @@ export class LessonsView {
   async open(file: File): Promise<void> {
     try {
       const text = await file.text();
-      this.lessons.push({ name: file.name, lesson: parse(text, file.name) });
+      this.lessons.push({ name: file.name, text, lesson: parse(text, file.name) });
+      // A link to it carries it.
+      this.app.linked.lessons.push({ name: file.name, text });
       this.said.textContent = "";
       this.go(this.lessons.length - 1, 0);
     } catch (error) {
@@ -88,7 +97,10 @@ export class LessonsView {
     setup.productions = [];
     setup.params = {};
     for (const one of lesson.steps.slice(0, step + 1)) this.take(lesson, one);
+    // The editor has the lesson's productions; without any it keeps what was written there.
+    linked.productions = setup.productions[0]?.text ?? linked.productions;
     linked.cycle = 0;
+    linked.selected = null;
     this.changed();
     await this.app.run();
   }
@@ -211,6 +223,7 @@ export class LessonsView {
       ),
       h("label", { class: "button" }, "Open a lesson…", opener),
       h("button", { type: "button", onclick: () => this.exportAnswers() }, "Save my answers"),
+      one ? h("button", { type: "button", title: "To write one of your own, begin with this one", onclick: () => download(one.name, one.text) }, "Save this lesson's text") : null,
       this.said,
     );
     fill(

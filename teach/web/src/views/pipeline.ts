@@ -1,55 +1,89 @@
 // The pipeline: time line, block diagram, registers, memory and code at the chosen cycle.
 
 import type { App } from "../app";
-import { fill, grouped, h, percent } from "../dom";
+import { Blocks } from "../blocks";
+import { fill, grouped, h } from "../dom";
+import type { Tab } from "../link";
+import { TablesPanel } from "../tables";
 import { legend, Timeline } from "../timeline";
-import type { Analysis, Listing, Row, Slot } from "../types";
-
-type Tab = "registers" | "memory" | "code" | "function" | "loop" | "output" | "counters";
+import type { Analysis, Listing, Row } from "../types";
 
 export class PipelineView {
   readonly element = h("section", { class: "view pipeline", "aria-label": "Pipeline" });
   readonly timeline: Timeline;
-  private readonly blocks = h("div", { class: "blocks" });
+  private readonly blocks: Blocks;
+  private readonly tables: TablesPanel;
   private readonly details = h("div", { class: "details", "aria-live": "polite" });
   private readonly side = h("div", { class: "side" });
-  private tab: Tab = "registers";
-  private address = "0x1000000";
   private bytes: string[] = [];
+  /** The bytes of the cycle that was looked at before. */
+  private before: string[] = [];
+  private bytesOf = 0;
   private listing: Listing | undefined;
   private analysis: Analysis | undefined;
 
   constructor(private readonly app: App) {
     this.timeline = new Timeline(app, (index) => this.select(index));
+    this.blocks = new Blocks(app, (index) => this.select(index));
+    this.tables = new TablesPanel(app);
     this.element.append(
       h("div", { class: "upper" }, legend(), this.timeline.element, this.details),
-      h("div", { class: "lower" }, this.blocks, this.side),
+      h("div", { class: "lower" }, this.blocks.element, this.side),
+      this.tables.element,
     );
     app.listen((change) => {
       if (change === "run") {
         this.timeline.reset();
         this.listing = undefined;
         this.analysis = undefined;
-        fill(this.details);
-        this.renderBlocks();
+        this.bytes = [];
+        this.renderDetails();
+        this.blocks.render();
         this.renderSide();
       }
-      if (change === "marks") this.timeline.draw();
+      if (change === "marks") {
+        this.timeline.draw();
+        if (app.linked.selected !== null && this.waits) this.renderDetails();
+      }
       if (change === "cycle") {
         if (app.linked.view === "pipeline") this.timeline.reveal();
-        this.renderBlocks();
+        this.blocks.render();
         this.renderSide();
+        if (app.linked.tab === "memory" && app.stateView) void this.readMemory(false);
       }
-      if (change === "view") this.timeline.draw();
+      if (change === "selected") {
+        this.timeline.draw();
+        this.renderDetails();
+        this.blocks.render();
+      }
+      if (change === "inside") this.blocks.render();
+      if (change === "view") {
+        this.timeline.draw();
+        this.blocks.draw();
+      }
     });
+  }
+
+  /** The selected instruction has not arrived. */
+  private waits = false;
+
+  private renderDetails(): void {
+    const { selected } = this.app.linked;
+    const row = selected === null ? undefined : this.app.row(selected);
+    this.waits = selected !== null && row === undefined;
+    fill(this.details, row ? this.describe(row) : selected === null ? h("p", { class: "faint" }, "Select an instruction: click it, or press the down key.") : "…");
   }
 
   /** Shows an instruction of the time line. */
   select(index: number): void {
-    this.app.selected = index;
+    this.app.select(index);
+  }
+
+  /** Draws what is drawn anew, in other colours or another size. */
+  draw(): void {
     this.timeline.draw();
-    const row = this.app.row(index);
-    fill(this.details, row ? this.describe(row) : "…");
+    this.blocks.draw();
+    this.tables.draw();
   }
 
   move(by: number): void {
@@ -57,9 +91,11 @@ export class PipelineView {
   }
 
   toggle(): void {
-    const row = this.app.selected === undefined ? undefined : this.app.row(this.app.selected);
+    const { selected } = this.app.linked;
+    const row = selected === null ? undefined : this.app.row(selected);
     if (row) this.app.toggleBreakpoint(row.pc);
     this.timeline.draw();
+    this.renderDetails();
   }
 
   private describe(row: Row): HTMLElement {
@@ -75,6 +111,7 @@ export class PipelineView {
       [row.squashed ? "squashed" : "committed", row.end],
     ];
     const facts = [
+      summary && summary.contexts.length > 1 ? summary.contexts[row.context] : "",
       row.function ? `in ${row.function}` : "",
       line ? `line ${line}` : "",
       production ? `of production ${production}, place ${row.position}` : "",
@@ -99,94 +136,6 @@ export class PipelineView {
     );
   }
 
-  private slot(row: Row, kind: string): HTMLElement {
-    const production = row.production === null ? "" : ` production-${row.production % 8}`;
-    return h(
-      "button",
-      {
-        type: "button",
-        class: `slot ${kind}${row.squashed ? " wrong" : ""}${production}`,
-        title: `${row.pc} ${row.text}${row.squashed ? " (wrong path)" : ""}`,
-        "aria-label": `${row.text}, ${kind}${row.squashed ? ", wrong path" : ""}`,
-        onclick: () => {
-          this.select(row.index);
-          this.timeline.draw();
-        },
-      },
-      row.text.split(" ")[0] ?? "",
-    );
-  }
-
-  private block(name: string, held: number | string, size: number | undefined, ...inside: Node[]): HTMLElement {
-    const share = size && typeof held === "number" ? Math.min(1, held / size) : 0;
-    return h(
-      "section",
-      { class: "block", "aria-label": name },
-      h("h3", {}, name, h("span", { class: "held" }, size === undefined ? String(held) : `${held} of ${size}`)),
-      size === undefined ? null : h("div", { class: "meter" }, h("div", { style: `width: ${100 * share}%` })),
-      h("div", { class: "slots" }, inside),
-    );
-  }
-
-  private renderBlocks(): void {
-    const { summary, cycleView: view } = this.app;
-    if (!summary || !view) {
-      fill(this.blocks);
-      return;
-    }
-    const { sizes } = summary;
-    const so = view.so_far;
-    const of = (slots: Slot[], kind?: string) => slots.map((slot) => this.slot(slot.row, kind ?? slot.stage));
-    const stations = view.rob.filter((slot) => slot.stage === "waiting");
-    const working = view.rob.filter((slot) => slot.stage === "executing");
-    const fact = (text: string, value: string | number) =>
-      h("div", { class: "fact" }, text, h("b", {}, typeof value === "number" ? grouped(value) : value));
-    const rate = (n: number, of: number) => (of === 0 ? "0" : `${grouped(n)} (${percent(n / of)})`);
-    fill(
-      this.blocks,
-      this.block("Fetch and decode", view.front.length, undefined, ...view.front.map((row) => this.slot(row, "front"))),
-      this.block("Reorder buffer", view.rob.length, sizes.rob, ...of(view.rob)),
-      this.block("Stations", view.waiting, sizes.stations, ...of(stations)),
-      this.block(
-        "Units",
-        working.length,
-        undefined,
-        ...Object.entries(sizes.pools).map(([pool, count]) =>
-          h(
-            "div",
-            { class: "pool" },
-            h("span", {}, `${pool.replaceAll("_", " ")} ×${count}`),
-            of(working.filter((slot) => slot.pool === pool)),
-          ),
-        ),
-      ),
-      this.block("Load queue", view.loads, sizes.load_queue, ...of(view.rob.filter((s) => s.queue === "load"))),
-      this.block("Store queue", view.stores, sizes.store_queue, ...of(view.rob.filter((s) => s.queue === "store"))),
-      this.block(
-        "Caches",
-        "",
-        undefined,
-        fact("loads so far", view.loads_so_far),
-        fact("missed level 1", rate(so["l1d_miss"] ?? 0, view.loads_so_far)),
-        fact("missed level 2", rate(so["l2_miss"] ?? 0, view.loads_so_far)),
-        fact("missed the TLB", so["dtlb_miss"] ?? 0),
-        fact("from stores in flight", so["forwarded"] ?? 0),
-        ...of(view.rob.filter((slot) => slot.stage === "memory")),
-        ...Object.entries(view.misses).map(([level, count]) => fact(`on their way from ${level}`, count)),
-      ),
-      this.block(
-        "Predictors",
-        sizes.predictor,
-        undefined,
-        fact("branches so far", view.branches_so_far),
-        fact("mispredicted", rate(so["mispredicted"] ?? 0, view.branches_so_far)),
-        fact("unknown to the BTB", so["btb_miss"] ?? 0),
-        fact("loads run again", so["replayed"] ?? 0),
-      ),
-      this.block("Commit", view.committed.length, sizes.commit_width, ...view.committed.map((r) => this.slot(r, "done"))),
-    );
-  }
-
   private renderSide(): void {
     const tabs: [Tab, string][] = [
       ["registers", "Registers"],
@@ -208,9 +157,10 @@ export class PipelineView {
             {
               type: "button",
               role: "tab",
-              "aria-selected": String(this.tab === tab),
+              "aria-selected": String(this.app.linked.tab === tab),
               onclick: () => {
-                this.tab = tab;
+                this.app.linked.tab = tab;
+                this.app.tell("selected");
                 this.renderSide();
                 this.side.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
               },
@@ -226,10 +176,10 @@ export class PipelineView {
   private panel(): Node {
     const { stateView: state, summary } = this.app;
     if (!summary) return h("p", {}, "Nothing has run.");
-    if (this.tab === "output") {
+    if (this.app.linked.tab === "output") {
       return h("div", {}, h("p", {}, `${summary.said}.`), h("pre", {}, summary.output || "(nothing was printed)"));
     }
-    if (this.tab === "counters") {
+    if (this.app.linked.tab === "counters") {
       const all = [...Object.entries(summary.core), ...Object.entries(summary.memory)].filter(([, n]) => n > 0);
       return h(
         "table",
@@ -239,7 +189,8 @@ export class PipelineView {
       );
     }
     if (!state) return h("p", {}, "…");
-    if (this.tab === "registers") {
+    if (state.missing && this.app.linked.tab !== "function") return h("p", {}, state.missing);
+    if (this.app.linked.tab === "registers") {
       return h(
         "div",
         { class: "registers" },
@@ -250,28 +201,30 @@ export class PipelineView {
           ),
       );
     }
-    if (this.tab === "code") {
-      return h(
+    if (this.app.linked.tab === "code") {
+      const list = h(
         "ol",
         { class: "code" },
         state.next.map(({ pc, text, source }, at) =>
           h(
             "li",
             { class: at === 0 ? "next" : "" },
+            this.breaker(pc),
             h("code", {}, `${pc.slice(2)}  ${text}`),
             source ? h("span", { class: "faint" }, ` ${source}`) : summary.lines[pc] ? ` line ${summary.lines[pc]}` : null,
           ),
         ),
       );
+      return h("div", {}, this.renderSource(state.next[0]?.source ?? null), list);
     }
-    if (this.tab === "function") return this.renderFunction();
-    if (this.tab === "loop") return this.renderLoop();
+    if (this.app.linked.tab === "function") return this.renderFunction();
+    if (this.app.linked.tab === "loop") return this.renderLoop();
     const address = h("input", {
-      value: this.address,
+      value: this.app.linked.address,
       "aria-label": "Address or symbol",
       onchange: () => {
-        this.address = address.value;
-        void this.readMemory();
+        this.app.linked.address = address.value;
+        void this.readMemory(true);
       },
     });
     const lines = [];
@@ -281,14 +234,19 @@ export class PipelineView {
         const code = parseInt(b, 16);
         return code >= 32 && code < 127 ? String.fromCharCode(code) : "·";
       });
-      lines.push(`${at.toString(16).padStart(3, "0")}  ${bytes.join(" ")}  ${text.join("")}`);
+      lines.push(
+        `${at.toString(16).padStart(3, "0")}  `,
+        bytes.map((byte, i) => [byte === this.before[at + i] ? byte : h("mark", {}, byte), " "]),
+        ` ${text.join("")}\n`,
+      );
     }
     return h(
       "div",
       {},
       address,
-      h("button", { type: "button", onclick: () => void this.readMemory() }, "Read"),
-      h("pre", {}, lines.join("\n")),
+      h("button", { type: "button", onclick: () => void this.readMemory(true) }, "Read"),
+      h("pre", {}, lines),
+      this.bytes.length === 0 ? h("p", { class: "faint" }, "Write an address or the name of a symbol.") : null,
     );
   }
 
@@ -303,7 +261,7 @@ export class PipelineView {
         .then((listing) => {
           const isHere = listing.lines.some((line) => line.pc === pc);
           this.listing = listing;
-          if (this.tab === "function" && isHere) this.renderSide();
+          if (this.app.linked.tab === "function" && isHere) this.renderSide();
         })
         .catch((error: unknown) => (said.textContent = error instanceof Error ? error.message : String(error)));
       return said;
@@ -318,7 +276,7 @@ export class PipelineView {
         h(
           "tr",
           { class: line.pc === pc ? "wins" : "", title: line.mostly ? `mostly ${line.mostly}` : "" },
-          h("th", { scope: "row" }, h("code", {}, `${line.pc.slice(2)}  ${line.text}`)),
+          h("th", { scope: "row" }, this.breaker(line.pc), h("code", {}, `${line.pc.slice(2)}  ${line.text}`), line.source ? h("small", {}, ` ${line.source}`) : null),
           h(
             "td",
             {},
@@ -342,7 +300,7 @@ export class PipelineView {
         .ask("analysis", { ask: "analyze" })
         .then((analysis) => {
           this.analysis = analysis;
-          if (this.tab === "loop") this.renderSide();
+          if (this.app.linked.tab === "loop") this.renderSide();
         })
         .catch((error: unknown) => (said.textContent = error instanceof Error ? error.message : String(error)));
       return said;
@@ -375,13 +333,90 @@ export class PipelineView {
     );
   }
 
-  private async readMemory(): Promise<void> {
-    try {
-      const asked = { ask: "memory" as const, cycle: this.app.linked.cycle, address: this.address, bytes: 256 };
-      this.bytes = (await this.app.api.ask("memory", asked)).bytes;
-      this.renderSide();
-    } catch (error) {
-      this.app.fail(error);
+  /** Source files by name: those of the project's programs, and those that were opened. */
+  private readonly sources = new Map<string, string[] | "asked" | "unknown">();
+
+  /** The source around the line that comes next. */
+  private renderSource(line: string | null): Node | null {
+    const colon = line?.lastIndexOf(":") ?? -1;
+    if (line === null || colon < 0) return null;
+    const file = line.slice(0, colon);
+    const number = Number(line.slice(colon + 1));
+    const text = this.sources.get(file) ?? this.sources.get(file.slice(file.lastIndexOf("/") + 1));
+    if (text === undefined) {
+      this.sources.set(file, "asked");
+      this.app.api
+        .ask("source", { ask: "source", file })
+        .then(({ text }) => {
+          this.sources.set(file, text === null ? "unknown" : text.split("\n"));
+          if (this.app.linked.tab === "code") this.renderSide();
+        })
+        .catch(() => this.sources.set(file, "unknown"));
     }
+    if (!Array.isArray(text)) {
+      const opener = h("input", {
+        type: "file",
+        multiple: true,
+        class: "hidden-file",
+        "aria-label": "Open source files",
+        onchange: () => void this.openSources(opener.files ?? []),
+      });
+      return text === "unknown" ? h("p", {}, `${line} `, h("label", { class: "button" }, "Open its source…", opener)) : h("p", {}, line);
+    }
+    const first = Math.max(1, number - 6);
+    return h(
+      "div",
+      {},
+      h("p", { class: "faint" }, line),
+      h(
+        "pre",
+        { class: "source-lines" },
+        text.slice(first - 1, number + 6).map((one, at) =>
+          h("span", { class: first + at === number ? "next" : "" }, `${String(first + at).padStart(4)}  ${one}\n`),
+        ),
+      ),
+    );
+  }
+
+  private async openSources(files: ArrayLike<File>): Promise<void> {
+    for (const file of Array.from(files)) this.sources.set(file.name, (await file.text()).split("\n"));
+    for (const [name, text] of this.sources) if (text === "unknown") this.sources.delete(name);
+    this.renderSide();
+  }
+
+  private async readMemory(loudly: boolean): Promise<void> {
+    const { cycle, address } = this.app.linked;
+    try {
+      const { bytes } = await this.app.api.ask("memory", { ask: "memory", cycle, address, bytes: 256 });
+      if (cycle !== this.app.linked.cycle || address !== this.app.linked.address) return;
+      if (loudly) this.before = bytes;
+      else if (cycle !== this.bytesOf) this.before = this.bytes;
+      this.bytes = bytes;
+      this.bytesOf = cycle;
+      // An address that is being written is not taken away.
+      if (loudly || !this.side.contains(document.activeElement)) this.renderSide();
+    } catch (error) {
+      if (loudly) this.app.fail(error);
+    }
+  }
+
+  /** A button that sets or removes a breakpoint. */
+  private breaker(pc: string): HTMLElement {
+    const is = this.app.linked.breakpoints.includes(pc);
+    return h(
+      "button",
+      {
+        type: "button",
+        class: `breaker${is ? " set" : ""}`,
+        "aria-pressed": String(is),
+        "aria-label": `Breakpoint at ${pc}`,
+        title: is ? "Remove the breakpoint" : "Break here",
+        onclick: () => {
+          this.app.toggleBreakpoint(pc);
+          this.timeline.draw();
+        },
+      },
+      is ? "●" : "○",
+    );
   }
 }

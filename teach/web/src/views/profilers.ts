@@ -48,7 +48,8 @@ export class ProfilersView {
       const seen = app.linked.view === "profilers";
       if (change === "run") {
         this.profiles = undefined;
-        if (seen) void this.ask();
+        // A link to a time line with samples shows them again.
+        if (seen || app.linked.marks) void this.ask();
       }
       if (change === "view" && seen) {
         this.renderControls();
@@ -69,16 +70,32 @@ export class ProfilersView {
       const profiles = await this.app.api.ask("profiles", { ask: "profiles", order: this.app.linked.order });
       if (number !== this.asked) return;
       this.profiles = profiles;
-      const first = profiles.opinions[0];
-      this.app.marks = first?.marks ?? [];
-      this.app.marksOf = first?.profiler ?? "";
-      this.app.tell("marks");
+      this.showMarks();
       this.renderResults();
     } catch (error) {
       if (number === this.asked) {
         fill(this.results, h("p", { class: "bad" }, error instanceof Error ? error.message : String(error)));
       }
     }
+  }
+
+  /** Puts the samples of the chosen profiler on the time line. */
+  private showMarks(): void {
+    const opinions = this.profiles?.opinions ?? [];
+    const chosen = opinions.find((one) => one.profiler === this.app.linked.marks) ?? opinions[0];
+    this.app.marks = chosen?.marks ?? [];
+    this.app.tell("marks");
+  }
+
+  private marksChoice(profiles: Profiles): HTMLSelectElement {
+    const names = profiles.opinions.map((one): [string, string] => [one.profiler, one.profiler]);
+    const { linked } = this.app;
+    const now = names.some(([name]) => name === linked.marks) ? linked.marks : names[0]![0];
+    return choice(names, now, (name) => {
+      linked.marks = name;
+      this.app.tell("selected");
+      this.showMarks();
+    });
   }
 
   private changed(): void {
@@ -245,8 +262,17 @@ export class ProfilersView {
         "p",
         {},
         Object.entries(profiles.states).map(([state, share], at) => [at > 0 ? ", " : "", h("b", {}, state), ` ${percent(share)}`]),
-        `. Error is the share of time that a profile gives to the wrong member. Samples of ${this.app.marksOf || "no profiler"} are marked on the time line.`,
+        ". Error is the share of time that a profile gives to the wrong member.",
       ),
+      profiles.missing ? h("p", { class: "note" }, profiles.missing) : null,
+      profiles.opinions.length > 0
+        ? h(
+            "div",
+            { class: "bar" },
+            labelled("Samples on the time line, of", this.marksChoice(profiles)),
+            h("button", { type: "button", onclick: () => this.app.show("pipeline") }, "Look at the time line"),
+          )
+        : null,
       h(
         "div",
         { class: "wide", tabIndex: 0, role: "region", "aria-label": "Profiles" },

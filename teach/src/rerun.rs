@@ -1,0 +1,157 @@
+//! The machine itself in any cycle: the run once more, stopped there.
+//!
+//! What caches and predictors hold is not recorded. The machine is deterministic, so that a second run has the same
+//! state in each cycle. Copies of it that were made on the way shorten the way back.
+
+use std::ops::RangeInclusive;
+
+use hps_dise::DiseEngine;
+use hps_lab::Install;
+use hps_pipeline::contents::{Contents, Window};
+use hps_pipeline::core::{Chip, EitherCore};
+use hps_sim_core::editor::{DecodeEditor, NoEditor};
+
+use crate::protocol::Problem;
+use crate::setup::Ready;
+
+/// Copies along the run.
+const COPIES: u64 = 6;
+/// Cycles between copies at least.
+const APART: u64 = 20_000;
+/// A copy is made so many cycles before the cycle that is asked for: the next step back is short.
+const NEAR: u64 = 512;
+
+/// Bytes of a program's memory that are copied at most.
+const LARGEST_COPIED: u64 = 64 << 20;
+
+/// The second run, with an engine or without.
+pub(crate) enum Rerun {
+    Plain(Runner<NoEditor>),
+    Dise(Runner<DiseEngine>),
+}
+
+impl Rerun {
+    /// In front of the first of so many cycles.
+    pub(crate) fn open(ready: &Ready, cycles: u64) -> Result<Rerun, Problem> {
+        Ok(match &ready.productions {
+            None => Rerun::Plain(Runner::new(opened(ready, NoEditor)?, cycles)),
+            Some(productions) => Rerun::Dise(Runner::new(opened(ready, productions)?, cycles)),
+        })
+    }
+
+    /// What a context's tables hold at the end of a cycle, and what it has in flight.
+    pub(crate) fn inside(
+        &mut self,
+        ready: &Ready,
+        cycle: u64,
+        context: u64,
+    ) -> Result<(Vec<Contents>, Window), Problem> {
+        match self {
+            Rerun::Plain(runner) => runner.go(cycle, || opened(ready, NoEditor))?,
+            Rerun::Dise(runner) => {
+                let productions = ready.productions.as_ref();
+                runner.go(cycle, || match productions {
+                    Some(productions) => opened(ready, productions),
+                    None => Err(Problem::new("the run has no productions")),
+                })?;
+            }
+        }
+        match self {
+            Rerun::Plain(runner) => runner.inside(context),
+            Rerun::Dise(runner) => runner.inside(context),
+        }
+    }
+}
+
+/// The machine in front of the first cycle.
+fn opened<I: Install>(ready: &Ready, installs: I) -> Result<Box<Chip<I::Editor>>, Problem> {
+    let lab = ready.lab().on_machine(&ready.machine);
+    match lab.edited_by(installs).open()? {
+        EitherCore::Cycle(chip) => Ok(chip),
+        EitherCore::Instruction(_) => Err(Problem::new("this core has no cycles to stop in")),
+    }
+}
+
+/// A machine that is stopped at the end of a cycle.
+pub(crate) struct Runner<E: DecodeEditor> {
+    chip: Box<Chip<E>>,
+    cycle: u64,
+    /// Cycles between copies.
+    apart: u64,
+    /// Copies and their cycles, in order.
+    copies: Vec<(u64, Box<Chip<E>>)>,
+    /// A copy shortly before the cycle that was asked for last.
+    near: Option<(u64, Box<Chip<E>>)>,
+}
+
+impl<E: DecodeEditor + Clone> Runner<E> {
+    fn new(chip: Box<Chip<E>>, cycles: u64) -> Runner<E> {
+        Runner {
+            chip,
+            cycle: 0,
+            apart: (cycles / COPIES).max(APART),
+            copies: Vec::new(),
+            near: None,
+        }
+    }
+
+    /// Goes to the end of a cycle, back or on.
+    fn go(
+        &mut self,
+        cycle: u64,
+        open: impl FnOnce() -> Result<Box<Chip<E>>, Problem>,
+    ) -> Result<(), Problem> {
+        let is_behind = self.cycle > cycle;
+        let from = if is_behind { 0 } else { self.cycle + 2 * NEAR };
+        match self.copy_within(from..=cycle) {
+            Some((at, chip)) => (self.cycle, self.chip) = (at, Box::new(chip)),
+            None if is_behind => (self.cycle, self.chip) = (0, open()?),
+            None => {}
+        }
+        if cycle - self.cycle > 2 * NEAR {
+            self.go_on(cycle - NEAR);
+            self.near = self.copy();
+        }
+        self.go_on(cycle);
+        Ok(())
+    }
+
+    /// The latest copy of a range of cycles, to go on from. None of a program that cannot be duplicated.
+    fn copy_within(&self, cycles: RangeInclusive<u64>) -> Option<(u64, Chip<E>)> {
+        let copies = self.copies.iter().chain(&self.near);
+        let within = copies.filter(|(at, _)| cycles.contains(at));
+        let (at, chip) = within.max_by_key(|(at, _)| *at)?;
+        Some((*at, chip.duplicate().ok()?))
+    }
+
+    /// Goes on to the end of a cycle, and leaves copies on the way.
+    fn go_on(&mut self, cycle: u64) {
+        while self.cycle < cycle {
+            let next = (self.cycle / self.apart + 1) * self.apart;
+            self.cycle = next.min(cycle);
+            self.chip.run_to_cycle(self.cycle);
+            let last = self.copies.last().map_or(0, |(at, _)| *at);
+            if self.cycle == next && next > last {
+                self.copies.extend(self.copy());
+            }
+        }
+    }
+
+    /// A copy, unless the program has so much memory that copies of it are too many.
+    fn copy(&self) -> Option<(u64, Box<Chip<E>>)> {
+        if self.chip.process().mem.resident_bytes() > LARGEST_COPIED {
+            return None;
+        }
+        let chip = self.chip.duplicate().ok()?;
+        Some((self.cycle, Box::new(chip)))
+    }
+
+    fn inside(&mut self, context: u64) -> Result<(Vec<Contents>, Window), Problem> {
+        let context = context as usize;
+        if context >= self.chip.processors() {
+            return Err(Problem::new(format!("there is no context {context}")));
+        }
+        let contents = self.chip.contents(context, self.cycle);
+        Ok((contents, self.chip.window(context)))
+    }
+}

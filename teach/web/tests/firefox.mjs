@@ -1,0 +1,168 @@
+// Drives the page in headless Firefox over WebDriver BiDi: node firefox.mjs PAGE HPS MODULES [SHOTS]
+//
+// As chromium.mjs, with puppeteer-core; Firefox is /usr/bin/firefox-esr, or $FIREFOX.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [pageFile, hps, modules, shots] = process.argv.slice(2).map((path) => resolve(path));
+const puppeteer = createRequire(join(modules, "package.json"))("puppeteer-core");
+const browser = await puppeteer.launch({
+  browser: "firefox",
+  executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+  headless: true,
+});
+const address = pathToFileURL(pageFile).href;
+const errors = [];
+
+async function open(hash = "", [width, height] = [1400, 1000]) {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.setViewport({ width, height });
+  await page.goto(address + hash);
+  await page.waitForSelector("body[data-ready]", { timeout: 60_000 });
+  return page;
+}
+const app = (page, look) => page.evaluate(`(() => { const { app } = window.hps; return ${look}; })()`);
+const until = (page, condition) => page.waitForFunction(condition, { timeout: 20_000 });
+const settled = (page) =>
+  until(page, "!hps.app.busy && hps.app.cycleView?.cycle === hps.app.linked.cycle && hps.app.inside?.cycle === hps.app.linked.cycle");
+
+const tests = {
+  "the page opens from disk and steps": async () => {
+    const begin = Date.now();
+    const page = await open();
+    await page.locator("aria/One cycle on (Right)").click();
+    await until(page, "hps.app.cycleView?.cycle === 1");
+    console.log(`  ${Date.now() - begin} ms to the first step`);
+    await page.focus(".timeline canvas");
+    for (const [key, cycle] of [["ArrowRight", 2], ["ArrowRight", 3], ["ArrowLeft", 2]]) {
+      await page.keyboard.press(key);
+      await until(page, `hps.app.cycleView?.cycle === ${cycle}`);
+    }
+    await page.keyboard.press("n");
+    await until(page, "hps.app.cycleView?.commits_so_far > 0");
+    await page.evaluate(() => window.hps.app.go(1000));
+    await settled(page);
+    // The drawings are there: more than two colours on each.
+    const colors = await page.evaluate(() =>
+      [...document.querySelectorAll("canvas")].map((canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size;
+      }),
+    );
+    assert.ok(colors.length >= 5 && colors.every((count) => count > 2), String(colors));
+    if (shots) {
+      mkdirSync(shots, { recursive: true });
+      await page.screenshot({ path: join(shots, "firefox.png") });
+    }
+    await page.close();
+  },
+
+  "cycles and counters are those of the command": async () => {
+    const page = await open();
+    const folder = mkdtempSync(join(tmpdir(), "hps-firefox-"));
+    for (const name of ["bwt", "netsimplex", "ray"]) {
+      const stats = join(folder, `${name}.json`);
+      execFileSync(hps, ["run", "--until", "300000", "--stats-out", stats, "--machine", "hps-4wide", "--no-files", name, "small"], { stdio: ["ignore", "ignore", "ignore"] });
+      const wanted = JSON.parse(readFileSync(stats, "utf8"));
+      const [found, took] = await page.evaluate(async (name) => {
+        const setup = { program: { kind: "built_in", name, isa: "riscv64", size: "small" }, machine: "hps-4wide", keys: {}, productions: [], params: {}, limit: 300_000 };
+        const begin = performance.now();
+        const summary = await window.hps.app.api.ask("run", { ask: "run", setup });
+        return [summary, performance.now() - begin];
+      }, name);
+      assert.equal(found.cycles, wanted.cycles, name);
+      assert.deepEqual(found.core, wanted.core, name);
+      assert.deepEqual(found.memory, wanted.memory, name);
+      console.log(`  ${name}: ${found.cycles} cycles, 300,000 instructions in ${took.toFixed(0)} ms`);
+    }
+    await page.close();
+  },
+
+  "a lesson can be driven to its end": async () => {
+    const page = await open();
+    await page.click("#tab-lessons");
+    await page.click(".lesson-list li:nth-child(1) button");
+    const steps = await page.evaluate("hps.lessons.lessons[0].lesson.steps.length");
+    for (let step = 0; step < steps; step++) {
+      await until(page, `!hps.app.busy && hps.app.summary && hps.app.linked.step === ${step}`);
+      const questions = await page.evaluate(async (step) => {
+        const { lessons } = window.hps;
+        const all = lessons.lessons[0].lesson.steps[step].questions;
+        const answers = [];
+        for (const one of all) answers.push({ id: one.id, kind: one.kind, right: await lessons.rightAnswer(one), options: one.options });
+        return answers;
+      }, step);
+      for (const { id, kind, right, options } of questions) {
+        const box = `[data-question="${id}"]`;
+        if (kind === "choice") {
+          const at = options.findIndex((option) => option.text === right);
+          const all = await page.$$(`${box} input`);
+          await all[at].click();
+        } else {
+          await page.type(`${box} input`, right);
+          await page.keyboard.press("Enter");
+        }
+        await until(page, `document.querySelector('${box} .verdict').textContent.includes("Right")`);
+      }
+      if (step + 1 < steps) await page.click(".steps button:last-child");
+    }
+    const answers = await app(page, "Object.values(app.linked.answers)");
+    assert.ok(answers.length >= 6 && answers.every((answer) => answer.startsWith("✓")), String(answers));
+    await page.close();
+  },
+
+  "productions, profilers and the text of a program work": async () => {
+    const page = await open();
+    await page.click("#tab-dise");
+    await page.click(".dise .primary");
+    await until(page, "hps.app.summary?.inserted > 0 && !hps.app.busy");
+    await page.click("#tab-profilers");
+    await page.waitForSelector("#hps-accuracy");
+    await page.click("#tab-pipeline");
+    await page.click(".setup .cm-content");
+    await page.keyboard.down("Control");
+    await page.keyboard.press("a");
+    await page.keyboard.up("Control");
+    await page.keyboard.type("nop\nbogus a0\n");
+    await page.locator(".setup .primary").click();
+    await until(page, 'document.querySelector(".problem").textContent.includes("assembly, line 2")');
+    await page.close();
+  },
+
+  "views fit from 360 pixels to projectors": async () => {
+    for (const size of [[360, 780], [1400, 1000], [1920, 1080]]) {
+      const page = await open("", size);
+      for (const view of ["pipeline", "dise", "profilers", "lessons"]) {
+        await page.click(`#tab-${view}`);
+        if (view === "lessons") await page.click(".lesson-list button");
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        const beyond = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+        assert.ok(beyond <= 0, `${view} is ${beyond} pixels too wide at ${size[0]}`);
+      }
+      await page.close();
+    }
+  },
+};
+
+const only = process.env.ONLY;
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (only && !name.includes(only)) continue;
+  try {
+    await test();
+    console.log(`ok: Firefox: ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED: Firefox: ${name}\n${error.stack}`);
+  }
+}
+await browser.close();
+if (errors.length > 0) console.log(`errors in the page:\n${[...new Set(errors)].join("\n")}`);
+process.exit(failed > 0 || errors.length > 0 ? 1 : 0);
