@@ -2,11 +2,11 @@
 
 import { missing } from "./api";
 import { App } from "./app";
-import { fill, h } from "./dom";
+import { fill, grouped, h } from "./dom";
 import { read, type Linked, type View } from "./link";
 import { EXAMPLES, SetupPanel } from "./setup";
 import { Stepper } from "./stepper";
-import type { Setup } from "./types";
+import type { Setup, Summary } from "./types";
 import { DiseView } from "./views/dise";
 import { LessonsView } from "./views/lessons";
 import { PipelineView } from "./views/pipeline";
@@ -55,6 +55,13 @@ const BEGIN: Linked = {
 
 const fallback = (root: HTMLElement, text: string): void =>
   fill(root, h("main", { class: "fallback", role: "alert" }, h("h1", {}, "HPS Lab"), h("p", {}, text)));
+
+/** What else is to be known of a run. */
+const notes = ({ rows_left_out, warnings }: Summary): string =>
+  [
+    rows_left_out > 0 ? `; the time line ends before ${grouped(rows_left_out)} instructions` : "",
+    warnings.length > 0 ? "; warnings are under Output" : "",
+  ].join("");
 
 function themes(): HTMLElement {
   const root = document.documentElement;
@@ -188,7 +195,7 @@ async function start(root: HTMLElement): Promise<void> {
     if (change === "run") {
       const { summary } = app;
       status.textContent = summary
-        ? `${summary.program}: ${summary.cycles.toLocaleString("en-US")} cycles, ${summary.instructions.toLocaleString("en-US")} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}`
+        ? `${summary.program}: ${summary.cycles.toLocaleString("en-US")} cycles, ${summary.instructions.toLocaleString("en-US")} instructions, ${(summary.instructions / Math.max(1, summary.cycles)).toFixed(2)} a cycle; ${summary.said}${notes(summary)}`
         : "";
       document.body.dataset["cycles"] = String(summary?.cycles ?? "");
     }

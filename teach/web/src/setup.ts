@@ -232,7 +232,8 @@ export class SetupPanel {
       this.editor.text = program.text;
       fill(this.source, this.editor.element);
     } else {
-      fill(this.source);
+      const isFile = program.kind === "file";
+      fill(this.source, isFile ? h("p", { class: "faint" }, `${program.name} is not part of links to this page.`) : null);
     }
     this.renderKeys();
   }

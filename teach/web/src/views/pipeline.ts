@@ -177,7 +177,13 @@ export class PipelineView {
     const { stateView: state, summary } = this.app;
     if (!summary) return h("p", {}, "Nothing has run.");
     if (this.app.linked.tab === "output") {
-      return h("div", {}, h("p", {}, `${summary.said}.`), h("pre", {}, summary.output || "(nothing was printed)"));
+      return h(
+        "div",
+        {},
+        h("p", {}, `${summary.said}.`),
+        summary.warnings.map((warning) => h("p", { class: "note" }, warning)),
+        h("pre", {}, summary.output || "(nothing was printed)"),
+      );
     }
     if (this.app.linked.tab === "counters") {
       const all = [...Object.entries(summary.core), ...Object.entries(summary.memory)].filter(([, n]) => n > 0);
