@@ -589,6 +589,22 @@ export const looks = {
     say("scrolling", scrolling);
     assert.ok(paint.most < 16.7, `${paint.most} ms`);
     assert.ok(paint.count >= scrolling.seen * 0.95, "each frame is drawn");
+    // What tables hold comes from a second run.
+    const looks = await page.evaluate(async (cycles) => {
+      const look = async (cycle) => {
+        const begin = performance.now();
+        await window.hps.app.api.ask("inside", { ask: "inside", cycle, context: 0, tables: ["l1i", "l1d", "l2"], row: null });
+        return Math.round(performance.now() - begin);
+      };
+      const last = cycles - 10;
+      const first = await look(last);
+      const steps = [];
+      for (const by of [1, 2, 3, 2, 1, 0, -1, -2, -300]) steps.push(await look(last + by));
+      const jumps = [];
+      for (const share of [0.5, 0.1, 0.9, 0.3]) jumps.push(await look(Math.round(cycles * share)));
+      return { first, steps, jumps };
+    }, cycles);
+    console.log(`  tables at the end after ${looks.first} ms; steps from there ${looks.steps.join(", ")} ms; to other cycles ${looks.jumps.join(", ")} ms`);
     // Beside a page that does nothing.
     assert.ok(scrolling.frames > 0.95 * idle.frames, `${scrolling.frames} of ${idle.frames} frames a second`);
     await page.context().close();
