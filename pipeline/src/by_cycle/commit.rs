@@ -10,45 +10,85 @@ use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::model::{
-    Cause, Commit, EventSet, IssueStall, PipelineProbe, Standing, State, Stretch, TrapTaken,
-    branch_kind, moves_frames, owner_of,
+    Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, Standing, State, Stretch,
+    TrapTaken, branch_kind, moves_frames, owner_of,
 };
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    /// Whether all that commits is the program's: then it is counted by the cycle.
+    const ALL_OF_PROGRAM: bool = !E::ENABLED && !E::RELAYOUT;
+
     #[inline(always)]
     pub(super) fn commit(&mut self, core: &mut Resources, end: u64) -> Option<Stop> {
-        let complete = core.now - core.params.complete_to_commit.min(core.now);
         if E::INTERRUPTIBLE && seldom(self.lines.found.is_some()) {
             self.take_interrupt(core);
         }
-        while core.committed_in_cycle < core.params.commit_width {
+        let before = core.committed_in_cycle;
+        let stop = self.commit_complete(core, end);
+        let committed = core.committed_in_cycle - before;
+        if committed > 0 {
+            core.progressed = true;
+            self.last_commit = core.now;
+            if Self::ALL_OF_PROGRAM {
+                core.stats.commit_program_instructions += committed;
+                core.cpi.add(owner_of(Origin::Program), committed);
+                if seldom(core.stats.commit_program_instructions >= end) && stop.is_none() {
+                    core.paused = true;
+                    return Some(Stop::Limit);
+                }
+            }
+        }
+        if seldom(stop.is_some()) {
+            if !core.paused {
+                self.account_rest_of_cycle(core);
+            }
+            return stop;
+        }
+        if E::INTERRUPTIBLE && seldom(core.now >= self.lines.look_from) {
+            self.take_at_issue_head(core);
+        }
+        if E::ENABLED && core.committed_in_cycle > 0 {
+            self.editor.commit(self.rob.head - 1);
+        }
+        self.wake_head();
+        self.account_rest_of_cycle(core);
+        None
+    }
+
+    /// Commits what is complete, as far as the width of the cycle and the end of the run let it.
+    #[inline(always)]
+    fn commit_complete(&mut self, core: &mut Resources, end: u64) -> Option<Stop> {
+        let complete = core.now - core.params.complete_to_commit.min(core.now);
+        let mut most = core.params.commit_width - core.committed_in_cycle;
+        if Self::ALL_OF_PROGRAM {
+            // One commits even at the end, where the run stops behind it.
+            let left = end.saturating_sub(core.stats.commit_program_instructions);
+            most = most.min(left.max(1));
+        }
+        for _ in 0..most {
             let Some(head) = self.rob.head() else { break };
             // Not complete yet: an unknown cycle, which is the last of all, is none either.
             if head.complete_cycle > complete {
                 break;
             }
             let is_program = head.has(flag::PROGRAM);
-            core.progressed = true;
             if seldom(head.has(flag::TRAP)) {
+                core.progressed = true;
                 let u = *head;
-                if let Some(stop) = self.take_trap(core, &u) {
-                    self.account_rest_of_cycle(core);
-                    return Some(stop);
-                }
-                break;
+                return self.take_trap(core, &u);
             }
             self.retire(core);
             if seldom(self.halted.is_some())
                 && let Some(halt) = self.halted
             {
                 match halt {
-                    Halt::Exit(code) => {
-                        self.account_rest_of_cycle(core);
-                        return Some(Stop::Exit(code));
-                    }
+                    Halt::Exit(code) => return Some(Stop::Exit(code)),
                     Halt::Idle => self.stop_for_idleness(core),
                     Halt::Sleeps => self.sleep(core),
                 }
+            }
+            if Self::ALL_OF_PROGRAM {
+                continue;
             }
             let is_interrupted = E::INTERRUPTIBLE
                 && seldom(core.now >= self.lines.look_from)
@@ -61,14 +101,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.take_interrupt(core);
             }
         }
-        if E::INTERRUPTIBLE && seldom(core.now >= self.lines.look_from) {
-            self.take_at_issue_head(core);
-        }
-        if E::ENABLED && core.committed_in_cycle > 0 {
-            self.editor.commit(self.rob.head - 1);
-        }
-        self.wake_head();
-        self.account_rest_of_cycle(core);
         None
     }
 
@@ -109,13 +141,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             u.front.checkpoint,
         );
         let slot_owner = owner_of(origin);
-        core.stats.count_commit(origin);
-        core.cpi.add(slot_owner, 1);
+        if !Self::ALL_OF_PROGRAM {
+            core.stats.count_commit(origin);
+            core.cpi.add(slot_owner, 1);
+        }
         if P::WANTS_SLOTS {
             self.probe.slots(pc, slot_owner, 1);
         }
         core.committed_in_cycle += 1;
-        self.last_commit = core.now;
         match class {
             OpClass::Load => {
                 self.loads_used -= 1;

@@ -13,7 +13,7 @@ use super::context::Halt;
 use super::fetch::{CodePage, matched_flag};
 use super::rob::Slot;
 use super::store_queue::{SpeculativeBus, execute};
-use super::uop::{Front, Inserted, flag};
+use super::uop::{Front, Inserted, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::memsys::Place;
 use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not_taken};
@@ -21,7 +21,8 @@ use crate::model::{Cause, CoreStats, EventSet, PipelineProbe, UNKNOWN, kind, not
 /// A counter among the statistics.
 type Counter = fn(&mut CoreStats) -> &mut u64;
 
-/// Where an instruction says that execution goes on; [`flag::TAKEN`] and [`flag::TRAP`].
+/// Where an instruction says that execution goes on, unless that is behind it, where fetch has gone on, too;
+/// [`flag::TAKEN`] and [`flag::TRAP`].
 ///
 /// It never stands in memory: what is rare returns it by value.
 struct Executed {
@@ -167,7 +168,16 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         } else {
             None
         };
-        let x = self.execute(core, slot, d, inserted.as_ref());
+        let executed = self.execute(core, slot, d, inserted.as_ref());
+        let place = self.rob.at_mut(slot);
+        place.class = d.inst.class;
+        let Some(x) = executed else {
+            place.flags = u16::from(d.flags);
+            if E::ENABLED {
+                place.next_disepc = DisePc::NONE;
+            }
+            return;
+        };
         // What fetch and decode believed.
         let (predicted_next, predicted_disepc) = match inserted {
             Some(i) => (i.predicted_next, i.predicted_disepc),
@@ -175,7 +185,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         };
         let place = self.rob.at_mut(slot);
         place.flags = u16::from(d.flags) | x.flags;
-        place.class = d.inst.class;
         place.next_pc = x.next_pc;
         place.next_disepc = x.next_disepc;
         if seldom(x.flags & flag::TRAP != 0) {
@@ -218,7 +227,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
     }
 
-    /// Executes functionally.
+    /// Executes functionally. `None`: execution goes on behind the instruction, and so has fetch.
     #[inline(always)]
     fn execute(
         &mut self,
@@ -226,10 +235,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         slot: Slot,
         d: &Front,
         inserted: Option<&Inserted>,
-    ) -> Executed {
+    ) -> Option<Executed> {
         if seldom(d.has(flag::FETCH_FAULT)) {
             let cause = self.fetch_fault(d.pc);
-            return self.trapped(slot, cause);
+            return Some(self.trapped(slot, cause));
         }
         if seldom(d.inst.class == OpClass::Csr) {
             self.show_counters(core, &d.inst);
@@ -238,7 +247,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             && d.has(flag::PROGRAM)
             && let Some(cause) = editor::refused(&d.inst, self.rob.at(slot).addr)
         {
-            return self.trapped(slot, cause);
+            return Some(self.trapped(slot, cause));
         }
         let mut bus = SpeculativeBus {
             mem: &mut self.process.guest.mem,
@@ -251,12 +260,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         } else {
             exec::execute(hart, &mut bus, &d.inst, d.pc)
         };
-        match outcome {
-            Outcome::Next if !E::ENABLED || inserted.is_none() => Executed {
-                next_pc: d.fallthrough(),
-                next_disepc: DisePc::NONE,
-                flags: 0,
-            },
+        let goes_on = match outcome {
+            Outcome::Next if !E::ENABLED || inserted.is_none() => {
+                // Without a prediction, fetch knows no other way.
+                if d.checkpoint == NO_CHECKPOINT {
+                    return None;
+                }
+                Executed {
+                    next_pc: d.fallthrough(),
+                    next_disepc: DisePc::NONE,
+                    flags: 0,
+                }
+            }
             Outcome::Taken(target) if E::RELAYOUT && !d.has(flag::MATCHED) => Executed {
                 next_pc: editor::transfer(
                     &self.editor,
@@ -281,7 +296,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     self.execute_serial(core, slot, d, other, next_pc, DisePc::NONE)
                 }
             },
-        }
+        };
+        Some(goes_on)
     }
 
     /// It faults when it commits.

@@ -172,7 +172,7 @@ pub struct MicroOp {
     /// The store queue position for which a load waits, or [`UNKNOWN`].
     pub store_wait: u64,
     pub flags: u16,
-    /// With `next_pc`.
+    /// With `next_pc`; where there is an editor, of any instruction.
     pub next_disepc: DisePc,
     /// Sources that issue waits for.
     pub pending: u8,
