@@ -1,10 +1,12 @@
-//! A sheet to draw on: plotters' SVG backend with text measured in an embedded font.
+//! A sheet to draw on: plotters' SVG backend with text measured in an embedded font, and a list of what is drawn, for
+//! [bitmaps](crate::bitmap).
 
 use std::sync::Once;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::bitmap::Mark;
 use crate::style::{self, Marker, Rgb};
 
 /// The generic family every viewer has; measured here as DejaVu Sans, which is as wide as the
@@ -82,9 +84,10 @@ impl Type {
     }
 }
 
-/// Draws onto an SVG; the first fault is kept and reported at the end.
+/// Draws onto an SVG and notes what it draws; the first fault is kept and reported at the end.
 pub(crate) struct Canvas<'a> {
     backend: SVGBackend<'a>,
+    marks: Vec<Mark>,
     fault: Option<String>,
 }
 
@@ -93,6 +96,7 @@ impl<'a> Canvas<'a> {
     pub(crate) fn new(buffer: &'a mut String, width: u32, height: u32) -> Self {
         let mut canvas = Self {
             backend: SVGBackend::with_string(buffer, (width, height)),
+            marks: Vec::new(),
             fault: None,
         };
         canvas.rect(
@@ -103,11 +107,11 @@ impl<'a> Canvas<'a> {
         canvas
     }
 
-    /// Ends the drawing; `Err` with what went wrong, if anything did.
-    pub(crate) fn finish(mut self) -> Result<(), String> {
+    /// Ends the drawing: what has been drawn, or what went wrong.
+    pub(crate) fn finish(mut self) -> Result<Vec<Mark>, String> {
         let end = self.backend.present();
         self.note(end);
-        self.fault.take().map_or(Ok(()), Err)
+        self.fault.take().map_or(Ok(self.marks), Err)
     }
 
     fn note<E: std::fmt::Display>(&mut self, outcome: Result<(), E>) {
@@ -118,34 +122,63 @@ impl<'a> Canvas<'a> {
 
     /// A line through points.
     pub(crate) fn path(&mut self, points: &[(f64, f64)], color: Rgb, width: u32) {
+        let points: Vec<(i32, i32)> = points.iter().map(unit).collect();
         let end = self
             .backend
-            .draw_path(points.iter().map(unit), &stroke(color, width));
-        self.note(end.map_err(|e| e.to_string()));
+            .draw_path(points.iter().copied(), &stroke(color, width));
+        self.note(end);
+        self.marks.push(Mark::Line {
+            points,
+            width,
+            color,
+        });
     }
 
     /// A straight line.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb, width: u32) {
-        let end = self
-            .backend
-            .draw_line(unit(&from), unit(&to), &stroke(color, width));
-        self.note(end.map_err(|e| e.to_string()));
+        let (from, to) = (unit(&from), unit(&to));
+        let end = self.backend.draw_line(from, to, &stroke(color, width));
+        self.note(end);
+        self.marks.push(Mark::Line {
+            points: vec![from, to],
+            width,
+            color,
+        });
     }
 
     /// A filled rectangle.
     pub(crate) fn rect(&mut self, from: (f64, f64), to: (f64, f64), color: Rgb) {
+        let ((left, top), (right, bottom)) = (unit(&from), unit(&to));
         let end = self
             .backend
-            .draw_rect(unit(&from), unit(&to), &fill(color), true);
-        self.note(end.map_err(|e| e.to_string()));
+            .draw_rect((left, top), (right, bottom), &fill(color), true);
+        self.note(end);
+        self.marks.push(Mark::Area {
+            corners: vec![(left, top), (right, top), (right, bottom), (left, bottom)],
+            color,
+        });
     }
 
     /// A filled polygon.
-    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], color: Rgb) {
+    pub(crate) fn polygon(&mut self, corners: &[(f64, f64)], color: Rgb) {
+        let corners: Vec<(i32, i32)> = corners.iter().map(unit).collect();
         let end = self
             .backend
-            .fill_polygon(points.iter().map(unit), &fill(color));
-        self.note(end.map_err(|e| e.to_string()));
+            .fill_polygon(corners.iter().copied(), &fill(color));
+        self.note(end);
+        self.marks.push(Mark::Area { corners, color });
+    }
+
+    /// A filled circle.
+    fn disc(&mut self, center: (f64, f64), radius: f64, color: Rgb) {
+        let (center, radius) = (unit(&center), radius.round().max(1.0) as u32);
+        let end = self.backend.draw_circle(center, radius, &fill(color), true);
+        self.note(end);
+        self.marks.push(Mark::Disc {
+            center,
+            radius,
+            color,
+        });
     }
 
     /// A data point of about `radius` units.
@@ -153,15 +186,7 @@ impl<'a> Canvas<'a> {
         let (x, y) = at;
         let r = radius;
         match shape {
-            Marker::Circle => {
-                let end = self.backend.draw_circle(
-                    unit(&at),
-                    radius.round().max(1.0) as u32,
-                    &fill(color),
-                    true,
-                );
-                self.note(end.map_err(|e| e.to_string()));
-            }
+            Marker::Circle => self.disc(at, radius, color),
             Marker::Square => {
                 let r = r * 0.9;
                 self.polygon(
@@ -199,9 +224,10 @@ impl<'a> Canvas<'a> {
 
     /// Text at a point, anchored as `set` says. Characters XML cannot hold are replaced.
     pub(crate) fn text(&mut self, text: &str, at: (f64, f64), set: Type) {
-        let text = printable(text);
-        let end = self.backend.draw_text(&text, &set.plotters(), unit(&at));
-        self.note(end.map_err(|e| e.to_string()));
+        let (text, at) = (printable(text), unit(&at));
+        let end = self.backend.draw_text(&text, &set.plotters(), at);
+        self.note(end);
+        self.marks.push(Mark::Text { text, at, set });
     }
 }
 

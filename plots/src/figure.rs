@@ -1,20 +1,24 @@
 //! A finished picture, as SVG and as PNG of the same drawing.
 
-use std::sync::{Arc, OnceLock};
+use std::fmt;
 
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree, fontdb::Database};
+use tiny_skia::Pixmap;
 
 use crate::PlotError;
+use crate::bitmap::{Mark, paint};
 use crate::canvas::{Canvas, printable};
 use crate::html::escape;
 use crate::style::UNITS_PER_PIXEL;
 
 /// A finished picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Figure {
     title: String,
     svg: String,
+    /// What the SVG shows, for the bitmap.
+    marks: Vec<Mark>,
+    /// Width and height in units.
+    size: (u32, u32),
 }
 
 impl Figure {
@@ -23,14 +27,14 @@ impl Figure {
         title: &str,
         width: f64,
         height: f64,
-        paint: impl FnOnce(&mut Canvas<'_>),
+        draw: impl FnOnce(&mut Canvas<'_>),
     ) -> Result<Self, PlotError> {
         let even = |v: f64| (v.max(2.0) / 2.0).ceil() as u32 * 2;
         let (width, height) = (even(width), even(height));
         let mut drawn = String::new();
         let mut canvas = Canvas::new(&mut drawn, width, height);
-        paint(&mut canvas);
-        canvas.finish().map_err(|reason| PlotError::Render {
+        draw(&mut canvas);
+        let marks = canvas.finish().map_err(|reason| PlotError::Render {
             figure: title.to_string(),
             reason,
         })?;
@@ -45,6 +49,8 @@ impl Figure {
         Ok(Self {
             title: title.to_string(),
             svg,
+            marks,
+            size: (width, height),
         })
     }
 
@@ -69,22 +75,18 @@ impl Figure {
             figure: self.title.clone(),
             reason,
         };
-        let options = Options {
-            fontdb: fonts(),
-            ..Options::default()
-        };
-        let tree = Tree::from_str(&self.svg, &options).map_err(|e| fault(e.to_string()))?;
-        let scale = UNITS_PER_PIXEL as f32;
-        let size = tree.size().to_int_size().scale_by(scale);
-        let mut pixels = size
-            .and_then(|s| Pixmap::new(s.width(), s.height()))
+        let (width, height) = self.size;
+        let pixels = paint(&self.marks, width, height)
             .ok_or_else(|| fault("too large for a bitmap".to_string()))?;
-        resvg::render(
-            &tree,
-            Transform::from_scale(scale, scale),
-            &mut pixels.as_mut(),
-        );
         encode(&pixels).map_err(|e| fault(e.to_string()))
+    }
+}
+
+impl fmt::Debug for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Figure")
+            .field("title", &self.title)
+            .finish_non_exhaustive()
     }
 }
 
@@ -102,16 +104,4 @@ fn encode(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     encoder.set_compression(png::Compression::Fast);
     encoder.write_header()?.write_image_data(&rgb)?;
     Ok(file)
-}
-
-/// The embedded fonts alone: pictures do not depend on what is installed.
-fn fonts() -> Arc<Database> {
-    static FONTS: OnceLock<Arc<Database>> = OnceLock::new();
-    Arc::clone(FONTS.get_or_init(|| {
-        let mut fonts = Database::new();
-        fonts.load_font_data(dejavu::sans::regular().to_vec());
-        fonts.load_font_data(dejavu::sans::bold().to_vec());
-        fonts.set_sans_serif_family("DejaVu Sans");
-        Arc::new(fonts)
-    }))
 }

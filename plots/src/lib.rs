@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod axis;
+mod bitmap;
 mod callgraphs2015;
 mod canvas;
 mod chapter;

@@ -14,7 +14,7 @@ use crate::html::{STYLE, escape};
 use crate::report::write_whole;
 
 /// A picture with the name of its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ShimFigure {
     /// Name of the files, without an ending.
     pub name: String,
