@@ -181,19 +181,7 @@ impl<K: ProfileKey, U: Unit> ProfileDocument<K, U> {
     /// # Errors
     /// When the output fails.
     pub fn write(&self, mut output: impl Write) -> Result<(), DocumentError> {
-        let members = self.profile.listing();
-        let file = File {
-            format: FORMAT.to_owned(),
-            format_version: FORMAT_VERSION,
-            header: &self.header,
-            members: members
-                .into_iter()
-                .map(|(member, weight)| Member { member, weight })
-                .collect(),
-        };
-        serde_json::to_writer_pretty(&mut output, &file)?;
-        output.write_all(b"\n").map_err(serde_json::Error::io)?;
-        Ok(())
+        write_members(&mut output, &self.header, self.profile.listing())
     }
 
     /// Reads a document and checks that it is whole.
@@ -205,36 +193,14 @@ impl<K: ProfileKey, U: Unit> ProfileDocument<K, U> {
     }
 
     pub(crate) fn from_value(value: Value) -> Result<Self, DocumentError> {
-        // The header first: members of another kind would fail with a less helpful message.
-        let ProfileHeader {
-            kind: found, unit, ..
-        } = header_of(&value)?;
-        if found != K::KIND {
-            return Err(DocumentError::Kind {
-                found,
-                wanted: K::KIND,
-            });
-        }
-        if unit != U::NAME {
-            return Err(DocumentError::Unit {
-                found: unit,
-                wanted: U::NAME,
-            });
-        }
-        let file: File<ProfileHeader, Member<K>> = serde_json::from_value(value)?;
-        let sum = file
-            .members
-            .iter()
-            .map(|member| u128::from(member.weight))
-            .sum();
-        if sum != u128::from(file.header.total) {
-            return Err(DocumentError::Total {
-                total: file.header.total,
-                sum,
-            });
-        }
+        let (header, members) = members_of(value, K::KIND, U::NAME)?;
+        let members = members
+            .into_iter()
+            .map(|Member { member, weight }| Ok((K::deserialize(member)?, weight)))
+            .collect::<Result<Vec<_>, serde_json::Error>>()?;
+        check_total(&header, members.iter().map(|(_, weight)| *weight))?;
         let mut profile = Profile::default();
-        for (index, Member { member, weight }) in file.members.into_iter().enumerate() {
+        for (index, (member, weight)) in members.into_iter().enumerate() {
             if weight == 0 {
                 return Err(DocumentError::ZeroWeight { index });
             }
@@ -243,11 +209,64 @@ impl<K: ProfileKey, U: Unit> ProfileDocument<K, U> {
             }
             profile.add(member, weight);
         }
-        Ok(Self {
-            header: file.header,
-            profile,
-        })
+        Ok(Self { header, profile })
     }
+}
+
+/// Writes a document of any unit: what is generic in less is compiled less often.
+fn write_members<K: Serialize>(
+    output: &mut dyn Write,
+    header: &ProfileHeader,
+    members: Vec<(&K, u64)>,
+) -> Result<(), DocumentError> {
+    let file = File {
+        format: FORMAT.to_owned(),
+        format_version: FORMAT_VERSION,
+        header,
+        members: members
+            .into_iter()
+            .map(|(member, weight)| Member { member, weight })
+            .collect(),
+    };
+    serde_json::to_writer_pretty(&mut *output, &file)?;
+    output.write_all(b"\n").map_err(serde_json::Error::io)?;
+    Ok(())
+}
+
+/// The header and the members of a document, if it is of a kind and a unit.
+fn members_of(
+    value: Value,
+    kind: KeyKind,
+    unit: &'static str,
+) -> Result<(ProfileHeader, Vec<Member<Value>>), DocumentError> {
+    // The header first: members of another kind would fail with a less helpful message.
+    let header = header_of(&value)?;
+    if header.kind != kind {
+        return Err(DocumentError::Kind {
+            found: header.kind,
+            wanted: kind,
+        });
+    }
+    if header.unit != unit {
+        return Err(DocumentError::Unit {
+            found: header.unit,
+            wanted: unit,
+        });
+    }
+    let file: File<ProfileHeader, Member<Value>> = serde_json::from_value(value)?;
+    Ok((file.header, file.members))
+}
+
+fn check_total(
+    header: &ProfileHeader,
+    weights: impl Iterator<Item = u64>,
+) -> Result<(), DocumentError> {
+    let sum = weights.map(u128::from).sum();
+    if sum != u128::from(header.total) {
+        let total = header.total;
+        return Err(DocumentError::Total { total, sum });
+    }
+    Ok(())
 }
 
 pub(crate) fn read_value(input: impl Read) -> Result<Value, DocumentError> {

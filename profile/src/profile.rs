@@ -99,7 +99,7 @@ impl<K: Ord + Hash + Clone, U: Unit> Profile<K, U> {
     /// All members, heaviest first, members of equal weight by key: the listing order.
     pub fn listing(&self) -> Vec<(&K, u64)> {
         let mut members: Vec<_> = self.iter().collect();
-        members.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        sort_for_listing(&mut members);
         members
     }
 
@@ -126,6 +126,11 @@ impl<K: Ord + Hash + Clone, U: Unit> Profile<K, U> {
         members.truncate(taken);
         members
     }
+}
+
+/// Heaviest first, members of equal weight by key. Not a method, which would be compiled for each unit.
+fn sort_for_listing<K: Ord>(members: &mut [(&K, u64)]) {
+    members.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
 }
 
 impl<K: Ord + Hash + Clone, U: Unit> FromIterator<(K, u64)> for Profile<K, U> {

@@ -36,10 +36,19 @@ pub fn write_folded<K: ProfileKey, U: Unit>(
     profile: &Profile<K, U>,
     symbol: &dyn Fn(u64) -> Option<String>,
 ) -> io::Result<()> {
+    let members = profile.iter();
+    let mut stacks = members.map(|(member, weight)| (member.frames(symbol), weight));
+    write_stacks(&mut output, &mut stacks)
+}
+
+/// [`write_folded`] of members that are stacks of frames already.
+fn write_stacks(
+    output: &mut dyn Write,
+    members: &mut dyn Iterator<Item = (Vec<String>, u64)>,
+) -> io::Result<()> {
     let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
-    for (member, weight) in profile.iter() {
-        let frames: Vec<_> = member
-            .frames(symbol)
+    for (frames, weight) in members {
+        let frames: Vec<_> = frames
             .iter()
             .map(|frame| one_line(frame).replace(';', ":"))
             .collect();
