@@ -29,7 +29,7 @@ fn main() -> Result<(), LabError> {
         .args(["small"])
         .watched_by(Calls::default())
         .limit(2_000_000)
-        .run()?;
+        .run_here()?;
 
     let mut ranking: Vec<(u64, u64)> = ran.probe.0.into_iter().collect();
     ranking.sort_by_key(|&(target, count)| (std::cmp::Reverse(count), target));

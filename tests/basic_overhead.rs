@@ -5,8 +5,8 @@ use crate::guest::{
     Subject, everywhere, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
 };
 use hps_dise::{DiseConfig, DiseEngine, ExpansionCost, LoadOptions};
-use hps_lab::Install;
-use hps_pipeline::core::{CoreStats, EitherCore};
+use hps_lab::{Install, TimedLoop};
+use hps_pipeline::core::CoreStats;
 use hps_productions::files::{self, IDENTITY};
 use hps_productions::{Collector, SamplePoint};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
@@ -27,7 +27,7 @@ fn config(expansion_cost: ExpansionCost) -> DiseConfig {
 }
 
 /// A core, the cycle-driven one.
-type Core<E = NoEditor> = EitherCore<E, NoProbe>;
+type Core<E = NoEditor> = hps_lab::Core<E, NoProbe>;
 
 fn plain(subject: Subject) -> Core {
     core(subject, NoEditor)
@@ -45,13 +45,13 @@ fn with_identity(subject: Subject, cost: ExpansionCost) -> Core<DiseEngine> {
     core.unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn core<I: Install>(subject: Subject, installs: I) -> Core<I::Editor> {
+fn core<I: Install<Editor: TimedLoop<NoProbe>>>(subject: Subject, installs: I) -> Core<I::Editor> {
     let lab = small(subject).edited_by(installs);
     let core = lab.on_machine(&machine()).open();
     core.unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn cycles<E: DecodeEditor>(core: &mut Core<E>, instructions: u64) -> u64 {
+fn cycles<E: TimedLoop<NoProbe>>(core: &mut Core<E>, instructions: u64) -> u64 {
     assert_eq!(core.run(instructions), Stop::Limit);
     assert_eq!(core.stats().commit_program_instructions, instructions);
     core.stats().cycles

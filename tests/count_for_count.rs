@@ -11,8 +11,9 @@ use crate::guest::{
     outcome_of_core, small, title,
 };
 use hps_dise::{DiseConfig, DiseEngine};
+use hps_lab::Core;
 use hps_lab::Lab;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::CoreKind;
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, GridResult, PointProfiles,
     SamplePoint,
@@ -44,7 +45,7 @@ fn collector(kind: ProfileKind, at: SamplePoint, repair: bool) -> Collector {
 }
 
 /// A core at the beginning of a program under a profiler.
-fn core(lab: Lab<'_>, kind: CoreKind, collector: &Collector) -> EitherCore<DiseEngine, NoProbe> {
+fn core(lab: Lab<'_>, kind: CoreKind, collector: &Collector) -> Core<DiseEngine, NoProbe> {
     let machine = machine();
     let lab = lab.on_machine(&machine).core(kind).edited_by(collector);
     lab.open().unwrap_or_else(|e| panic!("{e}"))

@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::guest::{Random, assembled, captured, image, in_parallel, lab, machine};
+use hps_lab::Core;
 use hps_lab::{Lab, Ran};
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::NoEditor;
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, Op, OpClass, reg};
@@ -442,7 +443,7 @@ fn run_random(isa: Isa, seed: u64, tame: &[Vec<u32>], config: &MachineConfig) ->
     functional.instructions()
 }
 
-fn compare_random(isa: Isa, mut core: EitherCore<NoEditor, NoProbe>, functional: &Ran, what: &str) {
+fn compare_random(isa: Isa, mut core: Core<NoEditor, NoProbe>, functional: &Ran, what: &str) {
     let stop = core.run(RANDOM);
     core.drain_to_boundary();
     assert_eq!(stop, functional.stop, "{what}");

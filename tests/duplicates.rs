@@ -5,8 +5,9 @@ use crate::guest::{
     Subject, find, in_parallel, machine, mostly_riscv, outcome_of_core, small, title,
 };
 use hps_dise::DiseEngine;
+use hps_lab::Core;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::CoreKind;
 use hps_productions::{Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::image::Isa;
@@ -25,7 +26,7 @@ fn collector(kind: ProfileKind, point: SamplePoint) -> Collector {
 }
 
 /// A core under a profiler.
-type Profiled = EitherCore<DiseEngine, NoProbe>;
+type Profiled = Core<DiseEngine, NoProbe>;
 
 const KINDS: [CoreKind; 2] = [CoreKind::Cycle, CoreKind::Instruction];
 

@@ -1,10 +1,12 @@
 //! The functional pass of a program: the accuracies of all its points.
 
+use hps_lab::FunctionalLoop;
 use hps_productions::grid::{EventTrace, MAX_POINTS, Phase, PhasedGrid};
 use hps_productions::{GridProbe, GridResult, MethodMap, PointProfiles, SamplePoint};
 use hps_profile::{
     Accuracy, Fraction, Profile, ProfileKind, StreamConfig, StreamProfile, accuracy,
 };
+use hps_sim_core::editor::NoEditor;
 use rayon::prelude::*;
 
 use crate::phases::Phases;
@@ -62,7 +64,10 @@ fn run<const MEMORY: bool>(
     plan: &Plan,
     program: &Program,
     grid: GridProbe<MEMORY>,
-) -> Result<Pass, String> {
+) -> Result<Pass, String>
+where
+    NoEditor: FunctionalLoop<GridProbe<MEMORY>> + FunctionalLoop<PhasedGrid<MEMORY>>,
+{
     if plan.phases == 0 {
         let (grid, instructions) = watched(program, grid)?;
         return Ok(Pass::new(

@@ -8,6 +8,7 @@
 //! events that functional warming meets more than without the collector, some of which happen once in a run, where no
 //! unit is.
 
+use hps_lab::SampledLoop;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::core::{WARM_EVENTS, WarmEvents};
@@ -170,8 +171,7 @@ impl Units {
         plan: SamplingPlan,
     ) -> Result<(Units, Process), String>
     where
-        I: Install,
-        I::Editor: Clone + Send,
+        I: Install<Editor: SampledLoop>,
     {
         let run = lab.sampled(plan).and_then(|lab| lab.run());
         let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;

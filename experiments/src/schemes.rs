@@ -2,12 +2,14 @@
 //!
 //! This is the one place that knows how each is installed and read.
 
+use hps_lab::TimedLoop;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
 use hps_profile::ProfileKind;
 use hps_sim_core::editor::NoEditor;
+use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
 use hps_lab::{Install, Lab, Program, Ran, TimedMachine, dise_config};
@@ -278,7 +280,7 @@ pub fn run(
 fn timed(
     program: &Program,
     machine: &TimedMachine,
-    editor: impl Install,
+    editor: impl Install<Editor: TimedLoop<NoProbe>>,
     read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,
 ) -> Result<Run, String> {
     let run = Lab::of(program).timed_by(machine).edited_by(editor).run();

@@ -5,11 +5,13 @@
 //! duplicates of it, just before their first burst. Their results are those of runs from the
 //! beginning, to the cycle.
 
+use hps_lab::{Core, FunctionalLoop};
+use hps_sim_core::editor::NoEditor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hps_dise::DiseEngine;
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore};
+use hps_pipeline::core::CoreKind;
 use hps_pipeline::memsys::MemoryStats;
 use hps_productions::{Collector, CollectorOptions};
 use hps_sim_core::machine::Stop;
@@ -80,7 +82,10 @@ pub fn check_end(program: &Program, stop: Stop, process: &Process) -> Result<(),
 
 /// Runs a program in the functional machine under a probe; gives the probe back, and the number of
 /// instructions.
-pub fn watched<P: Probe>(program: &Program, probe: P) -> Result<(P, u64), String> {
+pub fn watched<P: Probe>(program: &Program, probe: P) -> Result<(P, u64), String>
+where
+    NoEditor: FunctionalLoop<P>,
+{
     let run = Lab::of(program).watched_by(probe).run();
     let run = run.and_then(Ran::successful).map_err(|e| e.to_string())?;
     let instructions = run.instructions();
@@ -204,7 +209,7 @@ impl Family<'_> {
 /// A profiled run under way.
 struct Run {
     collector: Collector,
-    core: EitherCore<DiseEngine, NoProbe>,
+    core: Core<DiseEngine, NoProbe>,
     ended: Option<Stop>,
 }
 

@@ -5,10 +5,12 @@ use hps_pipeline::core::PipelineProbe;
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{TableHandler, TableOptions, TableSamples};
+use hps_sim_core::editor::Interruptible;
 
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::mode::Timed;
 use crate::ran::{Ran, Timing};
 
@@ -26,7 +28,10 @@ pub struct Aggregated<E, P> {
     pub memory_bytes: u64,
 }
 
-impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
+impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P>
+where
+    Interruptible<I::Editor>: TimedLoop<P>,
+{
     /// Runs to the end of the program or to the limit, while these counters interrupt it and a handler in guest code
     /// counts the interrupted addresses. The number of a counter is its place in the list.
     ///

@@ -11,14 +11,16 @@ use hps_productions::{
 };
 use hps_profilers::registry::Records;
 use hps_profilers::{ExactProfile, Key, Period, Row, Spread, Unit};
+use hps_sim_core::editor::Interruptible;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{Process, layout};
 
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::mode::Timed;
-use crate::truth::{Truth, Watch, probe};
+use crate::truth::{Truth, Watch, Watching, probe};
 
 /// How samples are collected.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +259,10 @@ fn counter(period: Period) -> Result<CounterConfig, LabError> {
     })
 }
 
-impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe>
+where
+    Interruptible<I::Editor>: TimedLoop<Watching>,
+{
     /// Runs to the end of the program or to the limit under the oracle and the profilers of `watch`, while samples are
     /// collected at their cost. To the profilers it is one run: each sees what hardware of its kind has latched.
     ///

@@ -1,6 +1,6 @@
 //! A timed run that counters interrupt, with handlers in guest code.
 
-use hps_pipeline::core::{EitherCore, PipelineProbe};
+use hps_pipeline::core::PipelineProbe;
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_sim_core::editor::Interruptible;
 use hps_sim_core::process::Process;
@@ -8,6 +8,7 @@ use hps_sim_core::process::Process;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::machine::check_core;
 use crate::mode::Timed;
 use crate::ran::{Ran, Timing};
@@ -23,7 +24,10 @@ pub(crate) struct Interrupted<E, P, H> {
     pub overflows_lost: u64,
 }
 
-impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
+impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P>
+where
+    Interruptible<I::Editor>: TimedLoop<P>,
+{
     /// Runs to the end of the program or to the limit, under the interrupts that `install` gives, if any, with the
     /// handlers that it puts into the process.
     pub(crate) fn interrupted<H>(
@@ -35,17 +39,18 @@ impl<I: Install, P: PipelineProbe> Lab<'_, Timed<'_>, I, P> {
         let expected = self.program.expected.clone();
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let (handlers, interrupts) = install(&mut process)?;
-        let core = EitherCore::with(core, &machine, process, Interruptible(editor), probe);
+        let editor = Interruptible(editor);
+        let core = TimedLoop::core(core, &machine, process, editor, probe);
         let mut core = core.map_err(|reason| LabError::not_simulated(&machine.name, reason))?;
         if let Some(interrupts) = interrupts {
             core.attach_interrupts(interrupts);
         }
         let start = Stopwatch::start();
-        let stop = core.run(limit);
+        let stop = TimedLoop::run(&mut core, limit);
         let host_seconds = start.seconds();
         let taken = core.interrupts().map(|i| (i.stats(), i.pmu().lost()));
         let (interrupts, overflows_lost) = taken.unwrap_or_default();
-        let finished = core.finish().map_editor(|Interruptible(editor)| editor);
+        let finished = TimedLoop::finish(core).map_editor(|Interruptible(editor)| editor);
         Ok(Interrupted {
             ran: Ran::of_core(finished, stop, host_seconds, provenance, expected),
             handlers,

@@ -12,6 +12,7 @@ pub mod input;
 mod install;
 mod interrupted;
 mod lab;
+mod loops;
 pub mod machine;
 mod mode;
 pub mod observer;
@@ -37,6 +38,7 @@ pub use hps_sim_core::image::Isa;
 pub use hps_sim_core::os::ThreadRules;
 pub use install::{Install, Installer};
 pub use lab::Lab;
+pub use loops::{Core, FunctionalLoop, SampledLoop, TimedLoop};
 pub use machine::{TimedMachine, dise_config};
 pub use mode::{Functional, Sampled, Timed};
 pub use productions::Productions;
@@ -44,7 +46,7 @@ pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
 pub use region::{BEGIN_MARKER, END_MARKER, Place, Region};
-pub use truth::{Polled, Truth, Watch};
+pub use truth::{Polled, Truth, Watch, Watching};
 pub use yielding::Yielded;
 
 /// Version of the lab. Results are comparable only within one.

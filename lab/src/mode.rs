@@ -2,9 +2,9 @@
 //! that step the simulation themselves, and a `run`.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore, PipelineProbe};
+use hps_pipeline::core::{CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
-use hps_sim_core::machine::Machine;
+use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::ProcessRule;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::{Core, FunctionalLoop, SampledLoop, TimedLoop};
 use crate::machine::{TimedMachine, check_core};
 use crate::processes::{functional, timed};
 use crate::provenance::{MachineProvenance, Provenance};
@@ -99,14 +100,32 @@ impl<I: Install, P: Probe> Lab<'_, Functional, I, P> {
     ///
     /// # Errors
     /// The program cannot be loaded, or the editor not be installed.
-    pub fn run(self) -> Result<Ran<I::Editor, P>, LabError> {
+    pub fn run(self) -> Result<Ran<I::Editor, P>, LabError>
+    where
+        I::Editor: FunctionalLoop<P>,
+    {
+        self.run_by(FunctionalLoop::run)
+    }
+
+    /// Runs as [`run`](Self::run) does, under any probe: its loop is compiled in the crate that calls this.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_here(self) -> Result<Ran<I::Editor, P>, LabError> {
+        self.run_by(Machine::run)
+    }
+
+    fn run_by(
+        self,
+        run: fn(&mut Machine<I::Editor>, &mut P, u64) -> Stop,
+    ) -> Result<Ran<I::Editor, P>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
         let (mut process, editor, mut probe, _) = self.prepare()?;
         process.os.set_process_rule(functional::<I::Editor, P>());
         let mut machine = Machine::with_editor(process, editor);
         let start = Stopwatch::start();
-        let stop = machine.run(&mut probe, limit);
+        let stop = run(&mut machine, &mut probe, limit);
         Ok(Ran {
             stop,
             host_seconds: start.seconds(),
@@ -179,12 +198,27 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     ///
     /// # Errors
     /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
-    pub fn open(self) -> Result<EitherCore<I::Editor, P>, LabError> {
+    pub fn open(self) -> Result<Core<I::Editor, P>, LabError>
+    where
+        I::Editor: TimedLoop<P>,
+    {
+        self.open_by(TimedLoop::core).map(Core)
+    }
+
+    /// Opens as [`open`](Self::open) does, under any probe: the loops are compiled in the crate that calls this.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_here(self) -> Result<EitherCore<I::Editor, P>, LabError> {
+        self.open_by(EitherCore::with)
+    }
+
+    fn open_by(self, open: Open<I::Editor, P>) -> Result<EitherCore<I::Editor, P>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
-        EitherCore::with(core, &machine, process, editor, probe)
+        open(core, &machine, process, editor, probe)
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))
     }
 
@@ -192,15 +226,35 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
     ///
     /// # Errors
     /// The machine has no core of the kind, the program cannot be loaded, or the editor not be installed.
-    pub fn run(self) -> Result<Ran<I::Editor, P, Timing>, LabError> {
+    pub fn run(self) -> Result<Ran<I::Editor, P, Timing>, LabError>
+    where
+        I::Editor: TimedLoop<P>,
+    {
+        self.run_by(TimedLoop::core, TimedLoop::run, TimedLoop::finish)
+    }
+
+    /// Runs as [`run`](Self::run) does, under any probe: the loops are compiled in the crate that calls this.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_here(self) -> Result<Ran<I::Editor, P, Timing>, LabError> {
+        self.run_by(EitherCore::with, EitherCore::run, EitherCore::finish)
+    }
+
+    fn run_by(
+        self,
+        open: Open<I::Editor, P>,
+        run: fn(&mut EitherCore<I::Editor, P>, u64) -> Stop,
+        finish: fn(EitherCore<I::Editor, P>) -> Finished<I::Editor, P>,
+    ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
-        let mut core = self.open()?;
+        let mut core = self.open_by(open)?;
         let start = Stopwatch::start();
-        let stop = core.run(limit);
+        let stop = run(&mut core, limit);
         let host_seconds = start.seconds();
         Ok(Ran::of_core(
-            core.finish(),
+            finish(core),
             stop,
             host_seconds,
             provenance,
@@ -208,6 +262,10 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         ))
     }
 }
+
+/// Makes a core.
+type Open<E, P> =
+    fn(CoreKind, &MachineConfig, Process, E, P) -> Result<EitherCore<E, P>, NotSimulated>;
 
 impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
     /// Runs on this number of threads; 0 for one on each processor. Results do not depend on it.
@@ -230,8 +288,7 @@ impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe> {
 
 impl<'a, I> Lab<'a, Sampled<'a>, I, NoProbe>
 where
-    I: Install,
-    I::Editor: Clone + Send,
+    I: Install<Editor: SampledLoop>,
 {
     /// The run at the beginning of the program, for a caller that steps it.
     ///
@@ -241,7 +298,7 @@ where
         let (mut process, editor, _, mode) = self.prepare()?;
         let rule = ProcessRule::Refused("sampled timing");
         process.os.set_process_rule(rule);
-        let run = SampledRun::with_editor(&mode.machine, process, editor, mode.plan)?;
+        let run = I::Editor::sampled(&mode.machine, process, editor, mode.plan)?;
         Ok(run.on_threads(mode.threads))
     }
 
@@ -254,7 +311,7 @@ where
         let expected = self.program.expected.clone();
         let mut run = self.open()?;
         let start = Stopwatch::start();
-        let stop = run.run(limit)?;
+        let stop = I::Editor::run_units(&mut run, limit)?;
         let host_seconds = start.seconds();
         let retired = run.retired();
         let (process, samples) = run.finish();

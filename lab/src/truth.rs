@@ -12,6 +12,7 @@ use hps_sim_core::probe::NoProbe;
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::mode::Timed;
 use crate::ran::{Ran, Timing};
 
@@ -67,7 +68,7 @@ fn samplers(width: u64, all: Vec<(Box<dyn Policy>, Period)>) -> Samplers {
 }
 
 /// What watches a run.
-pub(crate) type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
+pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 
 /// The probe of a watched run.
 pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
@@ -84,7 +85,7 @@ pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch)
     Beats::new((oracle, (samplers, timeline)))
 }
 
-impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit, under the oracle and the profilers of `watch`. They change
     /// no cycle.
     ///
@@ -94,7 +95,9 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         let probe = probe(self.machine(), &self.program.image, watch);
         Ok(Truth::of(self.watched_by(probe).run()?))
     }
+}
 
+impl<I: Install<Editor: TimedLoop<Beats<Samplers>>>> Lab<'_, Timed<'_>, I, NoProbe> {
     /// Runs to the end of the program or to the limit under these profilers alone. They change no cycle.
     ///
     /// # Errors

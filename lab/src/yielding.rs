@@ -1,14 +1,17 @@
 //! A timed run whose calls are sampled at yield points: a timer interrupts it, its handler asks for a burst of calls, and
 //! the calls that follow are counted at the cost that this takes.
 
+use hps_dise::DiseEngine;
 use hps_pipeline::core::PipelineProbe;
 use hps_pipeline::interrupts::{InterruptStats, Interrupts};
 use hps_pipeline::pmu::{CounterConfig, Pmu};
 use hps_productions::{YieldHandler, counted_calls};
 use hps_profile::{CallPair, Profile};
+use hps_sim_core::editor::Interruptible;
 
 use crate::error::LabError;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::mode::Timed;
 use crate::productions::Productions;
 use crate::ran::{Ran, Timing};
@@ -25,7 +28,10 @@ pub struct Yielded<E, P> {
     pub lost: u64,
 }
 
-impl<P: PipelineProbe> Lab<'_, Timed<'_>, &Productions, P> {
+impl<P: PipelineProbe> Lab<'_, Timed<'_>, &Productions, P>
+where
+    Interruptible<DiseEngine>: TimedLoop<P>,
+{
     /// Runs to the end of the program or to the limit, under the productions `yield_points`; the timer of `counter` asks
     /// for `burst` calls. Without a counter nothing is asked for, and yield points cost what looking costs.
     ///
@@ -36,7 +42,7 @@ impl<P: PipelineProbe> Lab<'_, Timed<'_>, &Productions, P> {
         productions: &Productions,
         counter: Option<CounterConfig>,
         burst: u32,
-    ) -> Result<Yielded<hps_dise::DiseEngine, P>, LabError> {
+    ) -> Result<Yielded<DiseEngine, P>, LabError> {
         let costs = self.machine().interrupts.clone();
         let run = self.interrupted(|process| {
             let Some(counter) = counter else {

@@ -95,7 +95,10 @@ fn a_timed_run_with_a_probe_is_the_run_without() {
             lab.expect("a preset").core(core).limit(SHORT)
         };
         let plain = lab().run().expect("a run");
-        let seen = lab().watched_by(Slots::default()).run().expect("a run");
+        let seen = lab()
+            .watched_by(Slots::default())
+            .run_here()
+            .expect("a run");
         assert_eq!(seen.timing.core, plain.timing.core, "{core:?}");
         assert_eq!(seen.timing.memory.entries(), plain.timing.memory.entries());
         assert_eq!((plain.stop, plain.instructions()), (Stop::Limit, SHORT));

@@ -1,5 +1,7 @@
 //! The probe that keeps what happened to each instruction.
 
+use hps_dise::DiseEngine;
+use hps_sim_core::editor::NoEditor;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -95,6 +97,8 @@ impl Recorder {
         }
     }
 }
+
+hps_lab::timed_loops! { NoEditor: Recorder; DiseEngine: Recorder }
 
 impl Probe for Recorder {}
 

@@ -6,10 +6,11 @@
 use std::ops::RangeInclusive;
 
 use hps_dise::DiseEngine;
-use hps_lab::Install;
+use hps_lab::{Install, TimedLoop};
 use hps_pipeline::contents::{Contents, Window};
 use hps_pipeline::core::{Chip, EitherCore};
 use hps_sim_core::editor::{DecodeEditor, NoEditor};
+use hps_sim_core::probe::NoProbe;
 
 use crate::protocol::Problem;
 use crate::setup::Ready;
@@ -64,9 +65,12 @@ impl Rerun {
 }
 
 /// The machine in front of the first cycle.
-fn opened<I: Install>(ready: &Ready, installs: I) -> Result<Box<Chip<I::Editor>>, Problem> {
+fn opened<I>(ready: &Ready, installs: I) -> Result<Box<Chip<I::Editor>>, Problem>
+where
+    I: Install<Editor: TimedLoop<NoProbe>>,
+{
     let lab = ready.lab().on_machine(&ready.machine);
-    match lab.edited_by(installs).open()? {
+    match lab.edited_by(installs).open()?.into_inner() {
         EitherCore::Cycle(chip) => Ok(chip),
         EitherCore::Instruction(_) => Err(Problem::new("this core has no cycles to stop in")),
     }
@@ -84,7 +88,7 @@ pub(crate) struct Runner<E: DecodeEditor> {
     near: Option<(u64, Box<Chip<E>>)>,
 }
 
-impl<E: DecodeEditor + Clone> Runner<E> {
+impl<E: TimedLoop<NoProbe> + Clone> Runner<E> {
     fn new(chip: Box<Chip<E>>, cycles: u64) -> Runner<E> {
         Runner {
             chip,
@@ -129,7 +133,7 @@ impl<E: DecodeEditor + Clone> Runner<E> {
         while self.cycle < cycle {
             let next = (self.cycle / self.apart + 1) * self.apart;
             self.cycle = next.min(cycle);
-            self.chip.run_to_cycle(self.cycle);
+            E::run_chip_to(&mut self.chip, self.cycle);
             let last = self.copies.last().map_or(0, |(at, _)| *at);
             if self.cycle == next && next > last {
                 self.copies.extend(self.copy());

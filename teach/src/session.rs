@@ -243,7 +243,7 @@ impl Session {
 }
 
 /// A run under the recorder.
-fn record<I: hps_lab::Install>(
+fn record<I: hps_lab::Install<Editor: hps_lab::TimedLoop<Recorder>>>(
     ready: &Ready,
     rows: u64,
     lab: hps_lab::Lab<'_, hps_lab::Timed<'_>, I>,

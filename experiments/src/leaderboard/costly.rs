@@ -1,6 +1,7 @@
 //! Profilers that cost cycles: one run for each, under the oracle.
 
 use hps_lab::{Install, Lab, Ran, Truth, Watch, dise_config};
+use hps_lab::{TimedLoop, Watching};
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
 use hps_productions::{CollectedProfile, Collector, CollectorOptions, SamplePoint};
@@ -151,7 +152,7 @@ fn bytes_of(collector: &Collector) -> u64 {
     range.end - range.start
 }
 
-fn watched<I: Install>(
+fn watched<I: Install<Editor: TimedLoop<Watching>>>(
     undisturbed: &Undisturbed<'_>,
     installs: I,
     read: impl FnOnce(&Process) -> Result<CollectedProfile, String>,

@@ -11,10 +11,10 @@
 //! weight its samples by it (the first sample after a change still has the period before; this is
 //! ignored). Both profiles are measured, as `counted` and `weighted`; the policy judges the weighted one.
 
+use hps_lab::Core;
 use std::hash::Hash;
 
 use hps_dise::DiseEngine;
-use hps_pipeline::core::EitherCore;
 use hps_productions::{Collector, CollectorOptions, MethodMap, SamplePoint};
 use hps_profile::{Profile, ProfileKind};
 use hps_sim_core::machine::{Machine, Stop};
@@ -261,7 +261,7 @@ impl Steps for Machine<DiseEngine> {
     }
 }
 
-impl Steps for EitherCore<DiseEngine, NoProbe> {
+impl Steps for Core<DiseEngine, NoProbe> {
     fn step(&mut self, instructions: u64) -> Stop {
         let stop = self.run(instructions);
         // An interrupt, and part of the policy's cost.

@@ -1,7 +1,10 @@
 //! What the studies share: profiles of any kind, references to compare with, checked runs.
 
 use hps_dise::{DiseEngine, DiseStats};
-use hps_pipeline::core::{CoreStats, EitherCore};
+use hps_lab::Core;
+use hps_lab::FunctionalLoop;
+use hps_lab::TimedLoop;
+use hps_pipeline::core::CoreStats;
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
     SamplePoint, Scheme, StreamRecorder,
@@ -11,6 +14,7 @@ use hps_profile::{
     overlap_without_cut,
 };
 use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::editor::NoEditor;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::probe::{NoProbe, Probe};
 use hps_sim_core::process::Process;
@@ -264,7 +268,10 @@ pub fn collect(
 ///
 /// # Errors
 /// Why the program cannot be run, or what went wrong in it.
-pub fn functional<P: Probe>(program: &Program, limit: u64, probe: P) -> Result<(P, u64), String> {
+pub fn functional<P: Probe>(program: &Program, limit: u64, probe: P) -> Result<(P, u64), String>
+where
+    NoEditor: FunctionalLoop<P>,
+{
     let run = Lab::of(program).watched_by(probe).limit(limit).run();
     let run = run
         .and_then(Ran::successful_so_far)
@@ -289,7 +296,7 @@ pub struct Timed<E: DecodeEditor> {
     /// Counters of the core, before it was drained.
     pub stats: CoreStats,
     /// The core, drained: its process is precise.
-    pub core: EitherCore<E, NoProbe>,
+    pub core: Core<E, NoProbe>,
 }
 
 /// Times the first `limit` instructions of a program without DISE.
@@ -323,7 +330,7 @@ pub fn timed_profiled(
 ///
 /// # Errors
 /// Why the program cannot be run, or what went wrong in it.
-pub fn timed_installed<I: Install>(
+pub fn timed_installed<I: Install<Editor: TimedLoop<NoProbe>>>(
     program: &Program,
     machine: &TimedMachine,
     editor: I,
@@ -337,9 +344,9 @@ pub fn timed_installed<I: Install>(
     timed(program, core, limit)
 }
 
-fn timed<E: DecodeEditor>(
+fn timed<E: TimedLoop<NoProbe>>(
     program: &Program,
-    mut core: EitherCore<E, NoProbe>,
+    mut core: Core<E, NoProbe>,
     limit: u64,
 ) -> Result<Timed<E>, String> {
     let stop = core.run(limit);

@@ -5,6 +5,7 @@
 //! and each sampler jumps through it from burst to burst, so that a schedule costs what it samples
 //! and memory does not grow with the run.
 
+use hps_sim_core::editor::NoEditor;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -297,6 +298,8 @@ impl<const MEMORY: bool> EventStream<MEMORY> {
         }
     }
 }
+
+hps_lab::functional_loops! { NoEditor: EventStream<false>, EventStream<true> }
 
 impl<const MEMORY: bool> Probe for EventStream<MEMORY> {
     const WANTS_CONTROL: bool = true;

@@ -112,10 +112,12 @@ pub fn functional(
 ) -> Result<Functional, ValidationError> {
     let own = OwnProbe::new(Functions::new(image, observed));
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
-    let ran = lab.watched_by((GridProbe::new(&[point])?, own)).run()?;
-    ValidationError::unless_ended_well(ran.stop, image)?;
-    let (total_instructions, stdout) = (ran.instructions(), ran.stdout().to_vec());
-    let (grid, own) = ran.probe;
+    let (mut machine, mut probe) = (lab.open()?, (GridProbe::new(&[point])?, own));
+    let stop = machine.run(&mut probe, u64::MAX);
+    ValidationError::unless_ended_well(stop, image)?;
+    let total_instructions = machine.retired.program;
+    let stdout = machine.process.os.captured_stdout().to_vec();
+    let (grid, own) = probe;
     let grid = grid.finish();
     let methods = grid.method_map(&image.symbols);
     let by_name = |profiles: &PointProfiles| -> Profile<String> {

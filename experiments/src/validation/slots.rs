@@ -1,5 +1,7 @@
 //! Timed runs: cycles by function, of a program as it is and of one that writes tags.
 
+use hps_lab::TimedLoop;
+use hps_sim_core::editor::NoEditor;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,6 +52,8 @@ impl OwnSlots {
         }
     }
 }
+
+hps_lab::timed_loops! { NoEditor: OwnSlots, TagSlots }
 
 impl Probe for OwnSlots {}
 
@@ -183,7 +187,10 @@ fn run<P: PipelineProbe>(
     machine: &MachineConfig,
     probe: P,
     slots: fn(&P) -> &OwnSlots,
-) -> Result<(Timed, Vec<u8>), ValidationError> {
+) -> Result<(Timed, Vec<u8>), ValidationError>
+where
+    NoEditor: TimedLoop<P>,
+{
     let lab = Lab::image(Arc::clone(image)).configured(config.clone());
     let ran = lab.on_machine(machine).watched_by(probe).run()?;
     ValidationError::unless_ended_well(ran.stop, image)?;

@@ -84,7 +84,7 @@ impl CallLog {
         &mut self,
         chip: &mut Chip<E, Watch>,
         has_ended: bool,
-        see: &mut impl FnMut(SeenCall<'_>),
+        see: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<(), String> {
         let bytes = sample_bytes(self.signals);
         let count = word(&mut chip.process_mut().mem, COUNT)?;
@@ -117,7 +117,7 @@ impl CallLog {
         Ok(())
     }
 
-    fn give(&mut self, watch: &mut Watch, has_ended: bool, see: &mut impl FnMut(SeenCall<'_>)) {
+    fn give(&mut self, watch: &mut Watch, has_ended: bool, see: &mut dyn FnMut(SeenCall<'_>)) {
         let Watch {
             stack, reckoning, ..
         } = watch;
@@ -171,7 +171,7 @@ impl CallLog {
     }
 
     /// Calls that lie in the ring when the program has ended: as the observer would find them.
-    fn left(&self, mem: &mut Memory, see: &mut impl FnMut(SeenCall<'_>)) -> Result<(), String> {
+    fn left(&self, mem: &mut Memory, see: &mut dyn FnMut(SeenCall<'_>)) -> Result<(), String> {
         let (Signals::CallPairs { bytes } | Signals::CallSequence { bytes }) = self.signals else {
             return Ok(());
         };

@@ -24,7 +24,7 @@ mod disturbed;
 mod run;
 mod stack;
 mod tally;
-mod watch;
+pub(crate) mod watch;
 
 pub use area::TAG;
 pub use calls::{ObservedCall, ObservedContext, SeenCall};

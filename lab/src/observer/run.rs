@@ -22,6 +22,7 @@ use super::{Disturbance, Observer, Placement, Reads, Reckoning, Sample, Signals,
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
+use crate::loops::TimedLoop;
 use crate::mode::Timed;
 use crate::provenance::Provenance;
 
@@ -81,7 +82,10 @@ impl Observed {
     }
 }
 
-impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
+impl<I> Lab<'_, Timed<'_>, I, NoProbe>
+where
+    I: Install<Editor: TimedLoop<Watch>>,
+{
     /// Runs to the end of the program or to the limit, with an observer beside it. `see` is given each sample, when its
     /// parts were read, and what the program had done by then.
     ///
@@ -90,9 +94,9 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     pub fn observe(
         self,
         observer: &Observer,
-        see: impl FnMut(&Sample, &Reads, &Reckoning),
+        mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, None, see, |_| {})
+        self.run_beside(observer, None, &mut see, &mut |_| {})
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that is held up now and then.
@@ -103,9 +107,9 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         self,
         observer: &Observer,
         disturbance: Disturbance,
-        see: impl FnMut(&Sample, &Reads, &Reckoning),
+        mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, Some(disturbance), see, |_| {})
+        self.run_beside(observer, Some(disturbance), &mut see, &mut |_| {})
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer of calls. `see` is given each call or context.
@@ -115,9 +119,9 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
     pub fn observe_calls(
         self,
         observer: &Observer,
-        see: impl FnMut(SeenCall<'_>),
+        mut see: impl FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, None, |_, _, _| {}, see)
+        self.run_beside(observer, None, &mut |_, _, _| {}, &mut see)
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that sleeps for ever, to be compared with: the program
@@ -131,15 +135,15 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
             signals: Signals::Tag,
             throttle: Throttle::Sleep(u64::MAX),
         };
-        self.run_beside(&nobody, None, |_, _, _| {}, |_| {})
+        self.run_beside(&nobody, None, &mut |_, _, _| {}, &mut |_| {})
     }
 
     fn run_beside(
         self,
         observer: &Observer,
         disturbance: Option<Disturbance>,
-        mut see: impl FnMut(&Sample, &Reads, &Reckoning),
-        mut see_call: impl FnMut(SeenCall<'_>),
+        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning),
+        see_call: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let (mut process, editor, _, Timed { machine, .. }) = self.prepare()?;
@@ -173,13 +177,13 @@ impl<I: Install> Lab<'_, Timed<'_>, I, NoProbe> {
         let stop = loop {
             let left = limit - chip.probe().instructions;
             // The observer's instructions count, too.
-            let stop = chip.run(holds.before_next(STRETCH).min(left));
+            let stop = TimedLoop::run_chip(&mut chip, holds.before_next(STRETCH).min(left));
             holds.come_to(&mut chip);
             let has_ended = stop != Stop::Limit || chip.probe().instructions >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
-                Signals::Samples { .. } => ring.empty(&mut chip, &mut see),
-                _ => log.empty(&mut chip, has_ended, &mut see_call),
+                Signals::Samples { .. } => ring.empty(&mut chip, see),
+                _ => log.empty(&mut chip, has_ended, see_call),
             };
             seen.map_err(LabError::Observer)?;
             if has_ended {
@@ -237,7 +241,7 @@ impl Ring {
     fn empty<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
         chip: &mut Chip<E, Watch>,
-        see: &mut impl FnMut(&Sample, &Reads, &Reckoning),
+        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<(), String> {
         let count = word(&mut chip.process_mut().mem, COUNT)?;
         if count - self.taken > RING_SAMPLES {

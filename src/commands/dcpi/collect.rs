@@ -4,6 +4,7 @@ use anyhow::{Context, anyhow};
 use hps_dcpi::collect::{DELIVERY_CYCLES, Observer, Plan};
 use hps_dcpi::database::{Database, Header};
 use hps_dcpi::samples::{Counts, Event};
+use hps_lab::TimedLoop;
 use hps_lab::{Lab, Timed, VERSION};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::EitherCore;
@@ -49,14 +50,14 @@ pub(super) fn collect(args: &CollectArgs) -> anyhow::Result<u8> {
         return Ok(exit_code(found.1));
     }
     let lab = lab.watched_by(Observer::new(&machine.config, &plans));
-    let EitherCore::Cycle(mut core) = lab.open()? else {
+    let EitherCore::Cycle(mut core) = lab.open()?.into_inner() else {
         return Err(anyhow!("only the cycle-driven core has an issue queue"));
     };
     let mut left = args.max_instructions.unwrap_or(u64::MAX);
     let mut totals = vec![0; plans.len()];
     let stop = loop {
         let step = args.merge_every.min(left);
-        let stop = core.run(step);
+        let stop = NoEditor::run_chip(&mut core, step);
         left -= step;
         let is_over = stop != Stop::Limit || left == 0;
         for ((plan, counts), total) in core.probe_mut().take_samples().iter().zip(&mut totals) {

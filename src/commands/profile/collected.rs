@@ -1,5 +1,7 @@
 //! A profile collected by HPS, beside the exhaustive one of the same program.
 
+use hps_lab::FunctionalLoop;
+use hps_sim_core::editor::NoEditor;
 use std::io::Write;
 
 use anyhow::{Context, bail, ensure};
@@ -268,7 +270,10 @@ fn exhaustive(
 fn watched<const MEMORY: bool>(
     program: &Program,
     probe: GridProbe<MEMORY>,
-) -> anyhow::Result<(GridResult, i32)> {
+) -> anyhow::Result<(GridResult, i32)>
+where
+    NoEditor: FunctionalLoop<GridProbe<MEMORY>>,
+{
     let ran = Lab::of(program).watched_by(probe).run()?;
     let code = Faulted::or_exit_code(ran.stop, &program.image)?;
     Ok((ran.probe.finish(), code))

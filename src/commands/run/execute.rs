@@ -1,5 +1,8 @@
 //! Runs what options ask for: on the functional machine or on the pipeline, with or without DISE.
 
+use hps_lab::FunctionalLoop;
+use hps_lab::TimedLoop;
+use hps_sim_core::editor::NoEditor;
 use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
@@ -90,7 +93,7 @@ pub fn execute<'a>(
     }
 }
 
-fn edited<'a, I: Install>(
+fn edited<'a, I: Install<Editor: ExecutedLoop>>(
     lab: Lab<'a, Functional, I>,
     machine: Option<&'a TimedMachine>,
     order: Order,
@@ -114,6 +117,18 @@ fn edited<'a, I: Install>(
         }
     })
 }
+
+/// An editor whose loops are compiled for every way to run a program.
+trait ExecutedLoop:
+    FunctionalLoop<NoProbe>
+    + TimedLoop<NoProbe>
+    + TimedLoop<FunctionStacks>
+    + TimedLoop<(KanataLog, FunctionStacks)>
+{
+}
+
+impl ExecutedLoop for NoEditor {}
+impl ExecutedLoop for DiseEngine {}
 
 impl Ran {
     /// What runs of all modes leave behind, with the probe and what was learned of time apart.

@@ -1,0 +1,254 @@
+//! The loops of the simulator, each compiled once.
+//!
+//! What a run does for each instruction is generic in its decode-stage editor and its probe, so that it pays for neither
+//! where there is none. Such a loop is large, and what is generic is compiled in each crate that calls it. So the pairs of
+//! an editor and a probe that several crates run are named here, and compiled here; a crate names pairs with probes of its
+//! own by [`timed_loops!`](crate::timed_loops) and [`functional_loops!`](crate::functional_loops).
+//!
+//! `run` takes pairs that are named. A caller with another one says `run_here`: its crate compiles the loop.
+
+use std::ops::{Deref, DerefMut};
+
+use hps_dcpi::collect as dcpi;
+use hps_dise::DiseEngine;
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
+use hps_pipeline::kanata::KanataLog;
+use hps_pipeline::sampled::{SampledRun, SamplingError, SamplingPlan};
+use hps_pipeline::stacks::FunctionStacks;
+use hps_productions::grid::PhasedGrid;
+use hps_productions::{GridProbe, SoftwareEditor, UniqueAddresses};
+use hps_profilers::{Beats, Samplers};
+use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
+use hps_sim_core::machine::{Machine, Stop};
+use hps_sim_core::os::DuplicateError;
+use hps_sim_core::probe::{NoProbe, Probe};
+use hps_sim_core::process::Process;
+
+use crate::observer::watch as observer;
+use crate::truth::Watching;
+
+/// An editor whose functional loops under a probe are compiled: see [`functional_loops!`](crate::functional_loops).
+#[diagnostic::on_unimplemented(
+    message = "no crate has compiled the functional loop of `{Self}` under `{P}`",
+    note = "call `run_here` instead of `run`, which compiles it in this crate"
+)]
+pub trait FunctionalLoop<P: Probe>: DecodeEditor + Sized {
+    /// Runs up to `limit` instructions of the program, as [`Machine::run`] does.
+    fn run(machine: &mut Machine<Self>, probe: &mut P, limit: u64) -> Stop;
+}
+
+/// An editor whose timed loops under a probe are compiled: see [`timed_loops!`](crate::timed_loops).
+#[diagnostic::on_unimplemented(
+    message = "no crate has compiled the timed loops of `{Self}` under `{P}`",
+    note = "call `run_here` instead of `run`, which compiles them in this crate"
+)]
+pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
+    /// As [`EitherCore::with`].
+    ///
+    /// # Errors
+    /// As there.
+    fn core(
+        kind: CoreKind,
+        config: &MachineConfig,
+        process: Process,
+        editor: Self,
+        probe: P,
+    ) -> Result<EitherCore<Self, P>, NotSimulated>;
+
+    /// As [`EitherCore::run`].
+    fn run(core: &mut EitherCore<Self, P>, limit: u64) -> Stop;
+
+    /// As [`Chip::run`].
+    fn run_chip(chip: &mut Chip<Self, P>, limit: u64) -> Stop;
+
+    /// As [`Chip::run_to_cycle`].
+    fn run_chip_to(chip: &mut Chip<Self, P>, cycle: u64) -> Option<Stop>;
+
+    /// As [`EitherCore::finish`].
+    fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
+}
+
+/// An editor whose loops of sampled timing are compiled.
+pub trait SampledLoop: DecodeEditor + Clone + Send {
+    /// As [`SampledRun::with_editor`].
+    ///
+    /// # Errors
+    /// As there.
+    fn sampled(
+        config: &MachineConfig,
+        process: Process,
+        editor: Self,
+        plan: SamplingPlan,
+    ) -> Result<SampledRun<Self>, SamplingError>;
+
+    /// As [`SampledRun::run`].
+    ///
+    /// # Errors
+    /// As there.
+    fn run_units(run: &mut SampledRun<Self>, limit: u64) -> Result<Stop, SamplingError>;
+}
+
+/// Compiles the functional loops of editors under probes: `functional_loops! { Editor: Probe, Probe; Editor: Probe }`.
+#[macro_export]
+macro_rules! functional_loops {
+    ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+        $($(
+            impl $crate::FunctionalLoop<$probe> for $editor {
+                fn run(
+                    machine: &mut ::hps_sim_core::machine::Machine<Self>,
+                    probe: &mut $probe,
+                    limit: u64,
+                ) -> ::hps_sim_core::machine::Stop {
+                    machine.run(probe, limit)
+                }
+            }
+        )+)+
+    };
+}
+
+/// Compiles the timed loops of editors under probes, of both cores:
+/// `timed_loops! { Editor: Probe, Probe; Editor: Probe }`.
+#[macro_export]
+macro_rules! timed_loops {
+    ($($editor:ty: $($probe:ty),+);+ $(;)?) => {
+        $($(
+            impl $crate::TimedLoop<$probe> for $editor {
+                fn core(
+                    kind: ::hps_pipeline::core::CoreKind,
+                    config: &::hps_pipeline::config::MachineConfig,
+                    process: ::hps_sim_core::process::Process,
+                    editor: Self,
+                    probe: $probe,
+                ) -> ::std::result::Result<
+                    ::hps_pipeline::core::EitherCore<Self, $probe>,
+                    ::hps_pipeline::core::NotSimulated,
+                > {
+                    ::hps_pipeline::core::EitherCore::with(kind, config, process, editor, probe)
+                }
+
+                fn run(
+                    core: &mut ::hps_pipeline::core::EitherCore<Self, $probe>,
+                    limit: u64,
+                ) -> ::hps_sim_core::machine::Stop {
+                    core.run(limit)
+                }
+
+                fn run_chip(
+                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
+                    limit: u64,
+                ) -> ::hps_sim_core::machine::Stop {
+                    chip.run(limit)
+                }
+
+                fn run_chip_to(
+                    chip: &mut ::hps_pipeline::core::Chip<Self, $probe>,
+                    cycle: u64,
+                ) -> ::std::option::Option<::hps_sim_core::machine::Stop> {
+                    chip.run_to_cycle(cycle)
+                }
+
+                fn finish(
+                    core: ::hps_pipeline::core::EitherCore<Self, $probe>,
+                ) -> ::hps_pipeline::core::Finished<Self, $probe> {
+                    core.finish()
+                }
+            }
+        )+)+
+    };
+}
+
+functional_loops! {
+    NoEditor: NoProbe, GridProbe<false>, GridProbe<true>, PhasedGrid<false>, PhasedGrid<true>,
+        (GridProbe<true>, UniqueAddresses);
+    DiseEngine: NoProbe;
+    SoftwareEditor: NoProbe;
+}
+
+timed_loops! {
+    NoEditor: NoProbe, Watching, Beats<Samplers>, observer::Watch, Traced, FunctionStacks, dcpi::Observer;
+    DiseEngine: NoProbe, Watching, observer::Watch, Traced, FunctionStacks;
+    SoftwareEditor: NoProbe, Watching;
+    Interruptible<NoEditor>: NoProbe, Watching;
+    Interruptible<DiseEngine>: NoProbe, Watching;
+}
+
+/// The log of a run, and its cycles by function.
+type Traced = (KanataLog, FunctionStacks);
+
+/// Compiles the loops of sampled timing.
+macro_rules! sampled_loops {
+    ($($editor:ty),+) => {
+        $(
+            impl SampledLoop for $editor {
+                fn sampled(
+                    config: &MachineConfig,
+                    process: Process,
+                    editor: Self,
+                    plan: SamplingPlan,
+                ) -> Result<SampledRun<Self>, SamplingError> {
+                    SampledRun::with_editor(config, process, editor, plan)
+                }
+
+                fn run_units(run: &mut SampledRun<Self>, limit: u64) -> Result<Stop, SamplingError> {
+                    run.run(limit)
+                }
+            }
+        )+
+    };
+}
+
+sampled_loops!(NoEditor, DiseEngine, SoftwareEditor);
+
+/// A core whose loops are compiled, for a caller that steps it.
+pub struct Core<E: DecodeEditor, P: PipelineProbe>(pub(crate) EitherCore<E, P>);
+
+impl<E: TimedLoop<P>, P: PipelineProbe> Core<E, P> {
+    /// Runs until `limit` further instructions of the program have committed, or until it ends.
+    pub fn run(&mut self, limit: u64) -> Stop {
+        E::run(&mut self.0, limit)
+    }
+
+    /// Runs to the end of the program.
+    pub fn run_to_end(&mut self) -> Stop {
+        self.run(u64::MAX)
+    }
+
+    /// Ends its life, with every slot of its last cycle accounted for.
+    #[must_use]
+    pub fn finish(self) -> Finished<E, P> {
+        E::finish(self.0)
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
+    /// The core itself. Who runs that compiles its loops.
+    #[must_use]
+    pub fn into_inner(self) -> EitherCore<E, P> {
+        self.0
+    }
+}
+
+impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
+    /// As [`EitherCore::duplicate`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        self.0.duplicate().map(Core)
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> Deref for Core<E, P> {
+    type Target = EitherCore<E, P>;
+
+    fn deref(&self) -> &EitherCore<E, P> {
+        &self.0
+    }
+}
+
+impl<E: DecodeEditor, P: PipelineProbe> DerefMut for Core<E, P> {
+    fn deref_mut(&mut self) -> &mut EitherCore<E, P> {
+        &mut self.0
+    }
+}
