@@ -167,20 +167,23 @@ fn same_as_one(hps: &Hps, one: &BTreeMap<String, Vec<u8>>) {
 }
 
 #[test]
-fn the_lines_of_readme_for_xargs_leave_the_files_of_one_run() {
+fn the_lines_of_readme_for_parallel_and_xargs_leave_the_files_of_one_run() {
     let hps = Hps::new();
     let one = sweep_of_one(&hps);
     let readme = include_str!("../../README.md");
     let blocks = readme.split("```sh\n").skip(1);
-    let mut blocks = blocks.filter_map(|block| block.split("```").next());
-    let lines = blocks.find(|block| block.contains("xargs -P"));
-    let lines = lines.expect("the lines for xargs");
-    assert_eq!(lines.lines().count(), 3);
-    for line in lines.lines() {
-        let status = shell(&hps, &["-c", line]).status().expect("a shell");
-        assert!(status.success(), "{line}");
+    let blocks: Vec<&str> = blocks.filter_map(|b| b.split("```").next()).collect();
+    for runner in ["\nparallel ", "xargs -P"] {
+        let lines = blocks.iter().find(|block| block.contains(runner));
+        let lines = lines.expect("the lines");
+        assert_eq!(lines.lines().count(), 3);
+        for line in lines.lines() {
+            let status = shell(&hps, &["-c", line]).status().expect("a shell");
+            assert!(status.success(), "{line}; ./test.sh installs what it calls");
+        }
+        same_as_one(&hps, &one);
+        std::fs::remove_dir_all(hps.path("results")).expect("the results");
     }
-    same_as_one(&hps, &one);
 }
 
 /// Whole lines of the stores of parts below a folder.
