@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, bail};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use capstone::prelude::*;
 use hps_shim::results::ShimResult;
 use hps_shim::session::Session;
@@ -96,21 +97,24 @@ fn find(session: &mut Session, result: &ShimResult, name: &str) -> anyhow::Resul
     )
 }
 
+/// A disassembler of this host's instructions.
+#[cfg(target_arch = "x86_64")]
+fn disassembler() -> CsResult<Capstone> {
+    let mode = arch::x86::ArchMode::Mode64;
+    Capstone::new().x86().mode(mode).build()
+}
+
+/// A disassembler of this host's instructions.
+#[cfg(target_arch = "aarch64")]
+fn disassembler() -> CsResult<Capstone> {
+    let mode = arch::arm64::ArchMode::Arm;
+    Capstone::new().arm64().mode(mode).build()
+}
+
 /// Addresses and texts of the instructions of this host's processor. Bytes that are none are shown as data.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn disassembled(code: &Code) -> anyhow::Result<Vec<(u64, String)>> {
-    let capstone = if cfg!(target_arch = "x86_64") {
-        Capstone::new()
-            .x86()
-            .mode(arch::x86::ArchMode::Mode64)
-            .build()
-    } else if cfg!(target_arch = "aarch64") {
-        Capstone::new()
-            .arm64()
-            .mode(arch::arm64::ArchMode::Arm)
-            .build()
-    } else {
-        bail!("--annotate: code of this processor cannot be disassembled");
-    };
+    let capstone = disassembler();
     let mut capstone = capstone.map_err(|e| anyhow::anyhow!("--annotate: {e}"))?;
     let skips = capstone.set_skipdata(true);
     skips.map_err(|e| anyhow::anyhow!("--annotate: {e}"))?;
@@ -122,6 +126,11 @@ fn disassembled(code: &Code) -> anyhow::Result<Vec<(u64, String)>> {
         (one.address(), words.join(" ").trim_end().to_string())
     };
     Ok(all.iter().map(text).collect())
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn disassembled(_: &Code) -> anyhow::Result<Vec<(u64, String)>> {
+    bail!("--annotate: code of this processor cannot be disassembled")
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
