@@ -13,6 +13,6 @@ command -v musl-gcc >/dev/null || {
 target=$(uname -m)-unknown-linux-musl
 [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
 
-cargo build --locked --release --target "$target" --config 'profile.release.debug=false' --config 'profile.release.strip=true'
+cargo build --locked --release --target "$target" --config 'profile.release.strip=true'
 file=${CARGO_TARGET_DIR:-target}/$target/release/hps
 echo "$file: $(($(stat -c %s "$file") / 1000000)) MB"
