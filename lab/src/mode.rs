@@ -245,7 +245,7 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         self,
         open: Open<I::Editor, P>,
         run: fn(&mut EitherCore<I::Editor, P>, u64) -> Stop,
-        finish: fn(EitherCore<I::Editor, P>) -> Finished<I::Editor, P>,
+        finish: Finish<I::Editor, P>,
     ) -> Result<Ran<I::Editor, P, Timing>, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
         let expected = self.program.expected.clone();
@@ -262,6 +262,9 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
         ))
     }
 }
+
+/// Ends the life of a core.
+type Finish<E, P> = fn(EitherCore<E, P>) -> Finished<E, P>;
 
 /// Makes a core.
 type Open<E, P> =
