@@ -6,8 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::guest::{Random, assembled, captured, image, in_parallel, lab, machine};
-use hps_lab::Core;
-use hps_lab::{Lab, Ran};
+use hps_lab::{Core, Lab, Ran};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::NoEditor;

@@ -8,7 +8,6 @@
 //! events that functional warming meets more than without the collector, some of which happen once in a run, where no
 //! unit is.
 
-use hps_lab::SampledLoop;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_pipeline::core::{WARM_EVENTS, WarmEvents};
@@ -22,7 +21,7 @@ use crate::plan::{Plan, Point};
 use crate::regression::{self, PairedUnit, Term};
 use crate::row::{Sampled, TimingResult};
 use crate::timed::{collector, guarded};
-use hps_lab::{Install, Lab, Program, Ran, Timed};
+use hps_lab::{Install, Lab, Program, Ran, SampledLoop, Timed};
 
 /// What functional warming gets wrong in the cycles an instruction, relative: the root mean square over the ten
 /// programs that come with the project, large, for both instruction sets on `hps-4wide` (`docs/measurements/sampled-timing.md`).

@@ -2,7 +2,6 @@
 //!
 //! This is the one place that knows how each is installed and read.
 
-use hps_lab::TimedLoop;
 use hps_productions::point::COUNTER_MAX;
 use hps_productions::scheme::Scheme as Framework;
 use hps_productions::software::{SoftwareCollector, SoftwareOptions};
@@ -12,7 +11,7 @@ use hps_sim_core::editor::NoEditor;
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use hps_lab::{Install, Lab, Program, Ran, TimedMachine, dise_config};
+use hps_lab::{Install, Lab, Program, Ran, TimedLoop, TimedMachine, dise_config};
 
 /// A way to collect a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

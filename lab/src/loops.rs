@@ -1,6 +1,6 @@
 //! The loops of the simulator, each compiled once.
 //!
-//! What a run does for each instruction is generic in its decode-stage editor and its probe, so that it pays for neither
+//! The work of a run for each instruction is generic in its decode-stage editor and its probe, so that it pays for neither
 //! where there is none. Such a loop is large, and what is generic is compiled in each crate that calls it. So the pairs of
 //! an editor and a probe that several crates run are named here, and compiled here; a crate names pairs with probes of its
 //! own by [`timed_loops!`](crate::timed_loops) and [`functional_loops!`](crate::functional_loops).
@@ -44,10 +44,10 @@ pub trait FunctionalLoop<P: Probe>: DecodeEditor + Sized {
     note = "call `run_here` instead of `run`, which compiles them in this crate"
 )]
 pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
-    /// As [`EitherCore::with`].
+    /// Makes a core as [`EitherCore::with`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     fn core(
         kind: CoreKind,
         config: &MachineConfig,
@@ -56,25 +56,25 @@ pub trait TimedLoop<P: PipelineProbe>: DecodeEditor + Sized {
         probe: P,
     ) -> Result<EitherCore<Self, P>, NotSimulated>;
 
-    /// As [`EitherCore::run`].
+    /// Runs a core as [`EitherCore::run`] does.
     fn run(core: &mut EitherCore<Self, P>, limit: u64) -> Stop;
 
-    /// As [`Chip::run`].
+    /// Runs a chip as [`Chip::run`] does.
     fn run_chip(chip: &mut Chip<Self, P>, limit: u64) -> Stop;
 
-    /// As [`Chip::run_to_cycle`].
+    /// Runs a chip to the end of a cycle as [`Chip::run_to_cycle`] does.
     fn run_chip_to(chip: &mut Chip<Self, P>, cycle: u64) -> Option<Stop>;
 
-    /// As [`EitherCore::finish`].
+    /// Ends a core's life as [`EitherCore::finish`] does.
     fn finish(core: EitherCore<Self, P>) -> Finished<Self, P>;
 }
 
 /// An editor whose loops of sampled timing are compiled.
 pub trait SampledLoop: DecodeEditor + Clone + Send {
-    /// As [`SampledRun::with_editor`].
+    /// Begins a run as [`SampledRun::with_editor`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     fn sampled(
         config: &MachineConfig,
         process: Process,
@@ -82,10 +82,10 @@ pub trait SampledLoop: DecodeEditor + Clone + Send {
         plan: SamplingPlan,
     ) -> Result<SampledRun<Self>, SamplingError>;
 
-    /// As [`SampledRun::run`].
+    /// Runs as [`SampledRun::run`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     fn run_units(run: &mut SampledRun<Self>, limit: u64) -> Result<Stop, SamplingError>;
 }
 
@@ -230,10 +230,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Core<E, P> {
 }
 
 impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Core<E, P> {
-    /// As [`EitherCore::duplicate`].
+    /// A second core in the same state, as [`EitherCore::duplicate`] makes it.
     ///
     /// # Errors
-    /// As there.
+    /// Those of that function.
     pub fn duplicate(&self) -> Result<Self, DuplicateError> {
         self.0.duplicate().map(Core)
     }

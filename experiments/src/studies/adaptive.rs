@@ -11,7 +11,6 @@
 //! weight its samples by it (the first sample after a change still has the period before; this is
 //! ignored). Both profiles are measured, as `counted` and `weighted`; the policy judges the weighted one.
 
-use hps_lab::Core;
 use std::hash::Hash;
 
 use hps_dise::DiseEngine;
@@ -28,7 +27,7 @@ use super::common::{
 };
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
-use hps_lab::{Lab, Program, TimedMachine, dise_config};
+use hps_lab::{Core, Lab, Program, TimedMachine, dise_config};
 
 /// The study's name in results.
 pub const NAME: &str = "adaptive";

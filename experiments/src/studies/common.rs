@@ -1,9 +1,6 @@
 //! What the studies share: profiles of any kind, references to compare with, checked runs.
 
 use hps_dise::{DiseEngine, DiseStats};
-use hps_lab::Core;
-use hps_lab::FunctionalLoop;
-use hps_lab::TimedLoop;
 use hps_pipeline::core::CoreStats;
 use hps_productions::{
     CollectedProfile, Collector, CollectorOptions, GridProbe, MethodMap, PointProfiles,
@@ -22,7 +19,7 @@ use hps_sim_core::process::Process;
 use crate::cluster::Effort;
 use crate::measurement::{Measurement, Unit};
 use crate::timed::check_end;
-use hps_lab::{Install, Lab, Program, Ran, TimedMachine};
+use hps_lab::{Core, FunctionalLoop, Install, Lab, Program, Ran, TimedLoop, TimedMachine};
 
 /// A unit for each of these programs.
 pub(super) fn unit_of_each<'a, F>(

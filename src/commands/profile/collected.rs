@@ -1,13 +1,12 @@
 //! A profile collected by HPS, beside the exhaustive one of the same program.
 
-use hps_lab::FunctionalLoop;
 use hps_sim_core::editor::NoEditor;
 use std::io::Write;
 
 use anyhow::{Context, bail, ensure};
 use hps_experiments::paper_burst;
 use hps_lab::input::{self, MAX_STDIN_BYTES};
-use hps_lab::{Faulted, Lab, Program, TimedMachine, dise_config};
+use hps_lab::{Faulted, FunctionalLoop, Lab, Program, TimedMachine, dise_config};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_productions::point::COUNTER_MAX;

@@ -1,12 +1,13 @@
 //! Runs what options ask for: on the functional machine or on the pipeline, with or without DISE.
 
-use hps_lab::FunctionalLoop;
-use hps_lab::TimedLoop;
 use hps_sim_core::editor::NoEditor;
 use std::sync::Arc;
 
 use hps_dise::{DiseEngine, DiseStats};
-use hps_lab::{Functional, Install, Lab, LabError, Productions, Provenance, TimedMachine, Timing};
+use hps_lab::{
+    Functional, FunctionalLoop, Install, Lab, LabError, Productions, Provenance, TimedLoop,
+    TimedMachine, Timing,
+};
 use hps_pipeline::core::{CoreStats, Counted, CpiStack};
 use hps_pipeline::kanata::KanataLog;
 use hps_pipeline::memsys::MemoryStats;
