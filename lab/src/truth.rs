@@ -72,7 +72,7 @@ pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 
 /// The probe of a watched run.
 pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
-    let width = u64::from(machine.window.commit_width);
+    let width = u64::from(machine.most_commit_width());
     let functions = watch.contexts.then(|| {
         let functions = image.symbols.functions().iter();
         functions.map(|f| f.addr).collect()
@@ -106,7 +106,7 @@ impl<I: Install<Editor: TimedLoop<Beats<Samplers>>>> Lab<'_, Timed<'_>, I, NoPro
         self,
         profilers: Vec<(Box<dyn Policy>, Period)>,
     ) -> Result<Polled<I::Editor>, LabError> {
-        let width = u64::from(self.machine().window.commit_width);
+        let width = u64::from(self.machine().most_commit_width());
         let probe = Beats::new(samplers(width, profilers));
         let (ran, probe) = self.watched_by(probe).run()?.without_probe();
         Ok((ran, probe.finish().finish()))

@@ -43,6 +43,63 @@ fn list() -> anyhow::Result<String> {
 
 /// Every key of a machine with unit, value and where the value comes from; the stages.
 fn show(config: &MachineConfig) -> anyhow::Result<String> {
+    let mut out = format!("{}: {}\n", config.name, config.description);
+    if !config.base.is_empty() {
+        out += &format!("Differences from {}.\n", config.base);
+    }
+    out += &format!("\n{}\n{}", stages(config), values(config)?);
+    out += "\norigin: `paper` and `chosen` are defaults, from the HPS paper (section 5) or chosen where it is silent;\n\
+            `machine` is what this machine says. `hps machine keys` says what each key means.\n";
+    if config.chip.little_cores > 0 {
+        out += &little(config)?;
+    }
+    Ok(out)
+}
+
+/// The little cores: their stages, and the keys in which they differ from the other cores.
+fn little(config: &MachineConfig) -> anyhow::Result<String> {
+    let last = config.chip.cores - 1;
+    let core = config.of_core(last);
+    let (theirs, others) = (serde_json::to_value(&*core)?, serde_json::to_value(config)?);
+    let columns = [
+        ("key", Align::Left),
+        ("value", Align::Right),
+        ("other cores", Align::Right),
+        ("unit", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for key in MachineConfig::keys() {
+        // Of `chip`, cores have nothing for themselves.
+        if key.path.starts_with("chip.") || key.path == "little" {
+            continue;
+        }
+        let Some(value) = lookup(&theirs, &key.path) else {
+            continue;
+        };
+        let other = lookup(&others, &key.path);
+        for (path, value) in lines(&key.path, value) {
+            let inside = path.strip_prefix(&key.path).unwrap_or_default();
+            let other = other.and_then(|other| lookup(other, inside.trim_start_matches('.')));
+            let other = other.map_or_else(|| "none".to_owned(), value_text);
+            if value != other {
+                table.row([path, value, other, key.unit.to_string()]);
+            }
+        }
+    }
+    let first = last + 1 - config.chip.little_cores;
+    let which = match first == last {
+        true => format!("Core {last} is little"),
+        false => format!("Cores {first} to {last} are little"),
+    };
+    Ok(format!(
+        "\n{which}, with these differences from the others.\n\n{}\n{}",
+        stages(&core),
+        table.render()
+    ))
+}
+
+/// Every key with its value.
+fn values(config: &MachineConfig) -> anyhow::Result<String> {
     let values = serde_json::to_value(config)?;
     let defaults = serde_json::to_value(MachineConfig::default())?;
     let columns = [
@@ -53,7 +110,7 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
     ];
     let mut table = Table::new(&columns);
     for key in MachineConfig::keys() {
-        if ["name", "description", "base"].contains(&key.path.as_str()) {
+        if ["name", "description", "base", "little"].contains(&key.path.as_str()) {
             continue;
         }
         let has_variant = key.path.contains(char::is_uppercase);
@@ -85,14 +142,7 @@ fn show(config: &MachineConfig) -> anyhow::Result<String> {
             table.row([path, value, key.unit.to_string(), origin]);
         }
     }
-    let mut out = format!("{}: {}\n", config.name, config.description);
-    if !config.base.is_empty() {
-        out += &format!("Differences from {}.\n", config.base);
-    }
-    out += &format!("\n{}\n{}", stages(config), table.render());
-    out += "\norigin: `paper` and `chosen` are defaults, from the HPS paper (section 5) or chosen where it is silent;\n\
-            `machine` is what this machine says. `hps machine keys` says what each key means.\n";
-    Ok(out)
+    Ok(table.render())
 }
 
 fn stages(config: &MachineConfig) -> String {
@@ -246,6 +296,33 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn little_cores_are_shown_by_their_differences() {
+        let config = MachineConfig::preset("big-little").expect("a preset");
+        let text = show(&config).expect("shown");
+        let (_, little) = text.split_once("Core 1 is little").expect("a section");
+        let rows: Vec<Vec<&str>> = little
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        for row in [
+            "window.rob_entries 32 512 entries",
+            "units.pools.load 1 3 units by pool name",
+            "branch.predictor Gshare Tage predictor",
+            "branch.predictor.Gshare.entries 4096 none entries",
+            "issue.scheduling InOrder OutOfOrder policy",
+        ] {
+            let row: Vec<&str> = row.split_whitespace().collect();
+            assert!(rows.contains(&row), "{row:?}: {little}");
+        }
+        assert!(little.contains("8 stages"), "{little}");
+        // What is alike, and what belongs to the chip, has no row.
+        for path in ["memory.l2.ways", "memory.l1i.line_bytes", "chip.cores"] {
+            assert!(!little.contains(path), "{path}");
+        }
+        assert!(!text.contains("little."), "{text}");
     }
 
     #[test]

@@ -320,6 +320,107 @@ fn slots_of_each_hardware_thread_sum_to_width_and_cycles() {
     }
 }
 
+/// Options for one wide core and a small one.
+const BIG_LITTLE: [&str; 2] = ["--machine", "big-little"];
+
+#[test]
+fn threads_run_on_cores_that_differ() {
+    let all_ok = all_ok();
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("thread_omp.c", &[], "total 499500\n"),
+        (
+            "thread_cxx.cc",
+            &[],
+            "sum 328350, futures 285, once 1, shared 4000, thrown caught\n",
+        ),
+        ("threads.c", &[], &all_ok),
+        ("thread_many.c", &["100"], "64 2080\n100 100\n"),
+        (
+            "affinity.c",
+            &[],
+            "2 processors, 2 online, main on 1, wrong 0\n",
+        ),
+    ];
+    for isa in Isa::BOTH {
+        for (source, arguments, expected) in cases {
+            assert_eq!(on(&BIG_LITTLE, isa, source, arguments), expected, "{isa:?}");
+        }
+    }
+}
+
+/// Sixteen additions a turn, a counter and its branch. On the wide core four additions to one register wait for each
+/// other; on the small one two additions issue in a cycle, and then the counter, and the branch behind it: 8 + 2. A
+/// chain of additions takes a cycle for each on both.
+#[test]
+fn a_thread_that_is_pinned_to_a_little_core_runs_at_its_speed() {
+    const TURNS: f64 = 10_000.0;
+    for loops in [
+        ["wide", "none"],
+        ["none", "wide"],
+        ["wide", "wide"],
+        ["chain", "chain"],
+    ] {
+        let printed = on(&BIG_LITTLE, Isa::Riscv64, "smt.c", &loops);
+        let cycles = printed
+            .split_whitespace()
+            .map(|n| n.parse::<f64>().expect("a number"));
+        for ((kind, cycles), wide) in loops.into_iter().zip(cycles).zip([4.0, 10.0]) {
+            let is_right = match kind {
+                "none" => cycles == 0.0,
+                "wide" => is_near(cycles, wide * TURNS),
+                _ => is_near(cycles, 16.0 * TURNS),
+            };
+            assert!(is_right, "{loops:?}: {printed}");
+        }
+    }
+}
+
+#[test]
+fn slots_of_cores_that_differ_are_their_own_widths_and_cycles() {
+    let program = build(Isa::Riscv64, "smt.c", &["-O2", "-pthread"]);
+    let hps = Hps::new();
+    let options = [
+        "run",
+        "--machine",
+        "big-little",
+        "--stats",
+        "--stats-out",
+        "s.json",
+        "--",
+    ];
+    let run = hps.run(&[&options[..], &[&program, "wide", "chain"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read_to_string(hps.path("s.json")).expect("statistics");
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let cycles = document["cycles"].as_u64().expect("a number");
+    let cores = document["cores"].as_array().expect("cores");
+    for (core, width) in cores.iter().zip([8, 2]) {
+        let stack = &core["cpi_stack"];
+        assert_eq!(stack["commit_width"].as_u64(), Some(width));
+        assert_eq!(
+            stack["total_slots"].as_u64(),
+            Some(width * cycles),
+            "{core}"
+        );
+    }
+    let of_issue = |core: usize| {
+        cores[core]["core"]["issue_dual_cycles"]
+            .as_u64()
+            .expect("a number")
+    };
+    assert_eq!(of_issue(0), 0, "a core that issues out of order");
+    assert!(of_issue(1) > 0, "one that issues in order");
+    let whole = &document["cpi_stack"];
+    assert!(whole["commit_width"].is_null());
+    assert_eq!(whole["total_slots"].as_u64(), Some(10 * cycles));
+    assert_eq!(whole["total_cycles"].as_f64(), Some(2.0 * cycles as f64));
+    let in_table = |core: &str| {
+        let rows = run.stderr.lines().map(|line| line.split_whitespace());
+        rows.filter(|row| row.clone().next() == Some(core)).count()
+    };
+    assert_eq!((in_table("0"), in_table("1")), (1, 1), "{}", run.stderr);
+}
+
 #[test]
 fn one_processor_is_what_one_core_has() {
     prints(
@@ -338,9 +439,14 @@ fn litmus_tests_show_only_what_total_store_order_allows() {
     let text = "(name: \"smt-4\", base: \"hps-4wide\", chip: (contexts: 4))";
     std::fs::write(&siblings, text).expect("a file is written");
     let siblings = ["--machine", siblings.as_str()];
+    let little = hps.path("little-3.ron");
+    let text = "(name: \"little-3\", base: \"big-little\", chip: (cores: 4, little_cores: 3))";
+    std::fs::write(&little, text).expect("a file is written");
+    let little = ["--machine", little.as_str()];
     for (isa, machine) in [
         (Isa::Riscv64, SEVERAL),
         (Isa::Alpha, SEVERAL),
+        (Isa::Riscv64, little),
         (Isa::Riscv64, siblings),
         (Isa::Alpha, siblings),
     ] {
@@ -381,6 +487,10 @@ fn lock_free_structures_lose_nothing_on_any_machine() {
         std::fs::write(&file, text).expect("a file is written");
         let printed = on(&["--machine", &file], isa, "lock_free.c", &["60"]);
         assert_eq!(printed, "lost 0 0 0 0, torn 0\n", "{base}");
+    }
+    for isa in Isa::BOTH {
+        let printed = on(&BIG_LITTLE, isa, "lock_free.c", &["60"]);
+        assert_eq!(printed, "lost 0 0 0 0, torn 0\n", "big-little");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hps_lab::observer::{Observer, Placement, Signals, Throttle};
 use hps_lab::{Isa, Lab, Productions, Program, TimedMachine};
-use hps_pipeline::config::{MachineConfig, SmtPolicy};
+use hps_pipeline::config::{LittleConfig, MachineConfig, SmtPolicy};
 use hps_shim::Dte;
 use rayon::prelude::*;
 
@@ -47,11 +47,15 @@ pub enum Kind {
     IpcSmtBackground,
     /// Like [`Kind::TagCmp`], with reads that allocate nothing and take no part in coherence (proposed hardware).
     TagCmpQuiet,
+    /// Like [`Kind::TagCmp`], on a small core that issues in order (proposed hardware).
+    TagCmpLittle,
+    /// Like [`Kind::IpcCmp`], likewise.
+    IpcCmpLittle,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 9] = [
         Kind::TagSmt,
         Kind::TagCmp,
         Kind::IpcSmt,
@@ -59,6 +63,8 @@ impl Kind {
         Kind::TagSmtBackground,
         Kind::IpcSmtBackground,
         Kind::TagCmpQuiet,
+        Kind::TagCmpLittle,
+        Kind::IpcCmpLittle,
     ];
 
     /// The name in measurements.
@@ -72,6 +78,8 @@ impl Kind {
             Kind::TagSmtBackground => "tag-smt-background",
             Kind::IpcSmtBackground => "ipc-smt-background",
             Kind::TagCmpQuiet => "tag-cmp-quiet",
+            Kind::TagCmpLittle => "tag-cmp-little",
+            Kind::IpcCmpLittle => "ipc-cmp-little",
         }
     }
 
@@ -86,6 +94,8 @@ impl Kind {
             Kind::TagSmtBackground => "tag, same core, lowest priority",
             Kind::IpcSmtBackground => "IPC and tag, same core, lowest priority",
             Kind::TagCmpQuiet => "tag, other core, quiet reads",
+            Kind::TagCmpLittle => "tag, small in-order core",
+            Kind::IpcCmpLittle => "IPC and tag, small in-order core, remote counter",
         }
     }
 
@@ -100,15 +110,17 @@ impl Kind {
 
     pub(super) fn placement(self) -> Placement {
         match self {
-            Kind::TagCmp | Kind::IpcCmp | Kind::TagCmpQuiet => Placement::Cmp,
-            _ => Placement::Smt,
+            Kind::TagSmt | Kind::IpcSmt | Kind::TagSmtBackground | Kind::IpcSmtBackground => {
+                Placement::Smt
+            }
+            _ => Placement::Cmp,
         }
     }
 
     pub(super) fn counting(self) -> Counting {
         match self {
             Kind::IpcSmt | Kind::IpcSmtBackground => Counting::CoreLessOwn,
-            Kind::IpcCmp => Counting::Remote,
+            Kind::IpcCmp | Kind::IpcCmpLittle => Counting::Remote,
             _ => Counting::Nothing,
         }
     }
@@ -135,6 +147,14 @@ impl Kind {
             // A look-up in the other core, without any change there.
             Kind::TagCmpQuiet => {
                 machine.chip.quiet_read_cycles = machine.chip.transfer_cycles.max(1)
+            }
+            // The last core becomes the small one of that preset. Contexts without a thread cost nothing, and small cores
+            // have none.
+            Kind::TagCmpLittle | Kind::IpcCmpLittle => {
+                let preset = MachineConfig::preset("big-little");
+                machine.little = preset.map_or_else(|_| LittleConfig::default(), |m| m.little);
+                machine.chip.little_cores = 1;
+                machine.chip.contexts = 1;
             }
             _ => {}
         }

@@ -67,7 +67,11 @@ impl ShimStudy {
         Unit {
             study: "shim",
             title: format!("{} ({})", program.name, program.image.isa),
-            key: serde_json::json!({ "limit": self.limit, "waits": WAITS }),
+            key: serde_json::json!({
+                "limit": self.limit,
+                "waits": WAITS,
+                "kinds": Kind::ALL.map(Kind::name),
+            }),
             program,
             effort: Effort::default().and_first(self.limit, 3.0 * runs as f64, self.machine.core),
             run: Box::new(|| measure::measure(program, &self.machine, self.limit)),

@@ -94,6 +94,8 @@ impl MachineConfig {
         check_interrupts(self, &mut checks);
         check_chip(self, &mut checks);
         check_counters(self, &mut checks);
+        let little = self.violations_of_little(&checks.found);
+        checks.found.extend(little);
         checks.found
     }
 }
@@ -128,6 +130,7 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
     c.range("chip.invalidate_cycles", chip.invalidate_cycles, 0, 10_000);
     c.range("chip.quiet_read_cycles", chip.quiet_read_cycles, 0, 10_000);
     c.range("chip.snoop_bus_cycles", chip.snoop_bus_cycles, 1, 1000);
+    check_little(machine, c);
     if !chip.has_company() {
         return;
     }
@@ -156,6 +159,34 @@ fn check_chip(machine: &MachineConfig, c: &mut Checks) {
             format!(
                 "writes through, but `chip.cores` is {}; allowed: WriteBack, or one core",
                 chip.cores
+            ),
+        );
+    }
+}
+
+fn check_little(machine: &MachineConfig, c: &mut Checks) {
+    let chip = &machine.chip;
+    let path = "chip.little_cores";
+    // The first core is none of them.
+    let most = u64::from(chip.cores.clamp(1, ChipConfig::MOST_CORES)) - 1;
+    if !c.range(path, chip.little_cores, 0, most) || chip.little_cores == 0 {
+        return;
+    }
+    let count = chip.little_cores;
+    if machine.little.is_none() {
+        c.refuse(
+            path,
+            format!(
+                "is {count}, but no section `little` describes them; allowed: 0, or such a section"
+            ),
+        );
+    }
+    if chip.contexts > 1 {
+        c.refuse(
+            path,
+            format!(
+                "is {count}, but `chip.contexts` is {}; allowed: 0, or one context",
+                chip.contexts
             ),
         );
     }

@@ -3,11 +3,14 @@
 use super::node::{config_enum, config_section};
 
 config_section! {
-    /// The cores of the chip, which are all alike, and their hardware threads. What is said of cores means something
-    /// only where there are several, what is said of contexts likewise.
+    /// The cores of the chip, and their hardware threads. What is said of cores means something only where there are
+    /// several, what is said of contexts likewise.
     ChipConfig patched by ChipPatch {
         /// Cores. A guest's threads run on them at the same time.
         cores: u32 = 1, "cores";
+        /// So many of the cores, the last ones, are as the section `little` describes them; the others are alike.
+        #[serde(skip_serializing_if = "is_zero")]
+        little_cores: u32 = 0, "cores";
         /// Contexts (hardware threads) of each core. They share its widths, units, caches, TLBs and predictor tables;
         /// histories, return address stack and memory dependences are their own.
         contexts: u32 = 1, "contexts";
@@ -80,6 +83,12 @@ config_enum! {
         /// Each request that leaves a core is seen by all others, in turn.
         Snooping,
     }
+}
+
+/// A key that is left out of fingerprints, so that those of machines without little cores stay what they are.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde gives a reference
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl ChipConfig {

@@ -16,6 +16,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("wide-8", include_str!("../../presets/wide-8.ron")),
     ("ev5", include_str!("../../presets/ev5.ron")),
     ("ev6", include_str!("../../presets/ev6.ron")),
+    ("big-little", include_str!("../../presets/big-little.ron")),
     ("cmp-4", include_str!("../../presets/cmp-4.ron")),
     ("smt-2", include_str!("../../presets/smt-2.ron")),
     (
@@ -73,15 +74,16 @@ impl MachineConfig {
 
     /// Reads a description: the values of `base` (a preset; without it the defaults) with the
     /// differences that the text gives. Only the enumerations (`predictor`,
-    /// `memory_dependence`, ...) are replaced as a whole. `file_name` is for messages, and names
-    /// the machine if the text does not.
+    /// `memory_dependence`, ...) are replaced as a whole. `little` gives differences from the other
+    /// cores of the machine, or from the little ones of `base`. `file_name` is for messages, and
+    /// names the machine if the text does not.
     ///
     /// # Errors
     /// [`ConfigError::Syntax`] for what is not RON, unknown keys and values of the wrong type;
     /// [`ConfigError::Impossible`] for values that no machine can have, all of them at once;
     /// [`ConfigError::UnknownPreset`] is turned into an impossible value of `base`.
     pub fn from_ron(text: &str, file_name: &str) -> Result<Self, ConfigError> {
-        let patch: MachinePatch = dialect()
+        let mut patch: MachinePatch = dialect()
             .from_str(text)
             .map_err(|error| syntax(text, file_name, &error))?;
         let mut config = match patch.base.0.as_deref() {
@@ -95,7 +97,9 @@ impl MachineConfig {
                     stem.to_string_lossy().into_owned()
                 });
         }
+        let little = std::mem::take(&mut patch.little);
         config.apply(patch);
+        config.apply_little(little);
         let violations = config.violations();
         if violations.is_empty() {
             Ok(config)

@@ -11,6 +11,7 @@ mod chip;
 mod counters;
 mod error;
 mod interrupts;
+mod little;
 mod load;
 mod locate;
 mod memory;
@@ -29,6 +30,7 @@ pub use chip::{ChipConfig, Coherence, L2Place, SmtPolicy, SmtQueues};
 pub use counters::{CountersConfig, SelectedEvents};
 pub use error::{ConfigError, Located, Violation};
 pub use interrupts::InterruptConfig;
+pub use little::{CoreConfig, CoreMemoryConfig, LittleConfig};
 pub use memory::{
     BusConfig, CacheConfig, L1dPrefetch, L1dWrite, L2TlbConfig, L3Config, MemoryBusConfig,
     MemoryConfig, NextLineConfig, Replacement, StreamConfig, StrideConfig, TlbConfig,

@@ -4,6 +4,7 @@ use super::branch::BranchConfig;
 use super::chip::ChipConfig;
 use super::counters::CountersConfig;
 use super::interrupts::InterruptConfig;
+use super::little::LittleConfig;
 use super::memory::MemoryConfig;
 use super::node::{config_enum, config_section};
 use super::units::UnitsConfig;
@@ -46,6 +47,11 @@ config_section! {
         /// Counters that programs read.
         #[serde(skip_serializing_if = "CountersConfig::is_default")]
         counters: CountersConfig = CountersConfig::default(), "section";
+        /// What the last `chip.little_cores` cores have instead, as differences from the other cores: any keys of the
+        /// sections fetch, decode, window, issue, units, speculation and branch, and of memory those in l1i, l1d,
+        /// l1d_prefetch, itlb, dtlb and l2_tlb.
+        #[serde(skip_serializing_if = "LittleConfig::is_none")]
+        little: LittleConfig = LittleConfig::default(), "section";
     }
 }
 

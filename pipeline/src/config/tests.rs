@@ -48,10 +48,12 @@ fn leaf_paths(machine: &MachineConfig) -> BTreeSet<String> {
             && path != "memory.l1d_write"
             && path != "memory.l1d_prefetch"
             && path != "units.pools"
+            && path != "little"
             && keys.iter().any(|key| key.starts_with(&format!("{path}.")))
     };
     keys.iter()
-        .filter(|path| !section(path) && !path.starts_with("units.pools."))
+        .filter(|path| !section(path))
+        .filter(|path| !path.starts_with("units.pools.") && !path.starts_with("little."))
         .cloned()
         .collect()
 }
@@ -86,6 +88,8 @@ fn the_key_table_is_what_the_machines_have() {
     // Written only if it is not the default.
     machine.interrupts.entry_cycles += 1;
     machine.chip.cores += 1;
+    machine.chip.little_cores += 1;
+    machine.little = LittleConfig(Some(Box::default()));
     machine.counters.read_cycles += 1;
     written.extend(leaf_paths(&machine));
 
@@ -110,7 +114,7 @@ fn documented_defaults_are_the_defaults() {
     assert_eq!(rob.source, Source::Paper);
     // A file made of the key table is the default machine again.
     for key in MachineConfig::keys() {
-        if key.path.contains(char::is_uppercase) {
+        if key.path.contains(char::is_uppercase) || key.path == "little" {
             continue;
         }
         let (sections, name): (Vec<&str>, &str) = {
@@ -318,6 +322,36 @@ fn impossible_values_are_refused_with_place_and_what_is_allowed() {
             "did you mean `hps-4wide`?",
         ),
         (
+            "(chip: (cores: 2, little_cores: 2), little: ())",
+            "1:19: `chip.little_cores` is 2",
+            "allowed: 0 to 1",
+        ),
+        (
+            "(chip: (cores: 2, little_cores: 1))",
+            "1:19: `chip.little_cores` is 1",
+            "no section `little`",
+        ),
+        (
+            "(base: \"big-little\", chip: (contexts: 2))",
+            "1:22: `chip.little_cores` is 1",
+            "allowed: 0, or one context",
+        ),
+        (
+            "(chip: (cores: 2, little_cores: 1), little: (window: (rob_entries: 64)))",
+            "1:46: `little.window.reservation_stations` is 80",
+            "1 to 64",
+        ),
+        (
+            "(chip: (cores: 2, little_cores: 1),\n little: (memory: (l1d: (line_bytes: 128))))",
+            "2:26: `little.memory.l1d.line_bytes` is 128",
+            "`memory.l2.line_bytes`, which is 64",
+        ),
+        (
+            "(chip: (cores: 2, little_cores: 1), little: (memory: (l2: (ways: 4))))",
+            "1:55: there is no key `l2` here",
+            "l2_tlb",
+        ),
+        (
             "(memory: (l1i: (hit_cycles: 4)))",
             "1:1: `fetch.fetch_to_decode_cycles` is 3",
             "comes from the base",
@@ -331,6 +365,39 @@ fn impossible_values_are_refused_with_place_and_what_is_allowed() {
         );
         assert!(message.contains(part), "{text}: {message}");
     }
+}
+
+#[test]
+fn little_cores_are_the_last_and_differ_in_what_their_section_gives() {
+    let text = "(base: \"wide-8\", chip: (cores: 3, little_cores: 2), window: (rob_entries: 256),\n\
+                little: (issue: (issue_width: 2), memory: (l1d: (ways: 6)), units: (pools: {\"load\": 1})))";
+    let machine = MachineConfig::from_ron(text, "mine.ron").unwrap();
+    assert_eq!(*machine.of_core(0), machine);
+    let little = machine.of_core(1);
+    assert_eq!(little, machine.of_core(2));
+    let mut expected = machine.clone();
+    expected.chip.little_cores = 0;
+    expected.little = LittleConfig::default();
+    expected.issue.issue_width = 2;
+    expected.memory.l1d.ways = 6;
+    expected.units.pools.0.insert("load".to_owned(), 1);
+    assert_eq!(*little, expected);
+
+    // A file on top of a machine with little cores changes what it names.
+    let text =
+        "(base: \"big-little\", window: (rob_entries: 300), little: (window: (rob_entries: 40)))";
+    let machine = MachineConfig::from_ron(text, "mine.ron").unwrap();
+    let base = MachineConfig::preset("big-little").unwrap();
+    assert_eq!(machine.window.rob_entries, 300);
+    assert_eq!(machine.of_core(1).window.rob_entries, 40);
+    assert_eq!(machine.of_core(1).branch, base.of_core(1).branch);
+    assert_ne!(machine.of_core(1).branch, machine.branch);
+    assert_eq!(machine.most_commit_width(), 8);
+    // Without little cores the section says nothing.
+    let mut alike = base.clone();
+    alike.chip.little_cores = 0;
+    alike.check().unwrap();
+    assert_eq!(*alike.of_core(1), alike);
 }
 
 #[test]

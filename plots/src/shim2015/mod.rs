@@ -86,7 +86,7 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
         title: format!("What observers cost: {isa} on {}", found.machine),
         text: vec![
             "Lines are means over programs. A point to the left is a faster observer; the points of a line differ in its \
-             wait. Lowest priority and quiet reads are the paper's proposals for hardware."
+             wait. Lowest priority, quiet reads and a small core are the paper's proposals for hardware."
                 .to_string(),
         ],
         ..Chapter::default()
@@ -100,12 +100,18 @@ fn costs(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
                 Kind::TagCmp,
                 Kind::TagSmtBackground,
                 Kind::TagCmpQuiet,
+                Kind::TagCmpLittle,
             ],
         ),
         (
             "ipc",
             "IPC and tag: overhead by period (figures 11 and 13)",
-            &[Kind::IpcSmt, Kind::IpcCmp, Kind::IpcSmtBackground],
+            &[
+                Kind::IpcSmt,
+                Kind::IpcCmp,
+                Kind::IpcSmtBackground,
+                Kind::IpcCmpLittle,
+            ],
         ),
     ];
     for (name, title, kinds) in groups {
@@ -196,7 +202,12 @@ fn by_program(found: &Found<'_>, kind: Kind) -> Option<ChapterTable> {
 }
 
 fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
-    let kinds = [Kind::IpcSmt, Kind::IpcSmtBackground, Kind::IpcCmp];
+    let kinds = [
+        Kind::IpcSmt,
+        Kind::IpcSmtBackground,
+        Kind::IpcCmp,
+        Kind::IpcCmpLittle,
+    ];
     let mut chapter = Chapter {
         id: format!("samples-{isa}"),
         title: format!("What samples are worth: {isa} on {}", found.machine),

@@ -182,11 +182,11 @@ pub struct MachineDocument {
 /// A CPI stack. The slots sum to `commit_width * cycles`.
 #[derive(Debug, Serialize)]
 pub struct Stack {
-    /// Slots of a cycle.
-    pub commit_width: u64,
+    /// Slots of a cycle; null for all cores of a chip together that commit different numbers of instructions in one.
+    pub commit_width: Option<u64>,
     /// All slots.
     pub total_slots: u64,
-    /// `total_slots / commit_width`.
+    /// `total_slots / commit_width`, or the sum of that of all cores.
     pub total_cycles: f64,
     /// By owner, in the order in which a stack is drawn.
     pub parts: Vec<Part>,
@@ -199,7 +199,7 @@ pub struct Part {
     pub cause: &'static str,
     /// Its commit slots.
     pub slots: u64,
-    /// `slots / commit_width`.
+    /// `slots / commit_width`, or the sum of that of all cores.
     pub cycles: f64,
     /// Its cycles per instruction of the program.
     pub cpi: f64,
@@ -279,7 +279,17 @@ impl Statistics {
         let timed = ran.timed.as_ref();
         let from = &ran.provenance;
         let machine = from.machine.as_ref();
-        let width = machine.map_or(1, |m| u64::from(m.config.window.commit_width));
+        let width_of = |core: u16| {
+            machine.map_or(1, |m| {
+                u64::from(m.config.of_core(u32::from(core)).window.commit_width)
+            })
+        };
+        let width = width_of(0);
+        let contexts = timed.map_or(&[][..], |t| &t.contexts);
+        let cores: Vec<CoreDocument> = contexts
+            .iter()
+            .map(|c| CoreDocument::new(c, width_of(c.context.core.0)))
+            .collect();
         let cycles = timed.map(|t| t.core.cycles);
         let samples = ran.samples.as_ref();
         let sampling = samples
@@ -328,21 +338,14 @@ impl Statistics {
             memory: timed.map(|t| t.memory.entries().into_iter().collect()),
             rates: timed.map(rates),
             cpi_stack: match (timed, samples) {
-                (Some(t), _) => Some(Stack::new(&t.cpi, width, program)),
+                (Some(t), _) => Some(Stack::of_chip(&t.cpi, width, &cores, program)),
                 (None, Some((plan, s))) => {
                     let measured = plan.unit * s.unit_cycles.len() as u64;
                     Some(Stack::new(&s.cpi, width, measured))
                 }
                 (None, None) => None,
             },
-            cores: timed
-                .map(|t| {
-                    t.contexts
-                        .iter()
-                        .map(|c| CoreDocument::new(c, width))
-                        .collect()
-                })
-                .unwrap_or_default(),
+            cores,
             by_function: timed
                 .and_then(|t| Some(by_function(t.by_function.as_ref()?, &t.cpi, width, program))),
             dise: with
@@ -378,20 +381,15 @@ impl Stack {
         let cycles = |slots: u64| slots as f64 / commit_width as f64;
         let part = |cause: Cause| {
             let slots = stack.get(cause);
-            let cpi = if instructions == 0 {
-                0.0
-            } else {
-                cycles(slots) / instructions as f64
-            };
             Part {
                 cause: cause.name(),
                 slots,
                 cycles: cycles(slots),
-                cpi,
+                cpi: cpi(cycles(slots), instructions),
             }
         };
         Stack {
-            commit_width,
+            commit_width: Some(commit_width),
             total_slots: stack.total(),
             total_cycles: cycles(stack.total()),
             parts: Cause::ALL
@@ -400,6 +398,33 @@ impl Stack {
                 .map(part)
                 .collect(),
         }
+    }
+
+    /// The stack of all contexts of a chip, of which the first one commits so many instructions in a cycle. `cores` are
+    /// the contexts, if there are several.
+    fn of_chip(stack: &CpiStack, width: u64, cores: &[CoreDocument], instructions: u64) -> Self {
+        let mut whole = Stack::new(stack, width, instructions);
+        let stacks = || cores.iter().map(|one| &one.cpi_stack);
+        if stacks().all(|one| one.commit_width == Some(width)) {
+            return whole;
+        }
+        whole.commit_width = None;
+        whole.total_cycles = stacks().map(|one| one.total_cycles).sum();
+        for part in &mut whole.parts {
+            let parts = stacks().flat_map(|one| &one.parts);
+            let same = parts.filter(|one| one.cause == part.cause);
+            part.cycles = same.map(|one| one.cycles).sum();
+            part.cpi = cpi(part.cycles, instructions);
+        }
+        whole
+    }
+}
+
+/// Cycles an instruction; 0 without instructions.
+fn cpi(cycles: f64, instructions: u64) -> f64 {
+    match instructions {
+        0 => 0.0,
+        _ => cycles / instructions as f64,
     }
 }
 
@@ -436,5 +461,35 @@ mod tests {
         let cycles: f64 = document.parts.iter().map(|p| p.cycles).sum();
         assert!((cycles - document.total_cycles).abs() < 1e-9);
         assert_eq!(document.parts.len(), Cause::ALL.len());
+    }
+
+    /// 10 cycles of a core that commits four instructions in each, and 10 of one that commits two.
+    #[test]
+    fn cycles_of_cores_that_differ_are_summed_by_core() {
+        let [mut wide, mut narrow] = [CpiStack::default(); 2];
+        wide.add(Cause::Base, 30);
+        wide.add(Cause::Frontend, 10);
+        narrow.add(Cause::Base, 4);
+        narrow.add(Cause::Frontend, 16);
+        let counted = |cpi| Counted {
+            context: hps_pipeline::core::ContextId::FIRST,
+            stats: CoreStats::default(),
+            cpi,
+            memory: hps_pipeline::memsys::MemoryStats::default(),
+        };
+        let cores = [
+            CoreDocument::new(&counted(wide), 4),
+            CoreDocument::new(&counted(narrow), 2),
+        ];
+        wide.merge(&narrow);
+        let whole = Stack::of_chip(&wide, 4, &cores, 34);
+        assert_eq!((whole.commit_width, whole.total_slots), (None, 60));
+        assert!((whole.total_cycles - 20.0).abs() < 1e-9);
+        let base = &whole.parts[0];
+        assert_eq!((base.cause, base.slots), ("base", 34));
+        assert!((base.cycles - (30.0 / 4.0 + 4.0 / 2.0)).abs() < 1e-9);
+        assert!((base.cpi - 9.5 / 34.0).abs() < 1e-9);
+        let alike = Stack::of_chip(&wide, 4, &cores[..1], 34);
+        assert_eq!(alike.commit_width, Some(4));
     }
 }

@@ -186,7 +186,10 @@ fn cpi(stack: &Stack, instructions: u64) -> String {
         .unwrap_or(0)
         .max(1) as f64;
     for part in &stack.parts {
-        let share = 100.0 * part.slots as f64 / stack.total_slots.max(1) as f64;
+        let share = match stack.total_slots {
+            0 => 0.0,
+            _ => 100.0 * part.cycles / stack.total_cycles,
+        };
         let bar = "#".repeat((BAR * part.slots as f64 / longest).round() as usize);
         let line = format!("  {:<14}{:>8.4} {share:>6.2}%  {bar}", part.cause, part.cpi);
         out += &format!("{}\n", line.trim_end());

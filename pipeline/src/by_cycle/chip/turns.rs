@@ -56,7 +56,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         if count == 1 {
             return Ok(Chip::with(config, process, editor, probe));
         }
-        let memory_of = |core| PrivateMemory::new(&config.memory, core, cores > 1);
+        let memory_of = |core: CoreId| {
+            let memory = &config.of_core(u32::from(core.0)).memory;
+            PrivateMemory::new(memory, core, cores > 1)
+        };
         let first = process.thread.clone();
         process.os.set_processors(count, &first);
         let mut others = Vec::new();
@@ -64,9 +67,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             let process = process.beside()?;
             let editor = editor.beside().ok_or(NotTogether::Editor)?;
             let probe = probe.stand_in().ok_or(NotTogether::Probe)?;
-            let Chip { mut processors, .. } = Chip::with(config, process, editor, probe);
+            let id = ContextId::of(number, cores);
+            let core = config.of_core(u32::from(id.core.0));
+            let Chip { mut processors, .. } = Chip::with(&core, process, editor, probe);
             let mut one = processors.swap_remove(0);
-            one.context.id = ContextId::of(number, cores);
+            one.context.id = id;
             one.resources.memory = memory_of(one.context.id.core);
             one.context.rest();
             one.next_cycle = u64::MAX;
