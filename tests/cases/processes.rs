@@ -319,3 +319,39 @@ fn runs_that_have_one_process_say_so() {
         }
     }
 }
+
+/// A process with 64 pages of its own makes three children, one after the other. Each writes to a number of pages.
+#[test]
+fn children_share_pages_until_someone_writes_to_them() {
+    let program = build(Isa::Riscv64, "fork_pages.c", &["-O2"]);
+    let copied = |writes: &str| {
+        let hps = Hps::new();
+        let run = hps.run(&["run", "--stats-out", "s.json", "--", &program, writes]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(text(&run), format!("{writes} {writes} {writes} ok\n"));
+        let statistics = fs::read_to_string(hps.path("s.json")).expect("statistics");
+        let statistics: serde_json::Value = serde_json::from_str(&statistics).expect("JSON");
+        statistics["copied_pages"].as_u64().expect("a count")
+    };
+    let few = copied("0");
+    // Stack and data of four processes, and none of the 64 pages.
+    assert!(few < 64, "{few}");
+    assert_eq!(copied("10"), few + 3 * 10);
+    assert_eq!(copied("64"), few + 3 * 64);
+}
+
+#[test]
+fn many_children_of_a_process_see_what_was_there_when_they_were_made() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "forks.c", &["-O2"]);
+        for mode in [MODES[0], MODES[1], SEVERAL[0], SEVERAL[1]] {
+            let run = run(mode, &[], &[&program, "2", "30"]);
+            assert_eq!(
+                text(&run),
+                "30 children, 30 right\n",
+                "{isa:?} {mode:?}: {}",
+                run.stderr
+            );
+        }
+    }
+}

@@ -190,6 +190,7 @@ impl Memory {
         }
         for page in (addr >> PAGE_SHIFT)..=((addr + len - 1) >> PAGE_SHIFT) {
             if self.page_byte(page as usize) & bits::FAST_W == 0 {
+                self.part_with(page as usize);
                 self.mark_written(page as usize);
             }
         }

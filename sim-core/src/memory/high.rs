@@ -43,6 +43,21 @@ impl Memory {
         Ok(())
     }
 
+    /// Does something with the host memory of a range, which has a range of its own there.
+    pub(super) fn room_of<T>(
+        &mut self,
+        range: &Range<u64>,
+        act: impl FnOnce(&mut Room, Range<u64>) -> T,
+    ) -> T {
+        match &mut self.high {
+            Some(high) if range.start >= Self::WINDOW => {
+                let inside = range.start - Self::WINDOW..range.end - Self::WINDOW;
+                act(&mut high.bytes, inside)
+            }
+            _ => act(&mut self.bytes, range.clone()),
+        }
+    }
+
     /// The byte of any page, 0 behind the last one.
     pub(super) fn page_byte(&self, page: usize) -> u8 {
         let byte = self.pages.get(page).or_else(|| {
@@ -102,6 +117,9 @@ impl Memory {
 
     /// The content of a page that is or was mapped, to be changed.
     pub(super) fn page_content_mut(&mut self, page: usize) -> &mut [u8] {
+        if let Some(shares) = &mut self.shares {
+            shares.part_with(page);
+        }
         self.content_mut((page as u64) << PAGE_SHIFT, PAGE_SIZE as usize)
     }
 

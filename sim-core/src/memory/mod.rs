@@ -23,6 +23,7 @@ mod room;
 // Natively its tests are built, and not all of it has one.
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
 mod room_in_parts;
+mod sharing;
 mod tracked;
 mod view;
 
@@ -31,9 +32,10 @@ use std::ops::Range;
 use self::high::High;
 use self::regions::Regions;
 #[cfg(not(target_family = "wasm"))]
-use self::room::Room;
+use self::room::{Layer, Room};
 #[cfg(target_family = "wasm")]
-use self::room_in_parts::Room;
+use self::room_in_parts::{Layer, Room};
+use self::sharing::Shares;
 pub use self::tracked::Mirror;
 use self::tracked::Tracked;
 use crate::bus::MemFault;
@@ -164,6 +166,9 @@ pub struct Memory {
     /// Something was refused because of the limit.
     is_refused: bool,
     tracked: Tracked,
+    /// What it shares with copies, once it has been copied so.
+    shares: Option<Box<Shares>>,
+    copied_pages: u64,
     /// Pages with [`bits::TOUCHED`] that are not mapped now, or are reserved.
     retired_pages: u64,
     /// Pages with [`bits::WRITTEN`], and the most that there ever were.
@@ -240,6 +245,8 @@ impl Memory {
             reserved_pages: 0,
             is_refused: false,
             tracked: Tracked::default(),
+            shares: None,
+            copied_pages: 0,
             retired_pages: 0,
             written_pages: 0,
             peak_written_pages: 0,
@@ -248,50 +255,6 @@ impl Memory {
             code_epoch: 0,
             layout_epoch: 0,
         })
-    }
-
-    /// A copy of this memory: content, permissions, limits.
-    ///
-    /// # Errors
-    /// [`MemoryError::Reserve`] if the host refuses.
-    pub fn duplicate(&self) -> Result<Memory, MemoryError> {
-        let mut copy = Memory::new(self.limit_bytes)?;
-        self.copy_to(&mut copy)?;
-        Ok(copy)
-    }
-
-    /// Makes an empty memory a copy of this one.
-    ///
-    /// # Errors
-    /// [`MemoryError::Reserve`] if the host refuses.
-    pub(crate) fn copy_to(&self, copy: &mut Memory) -> Result<(), MemoryError> {
-        copy.limit_bytes = self.limit_bytes;
-        // Nothing but zeros lies outside what is mapped and what was.
-        for range in self.used.iter() {
-            copy.prepare(&range)?;
-            let range = page_indices(&range);
-            copy.page_bytes_mut(range.clone())
-                .copy_from_slice(self.page_bytes(range.clone()));
-            for page in range {
-                if self.page_byte(page) & bits::WRITTEN != 0 {
-                    copy.page_content_mut(page)
-                        .copy_from_slice(self.page_content(page));
-                }
-            }
-        }
-        copy.regions = self.regions.clone();
-        copy.used = self.used.clone();
-        copy.mapped_bytes = self.mapped_bytes;
-        copy.reserved_pages = self.reserved_pages;
-        copy.tracked.mirrors.clone_from(&self.tracked.mirrors);
-        copy.is_refused = self.is_refused;
-        copy.retired_pages = self.retired_pages;
-        copy.written_pages = self.written_pages;
-        copy.peak_written_pages = self.peak_written_pages;
-        copy.dirty = self.dirty.clone();
-        copy.code_epoch = self.code_epoch;
-        copy.layout_epoch = self.layout_epoch;
-        Ok(())
     }
 
     /// Maps zero pages at `addr`, in place of whatever was mapped there.
@@ -449,6 +412,7 @@ impl Memory {
             *byte = (*byte & !(bits::PERM | bits::FAST_W)) | perm.0 | fast;
         }
         self.slow_tracked_down();
+        self.slow_shared_down(&range);
         self.code_epoch += u64::from(code);
         self.layout_epoch += 1;
         Ok(())

@@ -1,7 +1,7 @@
 //! Memory of processes that have ended, for processes that begin: setting up address space and page tables takes longer
 //! than emptying those of a small process.
 
-use super::{Memory, PAGE_SIZE, bits, page_indices};
+use super::{Memory, MemoryError, PAGE_SIZE, bits, page_indices};
 use crate::memory::regions::Regions;
 use crate::memory::tracked::Tracked;
 
@@ -18,16 +18,21 @@ impl Memory {
     }
 
     /// Makes this a memory in which nothing is mapped, and nothing ever was.
-    pub(crate) fn empty(&mut self) {
+    ///
+    /// # Errors
+    /// [`MemoryError::Reserve`] if the host refuses: the memory can't be used any more.
+    pub(crate) fn empty(&mut self) -> Result<(), MemoryError> {
+        let shown = self.clear_shared()?;
         let ranges: Vec<_> = self.used.iter().collect();
         for range in ranges {
-            let pages = page_indices(&range);
-            for page in pages.clone() {
-                if self.page_byte(page) & (bits::WRITTEN | bits::TOUCHED) != 0 {
-                    self.page_content_mut(page).fill(0);
+            for own in shown.holes(range.clone()) {
+                for page in page_indices(&own) {
+                    if self.page_byte(page) & (bits::WRITTEN | bits::TOUCHED) != 0 {
+                        self.page_content_mut(page).fill(0);
+                    }
                 }
             }
-            self.page_bytes_mut(pages).fill(0);
+            self.page_bytes_mut(page_indices(&range)).fill(0);
         }
         self.regions = Regions::default();
         self.used = Regions::default();
@@ -35,11 +40,13 @@ impl Memory {
         self.reserved_pages = 0;
         self.is_refused = false;
         self.tracked = Tracked::default();
+        self.copied_pages = 0;
         self.retired_pages = 0;
         self.written_pages = 0;
         self.peak_written_pages = 0;
         self.dirty.clear();
         self.code_epoch = 0;
         self.layout_epoch = 0;
+        Ok(())
     }
 }

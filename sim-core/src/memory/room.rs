@@ -1,8 +1,48 @@
 //! The host's memory for a guest: address space that the host commits where it is touched.
 
-use memmap2::{MmapMut, MmapOptions};
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
-use super::MemoryError;
+use memmap2::{MmapMut, MmapOptions};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+
+use super::{Memory, MemoryError, PAGE_SIZE};
+
+/// The content of pages at one moment, in an anonymous file of the host: each page at its address.
+pub(super) struct Layer {
+    file: File,
+    pages: u64,
+}
+
+impl Layer {
+    /// A layer without pages.
+    pub(super) fn new() -> Result<Layer, MemoryError> {
+        let file = memfd_create("hps-layer", MemfdFlags::CLOEXEC);
+        let file = File::from(file.map_err(refused)?);
+        file.set_len(Memory::LIMIT).map_err(refused)?;
+        Ok(Layer { file, pages: 0 })
+    }
+
+    /// Puts pages in, before anyone shows the layer.
+    pub(super) fn put(&mut self, addr: u64, content: &[u8]) -> Result<(), MemoryError> {
+        self.pages += content.len() as u64 / PAGE_SIZE;
+        self.file.write_all_at(content, addr).map_err(refused)
+    }
+
+    /// Pages that were put in.
+    pub(super) fn pages(&self) -> u64 {
+        self.pages
+    }
+}
+
+fn refused(cause: impl std::fmt::Display) -> MemoryError {
+    MemoryError::Reserve {
+        bytes: 0,
+        cause: cause.to_string(),
+    }
+}
 
 /// Host memory of a range of guest addresses, all of it zero at first.
 pub(super) struct Room(MmapMut);
@@ -32,9 +72,52 @@ impl Room {
 
     /// Makes sure that there is memory for a range, contiguous with its neighbours. Here there always is.
     #[inline(always)]
-    pub(super) fn prepare(&mut self, _: &std::ops::Range<u64>) -> Result<(), MemoryError> {
+    pub(super) fn prepare(&mut self, _: &Range<u64>) -> Result<(), MemoryError> {
         Ok(())
     }
+
+    /// Shows what a layer has from an address on, in place of what was in a range of whole pages. A write gives this room
+    /// a page of its own. (docs/measurements/several-cores.md has what that saves.)
+    pub(super) fn show(
+        &mut self,
+        range: Range<u64>,
+        layer: &Layer,
+        from: u64,
+    ) -> Result<(), MemoryError> {
+        let place = self.part_mut(range.start, (range.end - range.start) as usize);
+        let (prot, flags) = Self::REPLACES;
+        // SAFETY: the place lies inside this room's own mapping, to which there is no other reference, and is readable and
+        // writable memory afterwards. Nobody writes to the file any more.
+        let shown = unsafe {
+            let at = place.as_mut_ptr().cast();
+            mmap(at, place.len(), prot, flags, &layer.file, from)
+        };
+        shown.map(|_| ()).map_err(refused)
+    }
+
+    /// Makes a range of whole pages zero, in one step.
+    pub(super) fn clear(&mut self, range: Range<u64>) -> Result<(), MemoryError> {
+        let len = (range.end - range.start) as usize;
+        let place = self.part_mut(range.start, len);
+        let (prot, flags) = Self::REPLACES;
+        // SAFETY: as in `show`.
+        let cleared =
+            unsafe { mmap_anonymous(place.as_mut_ptr().cast(), place.len(), prot, flags) };
+        cleared.map_err(refused)?;
+        #[cfg(target_os = "linux")]
+        let _ = self
+            .0
+            .advise_range(memmap2::Advice::NoHugePage, range.start as usize, len);
+        Ok(())
+    }
+
+    /// How a mapping of memory takes the place of another one.
+    const REPLACES: (ProtFlags, MapFlags) = (
+        ProtFlags::READ.union(ProtFlags::WRITE),
+        MapFlags::PRIVATE
+            .union(MapFlags::FIXED)
+            .union(MapFlags::NORESERVE),
+    );
 
     /// `len` bytes at `addr`.
     pub(super) fn part(&self, addr: u64, len: usize) -> &[u8] {

@@ -12,6 +12,23 @@ const GRANULE: u64 = 64 * PAGE_SIZE;
 /// Stands for no part.
 const NONE: u16 = u16::MAX;
 
+/// Content of pages that rooms could share: there is none here.
+pub(super) enum Layer {}
+
+impl Layer {
+    pub(super) fn new() -> Result<Layer, MemoryError> {
+        Err(refused(0, "memory is not shared here"))
+    }
+
+    pub(super) fn put(&mut self, _: u64, _: &[u8]) -> Result<(), MemoryError> {
+        match *self {}
+    }
+
+    pub(super) fn pages(&self) -> u64 {
+        match *self {}
+    }
+}
+
 /// Host memory of a range of guest addresses, all of it zero at first.
 pub(crate) struct Room {
     /// The part of each granule.
@@ -43,6 +60,18 @@ impl Room {
             parts_of: vec![NONE; bytes.div_ceil(GRANULE) as usize],
             parts: Vec::new(),
         })
+    }
+
+    /// Shows a layer: there is none.
+    pub(super) fn show(&mut self, _: Range<u64>, layer: &Layer, _: u64) -> Result<(), MemoryError> {
+        match *layer {}
+    }
+
+    /// Makes a range zero.
+    pub(super) fn clear(&mut self, range: Range<u64>) -> Result<(), MemoryError> {
+        let len = (range.end - range.start) as usize;
+        self.part_mut(range.start, len).fill(0);
+        Ok(())
     }
 
     /// Whether there is memory for every address, without asking.

@@ -97,6 +97,7 @@ impl Process {
         let (mut first, code) = self.guest.os.family.take_first()?;
         self.guest.os.hand_over(&mut first.os);
         mem::swap(&mut self.guest, &mut first);
+        self.guest.os.family.count_copies(&first.mem);
         Some(code)
     }
 

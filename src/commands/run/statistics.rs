@@ -48,6 +48,10 @@ pub struct Statistics {
     /// Processes that the program was, if it made others. All counts are of all of them together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
+    /// Pages that processes have copied because they wrote to them while they shared them with others, if there were
+    /// others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copied_pages: Option<u64>,
     /// Host time of the simulation alone.
     pub host_seconds: f64,
     /// Instructions of the program a host second, in millions.
@@ -295,6 +299,7 @@ impl Statistics {
         let sampling = samples
             .zip(machine)
             .and_then(|((plan, s), m)| SamplingDocument::new(&m.config, plan, s, program));
+        let has_children = ran.process.os.processes_made() > 1;
         let sampled_ipc = sampling.as_ref().map(|s| 1.0 / s.cpi.mean);
         Statistics {
             version: from.version,
@@ -313,7 +318,8 @@ impl Statistics {
             cycles,
             ipc: cycles.map(|cycles| ratio(program, cycles)).or(sampled_ipc),
             sampling,
-            processes: Some(ran.process.os.processes_made()).filter(|made| *made > 1),
+            processes: has_children.then(|| ran.process.os.processes_made()),
+            copied_pages: has_children.then(|| ran.process.os.copied_pages(&ran.process.mem)),
             host_seconds: ran.host_seconds,
             host_mips: if ran.host_seconds > 0.0 {
                 program as f64 / ran.host_seconds / 1e6

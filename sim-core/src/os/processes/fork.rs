@@ -1,7 +1,6 @@
 //! `fork`, `vfork`, and `clone` of processes (clone(2), Linux `kernel/fork.c`).
 //!
-//! The memory of a child is a copy, made at once of all pages that were ever written: the flat guest memory has no
-//! pages that two guests could share until they are written. The child of `vfork` has the memory of its parent itself,
+//! A child shares the pages of its parent until one of them writes to them. The child of `vfork` has the memory of its parent itself,
 //! and the parent waits, all its threads, until the child executes another program or ends.
 
 use super::super::errno::Errno;
@@ -166,7 +165,7 @@ impl Linux {
         self.write_back(mem);
         self.share_anonymous(mem)?;
         let copied = self.family.new_memory(limit).and_then(|mut copy| {
-            mem.copy_to(&mut copy)?;
+            mem.share_with(&mut copy)?;
             copy.clear_dirty();
             self.family.begin_space(&mut copy);
             Ok(copy)

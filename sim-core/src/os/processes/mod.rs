@@ -132,6 +132,8 @@ pub(crate) struct Family {
     images: Images,
     /// Empty memories of processes that have ended.
     spare: Vec<Memory>,
+    /// Pages that memories have copied which are no more.
+    copied_pages: u64,
     /// The most memory that all processes may have together, in bytes, once there are several.
     memory_limit: Option<u64>,
 }
@@ -164,6 +166,7 @@ impl Family {
             spaces: 0,
             images: Images::default(),
             spare: Vec::new(),
+            copied_pages: 0,
             memory_limit: None,
         }
     }
@@ -266,10 +269,15 @@ impl Family {
     pub(crate) fn keep_memory(&mut self, mut mem: Memory) {
         /// Each holds up to 16 MiB of the host.
         const MOST: usize = 4;
-        if self.spare.len() < MOST && mem.is_worth_reuse() {
-            mem.empty();
+        self.count_copies(&mem);
+        if self.spare.len() < MOST && mem.is_worth_reuse() && mem.empty().is_ok() {
             self.spare.push(mem);
         }
+    }
+
+    /// A memory is given up: what it has copied still counts.
+    pub(crate) fn count_copies(&mut self, mem: &Memory) {
+        self.copied_pages += mem.copied_pages();
     }
 
     fn parked_mut(&mut self, pid: u32) -> Option<&mut Guest> {
@@ -308,6 +316,17 @@ impl Linux {
     #[must_use]
     pub fn processes_made(&self) -> u64 {
         self.family.made
+    }
+
+    /// Pages that processes have copied because they wrote to them while others shared them. `mem` is the memory of this
+    /// one.
+    #[must_use]
+    pub fn copied_pages(&self, mem: &Memory) -> u64 {
+        let family = &self.family;
+        let first = family.first.iter().map(|(guest, _)| &guest.mem);
+        let parked = family.parked.values().map(|guest| &guest.mem);
+        let alive: u64 = first.chain(parked).map(Memory::copied_pages).sum();
+        family.copied_pages + mem.copied_pages() + alive
     }
 
     /// Whether the process waits until a child gives its memory back.
