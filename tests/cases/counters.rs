@@ -79,3 +79,59 @@ fn programs_count_themselves_with_perf_event_open() {
         }
     }
 }
+
+/// Lines of 64 bytes that the program loads, and pages of 4 KiB that they are in.
+const LINES: i64 = 4096;
+const PAGES: i64 = LINES / 64;
+
+/// What `perf_events.c` counts where the machine has all events: at least, and at most.
+const EVENTS: [(&str, i64, i64); 7] = [
+    ("branches", 10_000, 10_100),
+    // A predictor is right about half of the tosses of a coin.
+    ("tossed", 3_500, 6_500),
+    ("loads", 10_000, 10_200),
+    ("stores", 10_000, 10_200),
+    ("misses", LINES, LINES + 100),
+    ("pages", PAGES, PAGES + 20),
+    // Once for each line that fetch comes to; the loop lies in one or two.
+    ("fetches", 1, 25_000),
+];
+
+#[test]
+fn programs_count_events_of_branches_and_caches_and_those_of_other_threads() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "perf_events.c", &["-O2", "-pthread"]);
+        for (mode, offered) in [
+            (MODES[0], ""),
+            (MODES[1], "all"),
+            (MODES[2], ""),
+            (&["--machine", "cmp-4"], "all"),
+            (&["--machine", "big-little"], "all"),
+            (&["--machine", "smt-2"], "branches"),
+        ] {
+            let run = Hps::new().run(&[&["run"], mode, &["--", &program]].concat());
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            let what = format!("{isa:?} {mode:?}: {text} {}", run.stderr);
+            assert_eq!(run.code, 0, "{what}");
+            let said = |name: &str| {
+                let line = text.lines().find_map(|line| line.strip_prefix(name));
+                line.unwrap_or_else(|| panic!("{name}: {what}")).trim()
+            };
+            for (name, least, most) in EVENTS {
+                let is_offered = match offered {
+                    "branches" => ["branches", "tossed"].contains(&name),
+                    offered => offered == "all",
+                };
+                if is_offered {
+                    let count: i64 = said(name).parse().expect(&what);
+                    assert!((least..=most).contains(&count), "{name}: {what}");
+                } else {
+                    assert_eq!(said(name), "refused 1", "{what}");
+                }
+            }
+            assert_eq!(said("nodes"), "refused 1", "{what}");
+            assert_eq!((said("other"), said("nobody")), ("1", "1"), "{what}");
+            assert!(run.stderr.contains("perf_event_open is refused"), "{what}");
+        }
+    }
+}

@@ -43,7 +43,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.empty_pipeline(core);
         self.attend_at = u64::MAX;
         let pc = self.fetch.pc;
-        self.process.thread.hart.counters = self.guest_counters(core);
+        self.show_all_counters(core);
         let then = self.process.attend(&self.editor, pc);
         self.go_on(core, then)
     }

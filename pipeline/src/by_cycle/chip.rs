@@ -15,7 +15,7 @@ use hps_sim_core::editor::{DecodeEditor, Interruptible, NoEditor};
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::DuplicateError;
 use hps_sim_core::probe::NoProbe;
-use hps_sim_core::process::Process;
+use hps_sim_core::process::{OfferedEvents, Process};
 use hps_sim_core::trap::Trap;
 
 use self::siblings::Siblings;
@@ -74,7 +74,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     /// instructions left.
     pub(super) fn with_past(
         config: &MachineConfig,
-        program: (Process, E, P),
+        mut program: (Process, E, P),
         code: CodeCache,
         past: Past,
     ) -> Self {
@@ -84,6 +84,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
             memdep,
         } = past;
         let params = Params::new(config, program.1.extra_decode_stages());
+        program.0.os.offer_events(match config.chip.contexts {
+            1 => OfferedEvents::All,
+            _ => OfferedEvents::Branches,
+        });
         let context = Context::new(config, &params, program, code, branches.path, memdep);
         let resources = Resources::new(config, params, memory.private, branches.tables);
         Chip {

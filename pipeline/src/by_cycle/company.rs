@@ -150,7 +150,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// The context is idle, and a thread is ready for it: goes on with that from the next cycle on.
     pub(super) fn take_thread(&mut self, core: &mut Resources) -> ControlFlow<Stop> {
-        self.process.thread.hart.counters = self.guest_counters(core);
+        self.show_all_counters(core);
         let then = self.process.take_thread(&self.editor);
         self.last_commit = core.now;
         self.rests = false;

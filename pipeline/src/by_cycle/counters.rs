@@ -25,6 +25,15 @@ fn reads_counter(inst: &Inst) -> bool {
 }
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
+    /// The operating system is asked next: shows it the counters and the events of the context.
+    pub(super) fn show_all_counters(&mut self, core: &Resources) {
+        self.process.thread.hart.counters = self.guest_counters(core);
+        let events = &mut self.process.thread.events;
+        events.branches = core.stats.branch_committed_events;
+        events.branch_misses = core.stats.branch_mispredicted_events;
+        core.memory.tell_threads(events);
+    }
+
     /// An access to a control register executes next: shows it the counters.
     pub(super) fn show_counters(&mut self, core: &Resources, inst: &Inst) {
         self.process.thread.hart.counters = self.guest_counters(core);

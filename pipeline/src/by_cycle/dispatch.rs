@@ -382,7 +382,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if what == Alone::Syscall {
             core.stats.syscall_events += 1;
         }
-        self.process.thread.hart.counters = self.guest_counters(core);
+        self.show_all_counters(core);
         let done = self
             .process
             .execute_alone(&mut self.editor, what, d.pc, d.fallthrough());

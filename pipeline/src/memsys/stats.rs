@@ -1,5 +1,9 @@
 //! What the memory system counts.
 
+use hps_sim_core::process::HardwareEvents;
+
+use super::PrivateMemory;
+
 /// Events of one cache. An access that has to be tried again counts once, when it is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
@@ -199,6 +203,23 @@ impl MemoryStats {
             waste_events,
             refused_events
         );
+    }
+}
+
+impl PrivateMemory {
+    /// Fills in what threads may count of the caches and TLBs of their core.
+    pub(crate) fn tell_threads(&self, events: &mut HardwareEvents) {
+        let (l1d, l1i) = (&self.l1d.stats, &self.l1i.stats);
+        events.l1d_reads = l1d.read_access_events;
+        events.l1d_read_misses = l1d.read_miss_events;
+        events.l1d_writes = l1d.write_access_events;
+        events.l1d_write_misses = l1d.write_miss_events;
+        events.l1i_reads = l1i.read_access_events;
+        events.l1i_read_misses = l1i.read_miss_events;
+        events.dtlb_accesses = self.dtlb.stats.access_events;
+        events.dtlb_misses = self.dtlb.stats.miss_events;
+        events.itlb_accesses = self.itlb.stats.access_events;
+        events.itlb_misses = self.itlb.stats.miss_events;
     }
 }
 

@@ -152,6 +152,7 @@ impl Linux {
             yields: self.yields,
             wait: self.wait,
             resumed: self.resumed,
+            offered_events: self.offered_events,
             second_result: self.second_result,
             raised: self.raised,
             now_ns: self.now_ns,

@@ -85,7 +85,7 @@ use self::streams::{Streams, Which};
 use self::threads::{Resumed, Threads};
 use self::timers::Timers;
 use crate::image::{Isa, LoadError};
-use crate::process::{ProcessConfig, Thread};
+use crate::process::{OfferedEvents, ProcessConfig, Thread};
 use crate::random::Random;
 
 pub(crate) use self::control::ThreadAttributes;
@@ -266,6 +266,8 @@ pub struct Linux {
     resumed: Option<Resumed>,
     /// The second result of the current call.
     second_result: Option<u64>,
+    /// Events that the machine counts for threads.
+    offered_events: OfferedEvents,
     /// The signal that the current call raises for its thread.
     raised: Option<Signal>,
     /// Simulated time at the current call.
@@ -360,6 +362,7 @@ impl Linux {
             resumed: None,
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
+            offered_events: OfferedEvents::default(),
             second_result: None,
             raised: None,
             output_limit: config.output_limit_bytes,

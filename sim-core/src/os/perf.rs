@@ -1,7 +1,8 @@
-//! `perf_event_open` for counting: a thread counts its own cycles, instructions and time (Linux
-//! `kernel/events/core.c`).
+//! `perf_event_open` for counting: a thread counts cycles, instructions, time, and events of branches, caches and TLBs, its
+//! own or those of another thread of its process (Linux `kernel/events/core.c`).
 //!
-//! The counters are those of the contexts that the thread was on, without what passed while it was on none. Nothing of
+//! Machines without time count no such events. The general events of caches are those of the level 1 data cache, as on
+//! the Cortex processors of Arm (Linux `drivers/perf/arm_pmuv3.c`). The counters are those of the contexts that the thread was on, without what passed while it was on none. Nothing of
 //! the kernel is simulated, so that nothing is counted that is not the program's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,25 +13,79 @@ use super::descriptors::{Kind, OpenFile};
 use super::errno::Errno;
 use crate::hart::GuestCounters;
 use crate::memory::Memory;
-use crate::process::Thread;
+use crate::process::{HardwareEvents, OfferedEvents, Thread};
 
 /// Quantity that an event counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Counts {
     Cycles,
     Instructions,
     Nanoseconds,
+    /// An event of the machine.
+    Hardware(fn(&HardwareEvents) -> u64),
     /// What this kernel never does.
     Nothing,
 }
 
 impl Counts {
-    fn of(self, counters: GuestCounters) -> u64 {
+    fn of(self, now: &Now) -> u64 {
         match self {
-            Counts::Cycles => counters.cycle,
-            Counts::Instructions => counters.instret,
-            Counts::Nanoseconds => counters.time_ns,
+            Counts::Cycles => now.counters.cycle,
+            Counts::Instructions => now.counters.instret,
+            Counts::Nanoseconds => now.counters.time_ns,
+            Counts::Hardware(of) => of(&now.events),
             Counts::Nothing => 0,
+        }
+    }
+
+    /// A general event of hardware (`PERF_TYPE_HARDWARE`) besides cycles and instructions. The second part says whether
+    /// it is one of branches.
+    fn of_hardware(config: u64) -> Option<(Counts, bool)> {
+        Some(match config {
+            2 => (Counts::Hardware(|e| e.l1d_reads + e.l1d_writes), false),
+            3 => (
+                Counts::Hardware(|e| e.l1d_read_misses + e.l1d_write_misses),
+                false,
+            ),
+            4 => (Counts::Hardware(|e| e.branches), true),
+            5 => (Counts::Hardware(|e| e.branch_misses), true),
+            _ => return None,
+        })
+    }
+
+    /// An event of a cache (`PERF_TYPE_HW_CACHE`), likewise: cache, operation (0: read, 1: write) and result (0: access,
+    /// 1: miss) in a byte each.
+    fn of_cache(config: u64) -> Option<(Counts, bool)> {
+        let of: fn(&HardwareEvents) -> u64 = match config {
+            0x00_00_00 => |e| e.l1d_reads,
+            0x01_00_00 => |e| e.l1d_read_misses,
+            0x00_01_00 => |e| e.l1d_writes,
+            0x01_01_00 => |e| e.l1d_write_misses,
+            0x00_00_01 => |e| e.l1i_reads,
+            0x01_00_01 => |e| e.l1i_read_misses,
+            0x00_00_03 => |e| e.dtlb_accesses,
+            0x01_00_03 => |e| e.dtlb_misses,
+            0x00_00_04 => |e| e.itlb_accesses,
+            0x01_00_04 => |e| e.itlb_misses,
+            0x00_00_05 => |e| e.branches,
+            0x01_00_05 => |e| e.branch_misses,
+            _ => return None,
+        };
+        Some((Counts::Hardware(of), config & 0xff == 5))
+    }
+}
+
+/// What the counters of a thread hold.
+struct Now {
+    counters: GuestCounters,
+    events: HardwareEvents,
+}
+
+impl Now {
+    fn of(thread: &Thread) -> Now {
+        Now {
+            counters: thread.own_counters(),
+            events: thread.own_events(),
         }
     }
 }
@@ -83,19 +138,19 @@ const ID: u64 = 4;
 const GROUP: u64 = 8;
 
 impl Event {
-    fn switch(&mut self, enable: bool, now: GuestCounters) {
+    fn switch(&mut self, enable: bool, now: &Now) {
         let was_enabled = std::mem::replace(&mut self.is_enabled, enable);
         let count = self.counts.of(now);
         for (tally, now) in [
             (&mut self.tally, count),
-            (&mut self.enabled_ns, now.time_ns),
+            (&mut self.enabled_ns, now.counters.time_ns),
         ] {
             tally.before = tally.value(was_enabled, now);
             tally.from = now;
         }
     }
 
-    fn reset(&mut self, now: GuestCounters) {
+    fn reset(&mut self, now: &Now) {
         self.tally = Tally {
             before: 0,
             from: self.counts.of(now),
@@ -103,10 +158,10 @@ impl Event {
     }
 
     /// What `read` gives.
-    fn read(&self, now: GuestCounters) -> Vec<u64> {
+    fn read(&self, now: &Now) -> Vec<u64> {
         let of = |event: &Event| event.tally.value(event.is_enabled, event.counts.of(now));
         let has = |flag| self.format & flag != 0;
-        let time = self.enabled_ns.value(self.is_enabled, now.time_ns);
+        let time = self.enabled_ns.value(self.is_enabled, now.counters.time_ns);
         let times = [TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING]
             .into_iter()
             .filter(|flag| has(*flag))
@@ -153,10 +208,13 @@ impl Linux {
         if flags & !(NO_GROUP | CLOEXEC) != 0 || format & !FORMATS != 0 {
             return Err(Errno::EINVAL);
         }
-        let is_own = matches!(pid as u32, 0) || pid as u32 == thread.tid;
+        let tid = match pid as u32 {
+            0 => thread.tid,
+            tid => tid,
+        };
         let what = match (period, options & (INHERIT | ENABLE_ON_EXEC), cpu as i32) {
-            (0, 0, -1) if is_own => None,
-            (0, ..) => Some("an event of another thread, of one processor or of children"),
+            (0, 0, -1) => None,
+            (0, ..) => Some("an event of one processor or of children"),
             _ => Some("an event that takes samples"),
         };
         if let Some(what) = what {
@@ -168,24 +226,24 @@ impl Linux {
             -1 => None,
             _ => Some(self.perf_file(group)?.ok_or(Errno::EBADF)?),
         };
-        let now = thread.own_counters();
+        let now = self.counters_of(tid, thread)?;
         let is_enabled = options & DISABLED == 0;
         let event = Event {
             counts: match options & EXCLUDE_USER {
                 0 => counts,
                 _ => Counts::Nothing,
             },
-            tid: thread.tid,
+            tid,
             id: self.family.next_event(),
             format,
             is_enabled,
             tally: Tally {
                 before: 0,
-                from: counts.of(now),
+                from: counts.of(&now),
             },
             enabled_ns: Tally {
                 before: 0,
-                from: now.time_ns,
+                from: now.counters.time_ns,
             },
             followers: Vec::new(),
         };
@@ -194,7 +252,7 @@ impl Linux {
             && flags & NO_GROUP == 0
         {
             let mut leader = leader.lock();
-            if leader.tid != thread.tid {
+            if leader.tid != tid {
                 return Err(Errno::EINVAL);
             }
             leader.followers.push(file.clone());
@@ -219,22 +277,41 @@ impl Linux {
     fn counted(&mut self, kind: u32, config: u64) -> Result<Counts, Errno> {
         const HARDWARE: u32 = 0;
         const SOFTWARE: u32 = 1;
-        match (kind, config) {
+        const CACHE: u32 = 3;
+        let of_machine = match (kind, config) {
             // Also the cycles of a reference clock.
-            (HARDWARE, 0 | 9) => Ok(Counts::Cycles),
-            (HARDWARE, 1) => Ok(Counts::Instructions),
+            (HARDWARE, 0 | 9) => return Ok(Counts::Cycles),
+            (HARDWARE, 1) => return Ok(Counts::Instructions),
             // The clocks of a processor and of a task.
-            (SOFTWARE, 0 | 1) => Ok(Counts::Nanoseconds),
+            (SOFTWARE, 0 | 1) => return Ok(Counts::Nanoseconds),
             // Faults of pages and of alignment, emulations, and a dummy.
-            (SOFTWARE, 2 | 5..=9) => Ok(Counts::Nothing),
-            _ => {
-                self.warn_once(&format!(
-                    "perf_event_open is refused (ENOENT): event {config:#x} of type {kind} is not counted; cycles, \
-                     instructions and clocks are"
-                ));
-                Err(Errno::ENOENT)
+            (SOFTWARE, 2 | 5..=9) => return Ok(Counts::Nothing),
+            (HARDWARE, _) => Counts::of_hardware(config),
+            (CACHE, _) => Counts::of_cache(config),
+            _ => None,
+        };
+        let why = match (of_machine, self.offered_events) {
+            (Some((counts, _)), OfferedEvents::All) => return Ok(counts),
+            (Some((counts, true)), OfferedEvents::Branches) => return Ok(counts),
+            (Some(_), OfferedEvents::None) => {
+                "is counted by the cycle-driven core only (--machine), which has predictors and caches"
             }
-        }
+            (Some(_), OfferedEvents::Branches) => {
+                "is not counted by thread where hardware threads share the caches (chip.contexts)"
+            }
+            (None, _) => {
+                "is not counted; cycles, instructions, clocks, branches, and reads and writes of level 1 caches and TLBs are"
+            }
+        };
+        self.warn_once(&format!(
+            "perf_event_open is refused (ENOENT): event {config:#x} of type {kind} {why}"
+        ));
+        Err(Errno::ENOENT)
+    }
+
+    /// Says which events the machine counts for each thread, beside cycles, instructions and time.
+    pub fn offer_events(&mut self, offered: OfferedEvents) {
+        self.offered_events = offered;
     }
 
     fn perf_file(&self, fd: u64) -> Result<Option<PerfFile>, Errno> {
@@ -250,13 +327,22 @@ impl Linux {
         file.is_ok_and(|file| matches!(file.kind, Kind::Perf(_)))
     }
 
-    /// The counters of the thread that an event counts for, if it is the caller or waits for its turn.
-    fn counters_of(&self, tid: u32, caller: &Thread) -> Result<GuestCounters, Errno> {
+    /// The counters of a thread of this process that an event counts for, if it is the caller or waits for its turn.
+    fn counters_of(&mut self, tid: u32, caller: &Thread) -> Result<Now, Errno> {
         if tid == caller.tid {
-            return Ok(caller.own_counters());
+            return Ok(Now::of(caller));
         }
-        let parked = self.threads.parked(tid);
-        parked.map(Thread::own_counters).ok_or(Errno::EBUSY)
+        if let Some(parked) = self.threads.parked(tid) {
+            return Ok(Now::of(parked));
+        }
+        if self.threads.processors_of(tid).is_none() {
+            return Err(Errno::ESRCH);
+        }
+        self.warn_once(
+            "perf_event_open and reads of its events are refused (EBUSY) while the thread that they count for runs on \
+             another processor",
+        );
+        Err(Errno::EBUSY)
     }
 
     /// `read` of an event.
@@ -269,7 +355,7 @@ impl Linux {
         let [fd, at, len, ..] = *a;
         let file = self.perf_file(fd)?.ok_or(Errno::EBADF)?;
         let event = file.lock();
-        let words = event.read(self.counters_of(event.tid, caller)?);
+        let words = event.read(&self.counters_of(event.tid, caller)?);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         if len < bytes.len() as u64 {
             return Err(Errno::ENOSPC);
@@ -295,9 +381,9 @@ impl Linux {
         let mut event = file.lock();
         let now = self.counters_of(event.tid, caller)?;
         let change = |event: &mut Event| match request as u16 {
-            ENABLE => event.switch(true, now),
-            DISABLE => event.switch(false, now),
-            _ => event.reset(now),
+            ENABLE => event.switch(true, &now),
+            DISABLE => event.switch(false, &now),
+            _ => event.reset(&now),
         };
         match request as u16 {
             ENABLE | DISABLE | RESET => {

@@ -1,6 +1,7 @@
 //! A program about to run: memory laid out, stack filled, operating system attached.
 
 mod alone;
+mod events;
 mod guest;
 pub mod layout;
 mod relatives;
@@ -21,6 +22,7 @@ use crate::os::{DuplicateError, Linux, OsInterface, Output, PID, Started, Stdin,
 use crate::trap::Trap;
 
 pub use self::alone::{Alone, Done, Then};
+pub use self::events::{HardwareEvents, OfferedEvents};
 pub use self::guest::Guest;
 pub use self::reservations::Reservations;
 pub(crate) use self::stack::Given;

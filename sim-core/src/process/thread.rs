@@ -1,5 +1,6 @@
 //! What each thread of a guest has of its own.
 
+use super::HardwareEvents;
 use crate::hart::{GuestCounters, Hart, NO_RESERVATION};
 use crate::os::{Blocked, PID, Scheduling, ThreadAttributes, ThreadSignals};
 
@@ -10,6 +11,10 @@ pub struct Thread {
     pub hart: Hart,
     /// What the counters of the contexts have counted while it was on none of them.
     pub(crate) counted_elsewhere: GuestCounters,
+    /// What its context has counted beside that, if the machine [offers](super::OfferedEvents) it.
+    pub events: HardwareEvents,
+    /// What of these the contexts have counted while it was on none of them.
+    pub(crate) events_elsewhere: HardwareEvents,
     /// Its number, as `gettid` tells it.
     pub tid: u32,
     /// Its name (`PR_SET_NAME`), padded with zeros.
@@ -43,6 +48,8 @@ impl Thread {
         Thread {
             hart,
             counted_elsewhere: GuestCounters::default(),
+            events: HardwareEvents::default(),
+            events_elsewhere: HardwareEvents::default(),
             tid: PID,
             name: [0; Thread::NAME_BYTES],
             clear_tid: 0,
@@ -61,11 +68,18 @@ impl Thread {
         self.hart.counters.since(self.counted_elsewhere)
     }
 
+    /// The events of its contexts, likewise.
+    #[must_use]
+    pub(crate) fn own_events(&self) -> HardwareEvents {
+        self.events.since(self.events_elsewhere)
+    }
+
     /// What an idle context has instead of this thread, which leaves it: no thread, but what belongs to the context.
     #[must_use]
     pub(crate) fn idle(&self) -> Thread {
         Thread {
             tid: Thread::NOBODY,
+            events: self.events,
             ..Thread::first(self.hart.clone())
         }
     }

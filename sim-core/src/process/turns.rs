@@ -247,6 +247,9 @@ impl Thread {
         self.hart.counters.time_ns = now_ns;
         let passed = self.hart.counters.since(left);
         self.counted_elsewhere = self.counted_elsewhere.plus(passed);
+        let passed = before.events.since(self.events);
+        self.events = before.events;
+        self.events_elsewhere = self.events_elsewhere.plus(passed);
         self.hart.reservation = NO_RESERVATION;
     }
 }

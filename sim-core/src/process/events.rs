@@ -1,0 +1,66 @@
+//! What machines count of a thread beside cycles and instructions.
+
+/// Declares the events once, with their arithmetic.
+macro_rules! hardware_events {
+    ($($(#[doc = $doc:expr])+ $name:ident;)+) => {
+        /// Counts of a hardware context that programs read by `perf_event_open`. A machine that offers them fills them in
+        /// where it fills in the counters that the operating system sees.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct HardwareEvents {
+            $( $(#[doc = $doc])+ pub $name: u64, )+
+        }
+
+        impl HardwareEvents {
+            /// Each count plus the other's, modulo 2^64.
+            #[must_use]
+            pub const fn plus(self, other: HardwareEvents) -> HardwareEvents {
+                HardwareEvents { $( $name: self.$name.wrapping_add(other.$name), )+ }
+            }
+
+            /// Each count minus the other's, modulo 2^64.
+            #[must_use]
+            pub const fn since(self, other: HardwareEvents) -> HardwareEvents {
+                HardwareEvents { $( $name: self.$name.wrapping_sub(other.$name), )+ }
+            }
+        }
+    };
+}
+
+hardware_events! {
+    /// Branches, jumps, calls and returns that committed.
+    branches;
+    /// Those of them that were mispredicted.
+    branch_misses;
+    /// Loads of the level 1 data cache.
+    l1d_reads;
+    /// Those of them that missed.
+    l1d_read_misses;
+    /// Stores of the level 1 data cache.
+    l1d_writes;
+    /// Those of them that missed.
+    l1d_write_misses;
+    /// Fetches of the level 1 instruction cache.
+    l1i_reads;
+    /// Those of them that missed.
+    l1i_read_misses;
+    /// Translations of data addresses.
+    dtlb_accesses;
+    /// Those of them that the first-level TLB did not hold.
+    dtlb_misses;
+    /// Translations of instruction addresses.
+    itlb_accesses;
+    /// Those of them that the first-level TLB did not hold.
+    itlb_misses;
+}
+
+/// Which of these a machine counts for each thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OfferedEvents {
+    /// None: it has neither predictors nor caches.
+    #[default]
+    None,
+    /// Those of branches: several contexts share the caches.
+    Branches,
+    /// All of them.
+    All,
+}
