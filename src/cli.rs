@@ -1,6 +1,7 @@
 //! The command line.
 
 mod parts;
+mod profile;
 mod teach;
 mod tools;
 
@@ -19,6 +20,7 @@ use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
 pub use parts::PartArgs;
+pub use profile::{Kind, ProfileArgs};
 pub use teach::{AnalyzeArgs, TeachArgs};
 pub use tools::{
     BenchArgs, DiseCommand, MachineCommand, Mode, ProgramsArgs, ProgramsCommand, SuiteBuildArgs,
@@ -288,115 +290,6 @@ impl From<CoreKind> for hps_pipeline::core::CoreKind {
     }
 }
 
-/// A kind of profile on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// Hot methods: calls and back-edges by method
-    Method,
-    /// Hot call pairs: call site and target
-    CallPair,
-    /// Hot data streams: repeated sequences of data addresses
-    DataStream,
-}
-
-/// `hps profile`.
-#[derive(Debug, Args)]
-#[command(after_long_help = examples::PROFILE)]
-pub struct ProfileArgs {
-    /// Instruction set: chooses the image of a program that comes with the project (riscv64 if
-    /// none is given); a file must be for it
-    #[arg(long, value_name = "ISA", value_parser = isa())]
-    pub isa: Option<Isa>,
-    /// Show these profilers' opinion beside the truth (hps profilers lists them; `all` for all)
-    #[arg(
-        long,
-        value_name = "NAME,...",
-        value_delimiter = ',',
-        conflicts_with = "kind"
-    )]
-    pub with: Vec<String>,
-    /// Period of the profilers of --with, in what each counts: a prime is in step with few loops
-    #[arg(long, value_name = "N", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..), requires = "with")]
-    pub period: u64,
-    /// What the periods of --with count instead: cycles, instructions, or an event of instructions that commit (l1d_miss,
-    /// l2_miss, llc_miss, dtlb_miss, forwarded, store_wait, mispredicted, replayed, l1i_miss, ...)
-    #[arg(long, value_name = "EVENT", requires = "with")]
-    pub event: Option<String>,
-    /// Let the program pay for the profilers of --with: interrupts, handlers that store records, buffers. The profile is
-    /// that of the run under them
-    #[arg(long, requires = "with", conflicts_with = "export")]
-    pub charged: bool,
-    /// Show the code of this function (a name or an address), with what each instruction cost
-    #[arg(long, value_name = "FUNCTION", conflicts_with = "kind")]
-    pub annotate: Option<String>,
-    /// Write the profile for another tool, in the format that the end of the name or FORMAT says (may be repeated):
-    /// pprof, firefox, speedscope, callgrind, folded, perf-script, flame-graph, llvm-samples
-    #[arg(long, value_name = "[FORMAT:]FILE", conflicts_with = "kind")]
-    pub export: Vec<String>,
-    /// Write the exact profile into this folder, a file for each key: instruction, block, line, function, context,
-    /// event_stack, time_slice
-    #[arg(long, value_name = "DIR", conflicts_with = "kind")]
-    pub save: Option<PathBuf>,
-    /// Show how the run goes over time
-    #[arg(long, conflicts_with = "kind")]
-    pub timeline: bool,
-    /// Stop after this many instructions of the program
-    #[arg(long, value_name = "N", conflicts_with = "kind")]
-    pub max_instructions: Option<u64>,
-    /// A profile collected by HPS instead, beside the exhaustive one
-    #[arg(long, value_enum)]
-    pub kind: Option<Kind>,
-    /// Of HPS: burst length, in events (calls and back-edges) [default: 1, and 100 for data streams]
-    #[arg(long)]
-    pub burst: Option<u64>,
-    /// Of HPS: sample one event in this many [default: 100]
-    #[arg(long, value_name = "N")]
-    pub one_in: Option<u64>,
-    /// Of HPS: change the sampling while the program runs: AT:BURST:ONE_IN, from that many instructions on
-    /// (may be repeated)
-    #[arg(long, value_name = "AT:BURST:ONE_IN")]
-    pub change: Vec<String>,
-    /// Of HPS: draw the number of events between bursts anew each time, with the same mean: no loop can be in step with it
-    #[arg(long)]
-    pub random_period: bool,
-    /// Seed of --random-period
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        requires = "random_period"
-    )]
-    pub period_seed: u64,
-    /// The file that the program reads as its standard input, from the beginning in each of its runs; without it a
-    /// pipe or a redirected file given to this command, kept in memory (at most 256 MiB)
-    #[arg(long, value_name = "FILE")]
-    pub stdin: Option<PathBuf>,
-    /// The machine [default: hps-4wide]. With --kind: time it on this machine, and report the overhead;
-    /// functional only without
-    #[arg(long, value_name = "NAME|FILE")]
-    pub machine: Option<String>,
-    /// How the machine is simulated
-    #[arg(long, value_enum, default_value_t = CoreKind::Cycle)]
-    pub core: CoreKind,
-    /// Of HPS: leave what wrong paths did to the counters unrepaired
-    #[arg(long, requires = "machine")]
-    pub unrepaired: bool,
-    /// How many functions, lines and instructions, or members, to list
-    #[arg(long, default_value_t = 15)]
-    pub top: usize,
-    /// Write everything as JSON to this file
-    #[arg(long, value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
-    #[command(flatten)]
-    pub region: RegionArgs,
-    #[command(flatten)]
-    pub guest: GuestArgs,
-    /// Program (a static RISC-V or Alpha executable, or the name of one that comes with the project) and its
-    /// arguments; whatever stands behind the program is its own, options too
-    #[arg(trailing_var_arg = true, required = true, num_args = 1.., value_names = ["PROG", "ARGS"])]
-    pub command: Vec<String>,
-}
-
 impl ReproduceArgs {
     /// The machine of the studies that do not ask for one of their own.
     pub fn machine(&self) -> &str {
@@ -408,28 +301,6 @@ impl ReproduceArgs {
         let default = || self.paper.to_possible_value();
         let name = |value: clap::builder::PossibleValue| PathBuf::from(value.get_name());
         (self.out.clone().or_else(|| default().map(name))).unwrap_or_default()
-    }
-}
-
-impl ProfileArgs {
-    /// The kind of profile that HPS is to collect: the one named, or if an option of HPS is given, hot methods.
-    pub fn collected_kind(&self) -> Option<Kind> {
-        let is_hps = self.burst.is_some()
-            || self.one_in.is_some()
-            || !self.change.is_empty()
-            || self.random_period
-            || self.unrepaired;
-        self.kind.or(is_hps.then_some(Kind::Method))
-    }
-
-    /// The program.
-    pub fn program(&self) -> &str {
-        self.command.first().map_or("", String::as_str)
-    }
-
-    /// Its arguments.
-    pub fn arguments(&self) -> &[String] {
-        self.command.get(1..).unwrap_or_default()
     }
 }
 

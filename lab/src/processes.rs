@@ -1,7 +1,8 @@
 //! In which runs a program may have child processes.
 //!
 //! Children take turns with their parent on one context of the functional machine or of the cycle-driven core.
-//! What watches or edits a run knows the code and the addresses of one program, so that it refuses others.
+//! What edits a run knows the code and the addresses of one program, so that it refuses others, and so does what
+//! watches a run but for probes that tell programs apart.
 
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::editor::DecodeEditor;
@@ -12,7 +13,7 @@ use hps_sim_core::probe::Probe;
 pub(crate) fn functional<E: DecodeEditor, P: Probe>() -> ProcessRule {
     if E::ENABLED || E::RELAYOUT {
         ProcessRule::Refused("a run with productions or code laid out anew")
-    } else if P::ENABLED {
+    } else if P::ENABLED && !P::KNOWS_PROGRAMS {
         ProcessRule::Refused("a run that is watched")
     } else {
         ProcessRule::Allowed(ProcessRule::MOST)

@@ -27,6 +27,9 @@ pub struct Watch {
     pub timeline: bool,
     /// The profilers that watch, with their periods.
     pub samplers: Vec<(Box<dyn Policy>, Period)>,
+    /// The number of the program that is followed, of a run of several processes
+    /// ([`Linux::program_number`](hps_sim_core::os::Linux::program_number)); `None`: that of the run itself.
+    pub program: Option<u32>,
 }
 
 /// A run with its exact profile.
@@ -82,7 +85,7 @@ pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch)
         .timeline
         .then(|| Timeline::new(FunctionMap::named(image)));
     let oracle = Oracle::new(width, watch.charge, functions);
-    Beats::new((oracle, (samplers, timeline)))
+    Beats::new((oracle, (samplers, timeline))).following(watch.program.unwrap_or(1))
 }
 
 impl<I: Install<Editor: TimedLoop<Watching>>> Lab<'_, Timed<'_>, I, NoProbe> {

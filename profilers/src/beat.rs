@@ -163,6 +163,11 @@ pub trait Observer {
     /// The next beat. Every cycle of the run lies in exactly one.
     fn beat(&mut self, beat: &Beat<'_>);
 
+    /// A beat of another program than the one that is followed.
+    fn elsewhere(&mut self, beat: &Beat<'_>) {
+        let _ = beat;
+    }
+
     /// The instruction that owns the last beat traps: it does not commit.
     fn trap(&mut self, trap: &TrapTaken) {
         let _ = trap;
@@ -189,6 +194,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.beat(beat);
         self.1.beat(beat);
     }
+    fn elsewhere(&mut self, beat: &Beat<'_>) {
+        self.0.elsewhere(beat);
+        self.1.elsewhere(beat);
+    }
     fn trap(&mut self, trap: &TrapTaken) {
         self.0.trap(trap);
         self.1.trap(trap);
@@ -209,6 +218,11 @@ impl<O: Observer> Observer for Option<O> {
             observer.beat(beat);
         }
     }
+    fn elsewhere(&mut self, beat: &Beat<'_>) {
+        if let Some(observer) = self {
+            observer.elsewhere(beat);
+        }
+    }
     fn trap(&mut self, trap: &TrapTaken) {
         if let Some(observer) = self {
             observer.trap(trap);
@@ -225,10 +239,12 @@ impl<O: Observer> Observer for Option<O> {
     }
 }
 
-/// A probe that puts beats together for an observer.
+/// A probe that puts beats together for an observer. It follows one of the programs that processes run.
 #[derive(Clone, Debug)]
 pub struct Beats<O> {
     observer: O,
+    /// The number of that program.
+    program: u32,
     /// By hardware context; they are of one core each.
     contexts: Vec<Parts>,
     /// The context of the last event.
@@ -242,6 +258,8 @@ struct Parts {
     group: Vec<Commit>,
     squashes: Vec<Squash>,
     last: Option<Past>,
+    /// The program that committed or trapped last; 0: none yet.
+    program: u32,
 }
 
 impl<O: Observer> Beats<O> {
@@ -249,20 +267,31 @@ impl<O: Observer> Beats<O> {
     pub fn new(observer: O) -> Self {
         Beats {
             observer,
+            program: 1,
             contexts: vec![Parts::default()],
             here: 0,
         }
     }
 
+    /// Follows the program of this number instead of the first one: see
+    /// [`Linux::program_number`](hps_sim_core::os::Linux::program_number).
+    #[must_use]
+    pub fn following(mut self, program: u32) -> Self {
+        self.program = program;
+        self
+    }
+
     /// The observer, which has seen all cycles of a run that is over.
     pub fn finish(mut self) -> O {
+        let followed = self.program;
         for context in 0..self.contexts.len() {
             self.turn_to(context);
             let parts = &mut self.contexts[context];
-            parts.end_group(&mut self.observer);
+            parts.end_group(followed, &mut self.observer);
             if let Some(stretch) = parts.idle.last() {
                 let next = Key::of_program(stretch.next_pc);
-                parts.end_idle(&mut self.observer, next, EventSet::NONE);
+                let is_followed = parts.program == followed || parts.program == 0 && followed == 1;
+                parts.end_idle(is_followed, &mut self.observer, next, EventSet::NONE);
             }
         }
         self.observer
@@ -293,7 +322,7 @@ impl<O: Observer> Beats<O> {
 impl Parts {
     /// The group that has committed is complete.
     #[inline]
-    fn end_group<O: Observer>(&mut self, observer: &mut O) {
+    fn end_group<O: Observer>(&mut self, followed: u32, observer: &mut O) {
         let (Some(first), Some(last)) = (self.group.first(), self.group.last()) else {
             return;
         };
@@ -303,7 +332,8 @@ impl Parts {
             events: last.events,
         };
         let end_cycle = first.cycle;
-        observer.beat(&Beat {
+        self.program = first.program;
+        let beat = Beat {
             idle: &self.idle,
             group: &self.group,
             last: self.last,
@@ -311,22 +341,33 @@ impl Parts {
             trapped: EventSet::NONE,
             squashes: &self.squashes,
             end_cycle,
-        });
+        };
+        if self.program == followed {
+            observer.beat(&beat);
+            self.last = Some(past);
+        } else {
+            observer.elsewhere(&beat);
+        }
         self.idle.clear();
         if !self.squashes.is_empty() {
             // A core may tell of a squash before it tells of the cycles in front of it.
             self.squashes.retain(|s| s.cycle > end_cycle);
         }
         self.group.clear();
-        self.last = Some(past);
     }
 
     /// The stretches behind the last group end without a group.
-    fn end_idle<O: Observer>(&mut self, observer: &mut O, next: Key, trapped: EventSet) {
+    fn end_idle<O: Observer>(
+        &mut self,
+        is_followed: bool,
+        observer: &mut O,
+        next: Key,
+        trapped: EventSet,
+    ) {
         let Some(stretch) = self.idle.last() else {
             return;
         };
-        observer.beat(&Beat {
+        let beat = Beat {
             idle: &self.idle,
             group: &[],
             last: self.last,
@@ -334,7 +375,11 @@ impl Parts {
             trapped,
             squashes: &self.squashes,
             end_cycle: stretch.end_cycle() - 1,
-        });
+        };
+        match is_followed {
+            true => observer.beat(&beat),
+            false => observer.elsewhere(&beat),
+        }
         self.idle.clear();
         self.squashes.clear();
     }
@@ -350,33 +395,37 @@ pub fn key_of(commit: &Commit) -> Key {
     }
 }
 
-impl<O: Observer> Probe for Beats<O> {}
+impl<O: Observer> Probe for Beats<O> {
+    const KNOWS_PROGRAMS: bool = true;
+}
 
 impl<O: Observer> PipelineProbe for Beats<O> {
     const WANTS_CYCLES: bool = true;
 
     fn stand_in(&self) -> Option<Self> {
-        Some(Beats::new(self.observer.stand_in()?))
+        Some(Beats::new(self.observer.stand_in()?).following(self.program))
     }
 
     #[inline]
     fn stretch(&mut self, stretch: &Stretch) {
+        let followed = self.program;
         let (parts, observer) = self.at(stretch.context);
         if !parts.group.is_empty() {
-            parts.end_group(observer);
+            parts.end_group(followed, observer);
         }
         parts.idle.push(*stretch);
     }
 
     #[inline]
     fn committed(&mut self, commit: &Commit) {
+        let followed = self.program;
         let (parts, observer) = self.at(commit.context);
         if parts
             .group
             .first()
             .is_some_and(|first| first.cycle != commit.cycle)
         {
-            parts.end_group(observer);
+            parts.end_group(followed, observer);
         }
         parts.group.push(*commit);
     }
@@ -387,13 +436,19 @@ impl<O: Observer> PipelineProbe for Beats<O> {
     }
 
     fn trapped(&mut self, trap: &TrapTaken) {
+        let followed = self.program;
         let (parts, observer) = self.at(trap.context);
-        parts.end_group(observer);
+        parts.end_group(followed, observer);
+        let is_followed = trap.program == followed;
+        parts.program = trap.program;
         let key = Key {
             pc: trap.pc,
             disepc: trap.disepc,
         };
-        parts.end_idle(observer, key, EventSet::TRAPPED);
+        parts.end_idle(is_followed, observer, key, EventSet::TRAPPED);
+        if !is_followed {
+            return;
+        }
         parts.last = Some(Past {
             key,
             origin: Origin::Program,

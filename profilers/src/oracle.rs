@@ -172,6 +172,8 @@ pub struct ExactProfile {
     pub cycles: u64,
     /// Cycles of hardware contexts in which no thread ran.
     pub idle_cycles: u64,
+    /// Cycles in which another program than the one that is followed ran, in a run of several processes.
+    pub other_cycles: u64,
     /// Instructions that committed, those of an editor included.
     pub commits: u64,
     /// Rows in no particular order.
@@ -265,6 +267,7 @@ pub struct Oracle {
     contexts: ContextTree,
     cycles: u64,
     idle_cycles: u64,
+    other_cycles: u64,
     commits: u64,
     /// Where the hardware context stands that beats are of.
     at: Standing,
@@ -318,6 +321,7 @@ impl Oracle {
             contexts: ContextTree::new(functions.unwrap_or_default()),
             cycles: 0,
             idle_cycles: 0,
+            other_cycles: 0,
             commits: 0,
             at: Standing::BEGIN,
             others: Vec::new(),
@@ -459,6 +463,7 @@ impl Oracle {
             units_per_cycle: self.units,
             cycles: self.cycles,
             idle_cycles: self.idle_cycles,
+            other_cycles: self.other_cycles,
             commits: self.commits,
             rows: rows.collect(),
             contexts: self.contexts,
@@ -491,6 +496,16 @@ impl Observer for Oracle {
         for commit in others {
             self.commit(commit, commit.events, share);
         }
+    }
+
+    fn elsewhere(&mut self, beat: &Beat<'_>) {
+        for stretch in beat.idle {
+            match stretch.state {
+                State::Drained(Cause::Idle) => self.idle_cycles += stretch.cycles,
+                _ => self.other_cycles += stretch.cycles,
+            }
+        }
+        self.other_cycles += u64::from(!beat.group.is_empty());
     }
 
     fn trap(&mut self, trap: &TrapTaken) {

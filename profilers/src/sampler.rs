@@ -208,6 +208,21 @@ impl Samplers {
         }
     }
 
+    /// Samples that are due while another program runs are of that one.
+    fn miss_due(&mut self, beat: &Beat<'_>) {
+        while let Some(&Reverse((cycle, number))) = self.due.peek() {
+            if cycle > beat.end_cycle {
+                break;
+            }
+            self.due.pop();
+            let schedule = &mut self.all[number].schedule;
+            schedule.taken();
+            if schedule.due() != NOT_DUE {
+                self.due.push(Reverse((schedule.due(), number)));
+            }
+        }
+    }
+
     /// Counts the commits of a beat for periods of instructions and events.
     fn count(&mut self, beat: &Beat<'_>) {
         for &number in &self.counting {
@@ -224,6 +239,10 @@ impl Samplers {
 }
 
 impl Observer for Samplers {
+    fn elsewhere(&mut self, beat: &Beat<'_>) {
+        self.miss_due(beat);
+    }
+
     fn stand_in(&self) -> Option<Self> {
         // Policies keep what they know of one context.
         self.all.is_empty().then(|| Samplers {

@@ -42,6 +42,8 @@ pub trait Probe {
     const WANTS_VALUES: bool = false;
     /// [`Probe::wrong_path`] wants to look around behind some of the program's conditional branches.
     const WANTS_WRONG_PATHS: bool = false;
+    /// It tells programs apart, so that a program that it watches may have child processes.
+    const KNOWS_PROGRAMS: bool = false;
     /// [`Probe::stops_before`] wants to be asked. A functional run of such a probe wants `WANTS_RETIRED`, too.
     const CAN_STOP: bool = false;
 
@@ -137,6 +139,7 @@ macro_rules! forward_probe_hooks {
         const WANTS_CONTROL: bool = <$probe as $crate::probe::Probe>::WANTS_CONTROL;
         const WANTS_VALUES: bool = <$probe as $crate::probe::Probe>::WANTS_VALUES;
         const WANTS_WRONG_PATHS: bool = <$probe as $crate::probe::Probe>::WANTS_WRONG_PATHS;
+        const KNOWS_PROGRAMS: bool = <$probe as $crate::probe::Probe>::KNOWS_PROGRAMS;
         const CAN_STOP: bool = <$probe as $crate::probe::Probe>::CAN_STOP;
 
         #[inline]
@@ -204,6 +207,7 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     const WANTS_CONTROL: bool = A::WANTS_CONTROL || B::WANTS_CONTROL;
     const WANTS_VALUES: bool = A::WANTS_VALUES || B::WANTS_VALUES;
     const WANTS_WRONG_PATHS: bool = A::WANTS_WRONG_PATHS || B::WANTS_WRONG_PATHS;
+    const KNOWS_PROGRAMS: bool = A::KNOWS_PROGRAMS && B::KNOWS_PROGRAMS;
     const CAN_STOP: bool = A::CAN_STOP || B::CAN_STOP;
 
     #[inline]

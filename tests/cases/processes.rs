@@ -309,7 +309,7 @@ fn runs_that_have_one_process_say_so() {
             "sampled timing has one process",
         ),
         (
-            &["profile", "--machine", "hps-4wide"],
+            &["run", "--machine", "hps-4wide", "--by-function"],
             "a run that is watched has one process",
         ),
     ] {

@@ -274,3 +274,104 @@ fn saved_profiles_of_shadows_are_over_their_keys() {
         assert!(overlap > 0.999, "{file}: {overlap}");
     }
 }
+
+/// What a profile of a program with children says: cycles by function, those of other programs, and its head.
+struct Followed {
+    functions: Vec<(String, u64)>,
+    cycles: u64,
+    other_cycles: u64,
+    head: String,
+}
+
+fn followed(program: &str, options: &[&str]) -> Followed {
+    let hps = Hps::new();
+    let file = hps.path("profile.json");
+    let run = hps.run(&[&["profile", "--json", &file], options, &["--", program]].concat());
+    assert_eq!(run.code, 0, "{options:?}: {}", run.stderr);
+    let text = std::fs::read(&file).expect("a profile");
+    let document: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let units = number(&document["units_per_cycle"]);
+    let functions = document["functions"].as_array().expect("functions");
+    let functions = functions.iter().map(|f| {
+        let name = f["name"].as_str().expect("a name").to_owned();
+        (name, number(&f["own"]["units"]) / units)
+    });
+    Followed {
+        functions: functions.collect(),
+        cycles: number(&document["cycles"]),
+        other_cycles: number(&document["other_cycles"]),
+        head: String::from_utf8_lossy(&run.stdout).into_owned(),
+    }
+}
+
+impl Followed {
+    fn cycles_of(&self, function: &str) -> u64 {
+        let found = self.functions.iter().find(|(name, _)| name == function);
+        found.map_or(0, |(_, cycles)| *cycles)
+    }
+}
+
+const WORKERS: [&str; 3] = ["parent_works", "first_child_works", "second_child_works"];
+
+/// Each process has most of its cycles in a function of its own, and none in those of the others. All cycles of the run
+/// are those of one of the three.
+#[test]
+fn a_profile_is_of_the_first_process_or_of_the_one_that_is_asked_for() {
+    for (isa, machine) in [
+        (Isa::Riscv64, "hps-4wide"),
+        (Isa::Alpha, "hps-4wide"),
+        (Isa::Riscv64, "cmp-4"),
+        (Isa::Riscv64, "smt-2"),
+    ] {
+        let program = build(isa, "prof_children.c", &["-O2"]);
+        let what = format!("{isa:?}, {machine}");
+        let mut sum = 0;
+        let mut all = Vec::new();
+        for (at, worker) in WORKERS.into_iter().enumerate() {
+            let number = (at + 1).to_string();
+            let options: &[&str] = match at {
+                0 => &["--machine", machine],
+                _ => &["--machine", machine, "--process", &number],
+            };
+            let seen = followed(&program, options);
+            for other in WORKERS {
+                let cycles = seen.cycles_of(other);
+                match other == worker {
+                    true => assert!(2 * cycles > seen.cycles, "{what}: {other} {cycles}"),
+                    false => assert_eq!(cycles, 0, "{what}: {other}"),
+                }
+            }
+            let says = format!("this is program {number} of the 3 that its processes have begun");
+            assert!(seen.head.contains(&says), "{what}: {}", seen.head);
+            sum += seen.cycles;
+            all.push(seen.cycles + seen.other_cycles);
+        }
+        assert_eq!(all, [sum, sum, sum], "{what}");
+    }
+}
+
+#[test]
+fn a_sampling_profiler_of_one_process_takes_its_samples_only() {
+    let program = build(Isa::Riscv64, "prof_children.c", &["-O2"]);
+    let seen = followed(&program, &["--with", "tip", "--period", "97"]);
+    let row = seen.head.lines().find(|line| line.starts_with("tip "));
+    let row: Vec<&str> = row.expect("a row").split_whitespace().collect();
+    let samples: u64 = row[3].replace(',', "").parse().expect("samples");
+    // One in 97 cycles, of those of this process.
+    assert!(
+        samples.abs_diff(seen.cycles / 97) < 50,
+        "{row:?} {}",
+        seen.cycles
+    );
+}
+
+#[test]
+fn a_process_that_there_is_not_is_named() {
+    let hps = Hps::new();
+    let program = build(Isa::Riscv64, "prof_children.c", &["-O2"]);
+    let run = hps.run(&["profile", "--process", "4", "--", &program]);
+    assert_ne!(run.code, 0);
+    let says = "--process 4: the processes of the program have begun 3 programs only";
+    assert!(run.stderr.contains(says), "{}", run.stderr);
+}

@@ -255,6 +255,7 @@ mod tests {
         Commit {
             context: ContextId::FIRST,
             thread: 1,
+            program: 1,
             cycle,
             position: cycle,
             pc,

@@ -219,6 +219,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         self.probe.committed(&Commit {
             context: self.id,
             thread: self.process.thread_of(class),
+            program: self.process.program_of(class),
             cycle: core.now,
             position,
             pc: u.front.pc,
@@ -290,6 +291,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if P::WANTS_CYCLES {
             self.probe.trapped(&TrapTaken {
                 context: self.id,
+                program: self.process.program_of(u.class),
                 cycle: core.now,
                 pc: u.front.pc,
                 disepc,

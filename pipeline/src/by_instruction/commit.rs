@@ -129,6 +129,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.probe.committed(&Commit {
                 context: ContextId::FIRST,
                 thread: self.process.thread_of(inst.class),
+                program: self.process.program_of(inst.class),
                 cycle,
                 position: self.position,
                 pc: inst.pc,

@@ -431,6 +431,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if P::WANTS_CYCLES {
             self.probe.trapped(&TrapTaken {
                 context: ContextId::FIRST,
+                program: 1,
                 cycle,
                 pc: at.pc,
                 disepc: at.disepc,

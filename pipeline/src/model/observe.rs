@@ -268,6 +268,8 @@ pub struct Commit {
     pub context: ContextId,
     /// The number of the thread that it belongs to.
     pub thread: u32,
+    /// The number of the program that it belongs to ([`Linux::program_number`](hps_sim_core::os::Linux)).
+    pub program: u32,
     /// In which cycle.
     pub cycle: u64,
     /// Its place among all committed instructions, from 1.
@@ -314,6 +316,8 @@ pub struct Squash {
 pub struct TrapTaken {
     /// Where.
     pub context: ContextId,
+    /// The number of the program that it belongs to.
+    pub program: u32,
     /// In which cycle.
     pub cycle: u64,
     /// Its address.

@@ -115,6 +115,7 @@ impl Linux {
         Linux {
             abi: self.abi,
             pid: self.pid,
+            program_number: self.program_number,
             family: Family::new(self.pid),
             is_lent: false,
             is_stopped: false,
@@ -151,8 +152,8 @@ impl Linux {
             timers: self.timers.clone(),
             yields: self.yields,
             wait: self.wait,
-            resumed: self.resumed,
             offered_events: self.offered_events,
+            resumed: self.resumed,
             second_result: self.second_result,
             raised: self.raised,
             now_ns: self.now_ns,

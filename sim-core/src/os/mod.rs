@@ -216,6 +216,8 @@ pub struct Linux {
     abi: &'static dyn Abi,
     /// The number of the process.
     pid: u32,
+    /// The number of the program that it runs, among all that processes of the run have begun, from 1.
+    program_number: u32,
     /// All processes of the run. It is with the one whose turn it is.
     pub(crate) family: Family,
     /// The process has lent its memory to a child, and waits until it is back.
@@ -264,10 +266,10 @@ pub struct Linux {
     wait: Option<Blocked>,
     /// The current call has waited before.
     resumed: Option<Resumed>,
-    /// The second result of the current call.
-    second_result: Option<u64>,
     /// Events that the machine counts for threads.
     offered_events: OfferedEvents,
+    /// The second result of the current call.
+    second_result: Option<u64>,
     /// The signal that the current call raises for its thread.
     raised: Option<Signal>,
     /// Simulated time at the current call.
@@ -331,6 +333,7 @@ impl Linux {
         let mut os = Linux {
             abi,
             pid: PID,
+            program_number: 1,
             family: Family::new(PID),
             is_lent: false,
             is_stopped: false,
@@ -359,10 +362,10 @@ impl Linux {
             timers: Timers::default(),
             yields: false,
             wait: None,
+            offered_events: OfferedEvents::default(),
             resumed: None,
             random: Random::new(config.seed),
             limits: Limits::new(abi, config.open_files_limit),
-            offered_events: OfferedEvents::default(),
             second_result: None,
             raised: None,
             output_limit: config.output_limit_bytes,

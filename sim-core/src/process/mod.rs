@@ -100,6 +100,10 @@ pub struct Process {
     pub thread: Thread,
     /// The number of the thread that made the last system call.
     caller: u32,
+    /// The number of the program that made it.
+    calling_program: u32,
+    /// The number of the program that runs, or has run last, on this context.
+    program: u32,
     /// The number of the process that the thread belongs to, or that one on this context has belonged to last.
     pid: u32,
 }
@@ -165,6 +169,8 @@ impl Process {
             guest,
             thread,
             caller: PID,
+            calling_program: 1,
+            program: 1,
             pid: PID,
         })
     }
@@ -178,6 +184,8 @@ impl Process {
             guest: self.guest.duplicate()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            calling_program: self.calling_program,
+            program: self.program,
             pid: self.pid,
         })
     }
@@ -192,6 +200,8 @@ impl Process {
             guest: self.guest.shadow()?,
             thread: self.thread.clone(),
             caller: self.caller,
+            calling_program: self.calling_program,
+            program: self.program,
             pid: self.pid,
         })
     }
@@ -218,6 +228,8 @@ impl Process {
                 self.guest.follow(&source.guest, pages)?;
                 self.thread = source.thread.clone();
                 self.caller = source.caller;
+                self.calling_program = source.calling_program;
+                self.program = source.program;
                 self.pid = source.pid;
             }
             None => *self = source.shadow()?,

@@ -129,6 +129,7 @@ impl Process {
         mem::swap(&mut guest.mem, &mut mem);
         guest.os.family.keep_memory(mem);
         guest.image = image.clone();
+        guest.os.begin_program(image);
         guest.reservations.clear();
         self.thread.begin(guest.os.pid(), hart);
         self.thread.name = guest.os.first_name();

@@ -21,6 +21,7 @@ impl Process {
     /// cannot go on, the next one is on the context afterwards. If none can, simulated time goes on until one can.
     pub fn syscall(&mut self) -> SyscallResult {
         self.caller = self.thread.tid;
+        self.calling_program = self.program;
         self.guest.limit_memory();
         self.guest.os.note_file_changes();
         self.guest.os.threads.receive(&mut self.thread);
@@ -39,6 +40,16 @@ impl Process {
         match class {
             OpClass::Syscall => self.caller,
             _ => self.thread.tid,
+        }
+    }
+
+    /// The number of the program that an instruction belongs to which commits now, as [`thread_of`](Self::thread_of)
+    /// says of its thread: see [`Linux::program_number`](crate::os::Linux::program_number).
+    #[must_use]
+    pub fn program_of(&self, class: OpClass) -> u32 {
+        match class {
+            OpClass::Syscall => self.calling_program,
+            _ => self.program,
         }
     }
 
@@ -112,6 +123,8 @@ impl Process {
             guest: self.guest.vacant()?,
             thread: self.thread.idle(),
             caller: self.caller,
+            calling_program: self.calling_program,
+            program: self.program,
             pid: self.pid,
         })
     }
@@ -141,6 +154,7 @@ impl Process {
     pub(super) fn note(&mut self) {
         self.guest.os.threads.note(&self.thread);
         self.pid = self.guest.os.pid();
+        self.program = self.guest.os.program_number();
     }
 
     /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).

@@ -1,9 +1,10 @@
 //! The exact profile of a program, for people.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use hps_lab::{Lab, Truth, Watch};
+use hps_lab::{Lab, Program, Truth, Watch};
 use hps_pipeline::core::EventSet;
 use hps_profilers::oracle::{STATES, Spent};
 use hps_profilers::registry::{self, Profiler};
@@ -81,6 +82,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         // What is exported tells of phases, too.
         timeline: args.timeline || !exports.is_empty() || args.save.is_some(),
         samplers: samplers.collect(),
+        program: args.process,
         ..Watch::default()
     };
     let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
@@ -96,10 +98,10 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         false => Run::Watched(Box::new(lab.watched(watch)?)),
     };
     let truth = run.truth();
+    let image = followed_image(args, &subject, truth)?;
     if truth.exact.rows.is_empty() {
         bail!("no instruction of the program has committed");
     }
-    let image = truth.ran.process.image.clone();
     let map = FunctionMap::new(&image, &truth.exact);
     let instructions = instructions(&truth.exact);
     let shown = Shown {
@@ -135,6 +137,35 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
     notes(&shown, &mut out)?;
     export::write(&shown, &exports)?;
     Ok(ended(truth))
+}
+
+/// The code that the profile is of.
+fn followed_image(
+    args: &ProfileArgs,
+    subject: &Program,
+    truth: &Truth<NoEditor>,
+) -> anyhow::Result<Arc<ProgramImage>> {
+    let first = Arc::clone(&subject.image);
+    let number = args.process.unwrap_or(1);
+    if number == 1 {
+        return Ok(first);
+    }
+    let later = truth.ran.process.os.later_programs();
+    match later.get(number as usize - 2) {
+        None => bail!(
+            "--process {number}: the processes of the program have begun {} program{} only",
+            later.len() + 1,
+            if later.is_empty() { "" } else { "s" }
+        ),
+        Some(image) if image.hash != first.hash => bail!(
+            "--process {number}: that process has executed {}, and this profile knows the code of {} only; profile {} by \
+             itself",
+            image.name,
+            first.name,
+            image.name
+        ),
+        Some(_) => Ok(first),
+    }
 }
 
 /// How the program was run.
@@ -222,6 +253,11 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         crate::cli::CoreKind::Cycle => "",
         crate::cli::CoreKind::Instruction => ", an instruction at a time",
     };
+    let programs = ran.process.os.later_programs().len() + 1;
+    let instructions = match programs {
+        1 => ran.instructions(),
+        _ => exact.commits,
+    };
     writeln!(
         out,
         "{} ({}, {}) on {}{by}: {} instructions in {} cycles, IPC {:.3}{}",
@@ -229,9 +265,9 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
         &ran.provenance.program_hash[..12],
         ran.provenance.isa,
         machine.config.name,
-        grouped(ran.instructions()),
+        grouped(instructions),
         grouped(exact.cycles),
-        ran.instructions() as f64 / exact.cycles.max(1) as f64,
+        instructions as f64 / exact.cycles.max(1) as f64,
         if ran.stop == Stop::Limit {
             ", stopped at the limit"
         } else {
@@ -246,6 +282,15 @@ fn head(shown: &Shown<'_>, out: &mut impl Write) -> anyhow::Result<()> {
             "those are cycles of {contexts} contexts in which a thread ran; the run took {} cycles, in {idle:.1}% of which \
              a context was idle",
             grouped(cycles),
+        )?;
+    }
+    if programs > 1 {
+        writeln!(
+            out,
+            "this is program {} of the {programs} that its processes have begun (--process N follows another one); {} \
+             cycles were of others",
+            shown.args.process.unwrap_or(1),
+            grouped(exact.other_cycles),
         )?;
     }
     let mut whole = Stack::default();

@@ -96,6 +96,8 @@ pub(super) fn write(
         "instructions": ran.instructions(),
         "cycles": exact.cycles,
         "idle_cycles": exact.idle_cycles,
+        "process": shown.args.process.unwrap_or(1),
+        "other_cycles": exact.other_cycles,
         "units_per_cycle": exact.units_per_cycle,
         "functions": functions,
         "static_instructions": instructions,

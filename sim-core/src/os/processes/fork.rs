@@ -77,6 +77,7 @@ impl Linux {
         self.add_child(pid, &request, borrows);
         let image = self.started.as_ref().map(|started| &started.image);
         if let Some(image) = image {
+            os.program_number = self.family.begin_program(image);
             self.family.park(Box::new(Guest {
                 mem: child_mem,
                 os: Box::new(os),

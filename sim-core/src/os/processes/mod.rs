@@ -27,6 +27,7 @@ pub(crate) use self::exec::Execution;
 use self::exec::Images;
 use self::stop::Change;
 use super::Linux;
+use crate::image::ProgramImage;
 use crate::memory::{Memory, MemoryError};
 use crate::process::{Guest, Thread};
 
@@ -130,6 +131,8 @@ pub(crate) struct Family {
     /// How many address spaces there have been besides the first one.
     spaces: u64,
     images: Images,
+    /// The programs that processes have begun, without the first one.
+    programs: Vec<Arc<ProgramImage>>,
     /// Empty memories of processes that have ended.
     spare: Vec<Memory>,
     /// Pages that memories have copied which are no more.
@@ -165,6 +168,7 @@ impl Family {
             shared_files: BTreeMap::new(),
             spaces: 0,
             images: Images::default(),
+            programs: Vec::new(),
             spare: Vec::new(),
             copied_pages: 0,
             memory_limit: None,
@@ -245,6 +249,12 @@ impl Family {
         Some(all.saturating_sub(self.mapped_bytes()))
     }
 
+    /// A process begins to run a program, by `fork` or by `execve`. Returns the number of that.
+    pub(crate) fn begin_program(&mut self, image: &Arc<ProgramImage>) -> u32 {
+        self.programs.push(Arc::clone(image));
+        self.programs.len() as u32 + 1
+    }
+
     /// An empty memory for a process, of an address space of its own.
     ///
     /// # Errors
@@ -303,6 +313,24 @@ impl Linux {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The number of the program that the process runs. Each `fork` and each `execve` begins one; that of the run is
+    /// number 1.
+    #[must_use]
+    pub fn program_number(&self) -> u32 {
+        self.program_number
+    }
+
+    /// The programs that processes have begun behind the first one of the run, from number 2 on.
+    #[must_use]
+    pub fn later_programs(&self) -> &[Arc<ProgramImage>] {
+        &self.family.programs
+    }
+
+    /// Another program runs in the process.
+    pub(crate) fn begin_program(&mut self, image: &Arc<ProgramImage>) {
+        self.program_number = self.family.begin_program(image);
     }
 
     /// Whether there is, or was, another process.
