@@ -120,7 +120,7 @@ fn programs_use_a_shell_and_execute_nothing_else_than_programs() {
                     IN A SCRIPT\nscript 6\n/damaged 8\n/text 8\n/foreign 8\n/../../bin/outside 2\n/ 13\n/plain 13\n";
     for isa in Isa::BOTH {
         let root = root(isa, &build(isa, "uses_shell.c", &["-O2"]));
-        for mode in WITH_CHILDREN {
+        for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
             let run = run_in(root.path(), mode, &["/program"]);
             assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
             assert!(run.stderr.contains("ENOEXEC): /damaged"), "{}", run.stderr);
@@ -136,7 +136,7 @@ fn a_shell_runs_pipes_and_substitutions() {
     let expected = "3 6\na\nb\nor\nand\n0\n137\n127\nhello--\n";
     for isa in Isa::BOTH {
         let root = root(isa, &build(isa, "sh.c", &["-O2"]));
-        for mode in WITH_CHILDREN {
+        for mode in WITH_CHILDREN.into_iter().chain(SEVERAL) {
             let run = run_in(root.path(), mode, &["/bin/sh", "-c", line]);
             assert_eq!(text(&run), expected, "{isa:?} {mode:?}: {}", run.stderr);
             assert_eq!(run.code, 7, "{isa:?} {mode:?}: {}", run.stderr);

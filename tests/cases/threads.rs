@@ -238,6 +238,33 @@ fn threads_run_on_hardware_threads_at_the_same_time() {
     }
 }
 
+/// Signals, timers, sleeps and sockets of a program with one thread, which has all contexts to itself.
+#[test]
+fn one_thread_does_on_several_contexts_what_it_does_on_one() {
+    let cases: [(&str, &str); 2] = [
+        (
+            "sleep_advances_time.c",
+            "nanosleep 1\ncpu 1\nrelative 1\nabsolute 1\ngetrandom 1\n",
+        ),
+        ("sock_echo.c", "tcp ping unix pong epoll 1\n"),
+    ];
+    for machine in [SEVERAL, SIBLINGS] {
+        for isa in Isa::BOTH {
+            for (source, expected) in cases {
+                assert_eq!(
+                    on(&machine, isa, source, &[]),
+                    expected,
+                    "{machine:?} {isa:?}"
+                );
+            }
+        }
+        let signals = on(&machine, Isa::Riscv64, "signals_all.c", &[]);
+        let is_right = |line: &str| line.ends_with(" ok");
+        assert!(signals.lines().all(is_right), "{machine:?}: {signals}");
+        assert_eq!(signals.lines().count(), 13, "{machine:?}: {signals}");
+    }
+}
+
 /// Cycles that `smt.c` prints for two loops on one core of `hps-4wide`, which adds four times in a cycle.
 fn cycles_of(hps: &Hps, policy: &str, queues: &str, loops: [&str; 2]) -> [f64; 2] {
     let file = hps.path("smt.ron");

@@ -9,7 +9,8 @@
 //! Memory that is mapped reads as zero until it is written, also when the same addresses were
 //! used before. A reservation ([`Memory::reserve`]) counts only where it has been written. Host memory
 //! is bounded: what is mapped, and pages of the host that were written and unmapped since, together
-//! never exceed twice [`Memory::limit_bytes`].
+//! never exceed twice [`Memory::limit_bytes`]. What a memory shares with its copies ([`sharing`]) comes on top, with
+//! about twice its pages.
 
 mod access;
 mod follow;
