@@ -38,7 +38,7 @@ const INSERTED: f64 = 0.5;
 /// the machine lets it, a miss half of the time that the machine takes for it, since a core that executes out of order hides
 /// between none and all of it. No number here comes of a measurement.
 fn thought_cycles(machine: &MachineConfig) -> WarmEventCosts {
-    let memory = &machine.memory;
+    let memory = &machine.memory.in_cycles_of(machine.clock_mhz);
     let half = |cycles: u32| f64::from(cycles) / 2.0;
     [
         f64::from(machine.min_mispredict_penalty_cycles()),

@@ -31,7 +31,7 @@ impl Costs {
     /// The costs of a machine.
     #[must_use]
     pub fn of(machine: &MachineConfig) -> Costs {
-        let memory = &machine.memory;
+        let memory = &machine.memory.in_cycles_of(machine.clock_mhz);
         let line = f64::from(memory.l2.line_bytes);
         let bus = f64::from(memory.memory_bus.cycles_per_beat)
             * (line / f64::from(memory.memory_bus.bytes_per_beat.max(1))).ceil();

@@ -79,6 +79,8 @@ pub enum Section {
     Cost,
     /// Accuracy and its price: Figures 8 to 10 of the HPS report, the errors of the TIP study.
     Accuracy,
+    /// Case studies.
+    Cases,
     /// What explains that a number differs, and other findings that no paper claims.
     Explained,
     /// What must hold of the lab itself. No paper claims it, so that it is neither confirmed nor not.
@@ -88,7 +90,7 @@ pub enum Section {
 impl Section {
     /// Whether a paper claims what stands here.
     fn is_claimed(self) -> bool {
-        matches!(self, Section::Cost | Section::Accuracy)
+        matches!(self, Section::Cost | Section::Accuracy | Section::Cases)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The claims of the SHIM paper, and what its authors could not see, held against what was measured.
 
 use super::measure::SLEEPS;
-use super::{Kind, PAIR_WAITS, WAITS};
+use super::{Kind, PAIR_WAITS, WAITS, phases};
 use crate::claims::{Claim, Draft, Section, Verdict};
 use crate::found::Found;
+use hps_lab::Isa;
 
 /// All claims for one instruction set. Claims about counters are measured where programs can read them.
 #[must_use]
@@ -38,7 +39,13 @@ pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
         holds_are_found(found),
         no_bias(found),
     ];
-    all.into_iter().map(|draft| draft.of(isa)).collect()
+    let cases = if isa == Isa::Riscv64.name() {
+        phases::claims(found)
+    } else {
+        Vec::new()
+    };
+    let all = all.into_iter().chain(cases);
+    all.map(|draft| draft.of(isa)).collect()
 }
 
 fn wait(turns: u64) -> String {

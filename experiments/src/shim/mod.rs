@@ -9,6 +9,7 @@ mod held;
 mod intervals;
 mod measure;
 mod pair;
+pub mod phases;
 
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
@@ -37,6 +38,8 @@ pub struct ShimStudy {
     pub programs: Vec<Program>,
     /// Producers of the pair study, one for each instruction set.
     pub producers: Vec<Program>,
+    /// The program of the study of clocks and prefetchers ([`phases`]), where programs can read counters.
+    pub phases: Option<Program>,
     /// The machine: with a second context and a second core, and counters of the core, of the observer and of processor
     /// 0, in this order.
     pub machine: TimedMachine,
@@ -53,7 +56,8 @@ impl ShimStudy {
         let store = keep.units()?;
         let observed = self.programs.iter().map(|p| self.observed(p));
         let paired = self.producers.iter().map(|p| self.paired(p));
-        let units: Vec<Unit<'_>> = observed.chain(paired).collect();
+        let phased = self.phases.iter().map(|p| self.phased(p));
+        let units: Vec<Unit<'_>> = observed.chain(paired).chain(phased).collect();
         let records = run_units(&units, &self.machine, &store, observer)?;
         keep.tidy(store)?;
         Ok(records)
@@ -86,6 +90,18 @@ impl ShimStudy {
             program: producer,
             effort: Effort::default().and_first(300_000, 100.0, self.machine.core),
             run: Box::new(|| measure::pairs(producer, &self.machine)),
+        }
+    }
+
+    fn phased<'a>(&'a self, program: &'a Program) -> Unit<'a> {
+        let runs = phases::Setting::ALL.len() + 1;
+        Unit {
+            study: "phases",
+            title: "clocks and prefetchers by phase".to_string(),
+            key: serde_json::json!({ "sleep": phases::SLEEP }),
+            program,
+            effort: Effort::default().and_first(7_000_000, runs as f64, self.machine.core),
+            run: Box::new(|| phases::measure(program, &self.machine)),
         }
     }
 

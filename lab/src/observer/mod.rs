@@ -12,6 +12,7 @@
 //! | [`code`] | the observer in assembly, for both instruction sets |
 //! | [`watch`] | when samples were taken, and what the program did |
 //! | [`disturbed`] | what holds observers up |
+//! | [`operated`] | clocks and prefetchers that samples switch |
 //! | [`stack`] | which calls were under way in each cycle |
 //! | [`tally`] | how often each call was made, and what was done meanwhile |
 //! | [`calls`] | calls and calling contexts as observers find them, beside the truth |
@@ -21,6 +22,7 @@ mod area;
 mod calls;
 mod code;
 mod disturbed;
+mod operated;
 mod run;
 mod stack;
 mod tally;
@@ -28,6 +30,7 @@ pub(crate) mod watch;
 
 pub use area::TAG;
 pub use calls::{ObservedCall, ObservedContext, SeenCall};
+pub use operated::{Operating, Switch};
 pub use run::Observed;
 pub use tally::{Spent, Tally};
 pub use watch::{Reads, Reckoning};

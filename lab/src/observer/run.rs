@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hps_pipeline::core::{Chip, CoreStats, Counted, Finished};
+use hps_pipeline::core::{Chip, CoreStats, Counted, Finished, OperatingPoint};
 use hps_pipeline::memsys::MemoryStats;
 use hps_sim_core::bus::Bus;
 use hps_sim_core::isa::Isa;
@@ -15,6 +15,7 @@ use super::area::{self, COUNT, RING, RING_SAMPLES, sample_bytes};
 use super::calls::{CallLog, SeenCall, orphans};
 use super::code::Code;
 use super::disturbed::Holds;
+use super::operated::{Operated, Operating, Switch};
 use super::stack::Functions;
 use super::tally::Tally;
 use super::watch::Watch;
@@ -49,6 +50,8 @@ pub struct Observed {
     pub orphans: u64,
     /// The cycles in which the observer was held up ([`Disturbance`]).
     pub held_at: Vec<u64>,
+    /// Other operating points of the chip, in order ([`Lab::observe_and_operate`]).
+    pub switches: Vec<Switch>,
     /// What each context counted, by processor.
     pub contexts: Vec<Counted>,
     /// The observer's processor.
@@ -96,7 +99,25 @@ where
         observer: &Observer,
         mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, None, &mut see, &mut |_| {})
+        let mut see = |s: &Sample, r: &Reads, k: &Reckoning| {
+            see(s, r, k);
+            None
+        };
+        self.run_beside(observer, Aside::Nothing, &mut see, &mut |_| {})
+    }
+
+    /// Runs as [`observe`](Self::observe) does, and switches the chip to what `decide` answers to a sample.
+    ///
+    /// # Errors
+    /// Those of [`observe`](Self::observe).
+    pub fn observe_and_operate(
+        self,
+        observer: &Observer,
+        operating: Operating,
+        mut decide: impl FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
+    ) -> Result<Observed, LabError> {
+        let aside = Aside::Operating(operating);
+        self.run_beside(observer, aside, &mut decide, &mut |_| {})
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that is held up now and then.
@@ -109,7 +130,12 @@ where
         disturbance: Disturbance,
         mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, Some(disturbance), &mut see, &mut |_| {})
+        let mut see = |s: &Sample, r: &Reads, k: &Reckoning| {
+            see(s, r, k);
+            None
+        };
+        let aside = Aside::Disturbance(disturbance);
+        self.run_beside(observer, aside, &mut see, &mut |_| {})
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer of calls. `see` is given each call or context.
@@ -121,7 +147,7 @@ where
         observer: &Observer,
         mut see: impl FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, None, &mut |_, _, _| {}, &mut see)
+        self.run_beside(observer, Aside::Nothing, &mut |_, _, _| None, &mut see)
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that sleeps for ever, to be compared with: the program
@@ -135,14 +161,14 @@ where
             signals: Signals::Tag,
             throttle: Throttle::Sleep(u64::MAX),
         };
-        self.run_beside(&nobody, None, &mut |_, _, _| {}, &mut |_| {})
+        self.run_beside(&nobody, Aside::Nothing, &mut |_, _, _| None, &mut |_| {})
     }
 
     fn run_beside(
         self,
         observer: &Observer,
-        disturbance: Option<Disturbance>,
-        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning),
+        aside: Aside,
+        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
         see_call: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
@@ -171,9 +197,11 @@ where
         let mut ring = Ring {
             taken: 0,
             stamps_are_short,
+            wanted: None,
         };
+        let mut operated = Operated::new(aside.operating(), &machine);
         let mut log = CallLog::new(observer.signals, stamps_are_short);
-        let mut holds = Holds::new(disturbance, processor);
+        let mut holds = Holds::new(aside.disturbance(), processor);
         let stop = loop {
             let left = limit - chip.probe().instructions;
             // The observer's instructions count, too.
@@ -186,6 +214,9 @@ where
                 _ => log.empty(&mut chip, has_ended, see_call),
             };
             seen.map_err(LabError::Observer)?;
+            if let Some(point) = ring.wanted.take() {
+                operated.switch(&mut chip, &machine, point);
+            }
             if has_ended {
                 break stop;
             }
@@ -218,6 +249,7 @@ where
             tally: probe.tally,
             orphans,
             held_at: holds.at,
+            switches: operated.switches,
             cycles: first.stats.cycles,
             instructions: probe.instructions,
             samples: ring.taken + log.taken,
@@ -229,11 +261,36 @@ where
     }
 }
 
+/// What happens beside the observation.
+enum Aside {
+    Nothing,
+    Disturbance(Disturbance),
+    Operating(Operating),
+}
+
+impl Aside {
+    fn disturbance(&self) -> Option<Disturbance> {
+        match self {
+            Aside::Disturbance(disturbance) => Some(*disturbance),
+            _ => None,
+        }
+    }
+
+    fn operating(&self) -> Operating {
+        match self {
+            Aside::Operating(operating) => *operating,
+            _ => Operating::default(),
+        }
+    }
+}
+
 /// The ring of samples, as far as it has been read.
 struct Ring {
     taken: u64,
     /// Stamps have 32 bits, as `rpcc` gives them.
     stamps_are_short: bool,
+    /// What the last sample wants the chip to be switched to.
+    wanted: Option<OperatingPoint>,
 }
 
 impl Ring {
@@ -241,7 +298,7 @@ impl Ring {
     fn empty<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
         chip: &mut Chip<E, Watch>,
-        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning),
+        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
     ) -> Result<(), String> {
         let count = word(&mut chip.process_mut().mem, COUNT)?;
         if count - self.taken > RING_SAMPLES {
@@ -276,7 +333,8 @@ impl Ring {
                 true => sample.with_long_stamps(&reads),
                 false => sample,
             };
-            see(&sample, &reads, &watch.reckoning);
+            let wanted = see(&sample, &reads, &watch.reckoning);
+            self.wanted = wanted.or(self.wanted);
             // The next sample asks about the interval that begins here.
             watch.forget(reads.start);
         }

@@ -2,6 +2,7 @@
 //! of one core get of it in [`siblings`].
 
 mod inside;
+mod operating;
 mod selected;
 mod siblings;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::{OfferedEvents, Process};
 use hps_sim_core::trap::Trap;
 
+pub use self::operating::OperatingPoint;
 use self::siblings::Siblings;
 pub use self::turns::NotTogether;
 use super::context::Context;
@@ -63,7 +65,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
     pub fn with(config: &MachineConfig, process: Process, editor: E, probe: P) -> Self {
         let code = CodeCache::new(process.image.isa);
         let past = Past {
-            memory: MemorySystem::new(&config.memory),
+            memory: MemorySystem::new(&config.memory.in_cycles_of(config.clock_mhz)),
             branches: BranchUnit::new(&config.branch),
             memdep: MemoryDependence::new(&config.speculation.memory_dependence),
         };

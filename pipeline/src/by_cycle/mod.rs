@@ -39,7 +39,7 @@ mod units;
 mod uop;
 mod warming;
 
-pub use chip::{Chip, NotTogether};
+pub use chip::{Chip, NotTogether, OperatingPoint};
 pub(crate) use warming::WarmEdited;
 pub use warming::{Learned, WARM_EVENTS, Warm, WarmEvents};
 

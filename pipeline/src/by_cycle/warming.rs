@@ -109,7 +109,7 @@ impl Warm {
     /// The state of a core that a program at `pc` has not used yet.
     #[must_use]
     pub fn new(config: &MachineConfig, isa: Isa, pc: u64) -> Self {
-        let memory = MemorySystem::new(&config.memory);
+        let memory = MemorySystem::new(&config.memory.in_cycles_of(config.clock_mhz));
         Warm {
             from: pc,
             line: u64::MAX,

@@ -90,6 +90,7 @@ impl MachineConfig {
         check_operations(&self.units, &mut checks);
         check_branch(&self.branch, &mut checks);
         memory::check(&self.memory, &mut checks);
+        memory::check_clock(self, &mut checks);
         check_dise(self, &mut checks);
         check_interrupts(self, &mut checks);
         check_chip(self, &mut checks);

@@ -29,6 +29,10 @@ config_section! {
         memory_bus: MemoryBusConfig = MemoryBusConfig::default(), "section";
         /// From the arrival of a request at the memory to its first data.
         latency_cycles: u32 = 100, "cycles";
+        /// The clock in whose cycles the times of level 3, of the memory bus and of memory are given, which then last as
+        /// long whatever the clock of the cores. 0: the clock of the cores.
+        #[serde(skip_serializing_if = "is_zero")]
+        clock_mhz: u32 = 0, "MHz";
         /// The word that was asked for comes first, and the access ends with it; otherwise an
         /// access ends with its whole line.
         critical_word_first: bool = true, "true or false";
@@ -40,6 +44,32 @@ config_section! {
         l2_tlb: L2TlbConfig = L2TlbConfig::default(), "section";
         /// Pages, as the TLBs see them.
         page_bytes: u32 = 4096, "bytes";
+    }
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+impl MemoryConfig {
+    /// The same memory system with all times in cycles of cores with this clock, rounded up to whole ones.
+    #[must_use]
+    pub fn in_cycles_of(&self, core_mhz: u32) -> MemoryConfig {
+        let mut memory = self.clone();
+        if memory.clock_mhz == 0 || memory.clock_mhz == core_mhz {
+            return memory;
+        }
+        let scale = |cycles: &mut u32| {
+            let scaled =
+                (u64::from(*cycles) * u64::from(core_mhz)).div_ceil(u64::from(self.clock_mhz));
+            *cycles = u32::try_from(scaled).unwrap_or(u32::MAX);
+        };
+        scale(&mut memory.l3.hit_cycles);
+        scale(&mut memory.l3.cycles_per_beat);
+        scale(&mut memory.memory_bus.cycles_per_beat);
+        scale(&mut memory.latency_cycles);
+        memory.clock_mhz = core_mhz;
+        memory
     }
 }
 

@@ -22,6 +22,11 @@ impl Bus {
         }
     }
 
+    /// From now on a beat takes so many cycles.
+    pub fn set_cycles_per_beat(&mut self, cycles: u32) {
+        self.cycles_per_beat = u64::from(cycles);
+    }
+
     /// Moves `bytes` in the first gap from cycle `from` on: the cycles in which the first beat
     /// and the last are there.
     pub fn transfer(&mut self, now: u64, from: u64, bytes: u64) -> (u64, u64) {

@@ -272,6 +272,11 @@ impl Level1 {
             return Ok(known);
         }
         if let Some(primary) = self.mshrs.find(now, line) {
+            let prefetcher = self.prefetcher.as_ref();
+            let is_prefetched = prefetcher.is_some_and(|prefetcher| prefetcher.is_unused(line));
+            if is_prefetched && shared.may_change(link.core, addr) {
+                return Ok(known);
+            }
             // It may come for reading only. Another core may take it before it is asked for again.
             return Err(primary.end);
         }

@@ -29,6 +29,12 @@ impl Level3 {
         }
     }
 
+    /// From now on everything takes as long as `config` says.
+    pub fn set_times(&mut self, config: &L3Config) {
+        self.hit_cycles = u64::from(config.hit_cycles);
+        self.bus.set_cycles_per_beat(config.cycles_per_beat);
+    }
+
     /// A read of which the level 2 cache knows in cycle `known` that it misses: the cycles in which
     /// first beat and whole line are there, and where the line comes from.
     pub fn read(

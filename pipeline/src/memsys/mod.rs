@@ -80,7 +80,7 @@
 //!     and behind the first use of a line that was prefetched. Each takes an MSHR and a way and sends its request when
 //!     the cache knows of that miss or hit, after the request for the missing line. Without a free MSHR or way, or if the
 //!     level 2 cache would have it retried, the prefetch is dropped. From then on the line is one like any other, and the
-//!     cores agree on it as on one that is read. No line of another page is wanted. Warming accesses bring the same
+//!     cores agree on it as on one that is read; a store joins it on its way if no other core has it. No line of another page is wanted. Warming accesses bring the same
 //!     lines, without time.
 //!
 //! Caches change when an access is accepted, not when its line comes: a victim is gone from then on.

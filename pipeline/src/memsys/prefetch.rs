@@ -22,6 +22,8 @@ pub(super) struct Prefetcher {
     unused: FxHashSet<u64>,
     /// What [`train`](Self::train) answers.
     wanted: Vec<u64>,
+    /// It brings lines. Otherwise it learns, and wants none.
+    pub is_on: bool,
     pub stats: PrefetchStats,
 }
 
@@ -46,6 +48,7 @@ impl Prefetcher {
             page_shift,
             unused: FxHashSet::with_capacity_and_hasher(lines, FxBuildHasher),
             wanted: Vec::with_capacity(MOST_WANTED),
+            is_on: true,
             stats: PrefetchStats::default(),
         }))
     }
@@ -109,7 +112,8 @@ impl Prefetcher {
             Kind::Stream(streams) => streams.train(line, self.page_shift, &mut self.wanted),
         }
         let page_shift = self.page_shift;
-        self.wanted.retain(|of| of >> page_shift == page);
+        let is_on = self.is_on;
+        self.wanted.retain(|of| is_on && of >> page_shift == page);
         &self.wanted
     }
 }

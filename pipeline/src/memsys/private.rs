@@ -437,6 +437,13 @@ impl PrivateMemory {
         Ok(accessed)
     }
 
+    /// From now on the prefetcher brings lines, or does not; it learns in any case. Nothing without one.
+    pub(crate) fn set_prefetching(&mut self, is_on: bool) {
+        if let Some(prefetcher) = &mut self.l1d.prefetcher {
+            prefetcher.is_on = is_on;
+        }
+    }
+
     /// A line of the data cache has missed, or was found: brings the lines that the prefetcher wants then.
     fn prefetch_behind(
         &mut self,

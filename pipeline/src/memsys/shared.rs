@@ -72,6 +72,17 @@ impl SharedMemory {
         }
     }
 
+    /// From now on level 3, the memory bus and memory take as long as `config` says, in cycles of the cores. What is under
+    /// way comes when it was to come.
+    pub(crate) fn set_times(&mut self, config: &MemoryConfig) {
+        self.memory_cycles = u64::from(config.latency_cycles);
+        self.memory_bus
+            .set_cycles_per_beat(config.memory_bus.cycles_per_beat);
+        if let Some(l3) = &mut self.l3 {
+            l3.set_times(&config.l3);
+        }
+    }
+
     /// The caches that a core reaches, in a cycle, and what is on its way to its level 2 cache.
     pub(super) fn contents(&self, core: CoreId, now: u64) -> Vec<Contents> {
         let l2 = &self.l2s[self.l2_of(core)];
@@ -216,6 +227,13 @@ impl SharedMemory {
             }
         }
         Some(answer)
+    }
+
+    /// Whether a core has a line alone; if so, it begins to write it.
+    pub(super) fn may_change(&mut self, core: CoreId, addr: u64) -> bool {
+        let line = addr >> self.line_shift;
+        let agreement = self.agreement.as_mut();
+        agreement.is_none_or(|agreement| agreement.change(core, line))
     }
 
     /// A core that shares a line wants to write it: the cycle in which it may. `known`: the cycle in which its level 1

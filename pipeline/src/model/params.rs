@@ -48,6 +48,8 @@ pub(crate) struct Params {
     /// log2 of the bytes in a line of the instruction cache.
     pub line_shift: u32,
     pub clock_mhz: u64,
+    /// When this clock was set: the cycle, and nanoseconds of the machine.
+    clock_since: (u64, u64),
     pub counters_wait_for_stores: bool,
     /// Cycles of an observer's read of a signal; 0: as of any read.
     pub quiet_read: u64,
@@ -59,12 +61,25 @@ impl Params {
     pub fn guest_counters(&self, process: &Process, cycle: u64, instret: u64) -> GuestCounters {
         let counters = GuestCounters {
             cycle,
-            time_ns: cycle.saturating_mul(1000) / self.clock_mhz.max(1),
+            time_ns: self.time_ns(cycle),
             instret,
         };
         counters
             .plus(process.counters_before)
             .after_idle(process.os.idle_ns())
+    }
+
+    /// The time of the machine in a cycle since its clock was set, in nanoseconds.
+    fn time_ns(&self, cycle: u64) -> u64 {
+        let (since_cycle, since_ns) = self.clock_since;
+        let cycles = cycle.saturating_sub(since_cycle);
+        since_ns + cycles.saturating_mul(1000) / self.clock_mhz.max(1)
+    }
+
+    /// From this cycle on the clock is another one.
+    pub fn set_clock(&mut self, cycle: u64, clock_mhz: u32) {
+        self.clock_since = (cycle, self.time_ns(cycle));
+        self.clock_mhz = u64::from(clock_mhz);
     }
 
     /// Cycles from dispatch to commit of an instruction that waits for nothing: the stages of the window.
@@ -122,6 +137,7 @@ impl Params {
             l1i_hit: u64::from(config.memory.l1i.hit_cycles),
             line_shift: config.memory.l1i.line_bytes.trailing_zeros(),
             clock_mhz: u64::from(config.clock_mhz),
+            clock_since: (0, 0),
             counters_wait_for_stores: config.counters.waits_for_stores,
             quiet_read: u64::from(config.chip.quiet_read_cycles),
         }

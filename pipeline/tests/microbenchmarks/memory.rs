@@ -74,6 +74,24 @@ fn machines() -> Vec<MachineConfig> {
 }
 
 #[test]
+fn memory_with_a_clock_of_its_own_takes_as_long_at_any_clock() {
+    // 60 ns and beats of 4 ns, whatever the cores do.
+    for (clock_mhz, latency, beat) in [(1000, 60, 4), (500, 30, 2), (3400, 204, 14), (100, 6, 1)] {
+        let m = steady("hps-4wide", |m| {
+            m.clock_mhz = clock_mhz;
+            m.memory.clock_mhz = 1000;
+            m.memory.latency_cycles = 60;
+            m.memory.memory_bus.cycles_per_beat = 4;
+        });
+        let mut in_cycles = m.clone();
+        in_cycles.memory.latency_cycles = latency;
+        in_cycles.memory.memory_bus.cycles_per_beat = beat;
+        let beyond = ring(m.memory.l2.ways + 1, way_bytes(&m.memory.l2));
+        assert_load_to_use(&m, &beyond, memory_cycles(&in_cycles), Cause::LoadMemory);
+    }
+}
+
+#[test]
 fn load_to_use_of_each_level_is_the_sum_of_its_parts() {
     for m in machines() {
         assert_load_to_use(&m, &[0], l1_cycles(&m), Cause::LoadL1);

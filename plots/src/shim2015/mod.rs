@@ -1,6 +1,8 @@
 //! The evaluation of SHIM inside the machine as a report: claims, overhead by period (figures 7, 11 and 13), what samples
 //! are worth (figures 1, 4 and 6), producers and consumers (figures 8 to 10).
 
+mod phases;
+
 use std::path::Path;
 
 use hps_experiments::claims::{Claim, Section};
@@ -42,6 +44,7 @@ pub fn write_shim2015(
         let mut chapters = vec![claims_chapter(claims)];
         for (isa, found) in boards {
             chapters.extend([costs(isa, found)?, samples(isa, found)?, pairs(isa, found)?]);
+            chapters.extend(phases::chapter(isa, found)?);
         }
         Ok(chapters)
     })
@@ -51,6 +54,7 @@ fn claims_chapter(claims: &[Claim]) -> Chapter {
     let sections = [
         (Section::Cost, "Cost"),
         (Section::Accuracy, "Samples"),
+        (Section::Cases, "Clocks and prefetchers"),
         (Section::Explained, "What the paper could not see"),
     ];
     Chapter {

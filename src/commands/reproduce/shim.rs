@@ -1,8 +1,10 @@
 //! `hps reproduce shim-2015`: an observer inside the machine, and the truth beside each of its samples.
 
 use anyhow::bail;
+use hps_experiments::shim::phases::{self, Extent};
 use hps_experiments::shim::{ShimStudy, claims};
 use hps_experiments::{Program, TimedMachine};
+use hps_lab::Isa;
 use hps_plots::{ReportInfo, write_shim2015};
 
 use super::{by_isa, command, measured, programs, refuse_parts, tell};
@@ -41,6 +43,14 @@ fn limit(size: Size) -> u64 {
     }
 }
 
+/// How often the program of two phases goes through both.
+fn rounds(size: Size) -> u64 {
+    match size {
+        Size::Small => 8,
+        Size::Large => 40,
+    }
+}
+
 /// Measures what is missing, prints the claims and writes the report; the exit code is 1 if anything failed.
 pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let machine = observed_machine(args)?;
@@ -49,7 +59,11 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let mut isas: Vec<_> = programs.iter().map(|p: &Program| p.image.isa).collect();
     isas.dedup();
     let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
+    let phases = isas
+        .contains(&Isa::Riscv64)
+        .then(|| phases::program(Extent::of(rounds(args.size))));
     let study = ShimStudy {
+        phases: phases.transpose()?,
         programs,
         producers: producers?,
         machine: machine.clone(),
@@ -80,7 +94,7 @@ fn notes(study: &ShimStudy) -> Vec<String> {
              run gives the same cycles again. Samples leave the observer's memory at no cost.",
             study.limit
         ),
-        "Not here: prefetchers and other frequencies (figures 14 to 19), managed runtimes, and other threads, which \
+        "Not here: managed runtimes, and other threads, which \
          disturb an observer on a real machine. Interrupts of its processor are times in which it stands still."
             .to_string(),
     ]

@@ -6,6 +6,7 @@ use hps_sim_core::image::ProgramImage;
 use hps_sim_core::process::ProcessConfig;
 
 use super::*;
+use crate::config::{L1dPrefetch, NextLineConfig};
 use crate::model::Cause;
 use crate::predict::tests::Random;
 
@@ -73,6 +74,48 @@ fn with_cores(cores: u32) -> MachineConfig {
 fn chip(config: &MachineConfig, process: Process) -> Chip {
     Chip::of_processors(config, process, NoEditor, NoProbe)
         .expect("nothing but the machine is there")
+}
+
+#[test]
+fn a_chip_that_is_switched_goes_on_at_the_other_point() {
+    let mut config = preset("hps-4wide");
+    config.clock_mhz = 3400;
+    config.memory.clock_mhz = 3400;
+    config.memory.l1d_prefetch = L1dPrefetch::NextLine(NextLineConfig { degree: 1 });
+    let slow = OperatingPoint {
+        clock_mhz: 850,
+        prefetches: false,
+    };
+    // A machine that begins as the other one is switched to is the same from the first cycle on.
+    let mut slow_config = config.clone();
+    slow_config.clock_mhz = slow.clock_mhz;
+    let mut off_config = slow_config.clone();
+    off_config.memory.l1d_prefetch = L1dPrefetch::Off;
+    let run = |config: &MachineConfig, switch: Option<OperatingPoint>| {
+        let mut chip = chip(config, program("netsimplex"));
+        if let Some(point) = switch {
+            chip.operate(config, point);
+        }
+        assert_eq!(chip.run(200_000), Stop::Limit);
+        let time = chip.processors[0].resources.params.clone();
+        let time = time.guest_counters(chip.process(), 8_500, 0).time_ns;
+        (chip.stats().cycles, chip.memory_stats().memory_bus, time)
+    };
+    let at_first = run(&config, None);
+    let switched = run(&config, Some(slow));
+    assert_eq!(switched, run(&off_config, None));
+    assert!(switched.0 < at_first.0, "memory is nearer in cycles");
+    assert_ne!(switched, run(&slow_config, None), "prefetchers rest");
+    assert_eq!((at_first.2, switched.2), (2_500, 10_000));
+    // Time goes on from where it was.
+    let mut chip = chip(&config, program("netsimplex"));
+    chip.run(1_000);
+    let before = chip.stats().cycles;
+    chip.operate(&config, slow);
+    let params = &chip.processors[0].resources.params;
+    let at = |cycle| params.guest_counters(chip.process(), cycle, 0).time_ns;
+    let since = at(before + 850) - before * 1000 / 3400;
+    assert!((1000..=1001).contains(&since), "{since}");
 }
 
 #[test]

@@ -80,7 +80,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         let mut chip = Chip::with(config, process, editor, probe);
         chip.processors.extend(others);
         chip.processors[0].resources.memory = memory_of(CoreId::FIRST);
-        chip.shared = SharedMemory::new(&config.memory, &config.chip, cores);
+        chip.shared = SharedMemory::new(
+            &config.memory.in_cycles_of(config.clock_mhz),
+            &config.chip,
+            cores,
+        );
         chip = chip.with_counters(config);
         chip.siblings = Siblings::new(config, chip.processors[0].resources.params.clone());
         Ok(chip)

@@ -1,6 +1,7 @@
 //! Which descriptions of the memory system are refused.
 
 use super::{Checks, nearest_power};
+use crate::config::MachineConfig;
 use crate::config::memory::{CacheConfig, L1dPrefetch, L1dWrite, MemoryConfig, Replacement};
 
 pub(super) fn check(memory: &MemoryConfig, c: &mut Checks) {
@@ -72,6 +73,24 @@ fn check_write_buffer(memory: &MemoryConfig, c: &mut Checks) {
         1,
         100_000,
     );
+}
+
+/// How much faster or slower than the cores the clock of memory may be, so that scaled times stay in their bounds.
+const CLOCK_RATIO: u32 = 64;
+
+/// The clock of memory, beside that of the cores.
+pub(super) fn check_clock(machine: &MachineConfig, c: &mut Checks) {
+    if machine.memory.clock_mhz > 0 {
+        let cores = machine.clock_mhz;
+        let most = u64::from(cores) * u64::from(CLOCK_RATIO);
+        let least = cores.div_ceil(CLOCK_RATIO).max(1);
+        c.range(
+            "memory.clock_mhz",
+            machine.memory.clock_mhz,
+            least.into(),
+            most,
+        );
+    }
 }
 
 fn check_prefetch(memory: &MemoryConfig, c: &mut Checks) {

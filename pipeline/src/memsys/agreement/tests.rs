@@ -274,3 +274,37 @@ fn a_prefetch_takes_part_in_the_protocol() {
     let prefetch = stats(&caches, 1).prefetch;
     assert_eq!((prefetch.use_events, prefetch.waste_events), (0, 1));
 }
+
+#[test]
+fn stores_join_lines_that_a_prefetch_brings() {
+    // A store to every word of a run of lines, one a cycle: as fast as without a prefetcher, whatever the cores.
+    let cycles = |prefetch: L1dPrefetch, cores: u32| {
+        let config = machine(cores, |m| {
+            m.memory.l1d_prefetch = prefetch;
+            m.memory.page_bytes = 1 << 22;
+        });
+        let mut caches = Caches::new(&config);
+        caches.access(0, 0x20_0000, false);
+        let begin = caches.now;
+        for word in 0..2048 {
+            caches.access(0, 0x10_0000 + 8 * word, true);
+            caches.now += 1;
+        }
+        caches.now - begin
+    };
+    let off = cycles(L1dPrefetch::Off, 2);
+    let on = cycles(next_line(), 2);
+    assert!(on <= off + off / 10, "{on} cycles, {off} without");
+    // A line that another core has as well is waited for, and asked for again.
+    let config = machine(2, |m| m.memory.l1d_prefetch = next_line());
+    let mut caches = Caches::new(&config);
+    for core in 0..2 {
+        caches.access(core, 0x1800, false);
+    }
+    caches.latency(1, 0x1040, false);
+    caches.now += 10_000;
+    caches.access(0, 0x1000, false);
+    let (before, _) = (caches.now, caches.access(0, 0x1040, true));
+    assert!(caches.now > before, "it waits for its line");
+    assert!(!caches.has(1, 0x1040).0);
+}

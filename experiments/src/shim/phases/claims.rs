@@ -1,0 +1,141 @@
+//! What the paper says of clocks and prefetchers (section 7), held against what was measured.
+
+use super::{BY_PHASE, PHASES, Setting};
+use crate::claims::{Draft, Section, Verdict};
+use crate::found::Found;
+
+/// All claims of section 7.
+pub(in crate::shim) fn claims(found: &Found<'_>) -> Vec<Draft> {
+    let (full, full_off) = (Setting::of(1, true), Setting::of(1, false));
+    let (slow, slow_off) = (Setting::of(4, true), Setting::of(4, false));
+    let [stacks, globals] = PHASES;
+    vec![
+        changes(
+            found,
+            (stacks, "ipc"),
+            (full, slow),
+            "poor locality: instructions a cycle rise when the clock falls",
+            ("0.59 at 3.4 GHz, 0.83 at 0.8 GHz (figure 14)", 0.59, 0.83),
+        ),
+        changes(
+            found,
+            (globals, "ipc"),
+            (full_off, slow_off),
+            "good locality without a prefetcher: they rise a little",
+            ("1.15 at 3.4 GHz, 1.29 at 0.8 GHz (figure 18)", 1.15, 1.29),
+        ),
+        changes(
+            found,
+            (stacks, "ipc"),
+            (full, full_off),
+            "poor locality: a prefetcher hardly matters to instructions a cycle",
+            ("0.60 with it, 0.57 without (figure 16)", 0.60, 0.57),
+        ),
+        changes(
+            found,
+            (stacks, "requests_per_100_cycles"),
+            (full, full_off),
+            "poor locality: a prefetcher asks memory for more than is used",
+            (
+                "0.91 requests in 100 cycles with it, 0.68 without (figure 16)",
+                0.91,
+                0.68,
+            ),
+        ),
+        changes(
+            found,
+            (globals, "ipc"),
+            (full, full_off),
+            "good locality: a prefetcher helps",
+            ("1.48 with it, 1.15 without (figure 17)", 1.48, 1.15),
+        ),
+        go_together(found),
+        by_phase(found),
+    ]
+}
+
+/// A number changes from one point to another as the paper's does.
+fn changes(
+    found: &Found<'_>,
+    (phase, measure): (&str, &str),
+    (from, to): (Setting, Setting),
+    claim: &str,
+    (paper, paper_from, paper_to): (&str, f64, f64),
+) -> Draft {
+    let at = |setting: Setting| found.mean(&setting.name(), phase, measure);
+    let paper_change = paper_to / paper_from - 1.0;
+    Draft {
+        section: Section::Cases,
+        claim: claim.to_string(),
+        paper: paper.to_string(),
+        rule: format!(
+            "`{phase}`, one to the other: confirmed if the change is within 10 percentage points of the paper's \
+             {:+.0}%, differs if it has the same sign or is below 5%, not confirmed else",
+            100.0 * paper_change
+        ),
+        found: at(from).zip(at(to)).map(|(from, to)| {
+            let change = to / from - 1.0;
+            let verdict = if (change - paper_change).abs() <= 0.1 {
+                Verdict::Confirmed
+            } else if change * paper_change > 0.0 || change.abs() < 0.05 {
+                Verdict::Differs(format!("{:+.0}%", 100.0 * change))
+            } else {
+                Verdict::NotConfirmed
+            };
+            (
+                format!("{from:.2} and {to:.2}: {:+.0}%", 100.0 * change),
+                verdict,
+            )
+        }),
+    }
+}
+
+/// Where IPC is low, memory is asked most.
+fn go_together(found: &Found<'_>) -> Draft {
+    let base = Setting::ALL[0].name();
+    let correlation = found.mean(&base, "timeline", "ipc_requests_correlation_ratio");
+    Draft {
+        section: Section::Cases,
+        claim: "low IPC goes with much traffic to memory".to_string(),
+        paper: "a strong correlation over time (figure 19)".to_string(),
+        rule: "coefficient of correlation over the samples of both phases: confirmed to -0.7, differs below 0, not \
+               confirmed else"
+            .to_string(),
+        found: correlation.map(|value| {
+            let verdict = match value {
+                ..=-0.7 => Verdict::Confirmed,
+                ..=0.0 => Verdict::Differs("a weak one".to_string()),
+                _ => Verdict::NotConfirmed,
+            };
+            (format!("{value:.2}"), verdict)
+        }),
+    }
+}
+
+/// A processor that is switched by what is sampled beats every fixed point.
+fn by_phase(found: &Found<'_>) -> Draft {
+    let of = |scheme: &str| found.mean(scheme, "all", "energy_time");
+    let fixed = Setting::ALL
+        .into_iter()
+        .filter_map(|setting| Some((setting.title(), of(&setting.name())?)));
+    let best = fixed.min_by(|a, b| a.1.total_cmp(&b.1));
+    Draft {
+        section: Section::Cases,
+        claim: "switching clock and prefetcher by phase beats every fixed setting".to_string(),
+        paper: "hinted at (section 7.4)".to_string(),
+        rule: "energy times time of the whole run, by samples alone, over that of the best fixed point: confirmed below \
+               0.95, differs below 1, not confirmed else"
+            .to_string(),
+        found: best.zip(of(BY_PHASE)).map(|((best, least), switched)| {
+            let ratio = switched / least;
+            let verdict = match ratio {
+                ..=0.95 => Verdict::Confirmed,
+                ..=1.0 => Verdict::Differs(format!("{:.1}%", 100.0 * (ratio - 1.0))),
+                _ => Verdict::NotConfirmed,
+            };
+            let switches = found.mean(BY_PHASE, "all", "switches").unwrap_or(0.0);
+            let here = format!("{ratio:.2} of {best}, with {switches:.0} switches");
+            (here, verdict)
+        }),
+    }
+}

@@ -1,0 +1,198 @@
+//! Clocks and prefetchers by phase: figures 14 to 19, and a processor that is switched by what is sampled.
+
+use hps_experiments::Found;
+use hps_experiments::shim::phases::{BY_PHASE, PHASES, Setting};
+
+use crate::PlotError;
+use crate::chapter::{Chapter, ChapterTable};
+use crate::figure::Figure;
+use crate::figures::Series;
+use crate::reproduction::parts::{cell, linear_diagram};
+
+/// The chapter of one instruction set, if the study was made there.
+pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
+    if found.programs(BY_PHASE).is_empty() {
+        return Ok(None);
+    }
+    let mut chapter = Chapter {
+        id: format!("phases-{isa}"),
+        title: format!("Clocks and prefetchers by phase: {isa} on {}", found.machine),
+        text: vec![
+            "One program has two phases that do the same to other objects: stacks follows pointers across a heap of 16 MB, \
+             globals through 1 MB in the order of addresses. Last cache and memory take as many nanoseconds at any clock, \
+             prefetchers bring the next two lines. An observer on the other core samples instructions and reads of memory; \
+             its tags say which phase it is."
+                .to_string(),
+            "By phase: the processor is switched to what samples have shown to be best for the phase, by energy times time. \
+             Energy is thought, not measured: a cycle costs the square of the clock, leakage 0.3 of a full cycle in the time \
+             of one, a line from memory 7; a change of clocks stops the cores for half a microsecond. The observer's own \
+             core is not counted."
+                .to_string(),
+        ],
+        ..Chapter::default()
+    };
+    let subtitle = format!("{isa} on {}", found.machine);
+    let (full, full_off) = (Setting::ALL[0], Setting::ALL[1]);
+    let slow = Setting::ALL[4];
+    let shown = [
+        ("stacks", [full, slow], "clock", "figure 14"),
+        ("globals", [full, slow], "clock", "figure 15"),
+        ("stacks", [full, full_off], "prefetcher", "figure 16"),
+        ("globals", [full, full_off], "prefetcher", "figure 17"),
+    ];
+    for (phase, settings, what, figure) in shown {
+        for (measure, factor, axis) in [
+            ("share_ratio", 100.0, "Samples, %"),
+            (
+                "requests_per_100_cycles",
+                1.0,
+                "Reads of memory in 100 cycles",
+            ),
+        ] {
+            let title = format!(
+                "{phase}: {} by instructions a cycle ({figure})",
+                lower(axis)
+            );
+            let drawn = classes(
+                found,
+                phase,
+                &settings,
+                (measure, factor),
+                (&title, &subtitle, axis),
+            )?;
+            let file = format!("{isa}-{phase}-{what}-{}", &measure[..5]);
+            chapter.figures.extend(drawn.map(|drawn| (file, drawn)));
+        }
+    }
+    for (measure, title, axis) in [
+        (
+            "ipc",
+            "Instructions a cycle by time (figure 19)",
+            "Instructions a cycle",
+        ),
+        (
+            "requests_per_100_cycles",
+            "Reads of memory by time (figure 19)",
+            "Reads of memory in 100 cycles",
+        ),
+    ] {
+        let points = found
+            .all()
+            .filter(|m| m.scheme == full.name() && m.setting == "timeline" && m.measure == measure);
+        let series = Series {
+            label: full.title(),
+            points: points.filter_map(|m| Some((m.x?, m.value))).collect(),
+        };
+        if let Some(drawn) = linear_diagram((title, &subtitle), "Microseconds", axis, vec![series])?
+        {
+            chapter
+                .figures
+                .push((format!("{isa}-time-{}", &measure[..3]), drawn));
+        }
+    }
+    chapter.tables.extend([by_setting(found), runs(found)]);
+    Ok(Some(chapter))
+}
+
+fn lower(axis: &str) -> String {
+    axis.to_lowercase()
+}
+
+/// A number by class of IPC, a line for each setting.
+fn classes(
+    found: &Found<'_>,
+    phase: &str,
+    settings: &[Setting],
+    (measure, factor): (&str, f64),
+    (title, subtitle, axis): (&str, &str, &str),
+) -> Result<Option<Figure>, PlotError> {
+    let setting_name = format!("{phase},class");
+    let series = settings.iter().map(|setting| {
+        let scheme = setting.name();
+        let of = found
+            .all()
+            .filter(|m| m.scheme == scheme && m.setting == setting_name && m.measure == measure);
+        Series {
+            label: setting.title(),
+            points: of.filter_map(|m| Some((m.x?, factor * m.value))).collect(),
+        }
+    });
+    linear_diagram(
+        (title, subtitle),
+        "Instructions a cycle",
+        axis,
+        series.collect(),
+    )
+}
+
+/// What each setting makes of each phase.
+fn by_setting(found: &Found<'_>) -> ChapterTable {
+    let mut table = ChapterTable::new(
+        "Phases at each setting, as the observer sees them",
+        2,
+        &[
+            "Phase",
+            "Setting",
+            "Samples",
+            "Instructions a cycle",
+            "Reads of memory in 100 cycles",
+            "ns an instruction",
+            "Energy an instruction",
+        ],
+    );
+    for phase in PHASES {
+        for setting in Setting::ALL {
+            let of = |measure| found.mean(&setting.name(), phase, measure);
+            table.rows.push(vec![
+                phase.to_string(),
+                setting.title(),
+                cell(of("samples"), 0),
+                cell(of("ipc"), 2),
+                cell(of("requests_per_100_cycles"), 2),
+                cell(of("ns_per_instruction"), 3),
+                cell(of("energy_per_instruction"), 2),
+            ]);
+        }
+    }
+    table
+}
+
+/// Whole runs at each setting, and switched by phase.
+fn runs(found: &Found<'_>) -> ChapterTable {
+    let mut table = ChapterTable::new(
+        "The whole run, over that at the full clock with its prefetcher",
+        1,
+        &[
+            "Setting",
+            "Time",
+            "Energy",
+            "Energy × time",
+            "Time there when switched by phase, %",
+        ],
+    );
+    let full = Setting::ALL[0].name();
+    let over = |scheme: &str, measure| {
+        let (of, base) = (
+            found.mean(scheme, "all", measure)?,
+            found.mean(&full, "all", measure)?,
+        );
+        Some(of / base)
+    };
+    let names = Setting::ALL.map(|setting| (setting.name(), setting.title()));
+    for (scheme, title) in names
+        .into_iter()
+        .chain([(BY_PHASE.to_string(), "by phase".to_string())])
+    {
+        let there = found
+            .mean(BY_PHASE, &scheme, "time_ratio")
+            .map(|share| 100.0 * share);
+        table.rows.push(vec![
+            title,
+            cell(over(&scheme, "time_ns"), 3),
+            cell(over(&scheme, "energy_cycles"), 3),
+            cell(over(&scheme, "energy_time"), 3),
+            cell(there, 1),
+        ]);
+    }
+    table
+}
