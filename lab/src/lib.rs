@@ -3,6 +3,7 @@
 
 mod aggregating;
 mod collecting;
+pub mod counted;
 mod end;
 mod error;
 mod guest;

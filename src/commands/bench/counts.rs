@@ -2,10 +2,11 @@
 //! on how busy the host is. Valgrind counts them, in a process of its own for each run; what start-up
 //! takes is left out as the difference of a longer and a shorter run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
+use hps_lab::counted::CountedLoop;
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::CoreKind;
 use hps_sim_core::image::Isa;
@@ -99,15 +100,16 @@ pub fn counted_run(args: &BenchArgs, mode: Mode, instructions: u64) -> anyhow::R
     let machine = MachineConfig::load(&args.machine)?;
     for (workload, isa) in subjects(args)? {
         let subject = Subject::new(workload, isa, workload_size(args.size))?;
-        subject.prefix(mode, &machine, instructions)?;
+        let run = counted_loop(mode).run(&subject.program, &machine, instructions);
+        run.map_err(anyhow::Error::from_boxed)?;
     }
     Ok(0)
 }
 
 /// Runs the command; the result is the exit code.
 pub fn counts(args: &BenchArgs) -> anyhow::Result<u8> {
-    if cfg!(debug_assertions) {
-        bail!("counts of a debug build say nothing; build with --release");
+    if cfg!(debug_assertions) && args.counted_by.is_none() {
+        bail!("counts of a debug build say nothing; build with --release, or give --counted-by");
     }
     let Some(valgrind) = host::find(&["valgrind"]) else {
         bail!("valgrind was not found; it counts the instructions (Debian package: valgrind)");
@@ -202,16 +204,20 @@ fn dispatched(subject: &Subject, machine: &MachineConfig) -> anyhow::Result<f64>
     Ok((dispatched(long)? - dispatched(short)?) as f64 / (long - short) as f64)
 }
 
+fn counted_loop(mode: Mode) -> CountedLoop {
+    match mode {
+        Mode::Samplers => CountedLoop::Samplers,
+        Mode::Grid | Mode::GridThreads => CountedLoop::Grid,
+        Mode::Timed => CountedLoop::Timed,
+        Mode::Instruction => CountedLoop::Instruction,
+        Mode::Sampled => CountedLoop::Sampled,
+        Mode::Functional | Mode::Qemu => CountedLoop::Functional,
+    }
+}
+
 /// The name of a mode that is counted, as `--skip` takes it.
 fn name_of(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Samplers => "samplers",
-        Mode::Grid | Mode::GridThreads => "grid",
-        Mode::Timed => "timed",
-        Mode::Instruction => "instruction",
-        Mode::Sampled => "sampled",
-        Mode::Functional | Mode::Qemu => "functional",
-    }
+    counted_loop(mode).name()
 }
 
 fn counted(
@@ -221,16 +227,27 @@ fn counted(
     mode: Mode,
     instructions: u64,
 ) -> anyhow::Result<u64> {
-    let own: PathBuf = std::env::current_exe().context("this command's own file is not known")?;
-    let output = Command::new(valgrind)
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(own)
-        .args(["bench", "--program", workload.name, "--isa", isa.name()])
-        .arg("--machine")
-        .arg(&args.machine)
-        .args(["--size", workload_size(args.size).arg()])
-        .args(["--counted-mode", name_of(mode)])
-        .args(["--counted-instructions", &instructions.to_string()])
+    let size = workload_size(args.size).arg();
+    let mut command = Command::new(valgrind);
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    match &args.counted_by {
+        Some(other) => {
+            command
+                .arg(other)
+                .args([workload.name, isa.name(), size, &args.machine]);
+            command.args([name_of(mode), &instructions.to_string()]);
+        }
+        None => {
+            let own = std::env::current_exe().context("this command's own file is not known")?;
+            command
+                .arg(own)
+                .args(["bench", "--program", workload.name, "--isa", isa.name()])
+                .args(["--machine", &args.machine, "--size", size])
+                .args(["--counted-mode", name_of(mode)])
+                .args(["--counted-instructions", &instructions.to_string()]);
+        }
+    }
+    let output = command
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("{}: cannot be run", valgrind.display()))?;

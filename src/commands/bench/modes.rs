@@ -6,17 +6,16 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use hps_experiments::{Interval, cycles_per_instruction};
+use hps_lab::counted::grid;
 use hps_lab::{Lab, LabError, Program, Ran, image_of};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, CoreStats};
 use hps_pipeline::sampled::SamplingPlan;
-use hps_productions::{GridProbe, SamplePoint};
-use hps_profile::StreamConfig;
+use hps_productions::GridProbe;
 use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
 use hps_workloads::{Size, Workload};
 
-use crate::cli::Mode;
 use crate::host;
 
 /// A program to be measured.
@@ -55,12 +54,20 @@ impl Subject {
     /// Seconds on the functional machine with the paper's whole grid of samplers, all profile
     /// types and the analysis of data streams, on this many threads.
     pub fn grid(&self, threads: usize) -> anyhow::Result<f64> {
-        self.sampled_at(grid()?.on_threads(threads))
+        self.sampled_at(
+            grid()
+                .map_err(anyhow::Error::from_boxed)?
+                .on_threads(threads),
+        )
     }
 
     /// Seconds of the grid without the analysis of the exhaustive trace of references, on one thread.
     pub fn samplers(&self) -> anyhow::Result<f64> {
-        self.sampled_at(grid()?.without_exhaustive_streams())
+        self.sampled_at(
+            grid()
+                .map_err(anyhow::Error::from_boxed)?
+                .without_exhaustive_streams(),
+        )
     }
 
     fn sampled_at(&self, probe: GridProbe<true>) -> anyhow::Result<f64> {
@@ -106,41 +113,6 @@ impl Subject {
         Ok(ran.timing.core)
     }
 
-    /// The first instructions of the program in a mode.
-    pub fn prefix(
-        &self,
-        mode: Mode,
-        machine: &MachineConfig,
-        instructions: u64,
-    ) -> anyhow::Result<()> {
-        let lab = self.lab().limit(instructions);
-        let stop = match mode {
-            Mode::Timed => {
-                let run = self.core_prefix(CoreKind::Cycle, machine, instructions);
-                return run.map(drop);
-            }
-            Mode::Instruction => {
-                let run = self.core_prefix(CoreKind::Instruction, machine, instructions);
-                return run.map(drop);
-            }
-            Mode::Sampled => {
-                let lab = lab.on_machine(machine).sampled(SamplingPlan::default())?;
-                lab.run()?.stop
-            }
-            Mode::Samplers | Mode::Grid | Mode::GridThreads => {
-                let mut probe = grid()?;
-                if mode == Mode::Samplers {
-                    probe = probe.without_exhaustive_streams();
-                }
-                let ran = lab.watched_by(probe).run()?;
-                let _ = ran.probe.finish();
-                ran.stop
-            }
-            Mode::Functional | Mode::Qemu => lab.run()?.stop,
-        };
-        self.is_prefix(stop, instructions)
-    }
-
     fn lab(&self) -> Lab<'_> {
         Lab::of(&self.program)
     }
@@ -164,15 +136,6 @@ impl Subject {
         }
         Ok(())
     }
-}
-
-/// The samplers of the paper's whole grid.
-fn grid() -> anyhow::Result<GridProbe<true>> {
-    let points = SamplePoint::paper_grid();
-    Ok(GridProbe::with_memory(
-        &points,
-        Some(&StreamConfig::default()),
-    )?)
 }
 
 impl Qemu {
