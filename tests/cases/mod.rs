@@ -14,6 +14,7 @@ mod isa;
 mod manual;
 mod memory;
 mod minutes;
+mod observed;
 mod parts;
 mod processes;
 mod profiles;

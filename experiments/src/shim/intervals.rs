@@ -1,6 +1,6 @@
 //! What the samples of a run say, and what was.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use hps_lab::observer::{Reads, Reckoning, Sample};
 use hps_shim::{Dte, Stamps};
@@ -90,6 +90,10 @@ pub struct Intervals<'a> {
     pub sampled: HashMap<usize, f64>,
     /// Cycles by function.
     pub true_cycles: HashMap<usize, f64>,
+    /// Words of the threads that were on the program's processor; 0 says that none was.
+    pub threads: BTreeSet<u64>,
+    /// Samples with another thread than the one before them.
+    pub thread_switches: u64,
 }
 
 impl<'a> Intervals<'a> {
@@ -103,6 +107,8 @@ impl<'a> Intervals<'a> {
             all: Vec::new(),
             sampled: HashMap::new(),
             true_cycles: HashMap::new(),
+            threads: BTreeSet::new(),
+            thread_switches: 0,
         }
     }
 
@@ -126,6 +132,7 @@ impl<'a> Intervals<'a> {
         let done = reckoning.before(reads.start);
         let function = self.function(sample.tag);
         *self.sampled.entry(function).or_default() += 1.0;
+        self.threads.insert(sample.thread);
         if let Some((last, last_reads, done_then)) = self.last {
             let (mut at_tag, mut all) = (0, 0);
             reckoning.each_place(last_reads.start, reads.start, |place, cycles| {
@@ -138,6 +145,7 @@ impl<'a> Intervals<'a> {
                 all += cycles;
                 at_tag += if here == function { cycles } else { 0 };
             });
+            self.thread_switches += u64::from(sample.thread != last.thread);
             let stamps = |s: &Sample| Stamps {
                 start: s.start,
                 end: s.end,

@@ -192,6 +192,7 @@ where
             reason,
         })?;
         chip.place_observer(processor, code.hart);
+        chip.process_mut().show_thread_at(area::THREAD);
         let start = Instant::now();
         let stamps_are_short = chip.process().image.isa == Isa::Alpha;
         let mut ring = Ring {

@@ -164,6 +164,7 @@ impl Process {
             image,
             counters_before: GuestCounters::default(),
             reservations: Reservations::default(),
+            thread_word: None,
         };
         Ok(Process {
             guest,

@@ -7,6 +7,7 @@
 //! A machine with several contexts has a process for each, and one guest, which it lends to the one whose turn it is.
 //! A context for which no thread is ready is idle; its machine lets it take one as soon as one is.
 
+use super::guest::ThreadWord;
 use super::{Process, Then, Thread};
 use crate::editor::DecodeEditor;
 use crate::hart::{Hart, NO_RESERVATION};
@@ -155,6 +156,17 @@ impl Process {
         self.guest.os.threads.note(&self.thread);
         self.pid = self.guest.os.pid();
         self.program = self.guest.os.program_number();
+        self.guest.show_thread(self.thread.tid);
+    }
+
+    /// Keeps a word of memory for an observer from now on: which thread is on the processor whose turn it is now, as
+    /// `process << 32 | thread`; 0 while none of this process is.
+    pub fn show_thread_at(&mut self, addr: u64) {
+        self.guest.thread_word = Some(ThreadWord {
+            processor: self.guest.os.processor(),
+            addr,
+        });
+        self.guest.show_thread(self.thread.tid);
     }
 
     /// Serves the call again that the thread has waited in: see [`Linux::resume`](crate::os::Linux).

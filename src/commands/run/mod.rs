@@ -2,7 +2,7 @@
 //! to standard error.
 
 mod execute;
-mod fault;
+pub(super) mod fault;
 mod rates;
 mod statistics;
 mod summary;

@@ -10,9 +10,11 @@ use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
 use hps_shim::Dte;
 use hps_sim_core::image::Isa;
+use hps_sim_core::machine::Stop;
 
 use super::args::{Seat, SimulateArgs};
 use super::calls;
+use crate::commands::run::fault;
 use crate::program::seen_once;
 use crate::text::{Align, Table, grouped};
 
@@ -58,6 +60,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     )?;
     if !seen.all.is_empty() {
         write!(out, "\n{}", functions(&program, &seen).render())?;
+    }
+    match &observed.stop {
+        Stop::Exit(_) => {}
+        Stop::Limit => say!(
+            "hps: stopped after {} instructions, as asked",
+            observed.instructions
+        ),
+        Stop::Fault(trap) => say!("hps: {}", fault::describe(trap, &observed.process, None)),
     }
     Ok(observed.stop.exit_code(program.image.isa) as u8)
 }
@@ -165,6 +175,12 @@ fn summary(
             format!("{:.3}", instructions / cycles.max(1.0)),
         );
     }
+    let threads = seen.threads.iter().filter(|word| **word != 0).count();
+    row("threads seen", threads.to_string());
+    row(
+        "samples across a switch of threads",
+        grouped(seen.thread_switches),
+    );
     row(
         "overlap of samples with cycles, by function",
         percent(seen.overlap()),
