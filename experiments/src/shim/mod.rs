@@ -100,7 +100,7 @@ impl ShimStudy {
             title: "clocks and prefetchers by phase".to_string(),
             key: serde_json::json!({ "sleep": phases::SLEEP }),
             program,
-            effort: Effort::default().and_first(7_000_000, runs as f64, self.machine.core),
+            effort: Effort::default().and_first(12_000_000, runs as f64, self.machine.core),
             run: Box::new(|| phases::measure(program, &self.machine)),
         }
     }

@@ -9,6 +9,9 @@ use crate::figure::Figure;
 use crate::figures::Series;
 use crate::reproduction::parts::{cell, linear_diagram};
 
+/// What reads of memory are measured as.
+const REQUESTS: &str = "requests_per_100_cycles";
+
 /// The chapter of one instruction set, if the study was made there.
 pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
     if found.programs(BY_PHASE).is_empty() {
@@ -23,7 +26,8 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
              prefetchers bring the next two lines. An observer on the other core samples instructions and reads of memory; \
              its tags say which phase it is."
                 .to_string(),
-            "By phase: the processor is switched to what samples have shown to be best for the phase, by energy times time. \
+            "By phase: the processor is switched to what samples have shown to be best for the function that runs, by energy \
+             times time of the whole run. \
              Energy is thought, not measured: a cycle costs the square of the clock, leakage 0.3 of a full cycle in the time \
              of one, a line from memory 7; a change of clocks stops the cores for half a microsecond. The observer's own \
              core is not counted."
@@ -41,18 +45,17 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
         ("globals", [full, full_off], "prefetcher", "figure 17"),
     ];
     for (phase, settings, what, figure) in shown {
-        for (measure, factor, axis) in [
-            ("share_ratio", 100.0, "Samples, %"),
+        for (measure, factor, axis, words, file) in [
+            ("share_ratio", 100.0, "Samples, %", "samples", "samples"),
             (
-                "requests_per_100_cycles",
+                REQUESTS,
                 1.0,
                 "Reads of memory in 100 cycles",
+                "reads of memory",
+                "reads",
             ),
         ] {
-            let title = format!(
-                "{phase}: {} by instructions a cycle ({figure})",
-                lower(axis)
-            );
+            let title = format!("{phase}: {words} by instructions a cycle ({figure})");
             let drawn = classes(
                 found,
                 phase,
@@ -60,18 +63,20 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
                 (measure, factor),
                 (&title, &subtitle, axis),
             )?;
-            let file = format!("{isa}-{phase}-{what}-{}", &measure[..5]);
+            let file = format!("{isa}-{phase}-{what}-{file}");
             chapter.figures.extend(drawn.map(|drawn| (file, drawn)));
         }
     }
-    for (measure, title, axis) in [
+    for (measure, file, title, axis) in [
         (
+            "ipc",
             "ipc",
             "Instructions a cycle by time (figure 19)",
             "Instructions a cycle",
         ),
         (
-            "requests_per_100_cycles",
+            REQUESTS,
+            "reads",
             "Reads of memory by time (figure 19)",
             "Reads of memory in 100 cycles",
         ),
@@ -85,17 +90,11 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
         };
         if let Some(drawn) = linear_diagram((title, &subtitle), "Microseconds", axis, vec![series])?
         {
-            chapter
-                .figures
-                .push((format!("{isa}-time-{}", &measure[..3]), drawn));
+            chapter.figures.push((format!("{isa}-time-{file}"), drawn));
         }
     }
     chapter.tables.extend([by_setting(found), runs(found)]);
     Ok(Some(chapter))
-}
-
-fn lower(axis: &str) -> String {
-    axis.to_lowercase()
 }
 
 /// A number by class of IPC, a line for each setting.
@@ -148,7 +147,7 @@ fn by_setting(found: &Found<'_>) -> ChapterTable {
                 setting.title(),
                 cell(of("samples"), 0),
                 cell(of("ipc"), 2),
-                cell(of("requests_per_100_cycles"), 2),
+                cell(of(REQUESTS), 2),
                 cell(of("ns_per_instruction"), 3),
                 cell(of("energy_per_instruction"), 2),
             ]);

@@ -46,8 +46,8 @@ fn limit(size: Size) -> u64 {
 /// How often the program of two phases goes through both.
 fn rounds(size: Size) -> u64 {
     match size {
-        Size::Small => 8,
-        Size::Large => 40,
+        Size::Small => 20,
+        Size::Large => 100,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Switching by phase: an operating point for each phase of a program, found out by trying all of them.
 //!
 //! SHIM's authors end their study of clocks and prefetchers with the thought that a processor could be switched by phase
-//! (section 7). The policy here knows nothing but samples: it tries every point for some samples in each phase and then
-//! stays, in that phase, with the one whose product of energy and time was least.
+//! (section 7). The policy here knows nothing but samples: it tries every point for some samples in each phase, and then
+//! goes, in that phase, to the one that adds least to the product of energy and time of the whole run: an instruction that
+//! takes energy `e` and time `t` adds `e × T + t × E`, where `E` and `T` are what the run has taken so far.
 
 use std::collections::BTreeMap;
 
@@ -75,6 +76,8 @@ pub struct ByPhase {
     /// By phase, for each point: how many samples, and their work.
     tried: BTreeMap<String, Vec<(u32, Work)>>,
     now: OperatingPoint,
+    /// What the run has taken so far: energy, and nanoseconds.
+    so_far: (f64, f64),
     /// The interval that ends next began at this point.
     is_whole: bool,
 }
@@ -88,12 +91,15 @@ impl ByPhase {
             energy,
             tried: BTreeMap::new(),
             now: points[0],
+            so_far: (0.0, 0.0),
             is_whole: false,
         }
     }
 
     /// A sample was taken in a phase, and so much was done since the one before. Answers where to go on.
     pub fn next(&mut self, phase: &str, work: Work) -> OperatingPoint {
+        self.so_far.0 += self.energy.of_work(work, self.now.clock_mhz);
+        self.so_far.1 += nanoseconds(work.cycles, self.now.clock_mhz);
         let none = || vec![(0, Work::default()); self.points.len()];
         let tried = self.tried.entry(phase.to_string()).or_insert_with(none);
         if self.is_whole
@@ -105,7 +111,12 @@ impl ByPhase {
         let next = match tried.iter().position(|(samples, _)| *samples < TRIES) {
             Some(untried) => untried,
             None => {
-                let cost = |at: &usize| product(self.energy, tried[*at].1, self.points[*at]);
+                let cost = |at: &usize| {
+                    let (work, clock_mhz) = (tried[*at].1, self.points[*at].clock_mhz);
+                    let energy = self.energy.of_work(work, clock_mhz);
+                    let time = nanoseconds(work.cycles, clock_mhz);
+                    (energy * self.so_far.1 + time * self.so_far.0) / work.instructions.max(1.0)
+                };
                 let all = 0..self.points.len();
                 all.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(0)
             }
@@ -114,13 +125,6 @@ impl ByPhase {
         self.now = self.points[next];
         self.now
     }
-}
-
-/// Energy times time of an instruction.
-fn product(energy: Energy, work: Work, point: OperatingPoint) -> f64 {
-    let instructions = work.instructions.max(1.0);
-    let energy = energy.of_work(work, point.clock_mhz) / instructions;
-    energy * nanoseconds(work.cycles, point.clock_mhz) / instructions
 }
 
 #[cfg(test)]
