@@ -154,6 +154,13 @@ pub const SHIM_TAG: ProductionFile = production_file!(
     [],
     "calls and returns store where they go, for an observer"
 );
+/// Tags for SHIM, at loop heads too.
+pub const SHIM_LOOP_TAG: ProductionFile = production_file!(
+    "shim_loop_tag",
+    "shim_loop_tag",
+    [],
+    "calls, returns and branches backwards store where they go, for an observer"
+);
 /// A tag stack for SHIM.
 pub const CALL_STACK: ProductionFile = production_file!(
     "call_stack",
@@ -219,7 +226,7 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 26] = [
+pub const ALL: [ProductionFile; 27] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
@@ -233,6 +240,7 @@ pub const ALL: [ProductionFile; 26] = [
     PLAIN_HOT_METHOD_CALL_PAIR,
     IDENTITY,
     SHIM_TAG,
+    SHIM_LOOP_TAG,
     CALL_STACK,
     CALL_PAIRS,
     CALL_SEQUENCE,

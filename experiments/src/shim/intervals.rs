@@ -88,6 +88,8 @@ pub struct Intervals<'a> {
     pub all: Vec<Interval>,
     /// Samples by the function of their tag.
     pub sampled: HashMap<usize, f64>,
+    /// Samples by their tags.
+    pub tags: HashMap<u64, u64>,
     /// Cycles by function.
     pub true_cycles: HashMap<usize, f64>,
     /// Words of the threads that were on the program's processor; 0 says that none was.
@@ -106,6 +108,7 @@ impl<'a> Intervals<'a> {
             last: None,
             all: Vec::new(),
             sampled: HashMap::new(),
+            tags: HashMap::new(),
             true_cycles: HashMap::new(),
             threads: BTreeSet::new(),
             thread_switches: 0,
@@ -132,6 +135,7 @@ impl<'a> Intervals<'a> {
         let done = reckoning.before(reads.start);
         let function = self.function(sample.tag);
         *self.sampled.entry(function).or_default() += 1.0;
+        *self.tags.entry(sample.tag).or_default() += 1;
         self.threads.insert(sample.thread);
         if let Some((last, last_reads, done_then)) = self.last {
             let (mut at_tag, mut all) = (0, 0);

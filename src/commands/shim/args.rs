@@ -67,6 +67,9 @@ pub struct SimulateArgs {
     /// Also read counters that tell the program's instructions (riscv64)
     #[arg(long)]
     pub ipc: bool,
+    /// Tags at loop heads too: each branch backwards stores where it goes
+    #[arg(long, conflicts_with = "calls")]
+    pub loops: bool,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

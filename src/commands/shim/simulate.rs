@@ -28,11 +28,11 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     }
     let machine = MachineConfig::load(&args.machine)?;
     let program = seen_once(&args.command, args.isa, &args.guest)?;
-    let tags = Productions::load(
-        program.image.isa,
-        &["shim_tag".to_string()],
-        Default::default(),
-    )?;
+    let tags = match args.loops {
+        true => "shim_loop_tag",
+        false => "shim_tag",
+    };
+    let tags = Productions::load(program.image.isa, &[tags.to_string()], Default::default())?;
     let tags = tags.on(&machine)?;
     let observer = observer(args, program.image.isa, &machine)?;
     let lab = || {
@@ -60,6 +60,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     )?;
     if !seen.all.is_empty() {
         write!(out, "\n{}", functions(&program, &seen).render())?;
+        if args.loops {
+            write!(out, "\n{}", places(&program, &seen).render())?;
+        }
     }
     match &observed.stop {
         Stop::Exit(_) => {}
@@ -185,6 +188,27 @@ fn summary(
         "overlap of samples with cycles, by function",
         percent(seen.overlap()),
     );
+    table
+}
+
+/// Loop heads and other places by the samples of their tags.
+fn places(program: &Program, seen: &Intervals<'_>) -> Table {
+    let total: u64 = seen.tags.values().sum();
+    let mut rows: Vec<(u64, u64)> = seen
+        .tags
+        .iter()
+        .map(|(tag, count)| (*tag, *count))
+        .collect();
+    rows.sort_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
+    let mut table = Table::new(&[
+        ("loop head, or where a call or return went", Align::Left),
+        ("samples", Align::Right),
+    ]);
+    for (tag, count) in rows.into_iter().take(FUNCTIONS) {
+        let place = hps_lab::place(&program.image, tag);
+        let share = count as f64 / total.max(1) as f64;
+        table.row([place, percent(share)]);
+    }
     table
 }
 
