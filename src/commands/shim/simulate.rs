@@ -53,6 +53,9 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     let mut out = std::io::stdout().lock();
     out.write_all(observed.process.os.captured_stdout())?;
     std::io::stderr().write_all(observed.process.os.captured_stderr())?;
+    for warning in observed.process.os.warnings() {
+        say!("hps: warning: {warning}");
+    }
     write!(
         out,
         "{}",
