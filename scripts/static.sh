@@ -2,7 +2,7 @@
 # Builds hps for machines without Rust: one static file without debug information, for this machine's processor.
 # Prints where it is and how large.
 #
-# It takes Rust's musl target and musl's C compiler (Debian: musl-tools), both of which it says how to install.
+# It takes Rust's musl target, musl's C compiler and LLVM's linker (Debian: musl-tools, lld), which it says how to install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,9 +10,15 @@ command -v musl-gcc >/dev/null || {
     echo "error: musl-gcc is missing; install Debian's musl-tools" >&2
     exit 1
 }
+command -v ld.lld >/dev/null || {
+    echo "error: ld.lld is missing; install Debian's lld" >&2
+    exit 1
+}
 target=$(uname -m)-unknown-linux-musl
 [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
 
-cargo build --locked --release --target "$target" --config 'profile.release.strip=true'
+# At a fixed address it needs no relocations, and equal functions are kept once.
+cargo rustc --locked --release --target "$target" --config 'profile.release.strip=true' --bin hps -- \
+    -C relocation-model=static -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all
 file=${CARGO_TARGET_DIR:-target}/$target/release/hps
 echo "$file: $(($(stat -c %s "$file") / 1000000)) MB"
