@@ -94,7 +94,7 @@ impl ShimStudy {
     }
 
     fn phased<'a>(&'a self, program: &'a Program) -> Unit<'a> {
-        let runs = phases::Setting::ALL.len() + 1;
+        let runs = phases::Setting::ALL.len() + phases::Goal::ALL.len();
         Unit {
             study: "phases",
             title: "clocks and prefetchers by phase".to_string(),

@@ -77,6 +77,8 @@ fn the_key_table_is_what_the_machines_have() {
     machine.speculation.memory_dependence = MemDep::StoreWait(StoreWaitConfig::default());
     machine.issue.scheduling = Scheduling::InOrder(InOrderConfig::default());
     machine.memory.l1d_write = L1dWrite::WriteThrough(WriteBufferConfig::default());
+    // Written where it is another clock than that of the cores.
+    machine.memory.clock_mhz = 1;
     for prefetch in [
         L1dPrefetch::NextLine(NextLineConfig::default()),
         L1dPrefetch::Stride(StrideConfig::default()),

@@ -1,7 +1,7 @@
 //! Clocks and prefetchers by phase: figures 14 to 19, and a processor that is switched by what is sampled.
 
 use hps_experiments::Found;
-use hps_experiments::shim::phases::{BY_PHASE, PHASES, Setting};
+use hps_experiments::shim::phases::{Goal, PHASES, Setting};
 
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
@@ -14,7 +14,7 @@ const REQUESTS: &str = "requests_per_100_cycles";
 
 /// The chapter of one instruction set, if the study was made there.
 pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {
-    if found.programs(BY_PHASE).is_empty() {
+    if found.programs(&Setting::ALL[0].name()).is_empty() {
         return Ok(None);
     }
     let mut chapter = Chapter {
@@ -26,8 +26,8 @@ pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, P
              prefetchers bring the next two lines. An observer on the other core samples instructions and reads of memory; \
              its tags say which phase it is."
                 .to_string(),
-            "By phase: the processor is switched to what samples have shown to be best for the function that runs, by energy \
-             times time of the whole run. \
+            "By phase: the processor is switched to what samples have shown to be best for the function that runs, so that energy \
+             times time, or times its square, of the whole run is small. \
              Energy is thought, not measured: a cycle costs the square of the clock, leakage 0.3 of a full cycle in the time \
              of one, a line from memory 7; a change of clocks stops the cores for half a microsecond. The observer's own \
              core is not counted."
@@ -166,7 +166,9 @@ fn runs(found: &Found<'_>) -> ChapterTable {
             "Time",
             "Energy",
             "Energy × time",
-            "Time there when switched by phase, %",
+            "Energy × time²",
+            "Time there when switched for the first, %",
+            "For the second, %",
         ],
     );
     let full = Setting::ALL[0].name();
@@ -177,21 +179,16 @@ fn runs(found: &Found<'_>) -> ChapterTable {
         );
         Some(of / base)
     };
-    let names = Setting::ALL.map(|setting| (setting.name(), setting.title()));
-    for (scheme, title) in names
-        .into_iter()
-        .chain([(BY_PHASE.to_string(), "by phase".to_string())])
-    {
-        let there = found
-            .mean(BY_PHASE, &scheme, "time_ratio")
-            .map(|share| 100.0 * share);
-        table.rows.push(vec![
-            title,
-            cell(over(&scheme, "time_ns"), 3),
-            cell(over(&scheme, "energy_cycles"), 3),
-            cell(over(&scheme, "energy_time"), 3),
-            cell(there, 1),
-        ]);
+    let fixed = Setting::ALL.map(|setting| (setting.name(), setting.title()));
+    let switched = Goal::ALL.map(|goal| (goal.scheme(), format!("by phase, for {}", goal.title())));
+    for (scheme, title) in fixed.into_iter().chain(switched) {
+        let there = Goal::ALL.map(|goal| found.mean(&goal.scheme(), &scheme, "time_ratio"));
+        let mut row = vec![title];
+        for measure in ["time_ns", "energy_cycles", "energy_time", "energy_time2"] {
+            row.push(cell(over(&scheme, measure), 3));
+        }
+        row.extend(there.map(|share| cell(share.map(|share| 100.0 * share), 1)));
+        table.rows.push(row);
     }
     table
 }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 pub(super) use claims::claims;
 pub use guest::{Extent, PHASES, program};
-pub use policy::{Energy, Work};
+pub use policy::{Energy, Goal, Work};
 
 use self::policy::{ByPhase, nanoseconds};
 use crate::measurement::Measurement;
@@ -78,9 +78,6 @@ impl Setting {
 
 /// Cycles that the observer sleeps between two samples.
 pub const SLEEP: u64 = 3_000;
-
-/// What the scheme of the policy is called.
-pub const BY_PHASE: &str = "by-phase";
 
 /// The width of a class of instructions a cycle.
 pub const CLASS: f64 = 0.1;
@@ -167,18 +164,24 @@ pub(super) fn measure(
         tags: &tags,
         energy: Energy::of(config.clock_mhz),
     };
-    let mut runs: Vec<Option<Setting>> = Setting::ALL.map(Some).to_vec();
-    runs.push(None);
+    let fixed = Setting::ALL.map(Run::Fixed).into_iter();
+    let runs: Vec<Run> = fixed.chain(Goal::ALL.map(Run::ByPhase)).collect();
     let measured: Result<Vec<Vec<Measurement>>, LabError> = runs
         .into_par_iter()
         .with_max_len(1)
-        .map(|setting| match setting {
-            Some(setting) => study.at(&config, setting),
-            None => study.by_phase(&config),
+        .map(|run| match run {
+            Run::Fixed(setting) => study.at(&config, setting),
+            Run::ByPhase(goal) => study.by_phase(&config, goal),
         })
         .collect();
     let measured = measured.map_err(|e| e.to_string())?;
     Ok(measured.into_iter().flatten().collect())
+}
+
+/// A run of the program.
+enum Run {
+    Fixed(Setting),
+    ByPhase(Goal),
 }
 
 const OBSERVER: Observer = Observer {
@@ -230,11 +233,10 @@ impl Study<'_> {
     }
 
     fn totals(&self, scheme: &str, time: f64, energy: f64) -> Vec<Measurement> {
-        vec![
-            self.number(scheme, "all", "time_ns", time),
-            self.number(scheme, "all", "energy_cycles", energy),
-            self.number(scheme, "all", "energy_time", energy * time),
-        ]
+        let number = |measure, value| self.number(scheme, "all", measure, value);
+        let goals = Goal::ALL.map(|goal| number(goal.name(), goal.of(energy, time)));
+        let both = [number("time_ns", time), number("energy_cycles", energy)];
+        both.into_iter().chain(goals).collect()
     }
 
     /// What the observer saw of a phase: means, and how often and with how many requests each class of IPC came.
@@ -303,9 +305,9 @@ impl Study<'_> {
     }
 
     /// The processor goes by what the observer samples.
-    fn by_phase(&self, machine: &MachineConfig) -> Result<Vec<Measurement>, LabError> {
+    fn by_phase(&self, machine: &MachineConfig, goal: Goal) -> Result<Vec<Measurement>, LabError> {
         let points = Setting::ALL.map(|setting| setting.point(machine));
-        let mut policy = ByPhase::new(&points, self.energy);
+        let mut policy = ByPhase::new(goal, &points, self.energy);
         let mut sampling = Sampling {
             program: self.program,
             last: None,
@@ -339,10 +341,12 @@ impl Study<'_> {
             }
             (since, now) = (cycle, next);
         }
-        let mut out = self.totals(BY_PHASE, time, energy);
-        out.push(self.number(BY_PHASE, "all", "switches", observed.switches.len() as f64));
+        let scheme = goal.scheme();
+        let mut out = self.totals(&scheme, time, energy);
+        let switches = observed.switches.len() as f64;
+        out.push(self.number(&scheme, "all", "switches", switches));
         for (setting, taken) in Setting::ALL.into_iter().zip(time_at) {
-            out.push(self.number(BY_PHASE, &setting.name(), "time_ratio", taken / time));
+            out.push(self.number(&scheme, &setting.name(), "time_ratio", taken / time));
         }
         Ok(out)
     }
@@ -426,12 +430,12 @@ mod tests {
         let requests = |setting| at(setting, "stacks", "requests_per_100_cycles");
         assert!(requests(full) > 1.2 * requests(full_off));
         // Instructions are those of the program, whatever the setting.
-        let shares: f64 = Setting::ALL
-            .iter()
-            .filter_map(|setting| found.mean(BY_PHASE, &setting.name(), "time_ratio"))
-            .sum();
-        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
-        assert!(found.mean(BY_PHASE, "all", "switches") > Some(4.0));
+        for scheme in Goal::ALL.map(Goal::scheme) {
+            let share = |setting: &Setting| found.mean(&scheme, &setting.name(), "time_ratio");
+            let shares: f64 = Setting::ALL.iter().filter_map(share).sum();
+            assert!((shares - 1.0).abs() < 1e-9, "{scheme}: {shares}");
+            assert!(found.mean(&scheme, "all", "switches") > Some(4.0));
+        }
         let drafts = super::claims(&found);
         assert!(drafts.iter().all(|draft| draft.found.is_some()));
     }

@@ -2,8 +2,9 @@
 //!
 //! SHIM's authors end their study of clocks and prefetchers with the thought that a processor could be switched by phase
 //! (section 7). The policy here knows nothing but samples: it tries every point for some samples in each phase, and then
-//! goes, in that phase, to the one that adds least to the product of energy and time of the whole run: an instruction that
-//! takes energy `e` and time `t` adds `e × T + t × E`, where `E` and `T` are what the run has taken so far.
+//! goes, in that phase, to the one that adds least to what is to be small for the whole run, energy times a power of time
+//! ([`Goal`]): an instruction that takes energy `e` and time `t` adds in proportion to `e × T + n × t × E`, where `E` and `T`
+//! are what the run has taken so far and `n` is the power.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +70,60 @@ pub fn nanoseconds(cycles: f64, clock_mhz: u32) -> f64 {
     cycles * 1000.0 / f64::from(clock_mhz)
 }
 
+/// What is to be small for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Energy times time.
+    EnergyTime,
+    /// Energy times the square of time, which a change of voltage alone does not change.
+    EnergyTime2,
+}
+
+impl Goal {
+    /// Both.
+    pub const ALL: [Goal; 2] = [Goal::EnergyTime, Goal::EnergyTime2];
+
+    /// The name of the measure.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Goal::EnergyTime => "energy_time",
+            Goal::EnergyTime2 => "energy_time2",
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Goal::EnergyTime => "energy × time",
+            Goal::EnergyTime2 => "energy × time²",
+        }
+    }
+
+    /// What the scheme is called that goes for it.
+    #[must_use]
+    pub fn scheme(self) -> String {
+        format!("by-phase-for-{}", self.name())
+    }
+
+    /// The power of time.
+    fn power(self) -> f64 {
+        match self {
+            Goal::EnergyTime => 1.0,
+            Goal::EnergyTime2 => 2.0,
+        }
+    }
+
+    /// Of a run.
+    pub fn of(self, energy: f64, time: f64) -> f64 {
+        energy * time.powf(self.power())
+    }
+}
+
 /// The policy.
 pub struct ByPhase {
+    goal: Goal,
     points: Vec<OperatingPoint>,
     energy: Energy,
     /// By phase, for each point: how many samples, and their work.
@@ -85,8 +138,9 @@ pub struct ByPhase {
 impl ByPhase {
     /// Chooses among points, of which the chip has the first one now.
     #[must_use]
-    pub fn new(points: &[OperatingPoint], energy: Energy) -> ByPhase {
+    pub fn new(goal: Goal, points: &[OperatingPoint], energy: Energy) -> ByPhase {
         ByPhase {
+            goal,
             points: points.to_vec(),
             energy,
             tried: BTreeMap::new(),
@@ -115,7 +169,9 @@ impl ByPhase {
                     let (work, clock_mhz) = (tried[*at].1, self.points[*at].clock_mhz);
                     let energy = self.energy.of_work(work, clock_mhz);
                     let time = nanoseconds(work.cycles, clock_mhz);
-                    (energy * self.so_far.1 + time * self.so_far.0) / work.instructions.max(1.0)
+                    let (all_energy, all_time) = self.so_far;
+                    let added = energy * all_time + self.goal.power() * time * all_energy;
+                    added / work.instructions.max(1.0)
                 };
                 let all = 0..self.points.len();
                 all.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(0)
@@ -158,7 +214,7 @@ mod tests {
 
     #[test]
     fn each_phase_stays_with_what_was_best_for_it() {
-        let mut policy = ByPhase::new(&POINTS, Energy::of(3400));
+        let mut policy = ByPhase::new(Goal::EnergyTime2, &POINTS, Energy::of(3400));
         // Waiting for memory takes as long at any clock; computing takes as many cycles.
         let work = |phase: &str, point: OperatingPoint| Work {
             instructions: 1000.0,
