@@ -210,11 +210,8 @@ fn threads_run_on_four_cores_at_the_same_time() {
     }
 }
 
-/// Options for a core with two hardware threads.
-const SIBLINGS: [&str; 2] = ["--machine", "smt-2"];
-
-#[test]
-fn threads_run_on_hardware_threads_at_the_same_time() {
+/// Programs with threads on a machine of two processors.
+fn threads_run_on_two(machine: &[&str; 2]) {
     let all_ok = all_ok();
     let cases: [(&str, &[&str], &str); 5] = [
         ("thread_omp.c", &[], "total 499500\n"),
@@ -233,9 +230,17 @@ fn threads_run_on_hardware_threads_at_the_same_time() {
     ];
     for isa in Isa::BOTH {
         for (source, arguments, expected) in cases {
-            assert_eq!(on(&SIBLINGS, isa, source, arguments), expected, "{isa:?}");
+            assert_eq!(on(machine, isa, source, arguments), expected, "{isa:?}");
         }
     }
+}
+
+/// Options for a core with two hardware threads.
+const SIBLINGS: [&str; 2] = ["--machine", "smt-2"];
+
+#[test]
+fn threads_run_on_hardware_threads_at_the_same_time() {
+    threads_run_on_two(&SIBLINGS);
 }
 
 /// Signals, timers, sleeps and sockets of a program with one thread, which has all contexts to itself.
@@ -352,27 +357,7 @@ const BIG_LITTLE: [&str; 2] = ["--machine", "big-little"];
 
 #[test]
 fn threads_run_on_cores_that_differ() {
-    let all_ok = all_ok();
-    let cases: [(&str, &[&str], &str); 5] = [
-        ("thread_omp.c", &[], "total 499500\n"),
-        (
-            "thread_cxx.cc",
-            &[],
-            "sum 328350, futures 285, once 1, shared 4000, thrown caught\n",
-        ),
-        ("threads.c", &[], &all_ok),
-        ("thread_many.c", &["100"], "64 2080\n100 100\n"),
-        (
-            "affinity.c",
-            &[],
-            "2 processors, 2 online, main on 1, wrong 0\n",
-        ),
-    ];
-    for isa in Isa::BOTH {
-        for (source, arguments, expected) in cases {
-            assert_eq!(on(&BIG_LITTLE, isa, source, arguments), expected, "{isa:?}");
-        }
-    }
+    threads_run_on_two(&BIG_LITTLE);
 }
 
 /// Sixteen additions a turn, a counter and its branch. On the wide core four additions to one register wait for each

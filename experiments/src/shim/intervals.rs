@@ -68,6 +68,14 @@ impl Interval {
     }
 }
 
+/// The stamps of a sample, for the correction.
+pub(super) fn stamps(sample: &Sample) -> Stamps {
+    Stamps {
+        start: sample.start,
+        end: sample.end,
+    }
+}
+
 /// Which counters hold what the program did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
@@ -150,10 +158,6 @@ impl<'a> Intervals<'a> {
                 at_tag += if here == function { cycles } else { 0 };
             });
             self.thread_switches += u64::from(sample.thread != last.thread);
-            let stamps = |s: &Sample| Stamps {
-                start: s.start,
-                end: s.end,
-            };
             let own = reads.observer_instructions - last_reads.observer_instructions;
             self.all.push(Interval {
                 before: stamps(&last),

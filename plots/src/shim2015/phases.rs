@@ -1,16 +1,13 @@
 //! Clocks and prefetchers by phase: figures 14 to 19, and a processor that is switched by what is sampled.
 
 use hps_experiments::Found;
-use hps_experiments::shim::phases::{Goal, PHASES, Setting};
+use hps_experiments::shim::phases::{Goal, PHASES, REQUESTS, Setting};
 
 use crate::PlotError;
 use crate::chapter::{Chapter, ChapterTable};
 use crate::figure::Figure;
 use crate::figures::Series;
 use crate::reproduction::parts::{cell, linear_diagram};
-
-/// What reads of memory are measured as.
-const REQUESTS: &str = "requests_per_100_cycles";
 
 /// The chapter of one instruction set, if the study was made there.
 pub(super) fn chapter(isa: &str, found: &Found<'_>) -> Result<Option<Chapter>, PlotError> {

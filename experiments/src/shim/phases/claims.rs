@@ -1,6 +1,6 @@
 //! What the paper says of clocks and prefetchers (section 7), held against what was measured.
 
-use super::{Goal, PHASES, Setting};
+use super::{Goal, PHASES, REQUESTS, Setting};
 use crate::claims::{Draft, Section, Verdict};
 use crate::found::Found;
 
@@ -33,7 +33,7 @@ pub(in crate::shim) fn claims(found: &Found<'_>) -> Vec<Draft> {
         ),
         changes(
             found,
-            (stacks, "requests_per_100_cycles"),
+            (stacks, REQUESTS),
             (full, full_off),
             "poor locality: a prefetcher asks memory for more than is used",
             (
@@ -127,7 +127,7 @@ fn by_phase(found: &Found<'_>, goal: Goal) -> Draft {
             "switching clock and prefetcher by phase beats every fixed setting, by {}",
             goal.title()
         ),
-        paper: "hinted at (section 7.4)".to_string(),
+        paper: "hinted at in the conclusion of section 7".to_string(),
         rule: "that of the whole run, switched by samples alone, over that of the best fixed setting: confirmed below \
                0.95, differs below 1, not confirmed else"
             .to_string(),

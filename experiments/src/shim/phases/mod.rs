@@ -11,7 +11,7 @@ use hps_lab::observer::{Observer, Operating, Placement, Reads, Sample, Signals, 
 use hps_lab::{Lab, LabError, Productions, Program, TimedMachine};
 use hps_pipeline::config::{L1dPrefetch, MachineConfig, NextLineConfig, SelectedEvents};
 use hps_pipeline::core::OperatingPoint;
-use hps_shim::{Dte, Stamps};
+use hps_shim::Dte;
 use rayon::prelude::*;
 
 pub(super) use claims::claims;
@@ -19,6 +19,8 @@ pub use guest::{Extent, PHASES, program};
 pub use policy::{Energy, Goal, Work};
 
 use self::policy::{ByPhase, nanoseconds};
+use super::intervals::stamps;
+use crate::dcpi::correlation;
 use crate::measurement::Measurement;
 
 /// A setting of clock and prefetchers.
@@ -79,13 +81,16 @@ impl Setting {
 /// Cycles that the observer sleeps between two samples.
 pub const SLEEP: u64 = 3_000;
 
+/// What reads of memory are measured as.
+pub const REQUESTS: &str = "requests_per_100_cycles";
+
 /// The width of a class of instructions a cycle.
 pub const CLASS: f64 = 0.1;
 
 /// How many samples a timeline has.
 const TIMELINE: usize = 400;
 
-/// What a change of clocks costs, in nanoseconds: of the order of regulators on the chip.
+/// A change of clocks stops the cores so long, in nanoseconds. Chosen, not measured.
 const SWITCH_NS: u64 = 500;
 
 /// The machine of the study: memory keeps its time whatever the clock, lines are prefetched, and the counters are those of
@@ -128,10 +133,6 @@ impl Sampling<'_> {
     /// The interval that a sample ends, if it is kept and its tag is that of a function.
     fn next(&mut self, sample: &Sample) -> Option<Interval> {
         let last = self.last.replace(*sample)?;
-        let stamps = |s: &Sample| Stamps {
-            start: s.start,
-            end: s.end,
-        };
         if !Dte::default().keeps(stamps(&last), stamps(sample)) {
             return None;
         }
@@ -251,8 +252,8 @@ impl Study<'_> {
         let mut classes: BTreeMap<u32, (f64, Work)> = BTreeMap::new();
         for interval in seen.iter().filter(|i| i.phase == phase) {
             sum.add(interval.work);
-            let ipc = interval.work.instructions / interval.work.cycles;
-            let class = classes.entry((ipc / CLASS) as u32).or_default();
+            let class = (interval.work.ipc() / CLASS) as u32;
+            let class = classes.entry(class).or_default();
             class.0 += 1.0;
             class.1.add(interval.work);
         }
@@ -260,13 +261,12 @@ impl Study<'_> {
         if samples == 0.0 {
             return Vec::new();
         }
-        let requests = |work: Work| 100.0 * work.requests / work.cycles;
         let energy = self.energy.of_work(sum, point.clock_mhz) / sum.instructions;
         let time = nanoseconds(sum.cycles, point.clock_mhz) / sum.instructions;
         let mut out = vec![
             self.number(scheme, phase, "samples", samples),
-            self.number(scheme, phase, "ipc", sum.instructions / sum.cycles),
-            self.number(scheme, phase, "requests_per_100_cycles", requests(sum)),
+            self.number(scheme, phase, "ipc", sum.ipc()),
+            self.number(scheme, phase, REQUESTS, sum.requests_per_100_cycles()),
             self.number(scheme, phase, "ns_per_instruction", time),
             self.number(scheme, phase, "energy_per_instruction", energy),
         ];
@@ -276,15 +276,13 @@ impl Study<'_> {
                 ..self.number(scheme, &format!("{phase},class"), measure, value)
             };
             out.push(at("share_ratio", count / samples));
-            out.push(at("requests_per_100_cycles", requests(work)));
+            out.push(at(REQUESTS, work.requests_per_100_cycles()));
         }
         out
     }
 
     /// IPC and requests by time, and how they go together.
     fn timeline(&self, scheme: &str, seen: &[Interval], point: OperatingPoint) -> Vec<Measurement> {
-        let ipc = |i: &Interval| i.work.instructions / i.work.cycles;
-        let requests = |i: &Interval| 100.0 * i.work.requests / i.work.cycles;
         let mut out = Vec::new();
         let is_of_phases = |i: &&Interval| PHASES.contains(&i.phase.as_str());
         let seen: Vec<&Interval> = seen.iter().filter(is_of_phases).collect();
@@ -294,10 +292,13 @@ impl Study<'_> {
                 x: Some(nanoseconds((interval.end - first) as f64, point.clock_mhz) / 1000.0),
                 ..self.number(scheme, "timeline", measure, value)
             };
-            out.push(at("ipc", ipc(interval)));
-            out.push(at("requests_per_100_cycles", requests(interval)));
+            out.push(at("ipc", interval.work.ipc()));
+            out.push(at(REQUESTS, interval.work.requests_per_100_cycles()));
         }
-        let both: Vec<(f64, f64)> = seen.iter().map(|i| (ipc(i), requests(i))).collect();
+        let both: Vec<(f64, f64)> = seen
+            .iter()
+            .map(|i| (i.work.ipc(), i.work.requests_per_100_cycles()))
+            .collect();
         let correlation = correlation(&both)
             .map(|value| self.number(scheme, "timeline", "ipc_requests_correlation_ratio", value));
         out.extend(correlation);
@@ -350,23 +351,6 @@ impl Study<'_> {
         }
         Ok(out)
     }
-}
-
-/// Pearson's coefficient; `None` where one of the two never changes.
-fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
-    let n = pairs.len() as f64;
-    let (sum_x, sum_y) = pairs
-        .iter()
-        .fold((0.0, 0.0), |(x, y), pair| (x + pair.0, y + pair.1));
-    let (mean_x, mean_y) = (sum_x / n, sum_y / n);
-    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (x, y) in pairs {
-        xy += (x - mean_x) * (y - mean_y);
-        xx += (x - mean_x) * (x - mean_x);
-        yy += (y - mean_y) * (y - mean_y);
-    }
-    let both = (xx * yy).sqrt();
-    (both > 0.0).then(|| xy / both)
 }
 
 #[cfg(test)]
@@ -427,9 +411,8 @@ mod tests {
         assert!(ipc(quarter, "stacks") > 1.5 * ipc(full, "stacks"));
         assert!(ipc(full, "globals") > 2.0 * ipc(full, "stacks"));
         assert!(ipc(full, "globals") > 1.1 * ipc(full_off, "globals"));
-        let requests = |setting| at(setting, "stacks", "requests_per_100_cycles");
+        let requests = |setting| at(setting, "stacks", REQUESTS);
         assert!(requests(full) > 1.2 * requests(full_off));
-        // Instructions are those of the program, whatever the setting.
         for scheme in Goal::ALL.map(Goal::scheme) {
             let share = |setting: &Setting| found.mean(&scheme, &setting.name(), "time_ratio");
             let shares: f64 = Setting::ALL.iter().filter_map(share).sum();
@@ -438,12 +421,5 @@ mod tests {
         }
         let drafts = super::claims(&found);
         assert!(drafts.iter().all(|draft| draft.found.is_some()));
-    }
-
-    #[test]
-    fn a_correlation_is_between_minus_one_and_one() {
-        assert_eq!(correlation(&[(1.0, 2.0), (2.0, 4.0)]), Some(1.0));
-        assert_eq!(correlation(&[(1.0, 4.0), (2.0, 2.0)]), Some(-1.0));
-        assert_eq!(correlation(&[(1.0, 4.0), (2.0, 4.0)]), None);
     }
 }

@@ -25,6 +25,18 @@ pub struct Work {
 }
 
 impl Work {
+    /// Instructions a cycle.
+    #[must_use]
+    pub fn ipc(&self) -> f64 {
+        self.instructions / self.cycles
+    }
+
+    /// Reads of memory in a hundred cycles.
+    #[must_use]
+    pub fn requests_per_100_cycles(&self) -> f64 {
+        100.0 * self.requests / self.cycles
+    }
+
     /// Both.
     pub fn add(&mut self, other: Work) {
         self.instructions += other.instructions;
