@@ -1,6 +1,7 @@
 //! The engine in the decode stage.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bitvec::BitArr;
 use bitvec::array::BitArray;
@@ -8,6 +9,7 @@ use bitvec::field::BitField;
 use hps_sim_core::editor::{Decision, DecodeEditor, Replacement};
 use hps_sim_core::inst::{Inst, reg};
 use hps_sim_core::process::layout;
+use hps_sim_core::symbols::Entries;
 
 use crate::config::{DiseConfig, ExpansionCost, MAX_PATTERNS, MAX_SEQUENCE};
 use crate::counters::Counters;
@@ -68,6 +70,8 @@ pub struct DiseEngine {
     registers_read: u32,
     stats: DiseStats,
     drain: Option<Drain>,
+    /// Where the program's functions are entered.
+    entries: Arc<Entries>,
 }
 
 impl fmt::Debug for DiseEngine {
@@ -98,6 +102,7 @@ impl Clone for DiseEngine {
             registers_read: self.registers_read,
             stats: self.stats.clone(),
             drain: None,
+            entries: Arc::clone(&self.entries),
         }
     }
 }
@@ -151,6 +156,7 @@ impl DiseEngine {
             initial: tables.initial.clone(),
             config: config.clone(),
             drain: None,
+            entries: Arc::default(),
         })
     }
 
@@ -174,6 +180,12 @@ impl DiseEngine {
             };
         }
         self.stats = stats;
+    }
+
+    /// Tells the engine where the program's functions are entered, as a loader does. Without it no `T.Target == entry`
+    /// matches. To be called before the run, since decoded instructions keep what has matched.
+    pub fn set_entries(&mut self, entries: Arc<Entries>) {
+        self.entries = entries;
     }
 
     /// Which counter a reset loads from which register, in the machine's numbering.
@@ -307,7 +319,7 @@ impl DecodeEditor for DiseEngine {
         }
         let mut mask = 0;
         for (bit, pattern) in self.patterns.iter().enumerate() {
-            mask |= u32::from(pattern.matches(pc, inst)) << bit;
+            mask |= u32::from(pattern.matches_in(&self.entries, pc, inst)) << bit;
         }
         mask
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::isa::Isa;
+use hps_sim_core::symbols::Entries;
 
 use crate::check::micro_text;
 use crate::flags::{bits_of, flag_name};
@@ -56,16 +57,20 @@ pub struct Explanation {
     pub entries: Vec<(String, String, usize)>,
 }
 
-/// Explains what the set does to the given instructions.
+/// Explains what the set does to the given instructions of a program with these functions.
 #[must_use]
-pub fn explain(set: &ProductionSet, insts: impl IntoIterator<Item = (u64, Inst)>) -> Explanation {
+pub fn explain(
+    set: &ProductionSet,
+    insts: impl IntoIterator<Item = (u64, Inst)>,
+    functions: &Entries,
+) -> Explanation {
     let entries = set.tables().priority_entries();
     let mut uses = vec![0_usize; entries.len()];
     let mut groups: BTreeMap<Vec<usize>, Members> = BTreeMap::new();
     let mut unmatched = 0;
     for (pc, inst) in insts {
         let matching: Vec<usize> = (0..entries.len())
-            .filter(|i| entries[*i].pattern.pattern.matches(pc, &inst))
+            .filter(|i| entries[*i].pattern.pattern.matches_in(functions, pc, &inst))
             .collect();
         if matching.is_empty() {
             unmatched += 1;
@@ -149,7 +154,7 @@ pub fn explain_classes(set: &ProductionSet) -> Explanation {
         add(OpClass::CallIndirect, Op::Jalr, 0);
         add(OpClass::Return, Op::Jalr, 0);
     }
-    explain(set, insts)
+    explain(set, insts, &Entries::default())
 }
 
 struct Members {

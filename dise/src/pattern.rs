@@ -7,6 +7,7 @@ use bitvec::BitArr;
 use bitvec::array::BitArray;
 use hps_sim_core::inst::{Inst, OpClass, reg};
 use hps_sim_core::isa::Isa;
+use hps_sim_core::symbols::Entries;
 
 use crate::flags::FlagCondition;
 use crate::names;
@@ -170,7 +171,13 @@ pub enum Operand {
     Number(i128),
     /// A register of an instruction set, in the machine's numbering.
     Register(Isa, u8),
+    /// The entries of functions that do not hold the instruction ([`Entries::is_tail_call`]), which the loader of the
+    /// program tells the engine; of [`Field::Target`]. Not equal is [`outcome::LESS`].
+    Entry,
 }
+
+/// The name of [`Operand::Entry`] in patterns.
+pub const ENTRY: &str = "entry";
 
 /// Outcomes of a comparison, one bit each; a test lists those that it accepts.
 pub mod outcome {
@@ -228,11 +235,20 @@ impl Test {
 
     /// Whether the instruction passes.
     #[must_use]
-    pub fn accepts(&self, pc: u64, inst: &Inst) -> bool {
+    pub fn accepts(&self, pc: u64, inst: &Inst, entries: &Entries) -> bool {
+        if self.right == Operand::Entry {
+            let outcome = match inst.class.is_direct() {
+                true if entries.is_tail_call(pc, inst.direct_target(pc)) => outcome::EQUAL,
+                true => outcome::LESS,
+                false => outcome::ABSENT,
+            };
+            return self.accepts & outcome != 0;
+        }
         let right = match self.right {
             Operand::Field(field) => field.value(pc, inst),
             Operand::Number(number) => Some(number),
             Operand::Register(_, register) => Some(i128::from(register)),
+            Operand::Entry => None,
         };
         self.accepts & compare(self.left.value(pc, inst), right) != 0
     }
@@ -242,6 +258,7 @@ impl Test {
     #[must_use]
     pub const fn fixed_bits(&self) -> u32 {
         match self.accepts {
+            outcome::EQUAL if matches!(self.right, Operand::Entry) => 1,
             outcome::EQUAL => self.left.width(),
             outcome::ALL => 0,
             _ => 1,
@@ -284,6 +301,7 @@ impl fmt::Display for Test {
             _ => (true, !self.accepts & outcome::ALL),
         };
         let relation = match positive {
+            outcome::LESS if self.right == Operand::Entry => "!=",
             outcome::LESS => "<",
             outcome::EQUAL => "==",
             outcome::GREATER => ">",
@@ -297,6 +315,7 @@ impl fmt::Display for Test {
             Operand::Field(field) => field.name().to_owned(),
             Operand::Number(number) => names::number_name(self.left, number),
             Operand::Register(isa, register) => isa.register_name(register).to_owned(),
+            Operand::Entry => ENTRY.to_owned(),
         };
         if negated {
             write!(f, "!({} {relation} {right})", self.left.name())
@@ -325,10 +344,17 @@ impl Default for StaticPattern {
 }
 
 impl StaticPattern {
-    /// Whether the instruction at `pc` matches.
+    /// Whether the instruction at `pc` matches, where no entry of a function is known.
     #[must_use]
     pub fn matches(&self, pc: u64, inst: &Inst) -> bool {
-        self.classes.contains(inst.class) && self.tests.iter().all(|test| test.accepts(pc, inst))
+        self.matches_in(&Entries::default(), pc, inst)
+    }
+
+    /// Whether the instruction at `pc` matches, in a program whose functions are entered there.
+    #[must_use]
+    pub fn matches_in(&self, entries: &Entries, pc: u64, inst: &Inst) -> bool {
+        let mut tests = self.tests.iter();
+        self.classes.contains(inst.class) && tests.all(|test| test.accepts(pc, inst, entries))
     }
 
     /// Fixed bits: those of the classes plus those of each test. This is what "most specific"
@@ -389,7 +415,7 @@ impl StaticPattern {
             .filter_map(|test| match test.right {
                 Operand::Number(number) => Some((number, test.accepts)),
                 Operand::Register(_, register) => Some((i128::from(register), test.accepts)),
-                Operand::Field(_) => None,
+                Operand::Field(_) | Operand::Entry => None,
             })
             .collect();
         let passes = |value: Option<i128>| {

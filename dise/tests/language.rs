@@ -6,7 +6,9 @@ use common::*;
 use hps_dise::check::{Conflict, check};
 use hps_dise::{HANDLER_BASE, LoadOptions, ProductionSet, explain, explain_classes};
 use hps_sim_core::inst::Inst;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::riscv::{decode, disassemble};
+use hps_sim_core::symbols::Entries;
 
 fn disassembly(set: &ProductionSet) -> Vec<String> {
     let (base, bytes) = set.handler_image().remove(0);
@@ -441,6 +443,43 @@ fn conflicts_are_reported() {
 }
 
 #[test]
+fn entries_are_of_functions_that_do_not_hold_the_instruction() {
+    let set = parse(
+        "A: T.Target == entry => null\nB: T.Target != entry => null\nC: !(T.Target == entry) => null",
+    );
+    let target = back_edge().direct_target(PC);
+    let matches = |functions: &[(u64, u64)], inst: Inst| {
+        let entries = Entries::new(functions.iter().copied(), Isa::Riscv64);
+        let productions = set.tables().productions.iter();
+        let found = productions.map(|p| p.entries[0].pattern.matches_in(&entries, PC, &inst));
+        found.collect::<Vec<bool>>()
+    };
+    let other = [(target, target + 4), (PC, PC + 4)];
+    assert_eq!(matches(&other, back_edge()), [true, false, false]);
+    assert_eq!(
+        matches(&[(target, PC + 4)], back_edge()),
+        [false, true, true]
+    );
+    assert_eq!(matches(&[], back_edge()), [false, true, true]);
+    assert_eq!(matches(&other, add()), [false, false, true]);
+    let shown: Vec<String> = set
+        .tables()
+        .productions
+        .iter()
+        .map(|p| p.entries[0].to_string())
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "T.Target == entry",
+            "T.Target != entry",
+            "!(T.Target == entry)"
+        ]
+    );
+    assert_eq!(set.tables().productions[0].entries[0].specificity(), (1, 0));
+}
+
+#[test]
 fn explanations_list_every_state() {
     let set = parse_files(
         &[
@@ -460,7 +499,11 @@ fn explanations_list_every_state() {
         store(),
         add(),
     ];
-    let explanation = explain(&set, insts.into_iter().map(|inst| (PC, inst)));
+    let explanation = explain(
+        &set,
+        insts.into_iter().map(|inst| (PC, inst)),
+        &Entries::default(),
+    );
     assert_eq!(explanation.unmatched, 1);
     let calls = explanation
         .groups

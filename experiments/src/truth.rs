@@ -121,6 +121,7 @@ mod tests {
             point: SamplePoint::EXHAUSTIVE,
             addresses: [(10, 3), (20, 1)].into_iter().collect(),
             call_pairs: [(pair, 5)].into_iter().collect(),
+            tail_calls: Profile::new(),
             stream: None,
         }
     }

@@ -168,6 +168,20 @@ pub const CALL_STACK: ProductionFile = production_file!(
     [],
     "calls push where they go and returns pop it, for an observer"
 );
+/// Tail calls in hot methods.
+pub const TAIL_CALLS: ProductionFile = production_file!(
+    "tail_calls",
+    "tail_calls",
+    [FRAMEWORK, HOT_METHOD_HANDLER, HOT_METHOD],
+    "tail calls enter methods, too"
+);
+/// Tail calls in hot call pairs.
+pub const TAIL_CALL_PAIRS: ProductionFile = production_file!(
+    "tail_call_pairs",
+    "tail_call_pairs",
+    [FRAMEWORK, HOT_CALL_PAIR_HANDLER, HOT_CALL_PAIR],
+    "tail calls make pairs, too"
+);
 /// A ring of calls for SHIM.
 pub const CALL_PAIRS: ProductionFile = production_file!(
     "call_pairs",
@@ -226,12 +240,14 @@ pub const FIGURE5_PRINTED: ProductionFile = production_file!(
 );
 
 /// Every file: those to be used first, then the handlers, then the figures as printed.
-pub const ALL: [ProductionFile; 27] = [
+pub const ALL: [ProductionFile; 29] = [
     FRAMEWORK,
     HOT_METHOD,
     HOT_CALL_PAIR,
     HOT_DATA_STREAM,
     HOT_METHOD_CALL_PAIR,
+    TAIL_CALLS,
+    TAIL_CALL_PAIRS,
     RANDOM_PERIOD,
     PLAIN_FRAMEWORK,
     PLAIN_HOT_METHOD,

@@ -191,6 +191,7 @@ impl<S: Schedule> ScheduleProbe<S> {
             point: self.point,
             addresses: self.addresses,
             call_pairs: self.call_pairs,
+            tail_calls: Profile::new(),
             stream: Some(self.stream),
         }
     }

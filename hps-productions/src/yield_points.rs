@@ -49,7 +49,7 @@ pub fn counted_calls(
     let table = area(productions, "CallPair_table")?;
     let words = read_words(process, table.address, table.size / WORD)?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Ok(call_pairs(&bytes))
+    Ok(call_pairs(&bytes, None))
 }
 
 fn area<'a>(productions: &'a ProductionSet, name: &str) -> Result<&'a DataArea, CollectorError> {

@@ -8,6 +8,7 @@ use hps_profilers::views::FunctionMap;
 use hps_profilers::{Beats, ExactProfile, Oracle, Period, Sampled, Samplers};
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::probe::NoProbe;
+use hps_sim_core::symbols::Entries;
 
 use crate::error::LabError;
 use crate::install::Install;
@@ -76,10 +77,9 @@ pub type Watching = Beats<(Oracle, (Samplers, Option<Timeline>))>;
 /// The probe of a watched run.
 pub(crate) fn probe(machine: &MachineConfig, image: &ProgramImage, watch: Watch) -> Watching {
     let width = u64::from(machine.most_commit_width());
-    let functions = watch.contexts.then(|| {
-        let functions = image.symbols.functions().iter();
-        functions.map(|f| f.addr).collect()
-    });
+    let functions = watch
+        .contexts
+        .then(|| Entries::of(&image.symbols, image.isa));
     let samplers = samplers(width, watch.samplers);
     let timeline = watch
         .timeline

@@ -3,14 +3,16 @@
 //! A call makes a frame with its return address and the stack pointer there. A return to that address ends it. A
 //! return to elsewhere (`longjmp`), and an indirect jump that finds the stack above a frame (the landing pad of an
 //! exception), end all frames that the stack pointer has left. A jump to the entry of another function is a tail
-//! call: the frame stays and its function changes. Execution that goes elsewhere than the last instruction says (a
+//! call: the frame stays and its function changes. (Conditional branches never enter a function: no compiler lets
+//! them.) Execution that goes elsewhere than the last instruction says (a
 //! signal is delivered, or its handler has returned) opens a frame that returns to the interrupted address, or
 //! ends it. Each thread has frames of its own, below the root.
 
 use hps_pipeline::core::{Commit, Origin};
 use hps_sim_core::ids::DisePc;
 use hps_sim_core::inst::OpClass;
-use rustc_hash::{FxHashMap, FxHashSet};
+use hps_sim_core::symbols::Entries;
+use rustc_hash::FxHashMap;
 
 /// A calling context, as a place in a [`ContextTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +77,7 @@ pub struct ContextTree {
     nodes: Vec<Node>,
     children: FxHashMap<(NodeId, Entered, u64), NodeId>,
     frames: Vec<Frame>,
-    functions: FxHashSet<u64>,
+    functions: Entries,
     here: NodeId,
     /// Where execution continues behind the last instruction, or [`ANYTHING`].
     expected: u64,
@@ -87,9 +89,9 @@ pub struct ContextTree {
 }
 
 impl ContextTree {
-    /// A tree with its root alone. `functions` are the entries of functions, which tell tail calls from jumps.
+    /// A tree with its root alone. `functions` tell tail calls from jumps.
     #[must_use]
-    pub fn new(functions: impl IntoIterator<Item = u64>) -> Self {
+    pub fn new(functions: Entries) -> Self {
         ContextTree {
             nodes: vec![Node {
                 parent: NodeId::ROOT,
@@ -99,7 +101,7 @@ impl ContextTree {
             }],
             children: FxHashMap::default(),
             frames: Vec::new(),
-            functions: functions.into_iter().collect(),
+            functions,
             here: NodeId::ROOT,
             expected: ANYTHING,
             has_begun: false,
@@ -267,8 +269,8 @@ impl ContextTree {
                 self.open(Entered::Call(commit.pc), target, (behind, Some(sp)));
             }
             OpClass::Return => self.return_to(target, sp),
-            OpClass::JumpIndirect => self.jump(target, Some(sp)),
-            OpClass::Jump => self.jump(target, None),
+            OpClass::JumpIndirect => self.jump(commit.pc, target, Some(sp)),
+            OpClass::Jump => self.jump(commit.pc, target, None),
             _ => {}
         }
     }
@@ -294,7 +296,7 @@ impl ContextTree {
 
     /// A jump is a tail call if it enters another function, and an unwinding if the stack lies above a frame.
     #[inline]
-    fn jump(&mut self, target: u64, sp: Option<u64>) {
+    fn jump(&mut self, pc: u64, target: u64, sp: Option<u64>) {
         if let (Some(sp), Some(last)) = (sp, self.frames.last())
             && last.stack_pointer.is_some_and(|of| of < sp)
         {
@@ -307,11 +309,13 @@ impl ContextTree {
             entry,
             ..
         } = self.nodes[self.here.index()];
-        if target == entry || !self.functions.contains(&target) {
+        let Some(function) = self.functions.entered(pc, target) else {
             return;
-        }
-        if let Some(frame) = self.frames.last().copied() {
-            let node = self.child(parent, entered, target);
+        };
+        if let Some(frame) = self.frames.last().copied()
+            && function != entry
+        {
+            let node = self.child(parent, entered, function);
             if let Some(last) = self.frames.last_mut() {
                 *last = Frame { node, ..frame };
             }

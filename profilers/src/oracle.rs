@@ -16,6 +16,7 @@
 
 use hps_pipeline::core::{Cause, Commit, EventSet, FlushReason, Origin, State, TrapTaken};
 use hps_sim_core::ids::DisePc;
+use hps_sim_core::symbols::Entries;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::beat::{Beat, Key, Observer, Past, key_of};
@@ -304,10 +305,10 @@ impl Standing {
 }
 
 impl Oracle {
-    /// An oracle for a machine with this commit width. `functions` are the entries of the
-    /// program's functions if calling contexts are to be kept.
+    /// An oracle for a machine with this commit width. `functions` are given if
+    /// calling contexts are to be kept.
     #[must_use]
-    pub fn new(commit_width: u64, charge: Charge, functions: Option<Vec<u64>>) -> Self {
+    pub fn new(commit_width: u64, charge: Charge, functions: Option<Entries>) -> Self {
         let units = units_per_cycle(commit_width);
         let share = |n: u64| units.checked_div(n).unwrap_or(0);
         Oracle {

@@ -13,7 +13,9 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{CoreKind, EitherCore, Finished};
 use hps_profilers::{Beats, Charge, ExactProfile, Oracle, Sampled, Samplers};
 use hps_sim_core::editor::NoEditor;
+use hps_sim_core::isa::Isa;
 use hps_sim_core::process::Process;
+use hps_sim_core::symbols::Entries;
 
 use common::Program;
 
@@ -36,7 +38,11 @@ fn watch_process(
     let width = u64::from(config.window.commit_width);
     let mut samplers = Samplers::new(width);
     add(&mut samplers);
-    let oracle = Oracle::new(width, Charge::Own, functions);
+    let oracle = Oracle::new(
+        width,
+        Charge::Own,
+        functions.map(|f| Entries::new(f.into_iter().map(|at| (at, at)), Isa::Riscv64)),
+    );
     let probe = Beats::new((oracle, samplers));
     let mut core = EitherCore::with(kind, config, process, NoEditor, probe).expect("a core");
     core.run(limit);

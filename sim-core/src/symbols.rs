@@ -7,6 +7,7 @@ use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
 use crate::image::Segment;
+use crate::isa::Isa;
 use crate::memory::Perm;
 
 /// Longer names are cut here when they are demangled, in bytes: hostile names can grow without
@@ -169,6 +170,65 @@ impl SymbolTable {
     }
 }
 
+/// Where functions are entered: tells a jump into another function, a *tail call*, from a jump within one.
+///
+/// A function is entered at its first address. On Alpha it is also entered 8 bytes behind it by callers that share its
+/// global pointer: they leave out the two instructions (`ldgp`) that load it. A program without symbols has no entries.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    /// First address of each function, and the address behind the function.
+    ends: FxHashMap<u64, u64>,
+    /// Bytes that a caller may leave out; 0 if none may be.
+    optional: u64,
+}
+
+impl Entries {
+    /// The entries of a program for this instruction set.
+    #[must_use]
+    pub fn of(symbols: &SymbolTable, isa: Isa) -> Self {
+        let functions = symbols.functions().iter();
+        Entries::new(functions.map(|f| (f.addr, f.addr + f.size)), isa)
+    }
+
+    /// The entries of functions, given by their first address and the address behind them.
+    #[must_use]
+    pub fn new(functions: impl IntoIterator<Item = (u64, u64)>, isa: Isa) -> Self {
+        Entries {
+            ends: functions.into_iter().collect(),
+            optional: if isa == Isa::Alpha { 8 } else { 0 },
+        }
+    }
+
+    /// Whether a function begins at this address.
+    #[must_use]
+    pub fn begins_function(&self, addr: u64) -> bool {
+        self.ends.contains_key(&addr)
+    }
+
+    /// The first address of the function that a jump at `pc` to `target` enters, from outside or again from within.
+    #[must_use]
+    pub fn entered(&self, pc: u64, target: u64) -> Option<u64> {
+        if self.begins_function(target) {
+            return Some(target);
+        }
+        // Loops often begin there: from within it is no entry.
+        let begin = target.wrapping_sub(self.optional);
+        (self.begins_function(begin) && !self.is_within(begin, pc)).then_some(begin)
+    }
+
+    /// Whether a jump at `pc` to `target` enters a function that does not hold the jump.
+    #[must_use]
+    pub fn is_tail_call(&self, pc: u64, target: u64) -> bool {
+        let entered = self.entered(pc, target);
+        entered.is_some_and(|begin| !self.is_within(begin, pc))
+    }
+
+    fn is_within(&self, begin: u64, pc: u64) -> bool {
+        let end = self.ends.get(&begin);
+        end.is_some_and(|&end| (begin..end).contains(&pc))
+    }
+}
+
 /// One function for each address, sizes completed and cut at the next function.
 fn functions(mut candidates: Vec<Candidate<'_>>, segments: &[Segment]) -> Vec<Function> {
     candidates.sort_by(|a, b| (a.addr, a.rank, a.name).cmp(&(b.addr, b.rank, b.name)));
@@ -305,5 +365,21 @@ mod tests {
         assert_eq!(table.function_at(0x1020), None);
         assert_eq!(table.function_index(0x10ff), Some(2));
         assert_eq!(table.function_at(0x1100), None);
+    }
+
+    #[test]
+    fn a_tail_call_enters_a_function_from_outside_of_it() {
+        let functions = [(0x1000, 0x1040), (0x1040, 0x1080)];
+        let riscv = Entries::new(functions, Isa::Riscv64);
+        let alpha = Entries::new(functions, Isa::Alpha);
+        for entries in [&riscv, &alpha] {
+            assert!(entries.is_tail_call(0x1010, 0x1040));
+            assert!(!entries.is_tail_call(0x1050, 0x1040));
+            assert_eq!(entries.entered(0x1050, 0x1040), Some(0x1040));
+            assert_eq!(entries.entered(0x1010, 0x1044), None);
+        }
+        assert_eq!(alpha.entered(0x1010, 0x1048), Some(0x1040));
+        assert_eq!(alpha.entered(0x1050, 0x1048), None);
+        assert_eq!(riscv.entered(0x1010, 0x1048), None);
     }
 }

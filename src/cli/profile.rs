@@ -83,6 +83,10 @@ pub struct ProfileArgs {
     /// Of HPS: draw the number of events between bursts anew each time, with the same mean: no loop can be in step with it
     #[arg(long)]
     pub random_period: bool,
+    /// Of HPS: count a jump to the entry of a function (a tail call) as an entry of the method, or as a call pair [default:
+    /// yes for methods, no for call pairs]. `no` is the HPS report's definition: calls and back-edges
+    #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true, default_missing_value = "yes", value_parser = yes_or_no)]
+    pub tail_calls: Option<bool>,
     /// Seed of --random-period
     #[arg(
         long,
@@ -121,6 +125,14 @@ pub struct ProfileArgs {
     pub command: Vec<String>,
 }
 
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("write yes or no".to_owned()),
+    }
+}
+
 impl ProfileArgs {
     /// The kind of profile that HPS is to collect: the one named, or if an option of HPS is given, hot methods.
     pub fn collected_kind(&self) -> Option<Kind> {
@@ -128,6 +140,7 @@ impl ProfileArgs {
             || self.one_in.is_some()
             || !self.change.is_empty()
             || self.random_period
+            || self.tail_calls.is_some()
             || self.unrepaired;
         self.kind.or(is_hps.then_some(Kind::Method))
     }

@@ -7,6 +7,7 @@ use hps_productions::{ProductionFile, files};
 use hps_sim_core::image::{Isa, ProgramImage};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::memory::Perm;
+use hps_sim_core::symbols::Entries;
 
 use crate::cli::DiseCommand;
 use crate::productions;
@@ -27,7 +28,10 @@ pub fn dise(command: &DiseCommand) -> anyhow::Result<u8> {
                 Some(program) => {
                     let image = Program::find(program, *isa)?.image;
                     let set = productions::load(image.isa, files, &[])?.set;
-                    hps_dise::explain(&set, instructions(&image))
+                    {
+                        let functions = Entries::of(&image.symbols, image.isa);
+                        hps_dise::explain(&set, instructions(&image), &functions)
+                    }
                 }
                 None => {
                     let isa = isa.unwrap_or(DEFAULT_ISA);
@@ -183,7 +187,7 @@ mod tests {
         let set = productions::load(isa, &["hot_call_pair".to_string()], &[])
             .expect("built in")
             .set;
-        let explanation = hps_dise::explain(&set, all.iter().copied());
+        let explanation = hps_dise::explain(&set, all.iter().copied(), &Entries::default());
         assert!(
             explanation
                 .groups

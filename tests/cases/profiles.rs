@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use hps_profile::AnyProfileDocument;
+use hps_sim_core::image::ProgramImage;
 
 use super::build::{Isa, build};
 use super::support::Hps;
@@ -374,4 +375,106 @@ fn a_process_that_there_is_not_is_named() {
     assert_ne!(run.code, 0);
     let says = "--process 4: the processes of the program have begun 3 programs only";
     assert!(run.stderr.contains(says), "{}", run.stderr);
+}
+
+/// Builds a case whose functions lie in the order of their source.
+fn in_source_order(isa: Isa, source: &str) -> (String, FunctionNames) {
+    let program = build(isa, source, &["-O2", "-fno-toplevel-reorder"]);
+    let bytes = std::fs::read(&program).expect("the executable");
+    let image = ProgramImage::parse(&bytes, &program).expect("an executable");
+    let functions = image.symbols.functions().iter();
+    let names = functions.map(|f| (f.addr, f.name.clone())).collect();
+    (program, names)
+}
+
+type FunctionNames = std::collections::HashMap<u64, String>;
+
+/// Members of a profile that HPS collects of every event, by the name of their last address, and those of the truth.
+fn collected(
+    hps: &Hps,
+    kind: &str,
+    options: &[&str],
+    case: &(String, FunctionNames),
+) -> [Counts; 2] {
+    let file = hps.path("collected.json");
+    let begin: &[&str] = &["profile", "--one-in", "1", "--json", &file, "--kind", kind];
+    let run = hps.run(&[begin, options, &[&case.0]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let text = std::fs::read(&file).expect("a profile");
+    let document: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    ["sampled", "exhaustive"].map(|which| {
+        let mut counts = Counts::new();
+        for member in document[which]["members"].as_array().expect("members") {
+            let member_is = &member["member"];
+            let last = member_is.get("target").unwrap_or(member_is);
+            let text = last.as_str().expect("an address").trim_start_matches("0x");
+            let address = u64::from_str_radix(text, 16).expect("an address");
+            let name = case.1.get(&address).cloned().unwrap_or_default();
+            *counts.entry(name).or_default() += number(&member["weight"]);
+        }
+        counts
+    })
+}
+
+type Counts = std::collections::BTreeMap<String, u64>;
+
+#[track_caller]
+fn expect_counts(what: &str, counts: &Counts, expected: &[(&str, u64)]) {
+    for (name, count) in expected {
+        let found = counts.get(*name).copied().unwrap_or(0);
+        assert_eq!(found, *count, "{name}, {what}: {counts:?}");
+    }
+}
+
+/// Functions that jumps enter are in every profile, and as often as they are entered: in the exact one, on both cores,
+/// and in those that HPS collects, whose tables equal what a functional pass counts.
+#[test]
+fn a_function_that_only_jumps_enter_is_in_every_profile() {
+    let calls: &[(&str, u64)] = &[("f", 1000), ("g", 1000), ("jumper", 500), ("cb", 700)];
+    let jumps: &[(&str, u64)] = &[
+        ("first", 300),
+        ("forward", 300),
+        ("through", 200),
+        ("by_pointer", 200),
+        ("table", 100),
+    ];
+    let hps = Hps::new();
+    for isa in Isa::BOTH {
+        for (source, expected) in [("prof_calls.c", calls), ("tail_calls.c", jumps)] {
+            let case = in_source_order(isa, source);
+            for core in ["cycle", "instruction"] {
+                let (document, _) = exact(&hps, &["--core", core], &[&case.0]);
+                let functions = document["functions"].as_array().expect("a list");
+                let named = |f: &serde_json::Value| {
+                    let name = f["name"].as_str().expect("a name").to_owned();
+                    (name, number(&f["calls"]))
+                };
+                let counts: Counts = functions.iter().map(named).collect();
+                let what = format!("{source}, {isa:?}, {core}");
+                expect_counts(&what, &counts, expected);
+                if source == "prof_calls.c" {
+                    // By signals; and by jumps, on Alpha to behind the instructions that load the global pointer. The C library
+                    // calls it once more.
+                    expect_counts(&what, &counts, &[("handler", 10), ("__sigsetjmp", 501)]);
+                }
+            }
+            let what = format!("{source}, {isa:?}");
+            let [sampled, truth] = collected(&hps, "method", &[], &case);
+            assert_eq!(sampled, truth, "{what}");
+            expect_counts(&what, &truth, expected);
+            let [sampled, truth] = collected(&hps, "call-pair", &["--tail-calls"], &case);
+            assert_eq!(sampled, truth, "{what}");
+            expect_counts(&what, &truth, expected);
+        }
+        // As the HPS report defines its profiles, calls and back-edges alone count.
+        let case = in_source_order(isa, "tail_calls.c");
+        // Alpha's compiler calls through pointers and never jumps.
+        let by_pointer = if isa == Isa::Alpha { 200 } else { 0 };
+        let left_out = [("first", 300), ("forward", 0), ("by_pointer", by_pointer)];
+        for (kind, options) in [("method", &["--tail-calls=no"][..]), ("call-pair", &[])] {
+            let [sampled, truth] = collected(&hps, kind, options, &case);
+            assert_eq!(sampled, truth, "{kind}, {isa:?}");
+            expect_counts(kind, &truth, &left_out);
+        }
+    }
 }

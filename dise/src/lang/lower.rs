@@ -11,7 +11,7 @@ use crate::lang::ast::{Comparison, Expr, Pattern, Side};
 use crate::lang::source::{Name, Source};
 use crate::lang::symbols::Symbols;
 use crate::names;
-use crate::pattern::{ClassSet, Field, Operand, PatternEntry, StaticPattern, Test, outcome};
+use crate::pattern::{ClassSet, ENTRY, Field, Operand, PatternEntry, StaticPattern, Test, outcome};
 
 /// Alternatives that are allowed on the way, before equal ones are joined.
 const MAX_TERMS: usize = 512;
@@ -139,10 +139,12 @@ impl Lowering<'_> {
             };
             return Ok(pattern);
         };
-        if matches!(left, Field::Opcode | Field::Rs | Field::Rt | Field::Rd) {
+        let right = self.operand(left, other)?;
+        if matches!(left, Field::Opcode | Field::Rs | Field::Rt | Field::Rd)
+            || right == Operand::Entry
+        {
             self.equality_only(comparison)?;
         }
-        let right = self.operand(left, other)?;
         let test = Test::new(left, right, accepts);
         pattern.add(if negated { test.negated() } else { test });
         Ok(pattern)
@@ -151,6 +153,10 @@ impl Lowering<'_> {
     fn equality_only(&self, comparison: &Comparison) -> Result<(), DiseError> {
         if matches!(comparison.relation, "==" | "!=") {
             return Ok(());
+        }
+        if matches!(&comparison.right, Side::Value(Expr::Name(name), _) if name.text == ENTRY) {
+            let message = "entries of functions can only be compared with == and !=";
+            return Err(self.source.error(comparison.at, message));
         }
         let message = "operations, classes and registers can only be compared with == and !=";
         Err(self.source.error(comparison.at, message))
@@ -204,6 +210,9 @@ impl Lowering<'_> {
                 }
             }
             Side::Value(Expr::Name(name), _) if left == Field::Opcode => self.operation(name),
+            Side::Value(Expr::Name(name), _) if left == Field::Target && name.text == ENTRY => {
+                Ok(Operand::Entry)
+            }
             Side::Value(Expr::Name(name), _) if register => self.machine_register(name),
             Side::Value(_, at) if left == Field::Opcode => Err(self
                 .source

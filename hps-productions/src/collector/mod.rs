@@ -13,6 +13,7 @@ use hps_sim_core::inst::reg;
 use hps_sim_core::isa::Isa;
 use hps_sim_core::memory::{Memory, MemoryError, PAGE_SIZE, Perm, page_align_up};
 use hps_sim_core::process::{Process, layout};
+use hps_sim_core::symbols::Entries;
 
 use crate::counts::AddressCounts;
 use crate::files;
@@ -66,6 +67,12 @@ pub enum CollectorError {
         /// The address behind them.
         end: u64,
     },
+    /// Tail calls are counted for one profile, and not by every scheme.
+    #[error(
+        "tail calls cannot be counted here: only HPS counts them, with a fixed or a random period, and only for hot \
+         methods alone or for hot call pairs alone"
+    )]
+    TailCalls,
     /// A change of sampling that the trace cannot show.
     #[error(
         "a trace that is sampled cannot become an exhaustive one, nor the other way round, while the program \
@@ -103,6 +110,9 @@ pub struct CollectorOptions {
     pub streams: Option<StreamConfig>,
     /// What a randomized sampling period is drawn with ([`Scheme::Randomized`]).
     pub seed: u64,
+    /// The functions of the program, if its tail calls are to be counted as well: a jump to the entry of a function is
+    /// an entry of a method, or a call pair. `None` is the HPS report's definition: calls and back-edges.
+    pub tail_calls: Option<Arc<Entries>>,
 }
 
 impl Default for CollectorOptions {
@@ -114,6 +124,7 @@ impl Default for CollectorOptions {
             buffer_entries: 8192,
             streams: Some(StreamConfig::default()),
             seed: 1,
+            tail_calls: None,
         }
     }
 }
@@ -175,6 +186,8 @@ pub struct Collector {
     streams: Option<StreamConfig>,
     /// The productions for each instruction set, in the order of [`Isa::ALL`].
     sets: [ProductionSet; 2],
+    /// The program's functions, if tail calls are counted.
+    tail_calls: Option<Arc<Entries>>,
     accumulator: Arc<Mutex<Accumulator>>,
 }
 
@@ -248,7 +261,15 @@ impl Collector {
             }
         }
         let kinds = distinct;
-        let files = scheme.files(&kinds);
+        let mut files = scheme.files(&kinds);
+        if options.tail_calls.is_some() {
+            files.push(match (scheme, &kinds[..]) {
+                (Scheme::PlainDise, _) => return Err(CollectorError::TailCalls),
+                (_, [ProfileKind::Method]) => files::TAIL_CALLS,
+                (_, [ProfileKind::CallPair]) => files::TAIL_CALL_PAIRS,
+                _ => return Err(CollectorError::TailCalls),
+            });
+        }
         let sampling = [
             ("sparsity", point.sparsity as i64),
             ("burst", point.burst as i64),
@@ -281,6 +302,7 @@ impl Collector {
             dise: options.dise.clone(),
             streams: options.streams.clone(),
             sets,
+            tail_calls: options.tail_calls.clone(),
             accumulator: Arc::new(Mutex::new(accumulator)),
         })
     }
@@ -367,6 +389,9 @@ impl Collector {
         set.init_registers(&mut process.thread.hart.r);
         *self.lock() = Accumulator::new(self.streams.as_ref(), self.point)?;
         let mut engine = set.engine(&self.dise)?;
+        if let Some(entries) = &self.tail_calls {
+            engine.set_entries(Arc::clone(entries));
+        }
         engine.reset(&process.thread.hart.r);
         self.attach(&mut engine);
         Ok(engine)
@@ -473,13 +498,16 @@ impl Collector {
         mem: &Memory,
         regs: &[u64; reg::COUNT],
     ) -> Result<CollectedProfile, CollectorError> {
+        let entries = self.tail_calls.as_deref();
         Ok(match kind {
             ProfileKind::Method => {
-                let (addresses, lost) = read::methods(&self.area_bytes("HotMethod_table", mem)?);
+                let table = self.area_bytes("HotMethod_table", mem)?;
+                let (addresses, lost) = read::methods(&table, entries);
                 CollectedProfile::Method { addresses, lost }
             }
             ProfileKind::CallPair => {
-                let (call_pairs, lost) = read::call_pairs(&self.area_bytes("CallPair_table", mem)?);
+                let table = self.area_bytes("CallPair_table", mem)?;
+                let (call_pairs, lost) = read::call_pairs(&table, entries);
                 CollectedProfile::CallPair { call_pairs, lost }
             }
             ProfileKind::DataStream => {

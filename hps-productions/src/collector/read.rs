@@ -2,6 +2,7 @@
 
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::reg;
+use hps_sim_core::symbols::Entries;
 
 use crate::counts::AddressCounts;
 use crate::point::SamplePoint;
@@ -23,31 +24,38 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
+/// `jump_mark` of `tail_calls.dise` and `tail_call_pairs.dise`: an indirect jump went there.
+const JUMP_MARK: u64 = 1 << 62;
+
+/// The address without its mark; `None` if an indirect jump went there and no function begins there.
+fn unmarked(address: u64, entries: Option<&Entries>) -> Option<u64> {
+    let plain = address & !JUMP_MARK;
+    let begins = entries.is_some_and(|entries| entries.begins_function(plain));
+    (plain == address || begins).then_some(plain)
+}
+
 /// The hot method table: in front of it the events without room, then slots of `address | 1` and
-/// count.
-pub fn methods(bytes: &[u8]) -> (AddressCounts, u64) {
+/// count. `entries` say which targets of indirect jumps are entries of methods.
+pub fn methods(bytes: &[u8], entries: Option<&Entries>) -> (AddressCounts, u64) {
     let table: Vec<u64> = words(bytes).collect();
     let lost = table.get(1).copied().unwrap_or(0);
     let slots = table.chunks_exact(2).skip(1).filter(|slot| slot[0] != 0);
-    (slots.map(|slot| (slot[0] & !1, slot[1])).collect(), lost)
+    let counts = slots.filter_map(|slot| Some((unmarked(slot[0] & !1, entries)?, slot[1])));
+    (counts.collect(), lost)
 }
 
 /// The call pair table: in front of it the calls without room, then slots of call site, target,
-/// count and padding.
-pub fn call_pairs(bytes: &[u8]) -> (Profile<CallPair>, u64) {
+/// count and padding. `entries` as in [`methods`].
+pub fn call_pairs(bytes: &[u8], entries: Option<&Entries>) -> (Profile<CallPair>, u64) {
     let table: Vec<u64> = words(bytes).collect();
     let lost = table.get(2).copied().unwrap_or(0);
     let slots = table.chunks_exact(4).skip(1).filter(|slot| slot[0] != 0);
     (
         slots
-            .map(|slot| {
-                (
-                    CallPair {
-                        site: slot[0],
-                        target: slot[1],
-                    },
-                    slot[2],
-                )
+            .filter_map(|slot| {
+                let target = unmarked(slot[1], entries)?;
+                let site = slot[0];
+                Some((CallPair { site, target }, slot[2]))
             })
             .collect(),
         lost,
@@ -107,12 +115,15 @@ mod tests {
 
     #[test]
     fn tables_are_read_as_the_handlers_write_them() {
-        let (addresses, lost) = methods(&bytes(&[0, 5, 0x1001, 3, 0, 0, 0x2003, 1]));
+        let (addresses, lost) = methods(
+            &bytes(&[0, 5, 0x1001, 3, 0, 0, 0x2003, 1, JUMP_MARK | 0x3001, 4]),
+            None,
+        );
         assert_eq!(
             (addresses.sorted(), lost),
             (vec![(0x1000, 3), (0x2002, 1)], 5)
         );
-        let (pairs, lost) = call_pairs(&bytes(&[0, 0, 7, 0, 0x10, 0x20, 2, 0, 0, 0, 0, 0]));
+        let (pairs, lost) = call_pairs(&bytes(&[0, 0, 7, 0, 0x10, 0x20, 2, 0, 0, 0, 0, 0]), None);
         assert_eq!(
             (
                 pairs.weight(&CallPair {
@@ -124,7 +135,7 @@ mod tests {
             ),
             (2, 1, 7)
         );
-        assert!(methods(&[]).0.is_empty());
+        assert!(methods(&[], None).0.is_empty());
     }
 
     #[test]

@@ -1,5 +1,16 @@
 //! Kinds of events with their counts: exhaustive, and for each point.
 
+/// What an instruction does that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// It calls.
+    Call,
+    /// It is a back-edge, and no tail call that is counted as one.
+    BackEdge,
+    /// It jumps to the entry of a function. It is an event only if it is a back-edge as well.
+    TailCall,
+}
+
 /// One kind of event: an instruction and where it leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventKind {
@@ -7,8 +18,8 @@ pub struct EventKind {
     pub site: u64,
     /// Where it goes if it is taken.
     pub target: u64,
-    /// A call, not a back-edge.
-    pub is_call: bool,
+    /// What it does.
+    pub transfer: Transfer,
     /// How often it was decoded.
     pub count: u64,
 }
@@ -45,11 +56,11 @@ impl EventTable {
 
     /// Counts an event; the identity of its kind.
     #[inline]
-    pub fn count(&mut self, site: u64, target: u64, is_call: bool) -> usize {
+    pub fn count(&mut self, site: u64, target: u64, transfer: Transfer) -> usize {
         let mut slot = hash(site, target, self.shift);
         loop {
             let Some(id) = (self.index[slot] as usize).checked_sub(1) else {
-                return self.insert(site, target, is_call);
+                return self.insert(site, target, transfer);
             };
             let kind = &mut self.kinds[id];
             if kind.site == site && kind.target == target {
@@ -84,14 +95,14 @@ impl EventTable {
     }
 
     #[cold]
-    fn insert(&mut self, site: u64, target: u64, is_call: bool) -> usize {
+    fn insert(&mut self, site: u64, target: u64, transfer: Transfer) -> usize {
         if (self.kinds.len() + 1) * 2 > self.index.len() {
             self.grow();
         }
         self.kinds.push(EventKind {
             site,
             target,
-            is_call,
+            transfer,
             count: 1,
         });
         self.sampled.resize(self.kinds.len() * self.points, 0);
@@ -130,10 +141,14 @@ mod tests {
 
     #[test]
     fn kinds_survive_growth() {
+        let transfer = |i: u64| match i % 2 {
+            0 => Transfer::Call,
+            _ => Transfer::BackEdge,
+        };
         let mut table = EventTable::new(2);
         for round in 0..3_u64 {
             for i in 0..10_000_u64 {
-                let id = table.count(i * 4, i / 3, i % 2 == 0);
+                let id = table.count(i * 4, i / 3, transfer(i));
                 assert_eq!(id as u64, i);
                 table.count_sampled(id, if round == 0 { 0b11 } else { 0b10 });
             }
@@ -143,7 +158,7 @@ mod tests {
         assert!(
             table
                 .at_point(1)
-                .all(|(kind, count)| count == 3 && kind.is_call == (kind.site % 8 == 0))
+                .all(|(kind, count)| count == 3 && kind.transfer == transfer(kind.site / 4))
         );
     }
 }

@@ -18,15 +18,18 @@ mod schedule;
 mod tests;
 mod worker;
 
+use std::sync::Arc;
+
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
+use hps_sim_core::symbols::Entries;
 
 use crate::counts::{AddressCounts, MethodMap};
 use crate::point::{SamplePoint, SamplePointError};
 use crate::statistics::ProgramStatistics;
 use crate::stream::StreamRecorder;
-use events::{EventKind, EventTable};
+use events::{EventKind, EventTable, Transfer};
 use references::References;
 use schedule::Schedule;
 
@@ -59,6 +62,8 @@ pub struct GridProbe<const MEMORY: bool> {
     branches: u64,
     references: References,
     points: Vec<SamplePoint>,
+    /// The program's functions, if tail calls are counted.
+    tail_calls: Option<Arc<Entries>>,
 }
 
 impl GridProbe<false> {
@@ -127,7 +132,16 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
             events: EventTable::new(points.len()),
             branches: 0,
             points: points.to_vec(),
+            tail_calls: None,
         })
+    }
+
+    /// Also counts tail calls, as [`CollectorOptions::tail_calls`](crate::CollectorOptions::tail_calls) does. They are no
+    /// events: all points sample what they sample without.
+    #[must_use]
+    pub fn with_tail_calls(mut self, functions: Option<Arc<Entries>>) -> Self {
+        self.tail_calls = functions;
+        self
     }
 
     /// Events completed so far.
@@ -138,17 +152,42 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
 
     /// Counts an event; the identity of its kind.
     #[inline]
-    fn event(&mut self, site: u64, target: u64, is_call: bool) -> usize {
-        let id = self.events.count(site, target, is_call);
-        let mask = self.schedule.mask();
-        if mask != 0 {
-            self.events.count_sampled(id, mask);
-        }
+    fn event(&mut self, site: u64, target: u64, transfer: Transfer) -> usize {
+        let id = self.count(site, target, transfer);
         let changed = self.schedule.complete_event();
         if MEMORY && changed != 0 {
             self.references.toggle(changed);
         }
         id
+    }
+
+    /// Counts what may be no event; the identity of its kind.
+    #[inline]
+    fn count(&mut self, site: u64, target: u64, transfer: Transfer) -> usize {
+        let id = self.events.count(site, target, transfer);
+        let mask = self.schedule.mask();
+        if mask != 0 {
+            self.events.count_sampled(id, mask);
+        }
+        id
+    }
+
+    /// A jump, of which a backward one is an event.
+    fn jump(&mut self, pc: u64, inst: &Inst, target: u64) {
+        let functions = self.tail_calls.as_deref();
+        let is_tail_call = functions.is_some_and(|functions| match inst.class {
+            OpClass::Jump => functions.is_tail_call(pc, target),
+            _ => functions.begins_function(target),
+        });
+        let transfer = match is_tail_call {
+            true => Transfer::TailCall,
+            false => Transfer::BackEdge,
+        };
+        if inst.is_back_edge() {
+            self.event(pc, target, transfer);
+        } else if is_tail_call {
+            self.count(pc, target, transfer);
+        }
     }
 
     /// The profiles.
@@ -184,12 +223,14 @@ impl<const MEMORY: bool> Probe for GridProbe<MEMORY> {
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, _taken: bool) {
         if inst.class.is_call() {
-            self.event(pc, target, true);
+            self.event(pc, target, Transfer::Call);
             return;
         }
         self.branches += u64::from(inst.class != OpClass::Return);
-        if inst.is_back_edge() {
-            self.event(pc, inst.direct_target(pc), false);
+        if matches!(inst.class, OpClass::Jump | OpClass::JumpIndirect) {
+            self.jump(pc, inst, target);
+        } else if inst.is_back_edge() {
+            self.event(pc, inst.direct_target(pc), Transfer::BackEdge);
         }
     }
 
@@ -213,6 +254,8 @@ pub struct PointProfiles {
     pub addresses: AddressCounts,
     /// Calls by call site and target.
     pub call_pairs: Profile<CallPair>,
+    /// Tail calls by site and target ([`GridProbe::with_tail_calls`]).
+    pub tail_calls: Profile<CallPair>,
     /// Data references, if the probe was asked for them.
     pub stream: Option<StreamRecorder>,
 }
@@ -225,27 +268,29 @@ impl PointProfiles {
     ) -> Self {
         let mut addresses = AddressCounts::default();
         let mut call_pairs = Profile::new();
+        let mut tail_calls = Profile::new();
         for (kind, count) in counts {
             addresses.add(kind.target, count);
-            if kind.is_call {
-                call_pairs.add(
-                    CallPair {
-                        site: kind.site,
-                        target: kind.target,
-                    },
-                    count,
-                );
+            let pair = CallPair {
+                site: kind.site,
+                target: kind.target,
+            };
+            match kind.transfer {
+                Transfer::Call => call_pairs.add(pair, count),
+                Transfer::TailCall => tail_calls.add(pair, count),
+                Transfer::BackEdge => {}
             }
         }
         PointProfiles {
             point,
             addresses,
             call_pairs,
+            tail_calls,
             stream,
         }
     }
 
-    /// Events that were sampled.
+    /// Events that were sampled, and tail calls if they were counted.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.addresses.total()
@@ -279,7 +324,8 @@ impl GridResult {
     }
 
     /// The statistics of Figure 6. `instructions` and `unique_addresses` come from the machine and
-    /// from a [`UniqueAddresses`](crate::UniqueAddresses) probe beside this one.
+    /// from a [`UniqueAddresses`](crate::UniqueAddresses) probe beside this one. Tail calls are no back-edges here: the
+    /// report knows none, and a pass for its figures does not count them.
     #[must_use]
     pub fn statistics(
         &self,
@@ -288,6 +334,7 @@ impl GridResult {
         unique_addresses: Option<u64>,
     ) -> ProgramStatistics {
         let pairs = &self.exhaustive.call_pairs;
+        let tail_calls = &self.exhaustive.tail_calls;
         let mut sites: Vec<u64> = pairs.iter().map(|(pair, _)| pair.site).collect();
         sites.sort_unstable();
         sites.dedup();
@@ -301,7 +348,7 @@ impl GridResult {
             call_pairs: pairs.len() as u64,
             calls: pairs.total(),
             branches: self.branches,
-            back_edges: self.exhaustive.events() - pairs.total(),
+            back_edges: self.exhaustive.events() - pairs.total() - tail_calls.total(),
             memory_references: self.memory_references,
             instructions,
             unique_addresses,

@@ -3,13 +3,14 @@
 //! Where the first burst falls is chance, and decides what a sparse schedule sees. [`PhasedGrid`] is a [`GridProbe`] that
 //! also keeps the sequence of events and of data references, so that [`EventTrace::profiles`] can apply any schedule
 //! to them afterwards, on any thread. A pass that needs no phases uses [`GridProbe`] and pays nothing.
+//! Its events are calls and back-edges: tail calls are not told apart.
 
 use hps_profile::{StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};
 use hps_sim_core::probe::Probe;
 use hps_sim_core::random::Random;
 
-use super::events::EventKind;
+use super::events::{EventKind, Transfer};
 use super::{GridProbe, GridResult, PointProfiles};
 use crate::point::SamplePoint;
 use crate::stream::StreamRecorder;
@@ -87,8 +88,8 @@ impl<const MEMORY: bool> PhasedGrid<MEMORY> {
     }
 
     #[inline]
-    fn event(&mut self, site: u64, target: u64, is_call: bool) {
-        let kind = self.grid.event(site, target, is_call);
+    fn event(&mut self, site: u64, target: u64, transfer: Transfer) {
+        let kind = self.grid.event(site, target, transfer);
         if self.is_full {
             return;
         }
@@ -138,12 +139,12 @@ impl<const MEMORY: bool> Probe for PhasedGrid<MEMORY> {
     #[inline]
     fn control(&mut self, pc: u64, inst: &Inst, target: u64, _taken: bool) {
         if inst.class.is_call() {
-            self.event(pc, target, true);
+            self.event(pc, target, Transfer::Call);
             return;
         }
         self.grid.branches += u64::from(inst.class != OpClass::Return);
         if inst.is_back_edge() {
-            self.event(pc, inst.direct_target(pc), false);
+            self.event(pc, inst.direct_target(pc), Transfer::BackEdge);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use hps_sim_core::editor::NoEditor;
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use hps_experiments::paper_burst;
@@ -15,13 +16,14 @@ use hps_productions::{
     SamplePoint, Scheme,
 };
 use hps_profile::{
-    Accuracy, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey, ProfileKind,
-    StreamConfig, StreamProfile, Unit, accuracy,
+    Accuracy, CallPair, Events, Fraction, Profile, ProfileDocument, ProfileHeader, ProfileKey,
+    ProfileKind, StreamConfig, StreamProfile, Unit, accuracy,
 };
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::machine::Stop;
 use hps_sim_core::os::{Output, Stdin};
 use hps_sim_core::probe::NoProbe;
+use hps_sim_core::symbols::Entries;
 use rustix::fs::FileType;
 use serde_json::{Value, json};
 
@@ -86,8 +88,15 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
         );
     }
 
+    ensure!(
+        kind != ProfileKind::DataStream || args.tail_calls.is_none(),
+        "--tail-calls goes with --kind method and --kind call-pair: data streams have no calls"
+    );
+    let tail_calls = counts_tail_calls(args, kind)
+        .then(|| Arc::new(Entries::of(&program.image.symbols, program.image.isa)));
+
     let streams = StreamConfig::default();
-    let truth = exhaustive(&program, kind, point, &streams)?;
+    let truth = exhaustive(&program, kind, point, &streams, &tail_calls)?;
     // What it says on standard error has been seen once.
     program.process.stderr = Output::Discard;
     let options = CollectorOptions {
@@ -97,6 +106,7 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
             .unwrap_or_default(),
         streams: (kind == ProfileKind::DataStream).then_some(streams),
         seed: args.period_seed,
+        tail_calls,
         ..CollectorOptions::default()
     };
     let collector = Collector::of(scheme, &[kind], point, &options)?;
@@ -125,7 +135,7 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
         }
         CollectedProfile::CallPair { call_pairs, lost } => report.print(
             call_pairs,
-            &truth.grid.exhaustive.call_pairs,
+            &pairs(&truth.grid.exhaustive),
             *lost,
             Value::Null,
         ),
@@ -153,6 +163,11 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
         return Ok(1);
     }
     Ok(0)
+}
+
+/// Whether tail calls enter methods, or make pairs.
+fn counts_tail_calls(args: &ProfileArgs, kind: ProfileKind) -> bool {
+    args.tail_calls.unwrap_or(kind == ProfileKind::Method)
 }
 
 /// The program's standard input, which each of its runs reads from the beginning.
@@ -223,6 +238,7 @@ fn exhaustive(
     kind: ProfileKind,
     point: SamplePoint,
     streams: &StreamConfig,
+    tail_calls: &Option<Arc<Entries>>,
 ) -> anyhow::Result<Truth> {
     let (mut grid, exit_code) = if kind == ProfileKind::DataStream {
         let probe = GridProbe::with_memory(&[], Some(streams))?.on_threads(host::processors());
@@ -232,7 +248,8 @@ fn exhaustive(
             sparsity: point.sparsity.saturating_add(1).min(COUNTER_MAX),
             ..point
         };
-        watched(program, GridProbe::new(&[point, detuned])?)?
+        let probe = GridProbe::new(&[point, detuned])?.with_tail_calls(tail_calls.clone());
+        watched(program, probe)?
     };
     let methods = grid.method_map(&program.image.symbols);
     let exact = &grid.exhaustive;
@@ -243,8 +260,9 @@ fn exhaustive(
             let overlap = accuracy(&of_methods(sampled), &of_methods(exact), cut);
             (overlap.renormalized, sampled.addresses.total())
         } else {
-            let overlap = accuracy(&sampled.call_pairs, &exact.call_pairs, cut);
-            (overlap.renormalized, sampled.call_pairs.total())
+            let sampled = pairs(sampled);
+            let overlap = accuracy(&sampled, &pairs(exact), cut);
+            (overlap.renormalized, sampled.total())
         }
     };
     let accuracies = match &grid.points[..] {
@@ -263,6 +281,13 @@ fn exhaustive(
         exit_code,
         accuracies,
     })
+}
+
+/// Call pairs, with the tail calls that were counted.
+fn pairs(profiles: &PointProfiles) -> Profile<CallPair> {
+    let mut pairs = profiles.call_pairs.clone();
+    pairs.merge(&profiles.tail_calls);
+    pairs
 }
 
 /// What samplers see of a whole run, and the program's exit code.
@@ -508,6 +533,7 @@ impl Report<'_> {
                 "burst": self.point.burst,
                 "sparsity": self.point.sparsity,
                 "random_period_seed": self.args.random_period.then_some(self.args.period_seed),
+                "tail_calls": counts_tail_calls(self.args, self.kind),
                 "args": self.args.arguments(),
                 "machine": self.machine.map(|m| m.to_ron()),
                 "core_driven_by": self.machine.map(|_| CoreKind::from(self.args.core).name()),
