@@ -125,6 +125,99 @@ fn an_instrumented_program_is_observed_and_all_files_are_written() {
     assert!(page > 2, "a page and its pictures");
 }
 
+/// Two threads that run for half a minute, and a child process that does.
+const GOES_ON: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noinline)) void step(void) { usleep(1000); }
+static void *work(void *none) { for (int i = 0; i < 30000; i++) step(); return none; }
+int main(void) {
+  pthread_t other;
+  fork();
+  pthread_create(&other, 0, work, 0);
+  work(0);
+  return 0;
+}
+"#;
+
+/// The CPUs that each thread of a process may use, as the kernel lists them.
+fn cpus_of_threads(pid: &str) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process lives");
+    let status =
+        threads.filter_map(|t| std::fs::read_to_string(t.ok()?.path().join("status")).ok());
+    let list = |text: String| {
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("Cpus_allowed_list:"));
+        line.map(|list| list.trim().to_owned())
+    };
+    status.filter_map(list).collect()
+}
+
+/// Waits until the condition holds; at most ten seconds.
+#[track_caller]
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{what}: not within ten seconds");
+}
+
+/// The processes with this executable.
+fn processes_of(program: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let is_it = |entry: &std::fs::DirEntry| {
+        std::fs::read_link(entry.path().join("exe")).is_ok_and(|exe| exe.as_os_str() == program)
+    };
+    let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    all.filter(is_it).map(name).collect()
+}
+
+#[test]
+fn a_program_whose_observer_is_killed_may_use_all_cpus_again() {
+    if !two_cpus() {
+        return;
+    }
+    let before = cpus_of_threads("self")[0].clone();
+    for signal in ["-TERM", "-KILL"] {
+        let hps = Hps::new();
+        let program = compiled(&hps, GOES_ON, &["-finstrument-functions", "-pthread"]);
+        let mut observer = Command::new(env!("CARGO_BIN_EXE_hps"))
+            .args(["shim", "run", "--preload", &program])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the command runs");
+        let pids = || processes_of(&program);
+        let bound = |cpus: &str| cpus != before;
+        eventually("two processes with two bound threads", || {
+            let pids = pids();
+            let threads = |pid: &String| cpus_of_threads(pid);
+            pids.len() == 2
+                && pids
+                    .iter()
+                    .map(threads)
+                    .all(|t| t.len() == 2 && t.iter().all(|c| bound(c)))
+        });
+        let killed = Command::new("kill")
+            .args([signal, &observer.id().to_string()])
+            .status();
+        assert!(killed.expect("kill").success());
+        observer.wait().expect("it ends");
+        let all = pids();
+        assert_eq!(all.len(), 2, "the program goes on");
+        eventually("threads with all CPUs", || {
+            all.iter()
+                .flat_map(|pid| cpus_of_threads(pid))
+                .all(|cpus| !bound(&cpus))
+        });
+        let ended = Command::new("kill").arg("-KILL").args(&all).status();
+        assert!(ended.expect("kill").success());
+    }
+}
+
 /// The whole paths of a result's stacks, `/` between functions, with the thread's name in front.
 fn paths(result: &Value) -> Vec<String> {
     let stacks = &result["stacks"];

@@ -12,6 +12,7 @@ pub mod distribution;
 pub mod dte;
 pub mod error;
 pub mod export;
+pub mod guardian;
 pub mod keep;
 pub mod machine;
 pub mod microbench;

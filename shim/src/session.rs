@@ -12,6 +12,7 @@ use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::error::ShimError;
+use crate::guardian::Guardian;
 use crate::keep::Keeper;
 use crate::machine::Machine;
 use crate::placement::{Placement, Wish, place};
@@ -114,6 +115,13 @@ impl Request {
         let name = name.to_string_lossy().into_owned();
         let _interrupts = IgnoreInterrupt::new();
         let waiting = Waiting::new(&start)?;
+        let guardian = match guard(waiting.pid(), &placement, machine) {
+            Ok(guardian) => guardian,
+            Err(error) => {
+                waiting.cancel();
+                return Err(error);
+            }
+        };
         let watch = Watch::start(Task {
             region: Arc::clone(&region),
             rings: rings.clone(),
@@ -139,6 +147,7 @@ impl Request {
         let status = child
             .wait()
             .map_err(|e| ShimError::system("waiting for the program", e))?;
+        drop(guardian);
         let session = Session {
             status: in_words(status),
             code: code(status),
@@ -227,10 +236,27 @@ impl Session {
     }
 }
 
+/// A guardian of a program that is bound to its CPUs.
+fn guard(pid: u32, placement: &Placement, machine: &Machine) -> Result<Guardian, ShimError> {
+    let program = pidfd(pid)?;
+    Guardian::new(
+        process(pid)?,
+        &program,
+        &placement.program,
+        &machine.allowed,
+    )
+}
+
+fn process(pid: u32) -> Result<Pid, ShimError> {
+    Pid::from_raw(pid as i32).ok_or_else(|| ShimError::NoProcess {
+        pid,
+        source: std::io::Error::other("0 is no process"),
+    })
+}
+
 fn pidfd(pid: u32) -> Result<OwnedFd, ShimError> {
     let no_process = |e: std::io::Error| ShimError::NoProcess { pid, source: e };
-    let raw = Pid::from_raw(pid as i32)
-        .ok_or_else(|| no_process(std::io::Error::other("0 is no process")))?;
+    let raw = process(pid)?;
     pidfd_open(raw, PidfdFlags::empty()).map_err(|e| no_process(e.into()))
 }
 
