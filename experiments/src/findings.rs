@@ -16,7 +16,7 @@ use crate::row::Row;
 const DRAW: f64 = 0.005;
 
 /// One sentence for each kind of profile, and one for each program that behaves differently, with
-/// the reason as far as the rows show it.
+/// the reason as far as the rows show it. Each names its profile; those that go on are indented.
 #[must_use]
 pub fn findings(rows: &[Row]) -> Vec<String> {
     let isas: BTreeSet<&str> = rows.iter().map(|r| r.isa.as_str()).collect();
@@ -73,10 +73,10 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
         } else {
             "short"
         };
+        let name = format!("{}{on}", kind.title());
         notes.push(format!(
-            "{}{on}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
+            "{name}: the paper says that {winner} bursts are more accurate. Burst {short} against {long}, mean over the \
              frequencies at which both sampled anything{}: so here for {} of {} programs{}{}{}.",
-            kind.title(),
             phases_of(&of_kind),
             as_published.len(),
             as_published.len() + draws.len() + otherwise.len(),
@@ -89,21 +89,22 @@ fn findings_of(rows: &[&Row], on: &str) -> Vec<String> {
             .collect();
         if !best.is_empty() {
             notes.push(format!(
-                "  the best burst in the mean over programs, 0% where nothing is sampled: {}.",
+                "  {name}: the best burst in the mean over programs, 0% where nothing is sampled: {}.",
                 best.join(", ")
             ));
         }
-        notes.extend(never_sampled(&of_kind));
+        notes.extend(never_sampled(&of_kind, &name));
         for (program, c) in draws {
             let [with_short, with_long] = c.means.map(|mean| 100.0 * mean);
             notes.push(format!(
-                "  {program}: burst {short} has {with_short:.1}% and burst {long} {with_long:.1}% of its {} members' \
+                "  {name}, {program}: burst {short} has {with_short:.1}% and burst {long} {with_long:.1}% of its {} members' \
                  weight; {} and {} samples at the lowest frequency.",
                 c.members, c.fewest_samples[0], c.fewest_samples[1]
             ));
         }
         for (program, c) in otherwise {
-            notes.push(explain(kind, program, short, long, &c));
+            let why = explain(kind, program, short, long, &c);
+            notes.push(format!("  {name}, {why}"));
         }
     }
     notes
@@ -121,7 +122,7 @@ fn phases_of(rows: &[&Row]) -> String {
 }
 
 /// Points at which programs end before their first burst: no accuracy, and no overhead either.
-fn never_sampled(rows: &[&Row]) -> Vec<String> {
+fn never_sampled(rows: &[&Row], name: &str) -> Vec<String> {
     // By point, programs that sample nothing and all: a program has a row for each machine.
     let mut points: BTreeMap<(u64, u64), [BTreeSet<&str>; 2]> = BTreeMap::new();
     for row in rows {
@@ -135,7 +136,7 @@ fn never_sampled(rows: &[&Row]) -> Vec<String> {
     silent
         .map(|((burst, one_in), [none, all])| {
             format!(
-                "  burst {burst} at 1/{one_in}: {} of {} programs end before their first burst or sample nothing in it \
+                "  {name}, burst {burst} at 1/{one_in}: {} of {} programs end before their first burst or sample nothing in it \
                  (a period is {} events).",
                 none.len(),
                 all.len(),
@@ -258,7 +259,7 @@ fn explain(kind: ProfileKind, program: &str, short: u64, long: u64, c: &Comparis
         ),
         None => format!("{few_short} and {few_long} samples at the lowest frequency"),
     };
-    format!("  {program}: burst {better} is {points} points better. {reason}.")
+    format!("{program}: burst {better} is {points} points better. {reason}.")
 }
 
 fn list(prefix: &str, names: &[&str]) -> String {
@@ -343,20 +344,20 @@ mod tests {
         // Only one program is at the frequency where nothing is sampled in long bursts, with 90 and 0%.
         assert_eq!(
             notes[1],
-            "  the best burst in the mean over programs, 0% where nothing is sampled: 1/100: burst 100 (33.5%, a draw with \
+            "  hot data stream: the best burst in the mean over programs, 0% where nothing is sampled: 1/100: burst 100 (33.5%, a draw with \
              1), 1/10000: burst 1 (90.0%)."
         );
         assert!(
-            notes[2].starts_with("  burst 100 at 1/10000: 1 of 1 programs")
+            notes[2].starts_with("  hot data stream, burst 100 at 1/10000: 1 of 1 programs")
                 && notes[2].contains("1000000 events"),
             "{notes:#?}"
         );
         assert!(
-            notes[3].starts_with("  drawn: burst 1 has 30.0% and burst 100 30.4%"),
+            notes[3].starts_with("  hot data stream, drawn: burst 1 has 30.0% and burst 100 30.4%"),
             "{notes:#?}"
         );
         assert!(
-            notes[4].starts_with("  otherwise: burst 1 is 30.0 points better"),
+            notes[4].starts_with("  hot data stream, otherwise: burst 1 is 30.0 points better"),
             "{notes:#?}"
         );
         assert_eq!(notes.len(), 5);
@@ -369,7 +370,10 @@ mod tests {
         short.id += "other";
         long.id += "other";
         let both = findings(&[&rows[..], &[short, long]].concat());
-        assert_eq!(both[1..5], notes[1..]);
+        // The rows' instruction set has an empty name.
+        let unnamed = |note: &String| note.replacen(" on ", "", 1);
+        let first: Vec<String> = both[1..5].iter().map(unnamed).collect();
+        assert_eq!(first, notes[1..]);
         assert!(
             both[5].starts_with("hot data stream on other: the paper says"),
             "{both:#?}"

@@ -1,5 +1,6 @@
 //! The report as one HTML page without any outside reference.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hps_experiments::Row;
@@ -25,7 +26,7 @@ pub struct ReportInfo {
     pub command: String,
     /// Version of the lab that writes the report.
     pub version: String,
-    /// Remarks shown near the top, such as warnings of the run.
+    /// Remarks such as warnings of the run, folded below the pictures.
     pub notes: Vec<String>,
     /// The machine's resolved configuration as text; empty for none.
     pub machine_text: String,
@@ -49,6 +50,27 @@ pub(crate) fn escape(text: &str) -> String {
     safe
 }
 
+/// What accuracies are, for those who see the first picture.
+pub(crate) const OVERLAP: &str = "Accuracy is overlap: how alike the sampled profile and the exhaustive one are. Of each \
+    profile the members are kept that make up 90% of it; each counts with the smaller of its two shares, and the sum is the \
+    overlap: 100% for equal profiles, 0% for profiles without a member in common.";
+
+/// Remarks of a run, folded; a section `notes`, or nothing.
+pub(crate) fn notes(notes: &[String]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let mut html = format!(
+        "<section id=\"notes\">\n<h2>Notes</h2>\n<details><summary>What the run says of these results \
+         ({})</summary>\n",
+        notes.len()
+    );
+    for note in notes {
+        let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note.trim_start()));
+    }
+    html + "</details>\n</section>\n"
+}
+
 /// One set of rows with the figures of each kind of profile.
 pub(crate) struct Section<'a> {
     pub set: &'a DataSet<'a>,
@@ -68,14 +90,16 @@ pub(crate) fn page(sections: &[Section<'_>], info: &ReportInfo) -> String {
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
     ));
     page.contents(sections);
-    page.overview(sections, info);
-    page.summary(sections);
-    page.instruction_sets(sections);
+    page.first_words(sections);
     for (index, section) in sections.iter().enumerate() {
         page.figures(section, index, sections.len());
     }
+    page.summary(sections);
+    page.instruction_sets(sections);
     page.points(sections);
+    page.add(notes(&info.notes));
     page.failures(sections);
+    page.overview(sections, info);
     page.reproduce(info);
     page.add(GUIDE);
     page.add("</main>\n</body>\n</html>\n");
@@ -93,22 +117,43 @@ impl Page {
     }
 
     fn contents(&mut self, sections: &[Section<'_>]) {
-        self.add("<nav><a href=\"#run\">What was run</a> <a href=\"#summary\">Summary</a> ");
+        self.add("<nav><a href=\"#figures\">Figures</a> <a href=\"#summary\">Summary</a> ");
         if !comparisons(sections.iter().map(|s| s.set)).is_empty() {
             self.add("<a href=\"#isas\">Instruction sets side by side</a> ");
         }
         self.add(
-            "<a href=\"#figures\">Figures</a> <a href=\"#points\">Every point</a> \
-             <a href=\"#failures\">Failures</a> <a href=\"#again\">Run it again</a> \
-             <a href=\"#guide\">How to read this</a></nav>\n",
+            "<a href=\"#points\">Every point</a> <a href=\"#notes\">Notes</a> \
+             <a href=\"#failures\">Failures</a> <a href=\"#run\">What was run</a> \
+             <a href=\"#again\">Run it again</a> <a href=\"#guide\">How to read this</a></nav>\n",
         );
+    }
+
+    /// What the pictures show, and whether all of it is there.
+    fn first_words(&mut self, sections: &[Section<'_>]) {
+        let rows = || sections.iter().flat_map(|s| &s.set.rows);
+        let programs: BTreeSet<&str> = rows().map(|r| r.program.as_str()).collect();
+        let machines: BTreeSet<&str> = rows().map(|r| r.machine.as_str()).collect();
+        let names = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+        let what = match programs.len() {
+            0..=4 => names(&programs),
+            count => format!("{count} programs"),
+        };
+        self.add(format!(
+            "<p>{} on {}. {OVERLAP}</p>\n",
+            escape(&what),
+            escape(&names(&machines))
+        ));
+        match rows().filter(|r| r.failure.is_some()).count() {
+            0 => {}
+            1 => self.add("<p class=\"note\">1 point <a href=\"#failures\">failed</a>.</p>\n"),
+            count => self.add(format!(
+                "<p class=\"note\">{count} points <a href=\"#failures\">failed</a>.</p>\n"
+            )),
+        }
     }
 
     fn overview(&mut self, sections: &[Section<'_>], info: &ReportInfo) {
         self.add("<section id=\"run\">\n<h2>What was run</h2>\n");
-        for note in &info.notes {
-            self.add(format!("<p class=\"note\">{}</p>\n", escape(note)));
-        }
         let head = [
             "Machine",
             "Fingerprint of its configuration",

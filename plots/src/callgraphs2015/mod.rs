@@ -22,6 +22,8 @@ const WORDS: Words = Words {
         calls. Here programs are C programs, tags are written by productions, and every call is known: accuracy is held \
         against the complete graph of the same run, and each call that an observer reads against those that were under \
         way when it was read.",
+    measure: "Accuracy is the overlap of shares with those of the complete graph: the sum, over all members, of the smaller of \
+        the two shares, 100% for equal graphs.",
     files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
         fingerprint and the program's hash.",
     guide: include_str!("guide.html"),

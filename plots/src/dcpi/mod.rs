@@ -22,6 +22,7 @@ const WORDS: Words = Words {
         instruction ran, how many cycles it took and why it stalled. Its authors could check frequencies by \
         instrumenting, and culprits by counting events only. Here programs run on a simulated machine in order, whose \
         counts and causes are exact.",
+    measure: "",
     files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
         fingerprint and the program's hash.",
     guide: include_str!("guide.html"),

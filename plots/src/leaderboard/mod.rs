@@ -25,6 +25,8 @@ const WORDS: Words = Words {
         no cycle of it, and what their records and interrupts would cost is not charged. At their cost, and in bursts, \
         they have a run of their own under the same oracle, and their error has two parts: the sampling error of what \
         they collect, and the perturbation, by which that run's exact profile differs from the undisturbed one.",
+    measure: "Error is 1 - overlap with the exact profile. The overlap of two profiles is the sum, over all members, of \
+        the smaller of the two shares: 100% for equal profiles, 0% for profiles without a member in common.",
     files: "measurements.csv has every number, units.jsonl the same with the machine's fingerprint and the program's \
         hash.",
     guide: include_str!("guide.html"),

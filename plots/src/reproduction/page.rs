@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use super::Conditions;
 use crate::chapter::{Chapter, ChapterTable};
-use crate::html::{ReportInfo, STYLE, escape};
+use crate::html::{OVERLAP, ReportInfo, STYLE, escape, notes};
 
 /// What a page says of itself.
 pub(crate) struct Words {
     /// Below the title.
     pub introduction: &'static str,
+    /// What its accuracies or errors are, below the introduction; empty for none.
+    pub measure: &'static str,
     /// Which files hold the numbers.
     pub files: &'static str,
     /// How to read it, as HTML: a section `guide`.
@@ -23,6 +25,7 @@ pub(super) const HPS_2005: Words = Words {
         against the same sampling done with plain DISE and in software, over a suite of programs and three kinds of \
         profile. This page makes its Figures 6 to 10 again, holds its claims against them, and goes on where it \
         stopped.",
+    measure: OVERLAP,
     files: "The numbers are in results.csv (the sweep of Figures 8 to 10), figure7.csv, measurements.csv (everything \
         else) and claims.csv.",
     guide: include_str!("../guide.html"),
@@ -54,12 +57,13 @@ pub(super) fn page(
     page +=
         "<a href=\"#conditions\">Conditions</a> <a href=\"#guide\">How to read this</a></nav>\n";
     paragraph(&mut page, words.introduction);
-    for note in &info.notes {
-        let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(note));
+    if !words.measure.is_empty() {
+        paragraph(&mut page, words.measure);
     }
     for chapter in chapters {
         write_chapter(&mut page, chapter);
     }
+    page += &notes(&info.notes);
     write_failures(&mut page, failures);
     write_conditions(&mut page, conditions, info, words);
     page += words.guide;

@@ -20,6 +20,7 @@ const WORDS: Words = Words {
         the program goes on. Two numbers choose how much is seen: how many shadows live on average, and how many \
         instructions each of them runs. Its authors held profiles of shadows against profiles of whole runs. Here the \
         future of the parent is known as well: where a shadow did something else is seen.",
+    measure: "",
     files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
         fingerprint and the program's hash.",
     guide: include_str!("guide.html"),

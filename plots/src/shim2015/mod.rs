@@ -22,6 +22,7 @@ const WORDS: Words = Words {
         filter samples that were disturbed, and say that nobody can check what remains. Here the observer is guest code on \
         a machine that knows what the program did in each cycle: each sample, kept or discarded, is held against the truth. \
         Hardware that the paper proposes is a key of the machine, and is measured beside what there is.",
+    measure: "",
     files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
         fingerprint and the program's hash.",
     guide: include_str!("guide.html"),

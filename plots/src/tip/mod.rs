@@ -23,6 +23,8 @@ const WORDS: Words = Words {
         both on a simulated BOOM core with programs of SPEC. Here the same policies, written from the studies' \
         abstracts and from the manuals of the processors that have them, watch the project's programs or the \
         suite's beside an exact oracle. Policies that share a run change no cycle of it.",
+    measure: "Error is 1 - overlap with the exact profile. The overlap of two profiles is the sum, over all members, of \
+        the smaller of the two shares: 100% for equal profiles, 0% for profiles without a member in common.",
     files: "claims.csv has every claim, measurements.csv every number, units.jsonl the same with the machine's \
         fingerprint and the program's hash.",
     guide: include_str!("guide.html"),

@@ -336,6 +336,18 @@ fn the_same_rows_in_any_order_make_the_same_files() {
 }
 
 #[test]
+fn pictures_come_first_and_notes_are_folded_below_them() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (_, html) = report(dir.path(), &grid(&["alpha"], Timed::All));
+    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}: not on the page"));
+    assert!(at("Accuracy is overlap") < at("<svg"));
+    assert!(at("<svg") < at("<table"));
+    let above = &html[..at("line 7 was")];
+    assert!(above.contains("id=\"points\""));
+    assert!(above.rfind("<details>") > above.rfind("</details>"));
+}
+
+#[test]
 fn no_rows_and_unwritable_folders_are_clear_errors() {
     let dir = tempfile::tempdir().unwrap();
     let none = write_report(dir.path(), &[], &info()).unwrap_err();
