@@ -9,6 +9,7 @@ use crate::axis::frequency;
 use crate::dataset::{DataSet, KindData, Metric, half_width, half_width_of_accuracy};
 use crate::figures::SweepFigure;
 use crate::isas::comparisons;
+use crate::remarks::{OVERLAP, notes};
 use crate::table::{SummaryLine, failures, percent, percent_within, place, summary_lines, within};
 
 /// The style of every page.
@@ -48,27 +49,6 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     safe
-}
-
-/// What accuracies are, for those who see the first picture.
-pub(crate) const OVERLAP: &str = "Accuracy is overlap: how alike the sampled profile and the exhaustive one are. Of each \
-    profile the members are kept that make up 90% of it; each counts with the smaller of its two shares, and the sum is the \
-    overlap: 100% for equal profiles, 0% for profiles without a member in common.";
-
-/// Remarks of a run, folded; a section `notes`, or nothing.
-pub(crate) fn notes(notes: &[String]) -> String {
-    if notes.is_empty() {
-        return String::new();
-    }
-    let mut html = format!(
-        "<section id=\"notes\">\n<h2>Notes</h2>\n<details><summary>What the run says of these results \
-         ({})</summary>\n",
-        notes.len()
-    );
-    for note in notes {
-        let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(note.trim_start()));
-    }
-    html + "</details>\n</section>\n"
 }
 
 /// One set of rows with the figures of each kind of profile.

@@ -15,6 +15,7 @@ mod html;
 mod isas;
 mod leaderboard;
 mod read;
+mod remarks;
 mod report;
 mod reproduction;
 mod shadow;

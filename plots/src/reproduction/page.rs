@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::Conditions;
 use crate::chapter::{Chapter, ChapterTable};
-use crate::html::{OVERLAP, ReportInfo, STYLE, escape, notes};
+use crate::html::{ReportInfo, STYLE, escape};
+use crate::remarks::{OVERLAP, notes};
 
 /// What a page says of itself.
 pub(crate) struct Words {

@@ -339,7 +339,10 @@ fn the_same_rows_in_any_order_make_the_same_files() {
 fn pictures_come_first_and_notes_are_folded_below_them() {
     let dir = tempfile::tempdir().expect("a folder");
     let (_, html) = report(dir.path(), &grid(&["alpha"], Timed::All));
-    let at = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}: not on the page"));
+    let at = |text: &str| {
+        html.find(text)
+            .unwrap_or_else(|| panic!("{text}: not on the page"))
+    };
     assert!(at("Accuracy is overlap") < at("<svg"));
     assert!(at("<svg") < at("<table"));
     let above = &html[..at("line 7 was")];
