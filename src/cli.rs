@@ -16,6 +16,7 @@ use crate::commands::validate::ValidateArgs;
 use crate::examples;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hps_experiments::Part;
 use hps_pipeline::sampled::SamplingPlan;
 use hps_sim_core::image::Isa;
 
@@ -164,7 +165,7 @@ pub struct GuestArgs {
 /// Which part of a program counts. What comes before runs functionally.
 #[derive(Debug, Args, Clone)]
 pub struct RegionArgs {
-    /// Begin behind so many instructions of the program, with empty caches and predictors
+    /// Begin behind so many instructions of the program, with empty caches and predictors unless --warm is given
     #[arg(long, value_name = "N")]
     pub skip: Option<u64>,
     /// Begin where the program comes to this function for the first time (behind --skip)
@@ -177,6 +178,23 @@ pub struct RegionArgs {
     /// Begin and end at the markers in the program: HPS_REGION_BEGIN and HPS_REGION_END of hps_region.h
     #[arg(long, conflicts_with_all = ["from", "until", "max_instructions"])]
     pub between_markers: bool,
+    /// Begin with the caches, TLBs and predictors that the last N instructions in front of the part leave there, or all
+    /// of them (--warm alone)
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    pub warm: Option<String>,
+}
+
+impl RegionArgs {
+    /// The part of the program that counts.
+    pub fn part(&self) -> Part {
+        Part {
+            skip: self.skip.unwrap_or(0),
+            from: self.from.clone(),
+            until: self.until.clone(),
+            between_markers: self.between_markers,
+            warm: self.warm.clone(),
+        }
+    }
 }
 
 /// `hps run`.

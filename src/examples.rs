@@ -58,7 +58,8 @@ Examples:
       A file of the working folder, which the program sees as `/` and can only read.
   hps run --machine hps-4wide --stats --skip 1000000 --until 500000 lz small
       Half a million instructions behind the first million, which run functionally (--from and --until take functions,
-      too, and --between-markers what the program marks with workloads/include/hps_region.h).
+      too, and --between-markers what the program marks with workloads/include/hps_region.h; with
+      --warm caches and predictors are not empty where it begins).
   hps run --root data --seed 7 ./my-program --input /file.txt
       A program of your own, whose files lie in `data` and stay as they are (see --writable).
 

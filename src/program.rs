@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use hps_lab::{
-    BEGIN_MARKER, DEFAULT_ISA, END_MARKER, Files, GuestLimits, GuestOptions, LabError, Place,
-    Program, Region, ThreadRules,
+    DEFAULT_ISA, Files, GuestLimits, GuestOptions, LabError, Program, Region, ThreadRules,
 };
 use hps_sim_core::asm::program::assemble;
 use hps_sim_core::host;
@@ -129,28 +128,14 @@ fn of_suite(
     Ok(Some(program))
 }
 
-/// The part of a program that the options ask for.
-pub fn region(args: &RegionArgs) -> Option<Region> {
-    let from = match &args.from {
-        _ if args.between_markers => Some(Place::Marker(BEGIN_MARKER)),
-        Some(function) => Some(Place::Function(function.clone())),
-        None => None,
-    };
-    let skip = args.skip.unwrap_or(0);
-    (skip > 0 || from.is_some()).then_some(Region { skip, from })
+/// Where the part of the program that counts begins.
+pub fn region(args: &RegionArgs) -> anyhow::Result<Option<Region>> {
+    args.part().region().map_err(anyhow::Error::msg)
 }
 
 /// How many instructions of the part count; `None` for all. `program` has its region and what it gets from outside.
 pub fn region_length(args: &RegionArgs, program: &Program) -> anyhow::Result<Option<u64>> {
-    let end = match &args.until {
-        _ if args.between_markers => Place::Marker(END_MARKER),
-        None => return Ok(None),
-        Some(text) => match text.parse() {
-            Ok(instructions) => return Ok(Some(instructions)),
-            Err(_) => Place::Function(text.clone()),
-        },
-    };
-    Ok(Some(program.instructions_until(&end)?))
+    Ok(args.part().length(program)?)
 }
 
 /// A program that a command runs several times and shows once: each run has the input of the command, and what it

@@ -48,6 +48,14 @@ pub enum PlanError {
     /// A machine cannot be used.
     #[error(transparent)]
     Machine(#[from] ConfigError),
+    /// The part of a program that counts cannot be had.
+    #[error("program {name}: {problem}")]
+    Part {
+        /// The program.
+        name: String,
+        /// Why.
+        problem: String,
+    },
     /// Two different machines have one name.
     #[error(
         "machines: two different machines are named {name}; give each a name of its own, by which results tell them apart"
@@ -294,7 +302,11 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
         };
         let input = own.args.iter().cloned();
         let input = input.chain(own.stdin.iter().map(|file| format!("< {file}")));
-        programs.push(Program {
+        let region = own.part.region().map_err(|problem| PlanError::Part {
+            name: name.clone(),
+            problem,
+        })?;
+        let mut program = Program {
             input: input.collect::<Vec<_>>().join(" "),
             process: guest.process_config(args),
             name,
@@ -303,9 +315,17 @@ pub fn load_programs(spec: &SweepSpec, folder: &Path) -> Result<Vec<Program>, Pl
                 0 => None,
                 code => Some(Expected::ExitCode(code)),
             },
-            region: None,
+            region,
             root_contents: None,
-        });
+        };
+        let length = own.part.length(&program).map_err(|cause| PlanError::Part {
+            name: program.name.clone(),
+            problem: cause.to_string(),
+        })?;
+        if let Some(instructions) = length {
+            program.expected = Some(Expected::Instructions(instructions));
+        }
+        programs.push(program);
     }
     Ok(programs)
 }

@@ -8,6 +8,7 @@ use hps_profile::{ProfileKind, StreamConfig};
 use hps_sim_core::image::Isa;
 
 use crate::limits::RunLimits;
+use crate::part::Part;
 
 /// Phases of each point that are measured if nothing else is said.
 const DEFAULT_PHASES: u32 = 30;
@@ -65,6 +66,9 @@ pub struct OwnProgram {
     /// The exit code with which it must end for its results to count.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub expect_exit: i32,
+    /// The part of it that counts.
+    #[serde(default, skip_serializing_if = "Part::is_all")]
+    pub part: Part,
 }
 
 /// Exit code 0 is not mentioned.

@@ -131,7 +131,7 @@ impl Family<'_> {
         rayon::scope(|scope| {
             for &point in others {
                 let begun = guarded(|| match &mut ahead {
-                    Ok(run) => run.begin(self.plan, point),
+                    Ok(run) => run.begin(self.plan, point, self.program.limit()),
                     Err(_) => Ok(None),
                 });
                 if begun.is_err() {
@@ -174,7 +174,14 @@ impl Family<'_> {
     }
 
     fn finish(&self, mut run: Run) -> Result<TimingResult, String> {
-        let stop = run.ended.unwrap_or_else(|| run.core.run_to_end());
+        let left = |run: &Run| self.program.limit() - run.core.stats().commit_program_instructions;
+        let stop = match run.ended {
+            Some(stop) => stop,
+            None => {
+                let left = left(&run);
+                run.core.run(left)
+            }
+        };
         check_end(self.program, stop, run.core.process())?;
         let misses = LevelOneMisses::of(&run.core.memory_stats());
         let s = run.core.stats();
@@ -216,9 +223,15 @@ struct Run {
 impl Run {
     /// Goes on to just before the first burst of a point, and begins its run there. None if that
     /// cannot be done: then it has to run from the beginning.
-    fn begin(&mut self, plan: &Plan, point: &Point) -> Result<Option<Run>, String> {
+    fn begin(&mut self, plan: &Plan, point: &Point, limit: u64) -> Result<Option<Run>, String> {
         let collector = collector(plan, point)?;
-        while self.ended.is_none() && self.events_to(&collector) > SLICE + IN_FLIGHT {
+        let is_before_limit = |core: &Core<DiseEngine, NoProbe>| {
+            core.stats().commit_program_instructions < limit.saturating_sub(SLICE)
+        };
+        while self.ended.is_none()
+            && self.events_to(&collector) > SLICE + IN_FLIGHT
+            && is_before_limit(&self.core)
+        {
             self.ended = match self.core.run(SLICE) {
                 Stop::Limit => None,
                 stop => Some(stop),

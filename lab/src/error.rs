@@ -87,6 +87,12 @@ pub enum LabError {
         /// Instructions of the program.
         instructions: u64,
     },
+    /// A region is to be warmed for a core that takes over no warmth.
+    #[error(
+        "a region is warmed for the cycle-driven core (--core cycle) on machines of one core with one context, timed as a \
+         whole (no --sample)"
+    )]
+    NotWarmed,
     /// The machine has several contexts, and something does not go with them.
     #[error("machine {machine}: {reason}")]
     NotTogether {

@@ -72,11 +72,11 @@ impl<'a> Lab<'a> {
 
     fn new(program: Cow<'a, Program>) -> Self {
         Lab {
+            limit: program.limit(),
             program,
             mode: Functional,
             installs: NoEditor,
             probe: NoProbe,
-            limit: u64::MAX,
             warn: None,
         }
     }

@@ -46,7 +46,7 @@ pub use productions::Productions;
 pub use program::{DEFAULT_ISA, Expected, Program, image_of};
 pub use provenance::{MachineProvenance, Provenance, fingerprint};
 pub use ran::{Ran, Timing, Units, retired};
-pub use region::{BEGIN_MARKER, END_MARKER, Place, Region};
+pub use region::{BEGIN_MARKER, END_MARKER, Place, Region, WARM_BY_ALL};
 pub use truth::{Polled, Truth, Watch, Watching};
 pub use yielding::Yielded;
 

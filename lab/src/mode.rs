@@ -2,7 +2,7 @@
 //! that step the simulation themselves, and a `run`.
 
 use hps_pipeline::config::MachineConfig;
-use hps_pipeline::core::{CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
+use hps_pipeline::core::{Chip, CoreKind, EitherCore, Finished, NotSimulated, PipelineProbe};
 use hps_pipeline::sampled::{SampledRun, SamplingPlan};
 use hps_sim_core::machine::{Machine, Stop};
 use hps_sim_core::os::ProcessRule;
@@ -18,6 +18,7 @@ use crate::machine::{TimedMachine, check_core};
 use crate::processes::{functional, timed};
 use crate::provenance::{MachineProvenance, Provenance};
 use crate::ran::{Ran, Timing, Units};
+use crate::region::Region;
 use crate::stopwatch::Stopwatch;
 
 /// A run without time, on the functional machine.
@@ -42,7 +43,12 @@ pub struct Sampled<'a> {
 impl<'a, M, I: Install, P> Lab<'a, M, I, P> {
     /// The process at the beginning of the program, with what the editor needs in its memory.
     pub(crate) fn prepare(self) -> Result<(Process, I::Editor, P, M), LabError> {
-        let mut process = self.program.start()?;
+        let process = self.program.start()?;
+        self.prepare_from(process)
+    }
+
+    /// What [`prepare`](Self::prepare) gives, of a process that is where the program begins to count.
+    fn prepare_from(self, mut process: Process) -> Result<(Process, I::Editor, P, M), LabError> {
         if let Some(warn) = self.warn {
             process.os.set_warning_sink(Box::new(warn));
         }
@@ -215,11 +221,28 @@ impl<'a, I: Install, P: PipelineProbe> Lab<'a, Timed<'a>, I, P> {
 
     fn open_by(self, open: Open<I::Editor, P>) -> Result<EitherCore<I::Editor, P>, LabError> {
         check_core(&self.mode.machine, self.mode.core)?;
+        let region = self.program.region.clone();
+        if let Some(region) = region.filter(|region| region.warm.is_some()) {
+            return self.open_warm(&region);
+        }
         let (mut process, editor, probe, Timed { machine, core }) = self.prepare()?;
         let rule = timed::<I::Editor, P>(core);
         process.os.set_process_rule(rule);
         open(core, &machine, process, editor, probe)
             .map_err(|reason| LabError::not_simulated(&machine.name, reason))
+    }
+
+    /// A core whose caches and predictors what comes before the region has warmed.
+    fn open_warm(self, region: &Region) -> Result<EitherCore<I::Editor, P>, LabError> {
+        if self.mode.core != CoreKind::Cycle || self.mode.machine.chip.has_company() {
+            return Err(LabError::NotWarmed);
+        }
+        let (process, warm) = region.reach_warm(&self.program, &self.mode.machine)?;
+        let (mut process, editor, probe, Timed { machine, core }) = self.prepare_from(process)?;
+        let rule = timed::<I::Editor, P>(core);
+        process.os.set_process_rule(rule);
+        let chip = Chip::warmed(&machine, (process, editor, probe), &warm);
+        Ok(EitherCore::Cycle(Box::new(chip)))
     }
 
     /// Runs to the end of the program or to the limit.
@@ -298,6 +321,10 @@ where
     /// # Errors
     /// The plan cannot be followed, the program cannot be loaded, or the editor not be installed.
     pub fn open(self) -> Result<SampledRun<I::Editor>, LabError> {
+        let region = self.program.region.as_ref();
+        if region.is_some_and(|region| region.warm.is_some()) {
+            return Err(LabError::NotWarmed);
+        }
         let (mut process, editor, _, mode) = self.prepare()?;
         let rule = ProcessRule::Refused("sampled timing");
         process.os.set_process_rule(rule);

@@ -48,6 +48,8 @@ pub enum Expected {
     Sha256(String),
     /// End with this exit code; it may print anything.
     ExitCode(i32),
+    /// Run this many instructions, and be stopped there.
+    Instructions(u64),
 }
 
 impl Expected {
@@ -57,7 +59,7 @@ impl Expected {
         match self {
             Expected::Text(text) => output == text.as_bytes(),
             Expected::Sha256(digest) => sha256_hex(output) == *digest,
-            Expected::ExitCode(_) => true,
+            Expected::ExitCode(_) | Expected::Instructions(_) => true,
         }
     }
 }
@@ -163,7 +165,7 @@ impl Program {
             Stdin::Bytes(bytes) => Some(sha256_hex(bytes)),
             _ => None,
         };
-        json!({
+        let mut all = json!({
             "image": self.image.hash,
             "args": process.args,
             "env": process.env,
@@ -173,7 +175,23 @@ impl Program {
             },
             "stdin": stdin,
             "seed": process.seed,
-        })
+        });
+        if let Some(region) = &self.region {
+            all["region"] = json!(format!("{region:?}"));
+        }
+        if let Some(Expected::Instructions(count)) = self.expected {
+            all["instructions"] = json!(count);
+        }
+        all
+    }
+
+    /// Instructions after which a run of the program is stopped.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        match self.expected {
+            Some(Expected::Instructions(count)) => count,
+            _ => u64::MAX,
+        }
     }
 
     /// A process where the program begins to count.

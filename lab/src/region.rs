@@ -1,5 +1,7 @@
 //! The part of a program that counts: what comes before runs functionally, at full speed.
 
+use hps_pipeline::config::MachineConfig;
+use hps_pipeline::core::Warm;
 use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::image::ProgramImage;
 use hps_sim_core::inst::{Inst, Op, reg};
@@ -32,7 +34,13 @@ pub struct Region {
     pub skip: u64,
     /// What counts begins when the program comes here next.
     pub from: Option<Place>,
+    /// A timed run begins with the caches, TLBs and predictors that so many instructions in front of the region leave
+    /// there (functional warming); [`WARM_BY_ALL`]: all of them. `None`: with empty ones.
+    pub warm: Option<u64>,
 }
+
+/// A region is warmed by everything that comes before it.
+pub const WARM_BY_ALL: u64 = u64::MAX;
 
 impl Region {
     /// Runs a program, which is at its beginning, to where the region begins.
@@ -40,16 +48,56 @@ impl Region {
     /// # Errors
     /// There is no such function, or the program ended before.
     pub(crate) fn reach(&self, process: Process) -> Result<Process, LabError> {
+        self.reach_under(process, NoProbe, 0)
+            .map(|(process, _)| process)
+    }
+
+    /// Runs a program to where its region begins, and warms the caches and predictors of a machine on the way.
+    ///
+    /// # Errors
+    /// Those of [`reach`](Self::reach).
+    pub(crate) fn reach_warm(
+        &self,
+        program: &Program,
+        machine: &MachineConfig,
+    ) -> Result<(Process, Warm), LabError> {
+        let before = match (self.warm.unwrap_or(0), &self.from) {
+            (WARM_BY_ALL, _) => 0,
+            (last, None) => self.skip.saturating_sub(last),
+            (last, Some(_)) => program.instructions_before()?.saturating_sub(last),
+        };
+        let process = program.load()?;
+        let warm = Warm::new(machine, process.image.isa, process.image.entry);
+        let (process, mut warm) = self.reach_under(process, warm, before)?;
+        warm.settle(process.thread.hart.pc);
+        Ok((process, warm))
+    }
+
+    /// Runs a program, which is at its beginning, to where the region begins, and behind the first `unwatched`
+    /// instructions under a probe.
+    fn reach_under<P: Probe>(
+        &self,
+        process: Process,
+        mut probe: P,
+        unwatched: u64,
+    ) -> Result<(Process, P), LabError> {
         let start = self.from.as_ref();
         let start = start
             .map(|place| Watcher::of(place, &process.image))
             .transpose()?;
         let mut machine = Machine::new(process);
-        if self.skip > 0 {
-            reached(machine.run(&mut NoProbe, self.skip), &machine)?;
+        let to_skip = |machine: &Machine| self.skip.saturating_sub(machine.retired.program);
+        if unwatched > 0 {
+            reached(machine.run(&mut NoProbe, unwatched), &machine)?;
         }
-        if let Some(mut start) = start {
-            reached(machine.run(&mut start, u64::MAX), &machine)?;
+        if to_skip(&machine) > 0 {
+            let left = to_skip(&machine);
+            reached(machine.run(&mut probe, left), &machine)?;
+        }
+        if let Some(start) = start {
+            let mut both = (start, probe);
+            reached(machine.run(&mut both, u64::MAX), &machine)?;
+            probe = both.1;
         }
         // An instruction is a cycle is a nanosecond; waits are with the operating system.
         let before = machine.retired.program;
@@ -59,7 +107,7 @@ impl Region {
             time_ns: before,
             instret: before,
         };
-        Ok(process)
+        Ok((process, probe))
     }
 }
 
@@ -70,6 +118,22 @@ impl Program {
     /// # Errors
     /// Those of starting the program; there is no such function; the program ended before.
     pub fn instructions_until(&self, place: &Place) -> Result<u64, LabError> {
+        let mut end = Watcher::of(place, &self.image)?;
+        let mut machine = Machine::new(self.quiet().start()?);
+        // The region may begin where it is to end.
+        end.passes_first = true;
+        reached(machine.run(&mut end, u64::MAX), &machine)?;
+        Ok(machine.retired.program)
+    }
+
+    /// Instructions from the program's beginning to where its region begins. The program runs for that, as for
+    /// [`instructions_until`](Self::instructions_until).
+    fn instructions_before(&self) -> Result<u64, LabError> {
+        Ok(self.quiet().start()?.counters_before.instret)
+    }
+
+    /// The program without what can be seen of it from outside, or can be given to it once.
+    fn quiet(&self) -> Program {
         let mut quiet = self.clone();
         let process = &mut quiet.process;
         if process.stdin == Stdin::Inherit {
@@ -77,12 +141,7 @@ impl Program {
         }
         (process.stdout, process.stderr) = (Output::Discard, Output::Discard);
         process.writable = false;
-        let mut end = Watcher::of(place, &self.image)?;
-        let mut machine = Machine::new(quiet.start()?);
-        // The region may begin where it is to end.
-        end.passes_first = true;
-        reached(machine.run(&mut end, u64::MAX), &machine)?;
-        Ok(machine.retired.program)
+        quiet
     }
 }
 

@@ -1,8 +1,8 @@
 //! Functional, timed, sampled, watched and edited runs; what they carry of where they come from.
 
 use hps_lab::{
-    CoreKind, Files, GuestOptions, Isa, Lab, LabError, Productions, Program, SamplingPlan,
-    TimedMachine, VERSION, fingerprint,
+    CoreKind, Files, GuestOptions, Isa, Lab, LabError, Place, Productions, Program, Region,
+    SamplingPlan, TimedMachine, VERSION, WARM_BY_ALL, fingerprint,
 };
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, PipelineProbe};
@@ -244,4 +244,58 @@ fn guests_get_what_options_give_them() {
     assert_eq!(process.env, options.env);
     assert_eq!(process.stdin, Stdin::Bytes(b"abc".to_vec()));
     assert_eq!(process.stdout, Output::Discard);
+}
+
+/// The cycles of a stretch in the middle of a program: as a part of the whole run, begun with empty caches and
+/// predictors, and with warm ones. Functional warming errs by a few percent; a cold start by the misses of the whole
+/// working set.
+#[test]
+fn a_warm_region_takes_about_as_long_as_the_stretch_of_a_whole_run() {
+    const SKIP: u64 = 2_000_000;
+    const LENGTH: u64 = 100_000;
+    for isa in Isa::ALL {
+        let lab = || small("lz", isa).on("hps-4wide").expect("a machine");
+        let until = |limit: u64| lab().limit(limit).run().expect("a run").cycles();
+        let whole = (until(SKIP + LENGTH) - until(SKIP)) as f64;
+        let from = |warm: Option<u64>| {
+            let region = Region {
+                skip: SKIP,
+                from: None,
+                warm,
+            };
+            let ran = lab().region(region).limit(LENGTH).run().expect("a run");
+            assert_eq!(ran.instructions(), LENGTH);
+            (ran.cycles() as f64 / whole - 1.0).abs()
+        };
+        let (cold, partly, warm) = (from(None), from(Some(SKIP / 4)), from(Some(WARM_BY_ALL)));
+        assert!(warm < 0.05 && warm < cold / 2.0, "{isa}: {warm}, {cold}");
+        assert!(partly < cold, "{isa}: {partly}, {cold}");
+    }
+}
+
+#[test]
+fn a_region_is_warmed_where_that_can_be_done() {
+    let region = Region {
+        skip: 1000,
+        from: Some(Place::Function("finder_search".to_owned())),
+        warm: Some(100),
+    };
+    let lab = || small("lz", Isa::Riscv64).limit(SHORT);
+    let lab = || {
+        lab()
+            .region(region.clone())
+            .on("hps-4wide")
+            .expect("a machine")
+    };
+    assert!(lab().run().is_ok());
+    let refused = [
+        lab().core(CoreKind::Instruction).run().err(),
+        lab()
+            .sampled(SamplingPlan::default())
+            .and_then(|lab| lab.run())
+            .err(),
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Some(LabError::NotWarmed)), "{refused:?}");
+    }
 }

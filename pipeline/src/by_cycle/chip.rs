@@ -72,6 +72,14 @@ impl<E: DecodeEditor, P: PipelineProbe> Chip<E, P> {
         Chip::with_past(config, (process, editor, probe), code, past)
     }
 
+    /// A chip of one processor whose caches and predictors are as `warm` has them, which is settled where the
+    /// process is ([`Warm::settle`]).
+    #[must_use]
+    pub fn warmed(config: &MachineConfig, program: (Process, E, P), warm: &Warm) -> Self {
+        let code = CodeCache::new(program.0.image.isa);
+        Chip::with_past(config, program, code, warm.past())
+    }
+
     /// A chip with code decoded before, if it is still valid, and with the caches and predictors that earlier
     /// instructions left.
     pub(super) fn with_past(

@@ -81,7 +81,11 @@ pub fn collected(args: &ProfileArgs, kind: Kind) -> anyhow::Result<u8> {
     guest.stdout = Output::Discard;
     guest.stdin = stdin(args)?;
     let mut program = program::find(args.program(), args.isa, args.arguments(), &guest)?;
-    program.region = program::region(&args.region);
+    program.region = program::region(&args.region)?;
+    ensure!(
+        args.region.warm.is_none() || timing.is_some(),
+        "--warm goes with --machine: without one nothing is cached or predicted"
+    );
     if args.region.until.is_some() || args.region.between_markers {
         bail!(
             "--until and --between-markers go without --kind: what HPS collects is of the rest of the run"

@@ -86,7 +86,7 @@ pub(super) fn exact(args: &ProfileArgs) -> anyhow::Result<u8> {
         ..Watch::default()
     };
     let mut subject = program::find(args.program(), args.isa, args.arguments(), &guest)?;
-    subject.region = program::region(&args.region);
+    subject.region = program::region(&args.region)?;
     let length = program::region_length(&args.region, &subject)?;
     let most = length.or(args.max_instructions).unwrap_or(u64::MAX);
     let lab = Lab::of(&subject)

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use hps_dise::ProductionSet;
 use hps_lab::{Lab, Productions, TimedMachine};
 use hps_pipeline::kanata::KanataLog;
@@ -44,7 +44,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<u8> {
         true => program::assembled(args.program(), args.isa, args.arguments(), &guest)?,
         false => program::find(args.program(), args.isa, args.arguments(), &guest)?,
     };
-    subject.region = program::region(&args.region);
+    subject.region = program::region(&args.region)?;
+    ensure!(
+        args.region.warm.is_none() || machine.is_some(),
+        "--warm goes with --machine: without one nothing is cached or predicted"
+    );
     let lab = Lab::of(&subject);
     let isa = subject.image.isa;
     let window = args
