@@ -5,6 +5,7 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 use super::build::{Isa, MODES, build, prints, prints_in_a_root};
+use super::support::Hps;
 
 /// `hps run MODE -- PROGRAM ARGUMENTS`.
 fn run(mode: &[&str], program: &str, arguments: &[&str]) -> Command {
@@ -212,6 +213,22 @@ fn sockets_inside_a_program_are_those_of_linux() {
             let said = String::from_utf8_lossy(&done.stderr);
             let printed = String::from_utf8_lossy(&done.stdout);
             assert_eq!(printed, SOCKETS, "{isa:?} {mode:?}: {said}");
+        }
+    }
+}
+
+/// As Linux gives them natively, to a user.
+const RIGHTS: &str = include_str!("guest/rights.txt");
+
+#[test]
+fn descriptors_are_sent_over_sockets_as_linux_sends_them() {
+    for isa in Isa::BOTH {
+        let program = build(isa, "rights.c", &["-O1"]);
+        // A child sends one, too: the instruction-driven core has one process.
+        for mode in &MODES[..2] {
+            let done = Hps::new().run(&[&["run"], *mode, &["--", &program]].concat());
+            let printed = String::from_utf8_lossy(&done.stdout);
+            assert_eq!(printed, RIGHTS, "{isa:?} {mode:?}: {}", done.stderr);
         }
     }
 }

@@ -373,14 +373,42 @@ impl Descriptors {
         self.descriptors[fd as u32 as usize] = None;
         let is_last = matches!(self.files[slot], Some((_, 1)));
         self.release_locks(slot, is_last);
-        if let Some((_, count)) = &mut self.files[slot] {
+        self.release(vec![slot]);
+        Ok(())
+    }
+
+    /// Takes back a share of each of these open files, which no descriptor of this process had any more. A socket that
+    /// is closed so takes with it the open files that were on their way to it.
+    pub(super) fn release(&mut self, mut slots: Vec<usize>) {
+        while let Some(slot) = slots.pop() {
+            let Some((_, count)) = &mut self.files[slot] else {
+                continue;
+            };
             *count -= 1;
-            if *count == 0 {
-                self.files[slot] = None;
-                self.end_watches(slot);
+            if *count > 0 {
+                continue;
+            }
+            self.release_locks_of_open_file(slot);
+            let gone = self.files[slot].take();
+            self.end_watches(slot);
+            if let Some((file, _)) = gone
+                && let Kind::Socket(end) = file.kind
+            {
+                slots.extend(end.close());
             }
         }
-        Ok(())
+    }
+
+    /// Gives a descriptor, the lowest free one, to an open file of which a share is left to it.
+    pub(super) fn give_descriptor(
+        &mut self,
+        slot: usize,
+        cloexec: bool,
+        limit: u64,
+    ) -> Result<u64, Errno> {
+        let index = self.lowest_free(0, limit)?;
+        self.set(index, Some(Descriptor { slot, cloexec }));
+        Ok(index as u64)
     }
 
     /// Nothing watches an open file that is closed.

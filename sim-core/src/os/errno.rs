@@ -82,6 +82,8 @@ errnos! {
     ENOTSOCK = 88, "Not a socket";
     EDESTADDRREQ = 89, "No destination given";
     EMSGSIZE = 90, "Message too long";
+    ENOBUFS = 105, "No buffer space available";
+    ETOOMANYREFS = 109, "Too many references: cannot splice";
     ENOPROTOOPT = 92, "No such option of a protocol";
     EPROTONOSUPPORT = 93, "Protocol not supported";
     ESOCKTNOSUPPORT = 94, "Kind of socket not supported";

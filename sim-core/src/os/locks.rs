@@ -156,10 +156,15 @@ impl Descriptors {
                 .retain(|lock| !(is_of_process(lock) && lock.file == file));
         }
         if is_last {
-            let owner = Owner::OpenFile(slot);
-            self.locks.records.retain(|lock| lock.owner != owner);
-            self.locks.files.retain(|lock| lock.slot != slot);
+            self.release_locks_of_open_file(slot);
         }
+    }
+
+    /// The open file is closed for good.
+    pub(super) fn release_locks_of_open_file(&mut self, slot: usize) {
+        let owner = Owner::OpenFile(slot);
+        self.locks.records.retain(|lock| lock.owner != owner);
+        self.locks.files.retain(|lock| lock.slot != slot);
     }
 }
 

@@ -172,6 +172,8 @@ fn errno_number(errno: Errno) -> u16 {
         Errno::ENOTSOCK => 38,
         Errno::EDESTADDRREQ => 39,
         Errno::EMSGSIZE => 40,
+        Errno::ENOBUFS => 55,
+        Errno::ETOOMANYREFS => 59,
         Errno::ENOPROTOOPT => 42,
         Errno::EPROTONOSUPPORT => 43,
         Errno::ESOCKTNOSUPPORT => 44,

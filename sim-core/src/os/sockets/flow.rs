@@ -3,7 +3,7 @@
 use super::super::errno::Errno;
 use super::super::readiness::{HANG_UP_OF_WRITER, POLLERR, POLLHUP, READABLE, WRITABLE};
 use super::address::{Family, Name, is_local};
-use super::network::{Message, Network, State, Style};
+use super::network::{Message, Network, Piece, State, Style};
 
 /// Room for what has not been received, in bytes (Linux `net.core.rmem_default`).
 pub(super) const ROOM_BYTES: usize = 212_992;
@@ -17,11 +17,19 @@ const MOST_MESSAGES: usize = 10;
 const MOST_INTERNET_BYTES: usize = 65_507;
 
 impl Network {
-    /// Sends bytes of a stream, as many as there is room for.
-    pub(super) fn send_bytes(&mut self, id: u64, bytes: &[u8]) -> Result<usize, Errno> {
+    /// Sends bytes of a stream, as many as there is room for, and with them the open files `rights`, which are left
+    /// where nothing takes them.
+    pub(super) fn send_bytes(
+        &mut self,
+        id: u64,
+        bytes: &[u8],
+        rights: &mut Vec<usize>,
+    ) -> Result<usize, Errno> {
         let room = MOST_BYTES.saturating_sub(self.queued);
         let socket = self.get(id)?;
-        if let Some(error) = socket.error.take() {
+        // A broken Unix stream tells why to those who receive.
+        let is_shut = socket.family == Family::Unix && socket.writes_end;
+        if let Some(error) = socket.error.take_if(|_| !is_shut) {
             return Err(error);
         }
         let State::Connected(other) = socket.state else {
@@ -45,20 +53,30 @@ impl Network {
             return Err(Errno::EAGAIN);
         }
         if !other.reads_end {
+            let begin = other.taken + other.bytes.len() as u64;
             other.bytes.extend(&bytes[..count]);
             other.queued += count;
             other.arrivals += u64::from(count > 0);
+            if count > 0 && !rights.is_empty() {
+                let rights = std::mem::take(rights);
+                let in_flight = rights.len();
+                let end = begin + count as u64;
+                other.pieces.push_back(Piece { begin, end, rights });
+                self.in_flight += in_flight;
+            }
             self.queued += count;
         }
         Ok(count)
     }
 
-    /// Sends a message to `to`, or to where the socket is connected.
+    /// Sends a message to `to`, or to where the socket is connected, and with it the open files `rights`, which are left
+    /// where nothing takes them.
     pub(super) fn send_message(
         &mut self,
         id: u64,
         to: Option<&Name>,
         bytes: &[u8],
+        rights: &mut Vec<usize>,
     ) -> Result<usize, Errno> {
         let counted = bytes.len() + MESSAGE_BYTES;
         let is_full = self.queued + counted > MOST_BYTES;
@@ -117,13 +135,17 @@ impl Network {
             };
         }
         if !other.reads_end {
+            let rights = std::mem::take(rights);
+            let in_flight = rights.len();
             other.messages.push_back(Message {
                 from,
                 bytes: bytes.to_vec(),
+                rights,
             });
             other.queued += counted;
             other.arrivals += 1;
             self.queued += counted;
+            self.in_flight += in_flight;
         }
         Ok(bytes.len())
     }
@@ -158,30 +180,45 @@ impl Network {
         }
     }
 
-    /// Takes up to `buffer.len()` bytes of a stream, or looks at them; 0 at its end.
+    /// Takes up to `buffer.len()` bytes of a stream, or looks at them; 0 at its end. The bytes end behind the first piece
+    /// with open files, whose slots are given. They are those of files that are still under way if it `peeks`.
     pub(super) fn receive_bytes(
         &mut self,
         id: u64,
         buffer: &mut [u8],
         peeks: bool,
-    ) -> Result<usize, Errno> {
+    ) -> Result<(usize, Vec<usize>), Errno> {
         let socket = self.get(id)?;
-        let count = socket.bytes.len().min(buffer.len());
         if socket.bytes.is_empty() {
-            return self.nothing(id).map(|()| 0);
+            return self.nothing(id).map(|()| (0, Vec::new()));
+        }
+        let mut count = socket.bytes.len().min(buffer.len());
+        let taken = socket.taken;
+        let first = socket.pieces.front();
+        let first = first.filter(|piece| piece.begin < taken + count as u64);
+        let mut rights = Vec::new();
+        if let Some(piece) = first {
+            count = count.min((piece.end - taken) as usize);
+            rights.clone_from(&piece.rights);
         }
         if peeks {
             buffer
                 .iter_mut()
                 .zip(&socket.bytes)
+                .take(count)
                 .for_each(|(to, from)| *to = *from);
-            return Ok(count);
+            return Ok((count, rights));
         }
         for (to, from) in buffer.iter_mut().zip(socket.bytes.drain(..count)) {
             *to = from;
         }
+        socket.taken += count as u64;
+        if !rights.is_empty() {
+            socket.pieces.pop_front();
+        }
+        self.in_flight -= rights.len();
         self.was_taken(id, count)?;
-        Ok(count)
+        Ok((count, rights))
     }
 
     /// Takes a message, or gives a copy of it; `None` at the end of what comes.
@@ -198,12 +235,14 @@ impl Network {
             return Ok(Some(Message {
                 from: message.from.clone(),
                 bytes: message.bytes.clone(),
+                rights: message.rights.clone(),
             }));
         }
         let message = socket.messages.pop_front();
         let counted = message
             .as_ref()
             .map_or(0, |m| m.bytes.len() + MESSAGE_BYTES);
+        self.in_flight -= message.as_ref().map_or(0, |m| m.rights.len());
         self.was_taken(id, counted)?;
         Ok(message)
     }

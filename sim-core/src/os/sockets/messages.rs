@@ -11,6 +11,7 @@ use super::address::{Name, Wanted};
 use super::flow::ROOM_BYTES;
 use super::lock;
 use super::network::Style;
+use super::rights::Control;
 use crate::memory::Memory;
 
 /// `MSG_*`.
@@ -22,6 +23,8 @@ mod flag {
     pub const WAIT_ALL: u64 = 0x100;
     pub const ERROR_QUEUE: u64 = 0x2000;
     pub const NO_SIGNAL: u64 = 0x4000;
+    pub const CONTROL_TRUNCATED: u64 = 8;
+    pub const CLOSED_AT_EXEC: u64 = 0x4000_0000;
 }
 
 const NO_DATA: &str = "data from a socket that only it writes";
@@ -41,18 +44,18 @@ struct Header {
     name: u64,
     name_len: u64,
     vectors: Vec<(u64, u64)>,
-    control_len: u64,
+    control: Control,
 }
 
 impl Header {
     fn read(mem: &Memory, at: u64) -> Result<Header, Errno> {
         let words: [u64; 6] = super::super::record::read_words(mem, at)?;
-        let [name, name_len, vectors, count, _control, control_len] = words;
+        let [name, name_len, vectors, count, at, len] = words;
         Ok(Header {
             name,
             name_len: u64::from(name_len as u32),
             vectors: iovecs(mem, vectors, count)?,
-            control_len,
+            control: Control { at, len },
         })
     }
 }
@@ -63,6 +66,8 @@ struct Received {
     /// How long the message was, as far as that is longer.
     whole: u64,
     from: Option<Name>,
+    /// Slots of open files that have come with it, which nobody holds.
+    rights: Vec<usize>,
 }
 
 impl Linux {
@@ -74,26 +79,23 @@ impl Linux {
     pub(super) fn sendto(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
-        self.send_to(mem, fd, &vectors, flags, (name, name_len))
+        self.send_to(mem, fd, &vectors, flags, (name, name_len), &mut Vec::new())
     }
 
     pub(super) fn sendmsg(&mut self, mem: &Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, at, flags, ..] = *a;
-        self.socket_of(fd)?;
+        let (id, _) = self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
-        if header.control_len != 0 {
-            self.warn_once(
-                "a message with descriptors or credentials is refused: sockets carry bytes alone",
-            );
-            return Err(Errno::EOPNOTSUPP);
-        }
-        self.send_to(
-            mem,
-            fd,
-            &header.vectors,
-            flags,
-            (header.name, header.name_len),
-        )
+        let is_begun = self.resumed.is_some_and(|resumed| resumed.done > 0);
+        let mut rights = match is_begun {
+            // They went with the first piece.
+            true => Vec::new(),
+            false => self.rights_to_send(mem, id, header.control)?,
+        };
+        let name = (header.name, header.name_len);
+        let sent = self.send_to(mem, fd, &header.vectors, flags, name, &mut rights);
+        self.files.release(rights);
+        sent
     }
 
     pub(super) fn sendmmsg(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
@@ -142,7 +144,8 @@ impl Linux {
         Ok(u64::from(count as u32).min(MOST))
     }
 
-    /// Sends what lies in `vectors`, to the name at an address if there is one.
+    /// Sends what lies in `vectors`, to the name at an address if there is one, with open files, which are left in
+    /// `rights` if they are not sent.
     fn send_to(
         &mut self,
         mem: &Memory,
@@ -150,6 +153,7 @@ impl Linux {
         vectors: &[(u64, u64)],
         flags: u64,
         (name, name_len): (u64, u64),
+        rights: &mut Vec<usize>,
     ) -> Result<u64, Errno> {
         let (id, waits) = self.socket_of(fd)?;
         if flags & flag::OUT_OF_BAND != 0 {
@@ -181,10 +185,10 @@ impl Linux {
                 return Err(Errno::EMSGSIZE);
             }
             let bytes = gather(mem, vectors, 0, total)?;
-            let sent = lock(&self.network).send_message(id, to.as_ref(), &bytes);
+            let sent = lock(&self.network).send_message(id, to.as_ref(), &bytes, rights);
             return self.or_wait(sent.map(|n| n as u64), waits, None, NO_ROOM);
         }
-        self.send_stream(mem, id, vectors, waits, signals)
+        self.send_stream(mem, id, vectors, (waits, signals), rights)
     }
 
     /// Sends all bytes of a stream; what there is no room for waits.
@@ -193,14 +197,14 @@ impl Linux {
         mem: &Memory,
         id: u64,
         vectors: &[(u64, u64)],
-        waits: bool,
-        signals: bool,
+        (waits, signals): (bool, bool),
+        rights: &mut Vec<usize>,
     ) -> Result<u64, Errno> {
         let total: u64 = vectors.iter().map(|(_, len)| len).sum();
         let mut done = self.resumed.map_or(0, |resumed| resumed.done).min(total);
         loop {
             let bytes = gather(mem, vectors, done, (total - done).min(ROOM_BYTES as u64));
-            let sent = bytes.and_then(|bytes| self.send_piece(id, &bytes, signals));
+            let sent = bytes.and_then(|bytes| self.send_piece(id, &bytes, signals, rights));
             match sent {
                 Ok(count) => done += count,
                 Err(Errno::EAGAIN) if waits => {
@@ -220,8 +224,14 @@ impl Linux {
     }
 
     /// Sends bytes of a stream as far as there is room.
-    fn send_piece(&mut self, id: u64, bytes: &[u8], signals: bool) -> Result<u64, Errno> {
-        let sent = lock(&self.network).send_bytes(id, bytes);
+    fn send_piece(
+        &mut self,
+        id: u64,
+        bytes: &[u8],
+        signals: bool,
+        rights: &mut Vec<usize>,
+    ) -> Result<u64, Errno> {
+        let sent = lock(&self.network).send_bytes(id, bytes, rights);
         if sent == Err(Errno::EPIPE) && signals {
             self.raise(Signal::Pipe);
         }
@@ -233,9 +243,9 @@ impl Linux {
         let (id, waits) = self.socket_of(fd)?;
         let style = lock(&self.network).get(id)?.style;
         let sent = if style == Style::Stream {
-            self.send_piece(id, bytes, true)
+            self.send_piece(id, bytes, true, &mut Vec::new())
         } else {
-            let sent = lock(&self.network).send_message(id, None, bytes);
+            let sent = lock(&self.network).send_message(id, None, bytes, &mut Vec::new());
             sent.map(|count| count as u64)
         };
         self.or_wait(sent, waits, None, NO_ROOM)
@@ -249,13 +259,16 @@ impl Linux {
         addr: u64,
         len: u64,
     ) -> Result<u64, Errno> {
-        Ok(self.receive(mem, fd, &[(addr, len)], 0)?.count)
+        let received = self.receive(mem, fd, &[(addr, len)], 0)?;
+        self.files.release(received.rights);
+        Ok(received.count)
     }
 
     pub(super) fn recvfrom(&mut self, mem: &mut Memory, a: &[u64; 6]) -> Result<u64, Errno> {
         let [fd, addr, len, flags, name, name_len] = *a;
         let vectors = [(addr, len.min(MAX_TRANSFER_BYTES))];
-        let received = self.receive(mem, fd, &vectors, flags)?;
+        let mut received = self.receive(mem, fd, &vectors, flags)?;
+        self.files.release(std::mem::take(&mut received.rights));
         let (id, _) = self.socket_of(fd)?;
         let family = lock(&self.network).get(id)?.family;
         if let Some(from) = &received.from {
@@ -270,7 +283,10 @@ impl Linux {
         let [fd, at, flags, ..] = *a;
         self.socket_of(fd)?;
         let header = Header::read(mem, at)?;
-        let received = self.receive(mem, fd, &header.vectors, flags)?;
+        let mut received = self.receive(mem, fd, &header.vectors, flags)?;
+        let rights = std::mem::take(&mut received.rights);
+        let at_exec = flags & flag::CLOSED_AT_EXEC;
+        let (used, is_control_cut) = self.hand_out(mem, rights, header.control, at_exec != 0);
         let (id, _) = self.socket_of(fd)?;
         let family = lock(&self.network).get(id)?.family;
         let name = match &received.from {
@@ -281,9 +297,13 @@ impl Linux {
         mem.write_bytes(header.name, &name[..fits])?;
         let len_at = at.wrapping_add(header::NAME_LEN);
         mem.write_bytes(len_at, &(name.len() as u32).to_le_bytes())?;
-        mem.write_bytes(at.wrapping_add(header::CONTROL_LEN), &[0; 8])?;
+        let control_len = at.wrapping_add(header::CONTROL_LEN);
+        mem.write_bytes(control_len, &used.to_le_bytes())?;
         let is_cut = received.whole > received.count;
-        let told = Record::new().u32(if is_cut { flag::TRUNCATED as u32 } else { 0 });
+        let when = |condition, bit| if condition { bit } else { 0 };
+        let told =
+            at_exec | when(is_cut, flag::TRUNCATED) | when(is_control_cut, flag::CONTROL_TRUNCATED);
+        let told = Record::new().u32(told as u32);
         mem.write_bytes(at.wrapping_add(header::FLAGS), &told.done())?;
         Ok(received.told(flags))
     }
@@ -316,29 +336,44 @@ impl Linux {
                     count: 0,
                     whole: 0,
                     from: None,
+                    rights: Vec::new(),
                 });
             };
             let whole = message.bytes.len() as u64;
             let count = whole.min(room);
-            scatter(mem, vectors, 0, &message.bytes[..count as usize])?;
+            let rights = self.received_rights(message.rights, peeks);
+            if let Err(errno) = scatter(mem, vectors, 0, &message.bytes[..count as usize]) {
+                self.files.release(rights);
+                return Err(errno);
+            }
             return Ok(Received {
                 count,
                 whole,
                 from: Some(message.from),
+                rights,
             });
         }
         let before = self.resumed.map_or(0, |resumed| resumed.done).min(total);
         let mut done = before;
         let mut buffer = vec![0; (room - before.min(room)).min(ROOM_BYTES as u64) as usize];
         let count = match total - before {
-            0 => Ok(0),
+            0 => Ok((0, Vec::new())),
             _ => lock(&self.network).receive_bytes(id, &mut buffer, peeks),
         };
-        if let Ok(count) = count {
-            scatter(mem, vectors, before, &buffer[..count])?;
-            done += count as u64;
-        }
-        let waits_for_all = waits && flags & flag::WAIT_ALL != 0 && !peeks;
+        let mut rights = Vec::new();
+        let count = match count {
+            Ok((count, slots)) => {
+                rights = self.received_rights(slots, peeks);
+                if let Err(errno) = scatter(mem, vectors, before, &buffer[..count]) {
+                    self.files.release(rights);
+                    return Err(errno);
+                }
+                done += count as u64;
+                Ok(count)
+            }
+            Err(errno) => Err(errno),
+        };
+        let waits_for_all = waits && flags & flag::WAIT_ALL != 0 && !peeks && rights.is_empty();
         match count {
             // The rest comes later, unless the end has come.
             Ok(1..) | Err(Errno::EAGAIN) if waits_for_all && done < room && done > 0 => {
@@ -358,6 +393,7 @@ impl Linux {
             count: done,
             whole: done,
             from: None,
+            rights,
         })
     }
 

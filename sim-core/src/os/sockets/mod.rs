@@ -2,13 +2,16 @@
 //! UDP over IPv4 and IPv6. Nothing leaves the guest.
 //!
 //! A socket that is bound to a path makes a file there, as on Linux, and so needs a root that can be written. Whoever
-//! connects to the path finds the socket by the number of that file. Descriptors cannot be sent over sockets.
+//! connects to the path finds the socket by the number of that file. Descriptors can be sent over Unix sockets
+//! (`SCM_RIGHTS`), credentials cannot. A socket that is sent over itself and closed stays open: Linux would find that
+//! nobody can receive it.
 
 mod address;
 mod flow;
 mod messages;
 mod network;
 mod options;
+mod rights;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -45,6 +48,11 @@ pub(super) struct SocketEnd {
 impl SocketEnd {
     fn lock(&self) -> MutexGuard<'_, Network> {
         lock(&self.network)
+    }
+
+    /// Closes the socket. Gives the slots of open files that were not received.
+    pub(super) fn close(self) -> Vec<usize> {
+        self.lock().close(self.id)
     }
 
     /// What it is ready for.

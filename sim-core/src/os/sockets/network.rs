@@ -46,6 +46,19 @@ pub(super) enum State {
 pub(super) struct Message {
     pub from: Name,
     pub bytes: Vec<u8>,
+    /// Slots of the open files that come with it.
+    pub rights: Vec<usize>,
+}
+
+/// A piece of a stream with which open files come. Receiving ends behind it, so that they are not taken for those of
+/// another piece.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// How many bytes of the stream come before it.
+    pub begin: u64,
+    pub end: u64,
+    /// Slots of the open files.
+    pub rights: Vec<usize>,
 }
 
 /// A socket.
@@ -58,6 +71,10 @@ pub(super) struct Socket {
     pub(super) state: State,
     pub(super) bytes: VecDeque<u8>,
     pub(super) messages: VecDeque<Message>,
+    /// Pieces of the stream with open files, in order.
+    pub(super) pieces: VecDeque<Piece>,
+    /// Bytes of the stream that were received.
+    pub(super) taken: u64,
     /// What counts of both, in bytes.
     pub(super) queued: usize,
     /// Nothing comes any more.
@@ -87,6 +104,8 @@ pub(in super::super) struct Network {
     last_port: u16,
     /// What all of them keep, in bytes.
     pub(super) queued: usize,
+    /// Open files under way.
+    pub(super) in_flight: usize,
 }
 
 impl Network {
@@ -103,6 +122,8 @@ impl Network {
             state: State::Idle,
             bytes: VecDeque::new(),
             messages: VecDeque::new(),
+            pieces: VecDeque::new(),
+            taken: 0,
             queued: 0,
             reads_end: false,
             writes_end: false,
@@ -130,23 +151,30 @@ impl Network {
         Ok(())
     }
 
-    /// The last descriptor of a socket is closed.
-    pub(super) fn close(&mut self, id: u64) {
-        self.remove(id, false);
+    /// The last descriptor of a socket is closed. Gives the slots of open files that were not received.
+    pub(super) fn close(&mut self, id: u64) -> Vec<usize> {
+        let mut lost = Vec::new();
+        self.remove(id, false, &mut lost);
+        self.in_flight -= lost.len();
+        lost
     }
 
     /// Removes a socket. `resets`: its other end is told that the connection broke, as it is if something was not
-    /// read.
-    fn remove(&mut self, id: u64, resets: bool) {
+    /// read. `lost` gets the open files that were on the way to it.
+    fn remove(&mut self, id: u64, resets: bool, lost: &mut Vec<usize>) {
         let Some(socket) = self.sockets.remove(&id) else {
             return;
         };
+        lost.extend(socket.messages.into_iter().flat_map(|m| m.rights));
+        lost.extend(socket.pieces.into_iter().flat_map(|p| p.rights));
         self.queued -= socket.queued;
         let resets = resets || socket.queued > 0;
         match socket.state {
             State::Idle => {}
             State::Listening { pending, .. } => {
-                pending.into_iter().for_each(|id| self.remove(id, true));
+                pending
+                    .into_iter()
+                    .for_each(|id| self.remove(id, true, lost));
             }
             State::Connected(other) => {
                 if let Some(other) = self.sockets.get_mut(&other)
