@@ -7,7 +7,7 @@ use hps_profile::AnyProfileDocument;
 use hps_sim_core::image::ProgramImage;
 
 use super::build::{Isa, build};
-use super::support::Hps;
+use super::support::{Hps, exit_with};
 
 /// Shares of the ten equal functions in a sampled profile, in percent.
 fn shares(hps: &Hps, options: &[&str], program: &str) -> (Vec<f64>, String) {
@@ -477,4 +477,15 @@ fn a_function_that_only_jumps_enter_is_in_every_profile() {
             expect_counts(kind, &truth, &left_out);
         }
     }
+}
+
+/// A program that only exits refers to no data.
+#[test]
+fn a_program_without_hot_streams_is_given_no_accuracy() {
+    let hps = Hps::new();
+    let program = hps.program("exits", &exit_with(0));
+    let run = hps.run(&["profile", "--kind", "data-stream", &program]);
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("is empty"), "{}", run.stderr);
+    assert!(run.stdout.is_empty());
 }

@@ -381,6 +381,10 @@ impl Report<'_> {
         lost: u64,
         summary: Value,
     ) -> anyhow::Result<()> {
+        ensure!(
+            exact.total() > 0,
+            "the exhaustive profile is empty: the program has no such events"
+        );
         let overlap = accuracy(sampled, exact, Fraction::NINETY_PERCENT);
         if let Some(path) = &self.args.json {
             self.write_json(path, sampled, exact, &overlap, summary)?;
@@ -424,10 +428,6 @@ impl Report<'_> {
             100.0 * overlap.renormalized,
             100.0 * overlap.capped
         )?;
-        ensure!(
-            exact.total() > 0,
-            "the exhaustive profile is empty: the program has no such events"
-        );
         if lost > 0 {
             writeln!(
                 out,
