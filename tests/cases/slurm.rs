@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::parts::calls;
 use super::support::{Hps, exit_with};
 
-/// Two nodes on this host. No job is held back when it is submitted or put back into the queue.
+/// Two nodes on this host, and arrays of at most four tasks (numbers below MaxArraySize). No job is held back when it is submitted or put back into the queue.
 const CONFIGURATION: &str = "\
 ClusterName=hps
 SlurmctldHost={host}(127.0.0.1)
@@ -37,6 +37,7 @@ SelectTypeParameters=CR_CPU
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 KillWait=1
+MaxArraySize=5
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
@@ -130,6 +131,32 @@ impl Cluster {
         command
     }
 
+    /// Loses a node: its daemon and all that runs on it are killed, and the controller is told (it would find out when
+    /// `SlurmdTimeout` is over).
+    fn lose(&mut self, daemon: usize, node: &str) {
+        let _ = self.daemons[daemon].kill();
+        let _ = self.daemons[daemon].wait();
+        let lost = self.daemons.remove(daemon);
+        drop(lost);
+        let on_it = processes_of(&self.folder, node);
+        assert!(!on_it.is_empty(), "nothing runs on {node}");
+        // What watches a job says nothing of its end.
+        let watchers: Vec<String> = on_it.iter().map(|(_, parent)| parent.clone()).collect();
+        for process in watchers
+            .iter()
+            .chain(on_it.iter().map(|(process, _)| process))
+        {
+            let _ = Command::new("kill").args(["-9", process]).output();
+        }
+        let update = [
+            "update",
+            &format!("nodename={node}"),
+            "state=down",
+            "reason=lost",
+        ];
+        self.ask("scontrol", &update);
+    }
+
     /// What one of Slurm's commands says.
     fn ask(&self, program: &str, words: &[&str]) -> String {
         let output = self.command(program).args(words).output();
@@ -179,6 +206,32 @@ impl Drop for Cluster {
     }
 }
 
+/// Processes of jobs on a node of the cluster whose files are in a folder, with their parents.
+fn processes_of(folder: &Path, node: &str) -> Vec<(String, String)> {
+    let has = |environment: &[u8], text: String| {
+        environment
+            .split(|&b| b == 0)
+            .any(|variable| variable == text.as_bytes())
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("processes").flatten() {
+        // Processes end while they are looked at.
+        let Ok(environment) = std::fs::read(entry.path().join("environ")) else {
+            continue;
+        };
+        let conf = format!("SLURM_CONF={}", folder.join("slurm.conf").display());
+        if has(&environment, format!("SLURMD_NODENAME={node}")) && has(&environment, conf) {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            let parent = stat
+                .rsplit_once(") ")
+                .and_then(|(_, rest)| rest.split(' ').nth(1));
+            let process = entry.file_name().to_string_lossy().to_string();
+            found.extend(parent.map(|parent| (process, parent.to_string())));
+        }
+    }
+    found
+}
+
 fn text(output: &Output) -> String {
     format!(
         "{}{}",
@@ -203,7 +256,7 @@ fn readme() -> Vec<String> {
 }
 
 #[test]
-fn an_array_that_is_killed_preempted_and_drained_ends_with_the_whole_result() {
+fn arrays_with_parts_killed_preempted_drained_and_lost_end_with_the_whole_result() {
     let hps = Hps::new();
     // 300 calls become 660,000: a part takes seconds.
     let mut code = calls();
@@ -272,6 +325,10 @@ fn an_array_that_is_killed_preempted_and_drained_ends_with_the_whole_result() {
         }
     });
     cluster.ask("scontrol", &["update", "nodename=n2", "state=resume"]);
+    cluster.wait("a part runs on node 2 again", |c| {
+        states(c).contains("R n2")
+    });
+    cluster.lose(3, "n2");
     // What is put back waits for two minutes otherwise.
     cluster.wait("all jobs have ended", |c| {
         let jobs = c.ask("squeue", &["-h", "-r", "-o", "%A %r"]);

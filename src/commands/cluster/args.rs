@@ -41,9 +41,10 @@ pub struct SlurmArgs {
     /// Hours that a part should take, about
     #[arg(long, value_name = "HOURS", default_value_t = 2.0)]
     pub hours: f64,
-    /// Tasks of a job array, at most (MaxArraySize of the cluster); there are more arrays if there are more parts
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub chunk: u32,
+    /// Tasks of a job array, at most; there are more arrays if there are more parts [default: what the cluster takes, as
+    /// `scontrol show config` says; 1000 where there is none]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub chunk: Option<u32>,
     /// Tasks of an array that run at a time, at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub at_once: Option<u32>,

@@ -56,7 +56,7 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         rounds: args.again,
         parts: args.parts.map(|n| n as usize),
         hours: args.hours,
-        chunk: args.chunk as usize,
+        chunk: args.chunk.or_else(largest_array).unwrap_or(1000) as usize,
         at_once: args.at_once,
         cpus: args.cpus,
         slack: args.slack,
@@ -72,6 +72,19 @@ pub fn slurm(args: &SlurmArgs) -> anyhow::Result<u8> {
         submit.display()
     ))?;
     Ok(0)
+}
+
+/// The most tasks that an array of this host's cluster can have, if there is a cluster: their numbers are 1 and more,
+/// and less than MaxArraySize.
+fn largest_array() -> Option<u32> {
+    let output = std::process::Command::new("scontrol")
+        .args(["show", "config"])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find(|line| line.starts_with("MaxArraySize"))?;
+    let size: u32 = line.split_once('=')?.1.trim().parse().ok()?;
+    size.checked_sub(1).filter(|&tasks| tasks > 0)
 }
 
 /// Takes the folder for results out of a command's words: the scripts name it.
@@ -93,7 +106,9 @@ fn again(args: &SlurmArgs, folder: &str, words: &[String]) -> Vec<String> {
         option("parts", parts.to_string());
     }
     option("hours", args.hours.to_string());
-    option("chunk", args.chunk.to_string());
+    if let Some(chunk) = args.chunk {
+        option("chunk", chunk.to_string());
+    }
     if let Some(at_once) = args.at_once {
         option("at-once", at_once.to_string());
     }
