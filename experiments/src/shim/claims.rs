@@ -4,7 +4,6 @@ use super::measure::SLEEPS;
 use super::{Kind, PAIR_WAITS, WAITS, phases};
 use crate::claims::{Claim, Draft, Section, Verdict};
 use crate::found::Found;
-use hps_lab::Isa;
 
 /// All claims for one instruction set. Claims about counters are measured where programs can read them.
 #[must_use]
@@ -39,7 +38,7 @@ pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
         holds_are_found(found),
         no_bias(found),
     ];
-    let cases = if isa == Isa::Riscv64.name() {
+    let cases = if phases::are_measured(found) {
         phases::claims(found)
     } else {
         Vec::new()

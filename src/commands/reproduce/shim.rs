@@ -59,9 +59,9 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> anyhow::Result<u8> {
     let mut isas: Vec<_> = programs.iter().map(|p: &Program| p.image.isa).collect();
     isas.dedup();
     let producers: Result<Vec<_>, _> = isas.iter().map(|isa| ShimStudy::producer(*isa)).collect();
-    let phases = isas
-        .contains(&Isa::Riscv64)
-        .then(|| phases::program(Extent::of(rounds(args.size))));
+    // They are of a program of the evaluation, and say nothing of one's own.
+    let with_phases = args.program.is_none() && isas.contains(&Isa::Riscv64);
+    let phases = with_phases.then(|| phases::program(Extent::of(rounds(args.size))));
     let study = ShimStudy {
         phases: phases.transpose()?,
         programs,

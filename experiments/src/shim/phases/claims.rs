@@ -4,6 +4,11 @@ use super::{Goal, PHASES, REQUESTS, Setting};
 use crate::claims::{Draft, Section, Verdict};
 use crate::found::Found;
 
+/// Whether the program of two phases was measured.
+pub(in crate::shim) fn are_measured(found: &Found<'_>) -> bool {
+    !found.programs(&Setting::ALL[0].name()).is_empty()
+}
+
 /// All claims of section 7.
 pub(in crate::shim) fn claims(found: &Found<'_>) -> Vec<Draft> {
     let (full, full_off) = (Setting::of(1, true), Setting::of(1, false));
