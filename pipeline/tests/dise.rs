@@ -280,6 +280,7 @@ fn violations_restart_triggers_replacements_and_handlers() {
                 m.window.reservation_stations = 128;
                 m.window.load_queue_entries = 64;
                 m.window.store_queue_entries = 64;
+                m.window.memory_queue_entries = 0;
                 m.units.int_div.latency_cycles = 400;
                 m.units.int_div.interval_cycles = 1;
             });

@@ -280,6 +280,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let taken = u.has(flag::TAKEN);
         core.branches
             .train(&self.path, checkpoint, u.front.pc, kind, taken, u.next_pc);
+        self.path.committed(kind, taken, u.next_pc);
     }
 
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
@@ -389,18 +390,28 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// where the instruction at the head has had the time that a bubble in front of it explains.
     pub(super) fn account_skipped_slots(&mut self, core: &mut Resources, cycles: u64) {
         let now = core.now;
+        let mut walked = 0;
         let since = if let Some(head) = self.rob.head() {
+            if seldom(head.level == Cause::DTlb) {
+                walked = self
+                    .walks
+                    .at(self.rob.slot_of(self.rob.head).index())
+                    .until_cycle
+                    + 1;
+            }
             head.front.since(now) + core.params.fill_cycles()
         } else if let Some(d) = self.front.decoded() {
             d.since(now) + core.params.decode_to_dispatch + 1
         } else {
             0
         };
-        let before = since.saturating_sub(now + 1).min(cycles);
-        for (first, cycles) in [(1, before), (1 + before, cycles - before)] {
+        let end = now + 1 + cycles;
+        for until in [since, walked, end] {
+            let cycles = until.min(end).saturating_sub(core.now + 1);
             if cycles > 0 {
-                core.now = now + first;
+                core.now += 1;
                 self.account_lost_slots(core, cycles * core.params.commit_width);
+                core.now += cycles - 1;
             }
         }
         core.now = now;
@@ -415,6 +426,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             let standing = match d.inst.class {
                 _ if !self.waits_for_dispatch(core, d) => Standing::OnItsWay(d.gap),
                 OpClass::Store | OpClass::Atomic if self.stores.is_full() => {
+                    Standing::WaitsForStoreQueue
+                }
+                // No load is left in an empty window.
+                class if class.is_memory() && self.is_memory_queue_full(core) => {
                     Standing::WaitsForStoreQueue
                 }
                 _ => Standing::WaitsToBeAlone,
@@ -457,7 +472,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         }
         match head.inst_class() {
             OpClass::Store if self.waits_for_write_buffer() => Standing::WaitsForWriteBuffer,
-            OpClass::Load if head.has(flag::ISSUED) => Standing::IssuedLoad(head.level),
+            OpClass::Load if head.has(flag::ISSUED) => {
+                let walk = self.walks.at(self.rob.slot_of(self.rob.head).index());
+                let is_walked = head.level == Cause::DTlb && core.now > walk.until_cycle;
+                Standing::IssuedLoad(if is_walked { walk.then } else { head.level })
+            }
             OpClass::Load => Standing::UnissuedLoad,
             class => Standing::Executes(class),
         }

@@ -11,7 +11,9 @@ use hps_sim_core::trap::TrapCause;
 use crate::config::MachineConfig;
 use crate::interrupts::Lines;
 use crate::memsys::Place;
-use crate::model::{Cause, ContextId, EventSet, MemoryDependence, Params, PipelineProbe, Ring};
+use crate::model::{
+    Cause, ContextId, EventSet, MemoryDependence, Params, PipelineProbe, Ring, Walk,
+};
 use crate::predict::{Checkpoint, PredictedPath};
 
 use super::decode::Expansion;
@@ -93,6 +95,8 @@ pub(crate) struct Context<E, P> {
     pub reservations_before: Ring<u64>,
     /// What has happened to each load and atomic, by ROB slot, if the probe wants it.
     pub load_events: Ring<EventSet>,
+    /// By slot: the walk of a load that has missed the TLB.
+    pub walks: Ring<Walk>,
     /// When the last committed instruction was dispatched, if the probe wants it.
     pub last_commit_dispatch: u64,
     pub drain_retry: u64,
@@ -157,6 +161,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             traps: Ring::new(slots, TrapCause::IllegalInstruction),
             reservations_before: Ring::new(slots, 0),
             load_events: Ring::new(if P::WANTS_CYCLES { slots } else { 0 }, EventSet::NONE),
+            walks: Ring::new(slots, Walk::NONE),
             last_commit_dispatch: 0,
             drain_retry: 0,
             last_commit: 0,
@@ -214,6 +219,7 @@ impl<E: DecodeEditor + Clone, P: PipelineProbe + Clone> Context<E, P> {
             traps: self.traps.clone(),
             reservations_before: self.reservations_before.clone(),
             load_events: self.load_events.clone(),
+            walks: self.walks.clone(),
             last_commit_dispatch: self.last_commit_dispatch,
             drain_retry: self.drain_retry,
             last_commit: self.last_commit,

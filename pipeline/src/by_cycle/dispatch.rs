@@ -51,6 +51,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 // `None` if the stations are full, but the instruction goes to another queue.
                 if let Some(counter) = self.dispatch_stall_again(core, kind) {
                     *counter(&mut core.stats) += 1;
+                    if kind & (kind::LOADS | kind::STORES) != 0 {
+                        self.note_full_queue(core, kind);
+                    }
                     return;
                 }
             }
@@ -58,6 +61,20 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             core.progressed = true;
             self.enter(core, &d, kind);
             self.front.pop_decoded();
+        }
+    }
+
+    /// An access that waits for a place behind stores: that is what it comes late for, also while it passes the stages of
+    /// the window.
+    #[inline(never)]
+    fn note_full_queue(&mut self, core: &Resources, kind: u8) {
+        let p = &core.params;
+        let waits_elsewhere = self.rob.len() >= p.rob_entries
+            || core.reservations_used - core.fp_queue_used >= p.reservation_stations
+            || kind & kind::LOADS != 0 && self.loads_used >= p.load_queue;
+        let is_full = kind & kind::STORES != 0 && self.stores.is_full();
+        if !waits_elsewhere && (is_full || self.is_memory_queue_full(core)) {
+            self.front.set_decoded_gap(Cause::StoreWait);
         }
     }
 
@@ -91,6 +108,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if kind & kind::STORES != 0 && self.stores.is_full() {
             return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
+        if kind & (kind::LOADS | kind::STORES) != 0 && seldom(self.is_memory_queue_full(core)) {
+            return Some(match kind & kind::STORES {
+                0 => |s| &mut s.rename_load_queue_full_cycles,
+                _ => |s| &mut s.rename_store_queue_full_cycles,
+            });
+        }
         if kind & p.alone_kinds != 0
             && !(self.rob.is_empty() && (self.stores.is_empty() || self.reads_early(core)))
         {
@@ -100,6 +123,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             return Some(|s| &mut s.serialize_cycles);
         }
         None
+    }
+
+    /// One queue holds loads and stores, and it is full.
+    #[inline(always)]
+    pub(super) fn is_memory_queue_full(&self, core: &Resources) -> bool {
+        self.loads_used + self.stores.len() as u32 >= core.params.memory_queue
     }
 
     /// Counts skipped cycles for what keeps dispatch waiting in each of them.
@@ -154,10 +183,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             self.decode_waits_for = 0;
         }
         self.execute_in(core, slot, position, d);
-        if seldom(kind & kind::ATOMIC != 0) && core.params.has_company {
-            self.perform_atomic(slot);
+        if seldom(kind & core.params.watched_kinds != 0) {
+            self.watch(core, slot, kind);
         }
         self.rob.tail += 1;
+    }
+
+    /// What follows the execution of an access on some machines.
+    #[cold]
+    fn watch(&mut self, core: &Resources, slot: Slot, kind: u8) {
+        if kind & kind::ATOMIC != 0 {
+            if core.params.has_company {
+                self.perform_atomic(slot);
+            }
+        } else if core.params.separate_addresses && !self.rob.at(slot).has(flag::TRAP) {
+            // It issues as an addition, and as itself afterwards.
+            let place = self.rob.at_mut(slot);
+            place.flags |= flag::GENERATES;
+            place.class = OpClass::IntAlu;
+        }
     }
 
     /// Executes an instruction, and finds out whether fetch went where it goes.

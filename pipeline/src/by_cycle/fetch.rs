@@ -9,7 +9,9 @@ use super::oracle::Known;
 use super::uop::{Front, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::memsys::{AccessResult, SharedMemory};
-use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, kind, predicted_next};
+use crate::model::{
+    Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, cause_of_fetch, kind, predicted_next,
+};
 use crate::predict::BranchKind;
 
 /// No line has been read since fetch was turned.
@@ -284,14 +286,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 }
                 // The stages behind fetch cover a hit; what is beyond it stalls fetch.
                 self.fetch.stall_until = core.now + (access.ready_cycle - hit);
-                let cause = if access.tlb_miss {
-                    Cause::ITlb
-                } else {
-                    Cause::ICache
-                };
-                self.fetch.late(cause);
+                self.fetch.late(cause_of_fetch(&access, core.now));
                 if P::WANTS_STAGES {
-                    self.probe.fetch_missed(pc, cause, core.now);
+                    let missed = match access.walked_cycle {
+                        Some(_) => Cause::ITlb,
+                        None => Cause::ICache,
+                    };
+                    self.probe.fetch_missed(pc, missed, core.now);
                 }
                 core.progressed = true;
                 false
@@ -326,6 +327,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     .predict(&mut self.path, pc, kind, fallthrough, direct, checkpoint)
             }
         };
+        self.path.forget_prediction();
         let next = predicted_next(&predicted, is_direct.then_some(direct), fallthrough);
         *self.predicted_next.at_mut(usize::from(index)) = next;
         self.push_fetched(core, pc, inst, index, matched);

@@ -5,7 +5,7 @@
 //! instructions in does that boundary become a gap.
 
 use super::uop::{Front, NO_CHECKPOINT, flag};
-use crate::model::Ring;
+use crate::model::{Cause, Ring};
 
 /// Room that is made at once where instructions are put in.
 const GAP: usize = 8;
@@ -60,6 +60,12 @@ impl FrontQueue {
         } else {
             Some(self.ring.at(self.fetched_begin))
         }
+    }
+
+    /// The oldest decoded instruction comes late for this reason.
+    pub fn set_decoded_gap(&mut self, gap: Cause) {
+        debug_assert_ne!(self.decoded_end, self.head);
+        self.ring.at_mut(self.head).gap = gap;
     }
 
     /// Dispatch has taken the oldest decoded instruction.

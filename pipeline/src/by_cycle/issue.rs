@@ -128,7 +128,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 core.units.begin(core.now, class, op)
             }
             _ => {
-                if self.rob.at(slot).has(flag::TRAP) {
+                if seldom(self.rob.at(slot).flags & (flag::TRAP | flag::GENERATES) != 0) {
+                    if self.rob.at(slot).has(flag::GENERATES) {
+                        return self.generate_address(core, slot, latency);
+                    }
                     self.abandon_store(core, slot);
                 }
                 latency
@@ -229,6 +232,15 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     pub(super) fn ready_in(&mut self, core: &mut Resources, slot: Slot, cycle: u64) {
         self.rob.at_mut(slot).ready_cycle = cycle;
         self.scheduler.schedule(core.now, cycle, slot);
+    }
+
+    /// The address of an access is computed, which issues next.
+    #[cold]
+    fn generate_address(&mut self, core: &mut Resources, slot: Slot, latency: u64) {
+        let u = self.rob.at_mut(slot);
+        u.flags &= !flag::GENERATES;
+        u.class = u.inst_class();
+        self.ready_in(core, slot, core.now + latency);
     }
 
     /// A fault's loads and stores never reach memory; it leaves the queue of its own class.

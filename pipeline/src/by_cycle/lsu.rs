@@ -13,7 +13,7 @@ use super::rob::Slot;
 use super::uop::flag;
 use super::{Context, Resources};
 use crate::memsys::{Access, AccessResult, Level, SharedMemory};
-use crate::model::{Cause, EventSet, PipelineProbe, UNKNOWN, Wait, cause_of_load};
+use crate::model::{Cause, EventSet, PipelineProbe, UNKNOWN, Wait, Walk, cause_of_load};
 
 /// Where a load gets its value from.
 enum Source {
@@ -155,9 +155,12 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 }
                 AccessResult::Done(access) => {
                     if P::WANTS_CYCLES {
-                        self.note_load(slot, EventSet::of_load(access.level, access.tlb_miss));
+                        self.note_load(slot, EventSet::of_load(&access));
                     }
-                    self.rob.at_mut(slot).level = cause_of_load(access.level, access.tlb_miss);
+                    self.rob.at_mut(slot).level = cause_of_load(&access);
+                    if seldom(access.walked_cycle.is_some()) {
+                        *self.walks.at_mut(slot.index()) = Walk::of(&access);
+                    }
                     access.ready_cycle + address_latency
                 }
             },
@@ -198,7 +201,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 return AccessResult::Done(Access {
                     ready_cycle: core.now + core.params.quiet_read,
                     level: Level::Core,
-                    tlb_miss: false,
+                    walked_cycle: None,
                 });
             }
         }

@@ -45,6 +45,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             _ => Cause::Mispredict,
         };
         let oldest = self.squash_from(core, position + 1, restart, cause);
+        if cause == Cause::Mispredict {
+            self.fetch.stall_until += core.params.mispredict_extra;
+        }
         match branch_kind(u.inst_class()) {
             Some(kind) if u.front.checkpoint != NO_CHECKPOINT => {
                 let checkpoint = self.checkpoints.at(usize::from(u.front.checkpoint));

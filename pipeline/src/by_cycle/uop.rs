@@ -30,6 +30,8 @@ pub mod flag {
     pub const MATCHED: u16 = 1 << 3;
     /// It has an [`Inserted`](super::Inserted) record.
     pub const INSERTED: u16 = 1 << 4;
+    /// A load or store whose address has not been computed yet, by an operation of its own.
+    pub const GENERATES: u16 = 1 << 5;
     /// A control transfer that was taken.
     pub const TAKEN: u16 = 1 << 8;
     /// Fetch went elsewhere than execution does.

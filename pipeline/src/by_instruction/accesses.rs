@@ -2,8 +2,8 @@
 
 use hps_sim_core::editor;
 use hps_sim_core::exec::Outcome;
-use hps_sim_core::inst::reg;
-use hps_sim_core::likely::often;
+use hps_sim_core::inst::{OpClass, reg};
+use hps_sim_core::likely::{often, seldom};
 use hps_sim_core::trap::TrapCause;
 
 use super::calendar::{Demand, Issues};
@@ -195,7 +195,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         what: &impl Issues,
     ) -> (When, Store) {
         let inst = i.inst;
-        let ready = self.ready_by_first(inst);
+        let mut ready = self.ready_by_first(inst);
+        if seldom(self.params.separate_addresses) && what.class() == OpClass::Store {
+            ready = self.generate_address::<K>(ready);
+        }
         let when = self.issue::<K>(ready, what);
         let data = self.results[usize::from(inst.rs2)].max(self.dispatched + 1);
         let store = Store {

@@ -10,8 +10,8 @@ use hps_sim_core::machine::report;
 use super::insts::StaticInst;
 use super::{DecodeEditor, DrivenCore};
 use crate::model::{
-    Cause, Commit, ContextId, EventSet, Origin, PipelineProbe, Standing, Stretch, moves_frames,
-    owner_of,
+    Cause, Commit, ContextId, EventSet, Origin, PipelineProbe, Standing, Stretch, Walk,
+    moves_frames, owner_of,
 };
 
 /// Decode waits for the editor.
@@ -174,6 +174,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         }
         if inst.class == OpClass::Load {
             self.give(&mut lost, done.issue + 1, inst.pc, Standing::UnissuedLoad);
+            if seldom(done.level == Cause::DTlb) {
+                return self.account_walk(&mut lost, inst.pc);
+            }
             self.give(&mut lost, until, inst.pc, Standing::IssuedLoad(done.level));
         } else {
             self.give(&mut lost, until, inst.pc, Standing::Executes(inst.class));
@@ -251,6 +254,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if self.full.position == position {
             let until = self.full.until.min(dispatch + 1);
             self.give(lost, until, pc, Standing::WaitsForStoreQueue);
+            gap = Cause::StoreWait;
         }
         self.give(lost, dispatch + 1, pc, Standing::WaitsToBeAlone);
         self.give(lost, known, pc, Standing::Enters(gap));
@@ -271,8 +275,20 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.give(lost, woken + 1, pc, Standing::ParkedLoad);
         }
         self.give(lost, issue + 1, pc, Standing::UnissuedLoad);
+        if level == Cause::DTlb {
+            return self.account_walk(lost, pc);
+        }
         let until = lost.until;
         self.give(lost, until, pc, Standing::IssuedLoad(level));
+    }
+
+    /// Those of a load that has issued and missed the TLB.
+    #[inline(never)]
+    fn account_walk(&mut self, lost: &mut Lost, pc: u64) {
+        let Walk { until_cycle, then } = self.walk;
+        self.give(lost, until_cycle + 1, pc, Standing::IssuedLoad(Cause::DTlb));
+        let until = lost.until;
+        self.give(lost, until, pc, Standing::IssuedLoad(then));
     }
 
     /// Gives the slots of the cycles before `to`, in which the instruction at `pc` has this standing.

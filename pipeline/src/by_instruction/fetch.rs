@@ -8,7 +8,9 @@ use super::insts::{StaticInst, Way};
 use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, NEVER};
 use crate::memsys::AccessResult;
-use crate::model::{Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, predicted_next};
+use crate::model::{
+    Cause, PipelineProbe, UNKNOWN_TARGET, branch_kind, cause_of_fetch, predicted_next,
+};
 use crate::predict::{Basis, BranchKind, Checkpoint, Site};
 
 /// No line has been read since fetch was turned.
@@ -304,12 +306,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     let hit = cycle + self.params.l1i_hit;
                     if access.ready_cycle > hit {
                         // The stages behind fetch cover a hit; what is beyond it stalls fetch.
-                        let cause = if access.tlb_miss {
-                            Cause::ITlb
-                        } else {
-                            Cause::ICache
-                        };
-                        self.fetch.late(cause, cycle);
+                        self.fetch.late(cause_of_fetch(&access, cycle), cycle);
                         cycle += access.ready_cycle - hit;
                     }
                 }

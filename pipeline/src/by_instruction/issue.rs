@@ -6,6 +6,7 @@ use super::path::{Path, WrongPath};
 use super::{DecodeEditor, DrivenCore, Full, NEVER, When};
 use crate::model::{DEADLOCK_CYCLES, PipelineProbe, kind};
 use hps_sim_core::inst::{Inst, OpClass, reg};
+use hps_sim_core::likely::{often, seldom};
 
 impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
     /// How many of the cycles from `from` to `to` come before the next squash.
@@ -62,6 +63,9 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if kind & kind::STORES != 0 {
             is_open &= !self.stores.is_full();
         }
+        if kind & (kind::LOADS | kind::STORES) != 0 {
+            is_open &= self.has_memory_places(1);
+        }
         is_open && (kind & kind::FLOAT == 0 || self.fp_waiting < self.params.fp_queue)
     }
 
@@ -81,7 +85,101 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         if kinds & kind::STORES != 0 {
             is_open &= self.stores.has_places(places);
         }
+        if kinds & (kind::LOADS | kind::STORES) != 0 {
+            is_open &= self.has_memory_places(places);
+        }
         is_open && (kinds & kind::FLOAT == 0 || self.fp_waiting + count <= self.params.fp_queue)
+    }
+
+    /// Whether so many loads and stores surely find places where one queue holds both.
+    #[inline(always)]
+    fn has_memory_places(&self, places: u64) -> bool {
+        often(self.params.memory_queue == u32::MAX)
+            || self.memory_queue_used() + places <= u64::from(self.params.memory_queue)
+    }
+
+    /// Loads that have not committed, as far as is known, and stores.
+    fn memory_queue_used(&self) -> u64 {
+        let most = self.loads.saturating_sub(u64::from(self.params.load_queue));
+        let loads = self.loads - self.memory_left.max(most);
+        loads + self.stores.len()
+    }
+
+    /// Waits for a place in the queue that loads and stores share.
+    #[cold]
+    #[inline(never)]
+    fn wait_for_memory_queue<K: Path>(
+        &mut self,
+        mut cycle: u64,
+        limited: u8,
+        position: u64,
+    ) -> u64 {
+        let since = cycle;
+        let queue = u64::from(self.params.load_queue);
+        // Those of a wrong path never commit.
+        let known = if K::IS_WRONG {
+            self.loads_end - queue
+        } else {
+            self.loads
+        };
+        self.memory_left = self
+            .memory_left
+            .max(self.loads.saturating_sub(queue))
+            .min(known);
+        loop {
+            let load = if self.memory_left < known {
+                *self.loads_committed.at(self.memory_left as usize)
+            } else {
+                NEVER
+            };
+            if load <= cycle {
+                self.memory_left += 1;
+                continue;
+            }
+            let store = self.stores.next_drain;
+            if store <= cycle {
+                self.drain_next();
+                continue;
+            }
+            let is_over = K::IS_WRONG && cycle >= self.limit;
+            if is_over || self.memory_queue_used() < u64::from(self.params.memory_queue) {
+                break;
+            }
+            cycle = load.min(store);
+            if K::IS_WRONG {
+                cycle = cycle.min(self.limit);
+            }
+        }
+        if cycle > since {
+            self.full = Full {
+                position,
+                until: cycle,
+            };
+            let waited = self.until_limit::<K>(since, cycle);
+            if limited & kind::STORES != 0 {
+                self.stats.rename_store_queue_full_cycles += waited;
+            } else {
+                self.stats.rename_load_queue_full_cycles += waited;
+            }
+        }
+        cycle
+    }
+
+    /// When an access whose address is computed by an operation of its own may issue, that operation being ready in this
+    /// cycle. It stays in its station.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn generate_address<K: Path>(&mut self, ready: u64) -> u64 {
+        if K::IS_WRONG && ready >= self.limit {
+            return ready;
+        }
+        let what = self.address_operation;
+        let cycle = self.calendar.take::<K>(ready, &what, self.limit);
+        if K::IS_WRONG && cycle >= self.limit {
+            return cycle;
+        }
+        self.calendar.return_to_station(cycle);
+        cycle + what.latency_cycles
     }
 
     /// Waits for a station, for places in the load and store queues, or, if the instruction executes
@@ -123,6 +221,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                 self.stats.rename_store_queue_full_cycles += self.until_limit::<K>(cycle, free);
                 cycle = free;
             }
+        }
+        if limited & (kind::LOADS | kind::STORES) != 0
+            && seldom(self.params.memory_queue != u32::MAX)
+        {
+            cycle = self.wait_for_memory_queue::<K>(cycle, limited, position);
         }
         if limited & kind::SERIALIZES != 0 {
             let alone = if K::IS_WRONG {

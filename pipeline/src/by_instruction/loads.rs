@@ -6,7 +6,7 @@ use super::stores::{Nearest, Stores};
 use super::{DecodeEditor, DrivenCore, NEVER, When};
 use crate::memsys::{AccessResult, MemorySystem};
 use crate::model::{
-    Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, Wait, cause_of_load,
+    Cause, EventSet, MemoryDependence, PipelineProbe, UNKNOWN, Wait, Walk, cause_of_load,
 };
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::likely::{often, seldom};
@@ -81,6 +81,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         store: u64,
     ) -> Result<When, Loaded> {
         self.parked.clear();
+        let ready = if seldom(self.params.separate_addresses) {
+            self.generate_address::<K>(ready)
+        } else {
+            ready
+        };
         if K::IS_WRONG && ready >= self.limit {
             self.stays::<K>(OpClass::Load);
             return Ok(Loaded::NEVER.when);
@@ -323,11 +328,13 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.memory.access_on_port(cycle, addr, size as u8, false) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
-                let level = cause_of_load(access.level, access.tlb_miss);
+                if seldom(access.walked_cycle.is_some()) {
+                    self.walk = Walk::of(&access);
+                }
                 Ok(Served {
                     ready: access.ready_cycle,
-                    level,
-                    events: EventSet::of_load(access.level, access.tlb_miss),
+                    level: cause_of_load(&access),
+                    events: EventSet::of_load(&access),
                 })
             }
         }

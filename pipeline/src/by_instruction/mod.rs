@@ -54,16 +54,16 @@ use hps_sim_core::machine::{RetiredCounts, Stop};
 use hps_sim_core::probe::NoProbe;
 use hps_sim_core::process::Process;
 
-use crate::config::{L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
+use crate::config::{HistoryUpdate, L1dWrite, MachineConfig, Predictor, Scheduling, UnitTable};
 use crate::interrupts::Lines;
 use crate::memsys::MemorySystem;
 use crate::model::{
-    Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, kind,
+    Cause, CoreStats, CpiStack, MemoryDependence, Params, PipelineProbe, Ring, Walk, kind,
 };
 use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
 use path::{RightPath, WrongPath};
 
-use calendar::{Calendar, Widths};
+use calendar::{Calendar, Demand, Widths};
 use commit::Commits;
 use edit::Edit;
 use fetch::{Fetch, Lesson};
@@ -92,6 +92,9 @@ pub enum NotDriven {
     /// Its predictor is perfect.
     #[error("its branch predictor is perfect (branch.predictor)")]
     Perfect,
+    /// Its histories learn of branches when they commit.
+    #[error("its branch history is updated at commit (branch.history_update)")]
+    LateHistory,
     /// Its data cache writes through.
     #[error("its data cache writes through (memory.l1d_write)")]
     WriteThrough,
@@ -134,6 +137,9 @@ fn structures(
     }
     if config.branch.predictor == Predictor::Perfect {
         return Err(NotDriven::Perfect);
+    }
+    if config.branch.history_update != HistoryUpdate::Speculative {
+        return Err(NotDriven::LateHistory);
     }
     if config.memory.l1d_write != L1dWrite::WriteBack {
         return Err(NotDriven::WriteThrough);
@@ -294,6 +300,8 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     stores: Stores,
     /// Stretches of cycles in which the last load was parked.
     parked: Vec<(u64, u64)>,
+    /// The walk of the last load that has missed the TLB.
+    walk: Walk,
     /// Wrong paths (and paths that will run again), the outermost first.
     episodes: Vec<Episode>,
     /// How many of them are followed.
@@ -307,6 +315,10 @@ pub struct DrivenCore<E: DecodeEditor = NoEditor, P: PipelineProbe = NoProbe> {
     window_end: u64,
     /// The first load there that finds no place in its queue before the squash.
     loads_end: u64,
+    /// Where one queue holds loads and stores: all loads before this one have committed.
+    memory_left: u64,
+    /// What computes an address by an operation of its own.
+    address_operation: Demand,
     wrong_path_stores: Vec<WrongPathStore>,
     /// Bytes that the last instruction stored.
     stored: u8,
@@ -357,6 +369,11 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         let params = Params::new(config, editor.extra_decode_stages());
         let table = UnitTable::new(&config.units);
         let (calendar, stamps) = structures(config, &params, &table)?;
+        let address_operation = Demand {
+            full: calendar.full(OpClass::IntAlu),
+            class: OpClass::IntAlu,
+            latency_cycles: u64::from(table.timing(OpClass::IntAlu).latency_cycles),
+        };
         let memdep = MemoryDependence::new(&config.speculation.memory_dependence);
         let mut code = Code::new(process.image.isa);
         code.sync(&process.mem, &editor);
@@ -416,6 +433,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             full: Full::NEVER,
             stores: Stores::new(config.window.store_queue_entries as usize),
             parked: Vec::new(),
+            walk: Walk::NONE,
             episodes: Vec::new(),
             depth: 0,
             stay: 0,
@@ -423,6 +441,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             limit: u64::MAX,
             window_end: u64::MAX,
             loads_end: u64::MAX,
+            memory_left: 0,
+            address_operation,
             wrong_path_stores: Vec::new(),
             stored: 0,
             halted: None,

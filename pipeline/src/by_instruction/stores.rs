@@ -94,6 +94,12 @@ impl Stores {
         self.tail - self.drained >= self.capacity
     }
 
+    /// Stores in the queue.
+    #[inline(always)]
+    pub fn len(&self) -> u64 {
+        self.tail - self.drained
+    }
+
     /// Whether `count` places are free.
     #[inline(always)]
     pub fn has_places(&self, count: u64) -> bool {
@@ -291,6 +297,12 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
             self.try_drain();
         }
         last
+    }
+
+    /// The next store drains, if the cache takes it.
+    pub(super) fn drain_next(&mut self) {
+        self.memory.pass(self.dispatched);
+        self.try_drain();
     }
 
     /// Drains all stores, which have all committed. Returns when the last one is gone.

@@ -353,6 +353,7 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.empty_front_end(&restart);
         match turn {
             Turn::Branch { taken, .. } => {
+                let cycle = cycle + self.params.mispredict_extra;
                 self.fetch.redirect(pc, Cause::Mispredict, cycle);
                 if self.depth == 0 {
                     self.fetch.way = if taken {
@@ -362,7 +363,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
                     };
                 }
             }
-            Turn::Elsewhere => self.fetch.redirect(pc, Cause::Mispredict, cycle),
+            Turn::Elsewhere => {
+                let cycle = cycle + self.params.mispredict_extra;
+                self.fetch.redirect(pc, Cause::Mispredict, cycle);
+            }
             Turn::Violation { store_pc } => {
                 self.violation(pc, store_pc);
                 self.fetch.redirect(pc, Cause::Replay, cycle);

@@ -15,6 +15,34 @@ config_section! {
         ras_repair: RasRepair = RasRepair::TopEntry, "policy";
         /// Target cache for indirect jumps and calls, tagged with the history.
         indirect: IndirectConfig = IndirectConfig::default(), "section";
+        /// When the history of directions and targets learns of a branch.
+        #[serde(skip_serializing_if = "HistoryUpdate::is_speculative")]
+        history_update: HistoryUpdate = HistoryUpdate::Speculative, "policy";
+        /// Cycles from the end of a mispredicted branch's execution until the right path is fetched, as of further stages
+        /// in front that only a misprediction fills again.
+        #[serde(skip_serializing_if = "is_zero")]
+        mispredict_extra_cycles: u32 = 0, "cycles";
+    }
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+config_enum! {
+    /// When the history of directions and targets learns of a branch. The return address stack always follows the
+    /// predicted path.
+    HistoryUpdate {
+        /// When it is fetched, by its prediction; a squash takes that back.
+        Speculative,
+        /// When it commits, by its outcome: the branches in flight are in no history.
+        AtCommit,
+    }
+}
+
+impl HistoryUpdate {
+    fn is_speculative(&self) -> bool {
+        *self == HistoryUpdate::Speculative
     }
 }
 

@@ -5,7 +5,7 @@ use super::chip::ChipConfig;
 use super::counters::CountersConfig;
 use super::error::{Violation, edit_distance};
 use super::memory::L1dWrite;
-use super::sections::{MachineConfig, MemDep, Scheduling, Slotting};
+use super::sections::{AddressGeneration, MachineConfig, MemDep, Scheduling, Slotting};
 use super::units::UnitsConfig;
 use hps_sim_core::inst::Op;
 use hps_sim_core::isa::Isa;
@@ -86,7 +86,7 @@ impl MachineConfig {
         check_front(self, &mut checks);
         check_window(self, &mut checks);
         check_speculation(self, &mut checks);
-        check_units(&self.units, &mut checks);
+        check_units(self, &mut checks);
         check_operations(&self.units, &mut checks);
         check_branch(&self.branch, &mut checks);
         memory::check(&self.memory, &mut checks);
@@ -263,6 +263,12 @@ fn check_window(machine: &MachineConfig, c: &mut Checks) {
         }
     }
     c.range("window.fp_queue_entries", window.fp_queue_entries, 0, rob);
+    if window.memory_queue_entries == 1 {
+        c.refuse(
+            "window.memory_queue_entries",
+            "is 1, but an atomic access takes two places; allowed: 0, 2 and more".to_string(),
+        );
+    }
     c.range(
         "window.complete_to_commit_cycles",
         window.complete_to_commit_cycles,
@@ -301,6 +307,23 @@ fn check_in_order(machine: &MachineConfig, c: &mut Checks) {
                 machine.window.fp_queue_entries
             ),
         );
+    }
+    for (path, is_on) in [
+        (
+            "issue.address_generation",
+            machine.issue.address_generation != AddressGeneration::WithAccess,
+        ),
+        (
+            "window.memory_queue_entries",
+            machine.window.memory_queue_entries != 0,
+        ),
+    ] {
+        if is_on {
+            c.refuse(
+                path,
+                "does not go with `issue.scheduling` InOrder; leave it out".to_string(),
+            );
+        }
     }
     if in_order.slotting == Slotting::Alpha21164 && machine.issue.issue_width > PIPES {
         c.refuse(
@@ -350,7 +373,9 @@ fn check_speculation(machine: &MachineConfig, c: &mut Checks) {
     }
 }
 
-fn check_units(units: &UnitsConfig, c: &mut Checks) {
+fn check_units(machine: &MachineConfig, c: &mut Checks) {
+    let units = &machine.units;
+    let has_address = machine.issue.address_generation == AddressGeneration::Separate;
     let names: Vec<&str> = units.pools.0.keys().map(String::as_str).collect();
     for (name, &count) in &units.pools.0 {
         c.range(&format!("units.pools.{name}"), count, 1, 64);
@@ -368,7 +393,9 @@ fn check_units(units: &UnitsConfig, c: &mut Checks) {
             );
         }
         let latency = format!("units.{class}.latency_cycles");
-        c.range(&latency, unit.latency_cycles, 1, 1000);
+        // A load that has its address may need the time of the cache alone.
+        let least = u64::from(!(has_address && class == "load"));
+        c.range(&latency, unit.latency_cycles, least, 1000);
         let interval = format!("units.{class}.interval_cycles");
         c.range(
             &interval,
@@ -410,6 +437,8 @@ fn check_branch(branch: &BranchConfig, c: &mut Checks) {
         c.range("branch.btb.tag_bits", branch.btb.tag_bits, 1, 31);
     }
     c.range("branch.ras_entries", branch.ras_entries, 0, 1024);
+    let extra = branch.mispredict_extra_cycles;
+    c.range("branch.mispredict_extra_cycles", extra, 0, 1000);
     let indirect = &branch.indirect;
     if indirect.entries != 0 {
         c.power("branch.indirect.entries", indirect.entries, 2, 1 << 16);

@@ -33,6 +33,10 @@ config_section! {
         /// long whatever the clock of the cores. 0: the clock of the cores.
         #[serde(skip_serializing_if = "is_zero")]
         clock_mhz: u32 = 0, "MHz";
+        /// A cache knows of a miss after its hit time, which the miss's latency then includes; otherwise at once, so that
+        /// the times of the levels do not add up.
+        #[serde(skip_serializing_if = "is_true")]
+        miss_adds_hit_cycles: bool = true, "true or false";
         /// The word that was asked for comes first, and the access ends with it; otherwise an
         /// access ends with its whole line.
         critical_word_first: bool = true, "true or false";
@@ -49,6 +53,10 @@ config_section! {
 
 fn is_zero(value: &u32) -> bool {
     *value == 0
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 impl MemoryConfig {

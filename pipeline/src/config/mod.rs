@@ -23,8 +23,8 @@ mod tests;
 mod units;
 
 pub use branch::{
-    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, IndirectConfig, Predictor, RasRepair,
-    TageConfig, TournamentConfig,
+    BimodalConfig, BranchConfig, BtbConfig, GshareConfig, HistoryUpdate, IndirectConfig, Predictor,
+    RasRepair, TageConfig, TournamentConfig,
 };
 pub use chip::{ChipConfig, Coherence, L2Place, SmtPolicy, SmtQueues};
 pub use counters::{CountersConfig, SelectedEvents};
@@ -38,8 +38,8 @@ pub use memory::{
 };
 pub use node::{KeyDoc, Source};
 pub use sections::{
-    DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, InOrderConfig, IssueConfig,
-    MachineConfig, MemDep, Scheduling, Slotting, SpeculationConfig, StoreSetsConfig,
+    AddressGeneration, DecodeConfig, DiseConfig, ExpansionCost, FetchConfig, InOrderConfig,
+    IssueConfig, MachineConfig, MemDep, Scheduling, Slotting, SpeculationConfig, StoreSetsConfig,
     StoreWaitConfig, WindowConfig,
 };
 pub use units::{Named, UnitConfig, UnitTable, UnitTiming, UnitsConfig};

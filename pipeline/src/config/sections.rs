@@ -99,6 +99,10 @@ config_section! {
         load_queue_entries: u32 = 48, "entries";
         /// Stores between dispatch and their write into the cache, which follows commit.
         store_queue_entries: u32 = 32, "entries";
+        /// Loads and stores together, where one queue holds both: a load until it commits, a store until its write into the
+        /// cache. 0: two queues, each with its own entries alone.
+        #[serde(skip_serializing_if = "is_zero")]
+        memory_queue_entries: u32 = 0, "entries";
         /// Instructions committed in a cycle.
         commit_width: u32 = 4, "instructions";
         /// From the end of execution (writeback) to the first cycle in which it may commit.
@@ -118,6 +122,30 @@ config_section! {
         issue_to_execute_cycles: u32 = 2, "cycles";
         /// In which order instructions issue.
         scheduling: Scheduling = Scheduling::OutOfOrder, "policy";
+        /// What computes the address of a load or a store.
+        #[serde(skip_serializing_if = "AddressGeneration::is_with_access")]
+        address_generation: AddressGeneration = AddressGeneration::WithAccess, "policy";
+    }
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+config_enum! {
+    /// What computes the address of a load or a store. Atomic accesses always compute theirs with their access.
+    AddressGeneration {
+        /// The unit that does the access.
+        WithAccess,
+        /// An operation of its own, which takes an issue slot and a unit of the class int_alu as soon as the base is
+        /// there; the access issues behind it.
+        Separate,
+    }
+}
+
+impl AddressGeneration {
+    fn is_with_access(&self) -> bool {
+        *self == AddressGeneration::WithAccess
     }
 }
 

@@ -46,11 +46,14 @@ impl MachineConfig {
     /// Fetch cycles that a mispredicted branch loses at least.
     ///
     /// A branch fetched in cycle 0 completes in cycle `fetch_to_execute_cycles` + its latency, and
-    /// the right path is fetched in that cycle; after a right prediction it would have been
+    /// the right path is fetched `mispredict_extra_cycles` behind that; after a right prediction it would have been
     /// fetched in cycle 1. (9 for `hps-4wide`.)
     #[must_use]
     pub fn min_mispredict_penalty_cycles(&self) -> u32 {
-        self.fetch_to_execute_cycles() + self.units.branch.latency_cycles - 1
+        self.fetch_to_execute_cycles()
+            + self.units.branch.latency_cycles
+            + self.branch.mispredict_extra_cycles
+            - 1
     }
 
     /// The functional units, resolved to an array lookup for each class.

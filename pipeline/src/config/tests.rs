@@ -93,6 +93,11 @@ fn the_key_table_is_what_the_machines_have() {
     machine.chip.little_cores += 1;
     machine.little = LittleConfig(Some(Box::default()));
     machine.counters.read_cycles += 1;
+    machine.branch.history_update = HistoryUpdate::AtCommit;
+    machine.branch.mispredict_extra_cycles += 1;
+    machine.issue.address_generation = AddressGeneration::Separate;
+    machine.window.memory_queue_entries += 2;
+    machine.memory.miss_adds_hit_cycles = false;
     written.extend(leaf_paths(&machine));
 
     let keys = MachineConfig::keys();
@@ -422,7 +427,7 @@ fn the_unit_table_resolves_pools() {
     let machine = MachineConfig::preset("simplescalar-4wide").unwrap();
     let table = UnitTable::new(&machine.units);
     let load = table.timing(OpClass::Load);
-    assert_eq!(load.pool, table.timing(OpClass::Store).pool);
+    assert_eq!(load.pool, table.timing(OpClass::Atomic).pool);
     assert_eq!(table.pool_names()[load.pool as usize], "memory");
     assert_eq!(table.pool_units()[load.pool as usize], 2);
     assert_eq!(table.timing(OpClass::IntDiv).latency_cycles, 20);

@@ -23,6 +23,8 @@ pub(super) struct Level1 {
     /// Mask of the offset of a byte in its line.
     pub(super) offset_mask: u64,
     pub(super) hit_cycles: u64,
+    /// From an access until it is known that it misses.
+    pub(super) miss_cycles: u64,
     /// It holds data; otherwise instructions.
     is_for_data: bool,
     pub(super) ports: u32,
@@ -37,7 +39,7 @@ pub(super) struct Level1 {
 }
 
 impl Level1 {
-    pub(super) fn new(config: &CacheConfig, is_for_data: bool) -> Self {
+    pub(super) fn new(config: &CacheConfig, miss_adds_hit: bool, is_for_data: bool) -> Self {
         Level1 {
             tags: Tags::new(
                 shared::sets(config),
@@ -49,6 +51,7 @@ impl Level1 {
             line_bytes: u64::from(config.line_bytes),
             offset_mask: u64::from(config.line_bytes) - 1,
             hit_cycles: u64::from(config.hit_cycles),
+            miss_cycles: shared::miss_cycles(config.hit_cycles, miss_adds_hit),
             is_for_data,
             ports: config.ports,
             port_cycle: u64::MAX,
@@ -127,6 +130,7 @@ impl Level1 {
                 }
             }
         } else {
+            let known = now + delay + self.miss_cycles;
             self.miss((link, shared), now, known, addr, write)?
         };
         if write {

@@ -5,7 +5,7 @@ use super::Level;
 use super::bus::Bus;
 use super::stats::CacheStats;
 use super::tags::Tags;
-use crate::config::{L3Config, Replacement};
+use crate::config::{L3Config, MemoryConfig, Replacement};
 
 /// The level 3 cache and its bus.
 #[derive(Clone, Debug)]
@@ -13,17 +13,20 @@ pub(super) struct Level3 {
     pub tags: Tags,
     line_bytes: u64,
     hit_cycles: u64,
+    miss_adds_hit: bool,
     pub bus: Bus,
     pub stats: CacheStats,
 }
 
 impl Level3 {
-    pub fn new(config: &L3Config, line_bytes: u32) -> Self {
+    pub fn new(memory: &MemoryConfig) -> Self {
+        let (config, line_bytes) = (&memory.l3, memory.l2.line_bytes);
         let sets = config.size_bytes / (config.ways * line_bytes);
         Level3 {
             tags: Tags::new(sets as usize, config.ways as usize, Replacement::Lru),
             line_bytes: u64::from(line_bytes),
             hit_cycles: u64::from(config.hit_cycles),
+            miss_adds_hit: memory.miss_adds_hit_cycles,
             bus: Bus::new(config.bytes_per_beat, config.cycles_per_beat),
             stats: CacheStats::default(),
         }
@@ -53,7 +56,8 @@ impl Level3 {
         }
         self.stats.read_miss_events += 1;
         self.stats.fill_events += 1;
-        let from = looked_up + memory_cycles;
+        let missed = if self.miss_adds_hit { looked_up } else { known };
+        let from = missed + memory_cycles;
         let (first, end) = memory_bus.transfer(now, from, self.line_bytes);
         if self.fill(line) {
             self.stats.write_back_events += 1;

@@ -30,7 +30,8 @@
 //! 2. **Hit.** Data are there at `start + hit_cycles`.
 //! 3. **Miss.** It is known at `start + hit_cycles`, takes an MSHR of the level 1 cache until its
 //!    whole line is there, and sends a request that arrives `l1_l2_bus.latency_cycles` later.
-//!    Each port of the level 2 cache begins one request in a cycle.
+//!    Each port of the level 2 cache begins one request in a cycle. Without `miss_adds_hit_cycles` a cache of any level
+//!    knows of a miss at once, and its hit time is no part of what a miss takes.
 //! 4. **Level 2 hit.** `l2.hit_cycles` later the line is sent: it takes the bus for `beats` cycles
 //!    in the first gap. With `critical_word_first` the data are there after the first of these
 //!    cycles, otherwise after the last.
@@ -136,8 +137,8 @@ pub struct Access {
     pub ready_cycle: u64,
     /// Where the data come from; for a merged access that of the miss it joined.
     pub level: Level,
-    /// It waited for a translation.
-    pub tlb_miss: bool,
+    /// Cycle in which the translation is there that it waited for; none: no walk was needed.
+    pub walked_cycle: Option<u64>,
 }
 
 impl Access {
@@ -146,7 +147,7 @@ impl Access {
         Access {
             ready_cycle: self.ready_cycle.max(second.ready_cycle),
             level: self.level.max(second.level),
-            tlb_miss: self.tlb_miss || second.tlb_miss,
+            walked_cycle: self.walked_cycle.max(second.walked_cycle),
         }
     }
 }

@@ -36,12 +36,12 @@ impl PrivateMemory {
     /// The empty caches of a core, of a configuration that passed its check.
     #[must_use]
     pub fn new(config: &MemoryConfig, core: CoreId, has_company: bool) -> Self {
-        let mut l1d = Level1::new(&config.l1d, true);
+        let mut l1d = Level1::new(&config.l1d, config.miss_adds_hit_cycles, true);
         let page_shift = config.page_bytes.trailing_zeros() - l1d.line_shift;
         let lines = config.l1d.size_bytes / config.l1d.line_bytes;
         l1d.prefetcher = Prefetcher::new(&config.l1d_prefetch, page_shift, lines as usize);
         PrivateMemory {
-            l1i: Level1::new(&config.l1i, false),
+            l1i: Level1::new(&config.l1i, config.miss_adds_hit_cycles, false),
             l1d,
             itlb: Tlb::new(&config.itlb, config.page_bytes),
             dtlb: Tlb::new(&config.dtlb, config.page_bytes),
@@ -101,12 +101,12 @@ impl PrivateMemory {
             return AccessResult::Retry { at_cycle: now + 1 };
         }
         let addr = self.place.of(addr);
-        let (delay, tlb_miss) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
-            Translation::After { delay, missed } => (delay, missed),
+        let (delay, walked) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed.then_some(now + delay)),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
         if let Some(ready_cycle) = self.l1i.quick_hit(now, delay, addr, false) {
-            return hit(ready_cycle, tlb_miss);
+            return hit(ready_cycle, walked);
         }
         let fetched = self
             .l1i
@@ -114,7 +114,7 @@ impl PrivateMemory {
         if seldom(self.link.has_company) {
             self.obey(shared, now);
         }
-        result(fetched, tlb_miss)
+        result(fetched, walked)
     }
 
     /// Loads `size` bytes.
@@ -305,12 +305,12 @@ impl PrivateMemory {
         }
         let last = addr.wrapping_add(u64::from(size.max(1)) - 1);
         let crosses = self.l1d.crosses(addr, size);
-        let (mut delay, mut tlb_miss) = (0, false);
+        let (mut delay, mut walked_cycle) = (0, None);
         for part in std::iter::once(addr).chain(crosses.then_some(last)) {
             match self.dtlb.translate(now, part, &mut self.l2_tlb) {
                 Translation::After { delay: d, missed } => {
                     delay = delay.max(d);
-                    tlb_miss |= missed;
+                    walked_cycle = walked_cycle.max(missed.then_some(now + d));
                 }
                 Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
             }
@@ -332,7 +332,7 @@ impl PrivateMemory {
         AccessResult::Done(Access {
             ready_cycle: now + delay + l1d.hit_cycles + u64::from(crosses),
             level: Level::L1,
-            tlb_miss,
+            walked_cycle,
         })
     }
 
@@ -374,18 +374,18 @@ impl PrivateMemory {
         addr: u64,
         write: bool,
     ) -> AccessResult {
-        let (delay, tlb_miss) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
-            Translation::After { delay, missed } => (delay, missed),
+        let (delay, walked) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed.then_some(now + delay)),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
         if let Some(ready_cycle) = self.l1d.quick_hit(now, delay, addr, write) {
-            return hit(ready_cycle, tlb_miss);
+            return hit(ready_cycle, walked);
         }
         if seldom(self.l1d.prefetcher.is_some()) {
             let accessed = self.access_and_prefetch(shared, now, delay, addr, write);
-            return result(accessed, tlb_miss);
+            return result(accessed, walked);
         }
-        result(self.access(shared, now, delay, addr, write), tlb_miss)
+        result(self.access(shared, now, delay, addr, write), walked)
     }
 
     #[inline(always)]
@@ -517,21 +517,21 @@ impl PrivateMemory {
 }
 
 #[inline(always)]
-pub(super) fn hit(ready_cycle: u64, tlb_miss: bool) -> AccessResult {
+pub(super) fn hit(ready_cycle: u64, walked_cycle: Option<u64>) -> AccessResult {
     AccessResult::Done(Access {
         ready_cycle,
         level: Level::L1,
-        tlb_miss,
+        walked_cycle,
     })
 }
 
 #[inline]
-fn result(accessed: Result<(u64, Level), u64>, tlb_miss: bool) -> AccessResult {
+fn result(accessed: Result<(u64, Level), u64>, walked_cycle: Option<u64>) -> AccessResult {
     match accessed {
         Ok((ready_cycle, level)) => AccessResult::Done(Access {
             ready_cycle,
             level,
-            tlb_miss,
+            walked_cycle,
         }),
         Err(at_cycle) => AccessResult::Retry { at_cycle },
     }

@@ -23,6 +23,8 @@ pub struct SharedMemory {
     has_inclusive_l2: bool,
     pub(super) line_shift: u32,
     hit_cycles: u64,
+    /// From a request until the level 2 cache knows that it misses.
+    miss_cycles: u64,
     request_cycles: u64,
     memory_cycles: u64,
     critical_word_first: bool,
@@ -41,6 +43,15 @@ pub(super) fn sets(config: &CacheConfig) -> usize {
     (config.size_bytes / (config.ways * config.line_bytes)) as usize
 }
 
+/// Cycles until a cache with this hit time knows of a miss.
+pub(super) fn miss_cycles(hit_cycles: u32, miss_adds_hit: bool) -> u64 {
+    if miss_adds_hit {
+        u64::from(hit_cycles)
+    } else {
+        0
+    }
+}
+
 impl SharedMemory {
     /// Empty caches for a number of cores.
     #[must_use]
@@ -57,11 +68,11 @@ impl SharedMemory {
             has_inclusive_l2: chip.inclusive_l2,
             line_shift: l2.line_bytes.trailing_zeros(),
             hit_cycles: u64::from(l2.hit_cycles),
+            miss_cycles: miss_cycles(l2.hit_cycles, config.miss_adds_hit_cycles),
             request_cycles: u64::from(config.l1_l2_bus.latency_cycles),
             memory_cycles: u64::from(config.latency_cycles),
             critical_word_first: config.critical_word_first,
-            l3: (config.l3.size_bytes > 0)
-                .then(|| Box::new(Level3::new(&config.l3, l2.line_bytes))),
+            l3: (config.l3.size_bytes > 0).then(|| Box::new(Level3::new(config))),
             memory_bus: Bus::new(
                 config.memory_bus.bytes_per_beat,
                 config.memory_bus.cycles_per_beat,
@@ -245,7 +256,7 @@ impl SharedMemory {
         }
         let mut at = known + self.request_cycles;
         if self.has_private_l2() {
-            at += self.hit_cycles;
+            at += self.miss_cycles;
         }
         let answer = self.ask(core, now, at, line, Want::Write)?;
         self.agreement.as_mut()?.count_upgrade(core);
@@ -290,7 +301,7 @@ impl SharedMemory {
             }
         };
         let bytes = 1 << self.line_shift;
-        let known = start + self.hit_cycles;
+        let known = start + self.miss_cycles;
         let past = self.past(now);
         let answer = if self.agreement.is_some() {
             self.ask(core, now, known, line, want)

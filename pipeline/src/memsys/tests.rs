@@ -227,20 +227,20 @@ fn a_tlb_miss_moves_the_access() {
         .l1d
         .warm((&mut memory.private.link, &mut memory.shared), 0x40, false);
     let first = memory.load(1000, 0x40, 8);
-    let access = |ready_cycle, tlb_miss| {
+    let access = |ready_cycle, walked_cycle| {
         AccessResult::Done(Access {
             ready_cycle,
             level: Level::L1,
-            tlb_miss,
+            walked_cycle,
         })
     };
-    assert_eq!(first, access(1032, true));
+    assert_eq!(first, access(1032, Some(1030)));
     assert_eq!(
         memory.load(1010, 0x40, 8),
-        access(1032, true),
+        access(1032, Some(1030)),
         "the same walk"
     );
-    assert_eq!(memory.load(1030, 0x40, 8), access(1032, false));
+    assert_eq!(memory.load(1030, 0x40, 8), access(1032, None));
     let dtlb = memory.stats().dtlb;
     assert_eq!(
         (dtlb.access_events, dtlb.miss_events, dtlb.merge_events),
@@ -415,7 +415,7 @@ fn a_quick_fetch_is_a_fetch() {
         let before = memory.stats();
         if memory.fetch_quickly(now, addr) {
             quick += 1;
-            assert_eq!(other.fetch(now, addr), super::private::hit(hit, false));
+            assert_eq!(other.fetch(now, addr), super::private::hit(hit, None));
         } else {
             assert_eq!(memory.stats(), before);
             assert_eq!(other.fetch(now, addr), memory.fetch(now, addr));

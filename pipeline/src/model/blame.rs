@@ -3,7 +3,7 @@
 use hps_sim_core::inst::OpClass;
 
 use super::{Cause, Origin, State};
-use crate::memsys::Level;
+use crate::memsys::{Access, Level};
 
 /// Where the instruction stands that commits next, as far as it says to whom the commit slots go that are lost before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +81,58 @@ fn cause_of(class: OpClass) -> Cause {
     }
 }
 
-/// What the wait for a load is charged to, by the level that serves it.
+/// What the wait for a load is charged to once it has its translation: the level that serves it.
 #[inline]
-pub(crate) fn cause_of_load(level: Level, tlb_miss: bool) -> Cause {
+fn cause_of_level(level: Level) -> Cause {
     match level {
-        _ if tlb_miss => Cause::DTlb,
         Level::L1 => Cause::LoadL1,
         Level::L2 => Cause::LoadL2,
         Level::L3 => Cause::LoadL3,
         Level::Core => Cause::LoadCore,
         Level::Memory => Cause::LoadMemory,
+    }
+}
+
+/// What the wait for a load is charged to; [`Cause::DTlb`] for one that missed the TLB, whose [`Walk`] says the rest.
+#[inline]
+pub(crate) fn cause_of_load(access: &Access) -> Cause {
+    match access.walked_cycle {
+        Some(_) => Cause::DTlb,
+        None => cause_of_level(access.level),
+    }
+}
+
+/// The walk that a load waits for: its cycles are the TLB's, and those behind it the level's that serves the load. So
+/// what a cause is charged with is what the load would wait less without it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk {
+    /// The last cycle that is the TLB's.
+    pub until_cycle: u64,
+    /// Owner of the cycles behind it.
+    pub then: Cause,
+}
+
+impl Walk {
+    /// Nothing.
+    pub const NONE: Walk = Walk {
+        until_cycle: 0,
+        then: Cause::DTlb,
+    };
+
+    /// That of a load which has missed the TLB.
+    pub fn of(access: &Access) -> Walk {
+        Walk {
+            until_cycle: access.walked_cycle.unwrap_or_default(),
+            then: cause_of_level(access.level),
+        }
+    }
+}
+
+/// What fetch waits for where it has missed: the longer one of walk and line, since a gap in the stream of instructions
+/// has one owner.
+pub(crate) fn cause_of_fetch(access: &Access, from_cycle: u64) -> Cause {
+    match access.walked_cycle {
+        Some(walked) if 2 * (walked - from_cycle) >= access.ready_cycle - from_cycle => Cause::ITlb,
+        _ => Cause::ICache,
     }
 }

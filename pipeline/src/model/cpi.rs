@@ -47,7 +47,7 @@ pub enum Cause {
     LoadL3,
     /// The head is a load served by memory.
     LoadMemory,
-    /// The head is a load that missed the data TLB.
+    /// The head is a load that waits for its translation; once that is there, what serves the load has its cycles.
     DTlb,
     /// The head is a load that waits for an older store, or the store queue is full.
     StoreWait,

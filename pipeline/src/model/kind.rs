@@ -45,6 +45,18 @@ pub const fn alone(has_company: bool) -> u8 {
     }
 }
 
+/// The kinds that dispatch looks at once more when they have executed: atomic accesses take effect at once where others
+/// see memory, and addresses may have operations of their own.
+pub const fn watched(has_company: bool, separate_addresses: bool) -> u8 {
+    let atomic = if has_company { ATOMIC } else { 0 };
+    let memory = if separate_addresses {
+        LOADS | STORES
+    } else {
+        0
+    };
+    atomic | memory
+}
+
 const TABLE: [u8; 256] = {
     let mut table = [0; 256];
     let mut i = 0;

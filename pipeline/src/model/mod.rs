@@ -19,7 +19,7 @@ mod slotting;
 mod stats;
 mod transfers;
 
-pub(crate) use blame::{Standing, cause_of_load, owner_of};
+pub(crate) use blame::{Standing, Walk, cause_of_fetch, cause_of_load, owner_of};
 pub use cpi::{Cause, CpiStack};
 pub use finished::{Counted, Finished};
 pub use in_order::{IssueStall, Pipe};

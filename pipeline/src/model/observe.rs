@@ -227,11 +227,11 @@ impl EventSet {
             .map(|(_, name)| name)
     }
 
-    /// What a load that memory level `level` served has missed.
+    /// What a load has missed.
     #[inline]
-    pub(crate) fn of_load(level: crate::memsys::Level, tlb_miss: bool) -> EventSet {
+    pub(crate) fn of_load(access: &crate::memsys::Access) -> EventSet {
         use crate::memsys::Level;
-        let missed = match level {
+        let missed = match access.level {
             Level::L1 => EventSet::NONE,
             Level::L2 => EventSet::L1D_MISS,
             Level::L3 | Level::Core => EventSet::L1D_MISS.with(EventSet::L2_MISS),
@@ -239,7 +239,7 @@ impl EventSet {
                 .with(EventSet::L2_MISS)
                 .with(EventSet::LLC_MISS),
         };
-        missed.with(EventSet::DTLB_MISS.when(tlb_miss))
+        missed.with(EventSet::DTLB_MISS.when(access.walked_cycle.is_some()))
     }
 
     /// What a stretch says of the instruction to which its cycles belong.

@@ -4,7 +4,7 @@ use hps_sim_core::hart::GuestCounters;
 use hps_sim_core::process::Process;
 
 use super::kind;
-use crate::config::MachineConfig;
+use crate::config::{AddressGeneration, MachineConfig};
 
 /// A core that commits nothing for this many cycles is stuck, and says so.
 pub(crate) const DEADLOCK_CYCLES: u64 = 1_000_000;
@@ -37,6 +37,14 @@ pub(crate) struct Params {
     /// Other contexts share the memory of the program.
     pub has_company: bool,
     pub load_queue: u32,
+    /// Loads and stores together; a number that is never reached where each has a queue of its own.
+    pub memory_queue: u32,
+    /// Kinds of instructions that dispatch looks at once more when they have executed.
+    pub watched_kinds: u8,
+    /// Addresses are computed by operations of their own.
+    pub separate_addresses: bool,
+    /// Cycles that fetch waits after a misprediction.
+    pub mispredict_extra: u64,
     pub commit_width: u64,
     pub complete_to_commit: u64,
     pub issue_width: usize,
@@ -106,6 +114,7 @@ impl Params {
         let decode_to_dispatch =
             u64::from(config.decode.decode_to_dispatch_cycles) + u64::from(extra_decode_stages);
         let decode_width = config.decode.decode_width as usize;
+        let separate_addresses = config.issue.address_generation == AddressGeneration::Separate;
         Params {
             fetch_width: config.fetch.fetch_width_insts as usize,
             fetch_buffer: config.fetch.fetch_buffer_insts as usize,
@@ -127,6 +136,13 @@ impl Params {
             alone_kinds: kind::alone(config.chip.has_company()),
             has_company: config.chip.has_company(),
             load_queue: config.window.load_queue_entries,
+            memory_queue: match config.window.memory_queue_entries {
+                0 => u32::MAX,
+                entries => entries,
+            },
+            watched_kinds: kind::watched(config.chip.has_company(), separate_addresses),
+            separate_addresses,
+            mispredict_extra: u64::from(config.branch.mispredict_extra_cycles),
             commit_width: u64::from(config.window.commit_width),
             complete_to_commit: u64::from(config.window.complete_to_commit_cycles),
             issue_width: config.issue.issue_width as usize,

@@ -2,11 +2,11 @@
 
 use hps_sim_core::likely::seldom;
 
-use super::history::History;
+use super::history::{Folds, History, HistoryState};
 use super::ras::Ras;
 use super::tage::Tage;
 use super::{BranchKind, Checkpoint, Predicted};
-use crate::config::{BranchConfig, Predictor};
+use crate::config::{BranchConfig, HistoryUpdate, Predictor};
 
 /// Histories and return address stack along the predicted path of one hardware context. A squash restores them from
 /// the [`Checkpoint`] of the squashed branch.
@@ -14,6 +14,15 @@ use crate::config::{BranchConfig, Predictor};
 pub struct PredictedPath {
     pub(super) history: History,
     pub(super) ras: Ras,
+    /// The histories of the branches that have committed, where those in flight are in none.
+    committed: Option<Box<Histories>>,
+}
+
+/// Histories at one moment.
+#[derive(Clone, Debug, Default)]
+struct Histories {
+    state: HistoryState,
+    folds: Folds,
 }
 
 impl PredictedPath {
@@ -26,6 +35,7 @@ impl PredictedPath {
                 _ => History::short(),
             },
             ras: Ras::new(config.ras_entries, config.ras_repair.clone()),
+            committed: (config.history_update == HistoryUpdate::AtCommit).then(Box::default),
         }
     }
 
@@ -67,6 +77,7 @@ impl PredictedPath {
     ) {
         self.rewind(cp);
         self.advance(kind, taken, target, fallthrough);
+        self.forget_prediction();
     }
 
     /// Restores the state before the branch, which will be fetched again. A squash at another instruction uses the
@@ -77,6 +88,46 @@ impl PredictedPath {
             self.history.folds = cp.folded.folds;
         }
         self.ras.restore(&cp.ras);
+        self.forget_prediction();
+    }
+
+    /// A transfer was predicted: it is in the histories, unless they learn of it when it commits.
+    #[inline(always)]
+    pub fn forget_prediction(&mut self) {
+        if seldom(self.committed.is_some()) {
+            self.show_committed();
+        }
+    }
+
+    /// A transfer has committed, and the tables are trained.
+    #[inline(always)]
+    pub fn committed(&mut self, kind: BranchKind, taken: bool, target: u64) {
+        if seldom(self.committed.is_some()) {
+            self.commit(kind, taken, target);
+        }
+    }
+
+    /// The histories are those of what has committed.
+    #[cold]
+    fn show_committed(&mut self) {
+        if let Some(committed) = &self.committed {
+            self.history.state = committed.state;
+            self.history.folds = committed.folds;
+        }
+    }
+
+    #[cold]
+    fn commit(&mut self, kind: BranchKind, taken: bool, target: u64) {
+        self.show_committed();
+        match kind {
+            BranchKind::Conditional => self.history.push_direction(taken),
+            BranchKind::IndirectJump | BranchKind::IndirectCall => self.history.push_target(target),
+            BranchKind::Jump | BranchKind::Call | BranchKind::Return => {}
+        }
+        if let Some(committed) = &mut self.committed {
+            committed.state = self.history.state;
+            committed.folds = self.history.folds;
+        }
     }
 
     #[inline(always)]

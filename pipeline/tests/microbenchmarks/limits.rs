@@ -3,7 +3,8 @@
 use hps_pipeline::config::{MachineConfig, MemDep, StoreSetsConfig, StoreWaitConfig};
 
 use super::{
-    PRESETS, dispatch_to_commit, l1_cycles, memory_cycles, pool, steady, warm_loop, width,
+    PRESETS, address_cycles, dispatch_to_commit, l1_cycles, memory_cycles, pool, steady, warm_loop,
+    width,
 };
 use crate::common::{Run, issues, repeat, steps};
 
@@ -186,7 +187,7 @@ fn one_miss_in_each_window_of_the_reorder_buffer_does_not_overlap_with_the_next(
         );
         let body = run.last_iteration("main");
         let loads: Vec<_> = body[..6 * entries].iter().step_by(entries).collect();
-        let expected = dispatch_to_commit(&m, memory_cycles(&m));
+        let expected = dispatch_to_commit(&m, address_cycles(&m) + memory_cycles(&m));
         for pair in loads.windows(2).skip(1) {
             assert_eq!(
                 pair[1].dispatch_cycle, pair[0].end_cycle,
@@ -229,7 +230,8 @@ fn dependents_of_a_miss_fill_the_reservation_stations() {
         // addition is younger than all of them, and issues behind them, then its load.
         let rate = cycles(m.issue.issue_width).min(pool(&m, "int_alu"));
         let turn = (stations as u64 / rate).max(cycles(m.issue.dispatch_to_issue_cycles));
-        let expected = memory_cycles(&m) + turn + cycles(m.units.int_alu.latency_cycles);
+        let expected =
+            memory_cycles(&m) + turn + cycles(m.units.int_alu.latency_cycles) + address_cycles(&m);
         for k in 1..4 {
             let (load, dependent, next) = (
                 &body[k * per + 1],
@@ -275,13 +277,17 @@ fn a_load_enters_when_the_queue_has_room() {
 fn stores_leave_their_queue_one_a_cycle_behind_commit() {
     for name in PRESETS {
         for entries in [1, 2, 4, 16] {
-            let m = steady(name, |m| m.window.store_queue_entries = entries);
+            let m = steady(name, |m| {
+                m.window.store_queue_entries = entries;
+                m.window.memory_queue_entries = 0;
+            });
             let body = repeat(96, |i| format!("sd s2, {}(s0)", i % 4 * 8));
             let run = Run::of(&m, &warm_loop("", 4, &body, 64));
             let stores = &run.last_iteration("main")[48..96];
             // A queue of stores takes their way through the window and one cycle to the cache, or
             // a cycle each if that is longer.
-            let way = dispatch_to_commit(&m, cycles(m.units.store.latency_cycles)) + 1;
+            let address = address_cycles(&m) + cycles(m.units.store.latency_cycles);
+            let way = dispatch_to_commit(&m, address) + 1;
             let expected = way.max(cycles(entries));
             for i in 0..48 - entries as usize {
                 let distance =
@@ -337,8 +343,8 @@ fn an_atomic_waits_for_every_older_store_to_be_in_the_cache() {
             + port;
         assert_eq!(steps(&issues(atomics)), vec![expected; 11], "{name}");
         assert_eq!(
-            l1_cycles(&m),
-            access,
+            l1_cycles(&m) - cycles(m.units.load.latency_cycles),
+            access - cycles(m.units.atomic.latency_cycles),
             "{name}: an atomic reads as a load does"
         );
     }

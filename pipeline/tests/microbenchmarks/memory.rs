@@ -4,8 +4,8 @@ use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::Cause;
 
 use super::{
-    PRESETS, every_preset, l1_beats, l1_cycles, l2_cycles, l3_cycles, memory_beats, memory_cycles,
-    pool, steady, warm_loop, width,
+    PRESETS, address_cycles, every_preset, l1_beats, l1_cycles, l2_cycles, l3_cycles, memory_beats,
+    memory_cycles, pool, steady, warm_loop, width,
 };
 use crate::common::assemble::DATA;
 use crate::common::{Program, Run, issues, repeat, steps};
@@ -47,7 +47,7 @@ fn assert_load_to_use(m: &MachineConfig, offsets: &[u64], expected: u64, level: 
     let loads = &run.last_iteration("main")[..24];
     assert_eq!(
         steps(&issues(loads)),
-        vec![expected; 23],
+        vec![address_cycles(m) + expected; 23],
         "{level:?} on {}",
         m.name
     );
@@ -134,7 +134,7 @@ fn a_load_across_two_lines_takes_one_cycle_more() {
         let loads = &run.last_iteration("main")[..24];
         assert_eq!(
             steps(&issues(loads)),
-            vec![l1_cycles(&m) + 1; 23],
+            vec![address_cycles(&m) + l1_cycles(&m) + 1; 23],
             "{}",
             m.name
         );
@@ -217,6 +217,7 @@ fn unbound(m: &mut MachineConfig) {
     m.window.rob_entries = 1024;
     m.window.reservation_stations = 512;
     m.window.load_queue_entries = 256;
+    m.window.memory_queue_entries = 0;
     m.memory.l1d.mshrs = 64;
     m.memory.l2.mshrs = 64;
     m.memory.l1d.size_bytes = 16 << 10;
@@ -236,6 +237,14 @@ fn completions(run: &Run) -> Vec<u64> {
         .iter()
         .map(|r| r.complete_cycle)
         .collect()
+}
+
+/// What caches with these hit times add to a miss.
+fn looked_up(m: &MachineConfig, hit_cycles: u32) -> u32 {
+    match m.memory.miss_adds_hit_cycles {
+        true => hit_cycles,
+        false => 0,
+    }
 }
 
 /// Lines of four times the data cache, which the second level holds.
@@ -279,7 +288,7 @@ fn a_stream_from_the_second_level_is_bound_by_few_mshrs() {
             });
             let run = Run::of(&m, &l2_stream(&m));
             // A register is taken from the access until the whole line is there.
-            let on_the_way = m.memory.l1d.hit_cycles
+            let on_the_way = looked_up(&m, m.memory.l1d.hit_cycles)
                 + m.memory.l1_l2_bus.latency_cycles
                 + m.memory.l2.hit_cycles;
             let taken = u64::from(on_the_way) + l1_beats(&m);
@@ -310,8 +319,8 @@ fn a_stream_from_memory_is_bound_by_the_memory_bus_or_by_one_mshr() {
             m.memory.l2.mshrs = 1;
         });
         let run = Run::of(&m, &program);
-        let on_chip =
-            m.memory.l1d.hit_cycles + m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles;
+        let on_chip = looked_up(&m, m.memory.l1d.hit_cycles + m.memory.l2.hit_cycles)
+            + m.memory.l1_l2_bus.latency_cycles;
         let taken = u64::from(on_chip + m.memory.latency_cycles) + memory_beats(&m);
         assert_eq!(
             steps(&completions(&run)),

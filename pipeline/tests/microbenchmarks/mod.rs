@@ -2,14 +2,16 @@
 //! machines. An expected value is a formula of configuration keys, and start-up cancels: what is
 //! compared is the distance between two instructions of a warm loop, or between two run lengths.
 
+mod attribution;
 mod control;
 mod latency;
 mod limits;
 mod memory;
+mod options;
 mod queues;
 
 use crate::common::{Program, machine};
-use hps_pipeline::config::{MachineConfig, Predictor};
+use hps_pipeline::config::{AddressGeneration, MachineConfig, Predictor};
 
 /// A loop of `times` iterations around a body; the label `main` begins an iteration. The loop's
 /// own branches are taken, over any distance.
@@ -51,6 +53,22 @@ fn l1_cycles(m: &MachineConfig) -> u64 {
     u64::from(m.units.load.latency_cycles + m.memory.l1d.hit_cycles)
 }
 
+/// From issue of a load until its address is known to miss the first level.
+fn known_miss_cycles(m: &MachineConfig) -> u64 {
+    match m.memory.miss_adds_hit_cycles {
+        true => l1_cycles(m),
+        false => u64::from(m.units.load.latency_cycles),
+    }
+}
+
+/// From the base of an address to the issue of the access, where an operation of its own computes it.
+fn address_cycles(m: &MachineConfig) -> u64 {
+    match m.issue.address_generation {
+        AddressGeneration::WithAccess => 0,
+        AddressGeneration::Separate => u64::from(m.units.int_alu.latency_cycles),
+    }
+}
+
 /// Cycles in which a line of the data cache passes the bus between the caches.
 fn l1_beats(m: &MachineConfig) -> u64 {
     u64::from(
@@ -76,7 +94,9 @@ fn l2_cycles(m: &MachineConfig) -> u64 {
     } else {
         l1_beats(m)
     };
-    l1_cycles(m) + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles) + data
+    known_miss_cycles(m)
+        + u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles)
+        + data
 }
 
 /// From issue of a load to issue of its consumer when the third-level cache hits.
@@ -94,10 +114,14 @@ fn memory_cycles(m: &MachineConfig) -> u64 {
     } else {
         memory_beats(m) + l1_beats(m)
     };
-    let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles + m.memory.l2.hit_cycles);
     let l3 = &m.memory.l3;
     let looked_up = u64::from(if l3.size_bytes > 0 { l3.hit_cycles } else { 0 });
-    l1_cycles(m) + on_chip + looked_up + u64::from(m.memory.latency_cycles) + data
+    let looked_up = match m.memory.miss_adds_hit_cycles {
+        true => looked_up + u64::from(m.memory.l2.hit_cycles),
+        false => 0,
+    };
+    let on_chip = u64::from(m.memory.l1_l2_bus.latency_cycles);
+    known_miss_cycles(m) + on_chip + looked_up + u64::from(m.memory.latency_cycles) + data
 }
 
 /// From dispatch of an instruction that waits for nothing to its commit, `latency` cycles of

@@ -57,7 +57,7 @@ impl PrivateMemory {
             return;
         };
         let wanted = prefetcher.behind(line, has_missed, on_its_way);
-        let known = now + delay + self.l1d.hit_cycles;
+        let known = now + delay + self.l1d.miss_cycles;
         for &line in &wanted {
             self.l1d
                 .prefetch((&mut self.link, &mut *shared), now, known, line);
