@@ -11,7 +11,7 @@ use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::model::{
     Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, Standing, State, Stretch,
-    TrapTaken, branch_kind, moves_frames, owner_of,
+    TrapTaken, branch_kind, kind, moves_frames, owner_of,
 };
 
 impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
@@ -325,6 +325,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// Gives lost commit slots to their owner.
     pub(super) fn account_lost_slots(&mut self, core: &mut Resources, slots: u64) {
         let (pc, standing) = self.standing(core);
+        if seldom(standing == Standing::WaitsForStoreQueue) {
+            // It comes late for that, also while it passes the stages of the window.
+            self.front.set_decoded_gap(Cause::StoreWait);
+        }
         if P::WANTS_CYCLES {
             self.observe_lost_cycles(core, pc, standing.state(), slots);
         }
@@ -390,14 +394,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// where the instruction at the head has had the time that a bubble in front of it explains.
     pub(super) fn account_skipped_slots(&mut self, core: &mut Resources, cycles: u64) {
         let now = core.now;
-        let mut walked = 0;
         let since = if let Some(head) = self.rob.head() {
             if seldom(head.level == Cause::DTlb) {
-                walked = self
-                    .walks
-                    .at(self.rob.slot_of(self.rob.head).index())
-                    .until_cycle
-                    + 1;
+                return self.account_skipped_walk(core, cycles);
             }
             head.front.since(now) + core.params.fill_cycles()
         } else if let Some(d) = self.front.decoded() {
@@ -405,7 +404,24 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         } else {
             0
         };
-        let end = now + 1 + cycles;
+        let before = since.saturating_sub(now + 1).min(cycles);
+        for (first, cycles) in [(1, before), (1 + before, cycles - before)] {
+            if cycles > 0 {
+                core.now = now + first;
+                self.account_lost_slots(core, cycles * core.params.commit_width);
+            }
+        }
+        core.now = now;
+    }
+
+    /// [`Context::account_skipped_slots`] where the head may be a load that waits for its translation: the owner changes
+    /// when that is there, too.
+    #[cold]
+    fn account_skipped_walk(&mut self, core: &mut Resources, cycles: u64) {
+        let end = core.now + 1 + cycles;
+        let head = self.rob.slot_of(self.rob.head);
+        let since = self.rob.at(head).front.since(core.now) + core.params.fill_cycles();
+        let walked = self.walks.at(head.index()).until_cycle + 1;
         for until in [since, walked, end] {
             let cycles = until.min(end).saturating_sub(core.now + 1);
             if cycles > 0 {
@@ -414,7 +430,18 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 core.now += cycles - 1;
             }
         }
-        core.now = now;
+        core.now -= cycles;
+    }
+
+    /// What the load at the head, which has missed the TLB, waits for in this cycle.
+    #[cold]
+    fn cause_by_walk(&self, now: u64) -> Cause {
+        let walk = self.walks.at(self.rob.slot_of(self.rob.head).index());
+        if now > walk.until_cycle {
+            walk.then
+        } else {
+            Cause::DTlb
+        }
     }
 
     /// Where the instruction stands that commits next, and its address.
@@ -429,7 +456,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     Standing::WaitsForStoreQueue
                 }
                 // No load is left in an empty window.
-                class if class.is_memory() && self.is_memory_queue_full(core) => {
+                class
+                    if seldom(kind::of(class) & core.params.shared_kinds != 0)
+                        && self.is_memory_queue_full(core) =>
+                {
                     Standing::WaitsForStoreQueue
                 }
                 _ => Standing::WaitsToBeAlone,
@@ -473,9 +503,11 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         match head.inst_class() {
             OpClass::Store if self.waits_for_write_buffer() => Standing::WaitsForWriteBuffer,
             OpClass::Load if head.has(flag::ISSUED) => {
-                let walk = self.walks.at(self.rob.slot_of(self.rob.head).index());
-                let is_walked = head.level == Cause::DTlb && core.now > walk.until_cycle;
-                Standing::IssuedLoad(if is_walked { walk.then } else { head.level })
+                Standing::IssuedLoad(if seldom(head.level == Cause::DTlb) {
+                    self.cause_by_walk(core.now)
+                } else {
+                    head.level
+                })
             }
             OpClass::Load => Standing::UnissuedLoad,
             class => Standing::Executes(class),

@@ -51,9 +51,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 // `None` if the stations are full, but the instruction goes to another queue.
                 if let Some(counter) = self.dispatch_stall_again(core, kind) {
                     *counter(&mut core.stats) += 1;
-                    if kind & (kind::LOADS | kind::STORES) != 0 {
-                        self.note_full_queue(core, kind);
-                    }
                     return;
                 }
             }
@@ -61,20 +58,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             core.progressed = true;
             self.enter(core, &d, kind);
             self.front.pop_decoded();
-        }
-    }
-
-    /// An access that waits for a place behind stores: that is what it comes late for, also while it passes the stages of
-    /// the window.
-    #[inline(never)]
-    fn note_full_queue(&mut self, core: &Resources, kind: u8) {
-        let p = &core.params;
-        let waits_elsewhere = self.rob.len() >= p.rob_entries
-            || core.reservations_used - core.fp_queue_used >= p.reservation_stations
-            || kind & kind::LOADS != 0 && self.loads_used >= p.load_queue;
-        let is_full = kind & kind::STORES != 0 && self.stores.is_full();
-        if !waits_elsewhere && (is_full || self.is_memory_queue_full(core)) {
-            self.front.set_decoded_gap(Cause::StoreWait);
         }
     }
 
@@ -108,7 +91,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         if kind & kind::STORES != 0 && self.stores.is_full() {
             return Some(|s| &mut s.rename_store_queue_full_cycles);
         }
-        if kind & (kind::LOADS | kind::STORES) != 0 && seldom(self.is_memory_queue_full(core)) {
+        if seldom(kind & p.shared_kinds != 0) && self.is_memory_queue_full(core) {
             return Some(match kind & kind::STORES {
                 0 => |s| &mut s.rename_load_queue_full_cycles,
                 _ => |s| &mut s.rename_store_queue_full_cycles,
@@ -126,7 +109,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     }
 
     /// One queue holds loads and stores, and it is full.
-    #[inline(always)]
     pub(super) fn is_memory_queue_full(&self, core: &Resources) -> bool {
         self.loads_used + self.stores.len() as u32 >= core.params.memory_queue
     }

@@ -288,9 +288,10 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 self.fetch.stall_until = core.now + (access.ready_cycle - hit);
                 self.fetch.late(cause_of_fetch(&access, core.now));
                 if P::WANTS_STAGES {
-                    let missed = match access.walked_cycle {
-                        Some(_) => Cause::ITlb,
-                        None => Cause::ICache,
+                    let missed = if access.tlb_miss {
+                        Cause::ITlb
+                    } else {
+                        Cause::ICache
                     };
                     self.probe.fetch_missed(pc, missed, core.now);
                 }
@@ -327,7 +328,6 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                     .predict(&mut self.path, pc, kind, fallthrough, direct, checkpoint)
             }
         };
-        self.path.forget_prediction();
         let next = predicted_next(&predicted, is_direct.then_some(direct), fallthrough);
         *self.predicted_next.at_mut(usize::from(index)) = next;
         self.push_fetched(core, pc, inst, index, matched);

@@ -158,8 +158,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                         self.note_load(slot, EventSet::of_load(&access));
                     }
                     self.rob.at_mut(slot).level = cause_of_load(&access);
-                    if seldom(access.walked_cycle.is_some()) {
-                        *self.walks.at_mut(slot.index()) = Walk::of(&access);
+                    if seldom(access.tlb_miss) {
+                        *self.walks.at_mut(slot.index()) = Walk::of(&access, core.now);
                     }
                     access.ready_cycle + address_latency
                 }
@@ -201,7 +201,8 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
                 return AccessResult::Done(Access {
                     ready_cycle: core.now + core.params.quiet_read,
                     level: Level::Core,
-                    walked_cycle: None,
+                    walk_cycles: 0,
+                    tlb_miss: false,
                 });
             }
         }

@@ -253,8 +253,10 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         self.give(lost, ripe + 1, pc, Standing::OnItsWay(gap));
         if self.full.position == position {
             let until = self.full.until.min(dispatch + 1);
-            self.give(lost, until, pc, Standing::WaitsForStoreQueue);
-            gap = Cause::StoreWait;
+            if lost.from < until {
+                self.give(lost, until, pc, Standing::WaitsForStoreQueue);
+                gap = Cause::StoreWait;
+            }
         }
         self.give(lost, dispatch + 1, pc, Standing::WaitsToBeAlone);
         self.give(lost, known, pc, Standing::Enters(gap));

@@ -328,8 +328,8 @@ impl<E: DecodeEditor, P: PipelineProbe> DrivenCore<E, P> {
         match self.memory.access_on_port(cycle, addr, size as u8, false) {
             AccessResult::Retry { at_cycle } => Err(at_cycle.max(cycle + 1)),
             AccessResult::Done(access) => {
-                if seldom(access.walked_cycle.is_some()) {
-                    self.walk = Walk::of(&access);
+                if seldom(access.tlb_miss) {
+                    self.walk = Walk::of(&access, cycle);
                 }
                 Ok(Served {
                     ready: access.ready_cycle,

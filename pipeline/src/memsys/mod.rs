@@ -137,9 +137,14 @@ pub struct Access {
     pub ready_cycle: u64,
     /// Where the data come from; for a merged access that of the miss it joined.
     pub level: Level,
-    /// Cycle in which the translation is there that it waited for; none: no walk was needed.
-    pub walked_cycle: Option<u64>,
+    /// Cycles until its translation was there.
+    pub walk_cycles: u32,
+    /// It waited for a translation.
+    pub tlb_miss: bool,
 }
+
+// Each access is returned by value, in registers as long as it is no larger.
+const _: () = assert!(size_of::<AccessResult>() <= 16);
 
 impl Access {
     /// Both parts of an access to two lines.
@@ -147,7 +152,8 @@ impl Access {
         Access {
             ready_cycle: self.ready_cycle.max(second.ready_cycle),
             level: self.level.max(second.level),
-            walked_cycle: self.walked_cycle.max(second.walked_cycle),
+            walk_cycles: self.walk_cycles.max(second.walk_cycles),
+            tlb_miss: self.tlb_miss || second.tlb_miss,
         }
     }
 }

@@ -101,12 +101,12 @@ impl PrivateMemory {
             return AccessResult::Retry { at_cycle: now + 1 };
         }
         let addr = self.place.of(addr);
-        let (delay, walked) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
-            Translation::After { delay, missed } => (delay, missed.then_some(now + delay)),
+        let (delay, tlb_miss) = match self.itlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
         if let Some(ready_cycle) = self.l1i.quick_hit(now, delay, addr, false) {
-            return hit(ready_cycle, walked);
+            return hit(ready_cycle, delay, tlb_miss);
         }
         let fetched = self
             .l1i
@@ -114,7 +114,7 @@ impl PrivateMemory {
         if seldom(self.link.has_company) {
             self.obey(shared, now);
         }
-        result(fetched, walked)
+        result(fetched, delay, tlb_miss)
     }
 
     /// Loads `size` bytes.
@@ -305,12 +305,12 @@ impl PrivateMemory {
         }
         let last = addr.wrapping_add(u64::from(size.max(1)) - 1);
         let crosses = self.l1d.crosses(addr, size);
-        let (mut delay, mut walked_cycle) = (0, None);
+        let (mut delay, mut tlb_miss) = (0, false);
         for part in std::iter::once(addr).chain(crosses.then_some(last)) {
             match self.dtlb.translate(now, part, &mut self.l2_tlb) {
                 Translation::After { delay: d, missed } => {
                     delay = delay.max(d);
-                    walked_cycle = walked_cycle.max(missed.then_some(now + d));
+                    tlb_miss |= missed;
                 }
                 Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
             }
@@ -332,7 +332,8 @@ impl PrivateMemory {
         AccessResult::Done(Access {
             ready_cycle: now + delay + l1d.hit_cycles + u64::from(crosses),
             level: Level::L1,
-            walked_cycle,
+            walk_cycles: delay as u32,
+            tlb_miss,
         })
     }
 
@@ -374,18 +375,22 @@ impl PrivateMemory {
         addr: u64,
         write: bool,
     ) -> AccessResult {
-        let (delay, walked) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
-            Translation::After { delay, missed } => (delay, missed.then_some(now + delay)),
+        let (delay, tlb_miss) = match self.dtlb.translate(now, addr, &mut self.l2_tlb) {
+            Translation::After { delay, missed } => (delay, missed),
             Translation::Retry(at_cycle) => return AccessResult::Retry { at_cycle },
         };
         if let Some(ready_cycle) = self.l1d.quick_hit(now, delay, addr, write) {
-            return hit(ready_cycle, walked);
+            return hit(ready_cycle, delay, tlb_miss);
         }
         if seldom(self.l1d.prefetcher.is_some()) {
             let accessed = self.access_and_prefetch(shared, now, delay, addr, write);
-            return result(accessed, walked);
+            return result(accessed, delay, tlb_miss);
         }
-        result(self.access(shared, now, delay, addr, write), walked)
+        result(
+            self.access(shared, now, delay, addr, write),
+            delay,
+            tlb_miss,
+        )
     }
 
     #[inline(always)]
@@ -517,21 +522,23 @@ impl PrivateMemory {
 }
 
 #[inline(always)]
-pub(super) fn hit(ready_cycle: u64, walked_cycle: Option<u64>) -> AccessResult {
+pub(super) fn hit(ready_cycle: u64, delay: u64, tlb_miss: bool) -> AccessResult {
     AccessResult::Done(Access {
         ready_cycle,
         level: Level::L1,
-        walked_cycle,
+        walk_cycles: delay as u32,
+        tlb_miss,
     })
 }
 
 #[inline]
-fn result(accessed: Result<(u64, Level), u64>, walked_cycle: Option<u64>) -> AccessResult {
+fn result(accessed: Result<(u64, Level), u64>, delay: u64, tlb_miss: bool) -> AccessResult {
     match accessed {
         Ok((ready_cycle, level)) => AccessResult::Done(Access {
             ready_cycle,
             level,
-            walked_cycle,
+            walk_cycles: delay as u32,
+            tlb_miss,
         }),
         Err(at_cycle) => AccessResult::Retry { at_cycle },
     }

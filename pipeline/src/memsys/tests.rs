@@ -227,20 +227,21 @@ fn a_tlb_miss_moves_the_access() {
         .l1d
         .warm((&mut memory.private.link, &mut memory.shared), 0x40, false);
     let first = memory.load(1000, 0x40, 8);
-    let access = |ready_cycle, walked_cycle| {
+    let access = |ready_cycle, walk_cycles: u32, tlb_miss| {
         AccessResult::Done(Access {
             ready_cycle,
             level: Level::L1,
-            walked_cycle,
+            walk_cycles,
+            tlb_miss,
         })
     };
-    assert_eq!(first, access(1032, Some(1030)));
+    assert_eq!(first, access(1032, 30, true));
     assert_eq!(
         memory.load(1010, 0x40, 8),
-        access(1032, Some(1030)),
+        access(1032, 20, true),
         "the same walk"
     );
-    assert_eq!(memory.load(1030, 0x40, 8), access(1032, None));
+    assert_eq!(memory.load(1030, 0x40, 8), access(1032, 0, false));
     let dtlb = memory.stats().dtlb;
     assert_eq!(
         (dtlb.access_events, dtlb.miss_events, dtlb.merge_events),
@@ -415,7 +416,7 @@ fn a_quick_fetch_is_a_fetch() {
         let before = memory.stats();
         if memory.fetch_quickly(now, addr) {
             quick += 1;
-            assert_eq!(other.fetch(now, addr), super::private::hit(hit, None));
+            assert_eq!(other.fetch(now, addr), super::private::hit(hit, 0, false));
         } else {
             assert_eq!(memory.stats(), before);
             assert_eq!(other.fetch(now, addr), memory.fetch(now, addr));

@@ -96,9 +96,10 @@ fn cause_of_level(level: Level) -> Cause {
 /// What the wait for a load is charged to; [`Cause::DTlb`] for one that missed the TLB, whose [`Walk`] says the rest.
 #[inline]
 pub(crate) fn cause_of_load(access: &Access) -> Cause {
-    match access.walked_cycle {
-        Some(_) => Cause::DTlb,
-        None => cause_of_level(access.level),
+    if access.tlb_miss {
+        Cause::DTlb
+    } else {
+        cause_of_level(access.level)
     }
 }
 
@@ -119,10 +120,10 @@ impl Walk {
         then: Cause::DTlb,
     };
 
-    /// That of a load which has missed the TLB.
-    pub fn of(access: &Access) -> Walk {
+    /// That of a load which has issued in `issue_cycle` and missed the TLB.
+    pub fn of(access: &Access, issue_cycle: u64) -> Walk {
         Walk {
-            until_cycle: access.walked_cycle.unwrap_or_default(),
+            until_cycle: issue_cycle + u64::from(access.walk_cycles),
             then: cause_of_level(access.level),
         }
     }
@@ -131,8 +132,9 @@ impl Walk {
 /// What fetch waits for where it has missed: the longer one of walk and line, since a gap in the stream of instructions
 /// has one owner.
 pub(crate) fn cause_of_fetch(access: &Access, from_cycle: u64) -> Cause {
-    match access.walked_cycle {
-        Some(walked) if 2 * (walked - from_cycle) >= access.ready_cycle - from_cycle => Cause::ITlb,
-        _ => Cause::ICache,
+    if access.tlb_miss && 2 * u64::from(access.walk_cycles) >= access.ready_cycle - from_cycle {
+        Cause::ITlb
+    } else {
+        Cause::ICache
     }
 }

@@ -239,7 +239,7 @@ impl EventSet {
                 .with(EventSet::L2_MISS)
                 .with(EventSet::LLC_MISS),
         };
-        missed.with(EventSet::DTLB_MISS.when(access.walked_cycle.is_some()))
+        missed.with(EventSet::DTLB_MISS.when(access.tlb_miss))
     }
 
     /// What a stretch says of the instruction to which its cycles belong.

@@ -39,6 +39,8 @@ pub(crate) struct Params {
     pub load_queue: u32,
     /// Loads and stores together; a number that is never reached where each has a queue of its own.
     pub memory_queue: u32,
+    /// Kinds of instructions that share one queue.
+    pub shared_kinds: u8,
     /// Kinds of instructions that dispatch looks at once more when they have executed.
     pub watched_kinds: u8,
     /// Addresses are computed by operations of their own.
@@ -139,6 +141,10 @@ impl Params {
             memory_queue: match config.window.memory_queue_entries {
                 0 => u32::MAX,
                 entries => entries,
+            },
+            shared_kinds: match config.window.memory_queue_entries {
+                0 => 0,
+                _ => kind::LOADS | kind::STORES,
             },
             watched_kinds: kind::watched(config.chip.has_company(), separate_addresses),
             separate_addresses,

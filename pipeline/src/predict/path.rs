@@ -16,6 +16,8 @@ pub struct PredictedPath {
     pub(super) ras: Ras,
     /// The histories of the branches that have committed, where those in flight are in none.
     committed: Option<Box<Histories>>,
+    /// There is more to do before a prediction than to copy what all histories have.
+    is_special: bool,
 }
 
 /// Histories at one moment.
@@ -29,13 +31,16 @@ impl PredictedPath {
     /// The beginning of a path, for a configuration that passed its check.
     #[must_use]
     pub fn new(config: &BranchConfig) -> Self {
+        let history = match &config.predictor {
+            Predictor::Tage(p) => Tage::history(p),
+            _ => History::short(),
+        };
+        let is_late = config.history_update == HistoryUpdate::AtCommit;
         PredictedPath {
-            history: match &config.predictor {
-                Predictor::Tage(p) => Tage::history(p),
-                _ => History::short(),
-            },
+            is_special: is_late || history.is_folded(),
+            history,
             ras: Ras::new(config.ras_entries, config.ras_repair.clone()),
-            committed: (config.history_update == HistoryUpdate::AtCommit).then(Box::default),
+            committed: is_late.then(Box::default),
         }
     }
 
@@ -77,7 +82,6 @@ impl PredictedPath {
     ) {
         self.rewind(cp);
         self.advance(kind, taken, target, fallthrough);
-        self.forget_prediction();
     }
 
     /// Restores the state before the branch, which will be fetched again. A squash at another instruction uses the
@@ -88,15 +92,6 @@ impl PredictedPath {
             self.history.folds = cp.folded.folds;
         }
         self.ras.restore(&cp.ras);
-        self.forget_prediction();
-    }
-
-    /// A transfer was predicted: it is in the histories, unless they learn of it when it commits.
-    #[inline(always)]
-    pub fn forget_prediction(&mut self) {
-        if seldom(self.committed.is_some()) {
-            self.show_committed();
-        }
     }
 
     /// A transfer has committed, and the tables are trained.
@@ -107,7 +102,7 @@ impl PredictedPath {
         }
     }
 
-    /// The histories are those of what has committed.
+    /// The histories are those of what has committed, where they are to hold nothing else.
     #[cold]
     fn show_committed(&mut self) {
         if let Some(committed) = &self.committed {
@@ -137,10 +132,21 @@ impl PredictedPath {
     }
 
     #[inline(always)]
-    pub(super) fn checkpoint_history(&self, cp: &mut Checkpoint) {
+    fn checkpoint_history(&self, cp: &mut Checkpoint) {
         cp.basis.history = self.history.state;
         if seldom(self.history.is_folded()) {
             cp.folded.folds = self.history.folds;
+        }
+    }
+
+    /// Saves the histories in the checkpoint of a transfer that is predicted next, by what they hold then: what was
+    /// predicted, or only what has committed.
+    #[inline(always)]
+    pub(super) fn begin_prediction(&mut self, cp: &mut Checkpoint) {
+        cp.basis.history = self.history.state;
+        if seldom(self.is_special) {
+            self.show_committed();
+            self.checkpoint_history(cp);
         }
     }
 

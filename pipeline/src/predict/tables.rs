@@ -106,7 +106,8 @@ impl BranchTables {
                 btb_hit,
             };
         }
-        path.checkpoint(cp);
+        path.begin_prediction(cp);
+        path.checkpoint_returns(cp);
         if kind == BranchKind::Return && path.ras.exists() {
             let target = path.ras.peek();
             path.ras.pop();
@@ -129,7 +130,7 @@ impl BranchTables {
         direct_target: u64,
         cp: &mut Checkpoint,
     ) -> (bool, bool) {
-        path.checkpoint_history(cp);
+        path.begin_prediction(cp);
         let taken = self.predict_direction(path, (pc, site), cp);
         self.follow_conditional(path, site, taken, direct_target)
     }
