@@ -17,8 +17,14 @@ command -v ld.lld >/dev/null || {
 target=$(uname -m)-unknown-linux-musl
 [ -d "$(rustc --print target-libdir --target "$target")" ] || rustup target add "$target"
 
-# At a fixed address it needs no relocations, and equal functions are kept once.
-cargo rustc --locked --release --target "$target" --config 'profile.release.strip=true' --bin hps -- \
-    -C relocation-model=static -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all
+# At a fixed address it needs no relocations, and equal functions are kept once. A panic ends it, so that no code cleans up
+# behind one; what has no loop is built for its size.
+cargo rustc --locked --release --target "$target" --bin hps \
+    --config 'profile.release.strip=true' \
+    --config 'profile.release.panic="abort"' \
+    --config 'profile.release.opt-level="s"' \
+    --config 'profile.release.package.hps-experiments.opt-level="s"' \
+    --config 'profile.release.package.hps-shim.opt-level="s"' \
+    -- -C relocation-model=static -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all
 file=${CARGO_TARGET_DIR:-target}/$target/release/hps
 echo "$file: $(($(stat -c %s "$file") / 1000000)) MB"

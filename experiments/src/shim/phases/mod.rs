@@ -14,7 +14,7 @@ use hps_pipeline::core::OperatingPoint;
 use hps_shim::Dte;
 use rayon::prelude::*;
 
-pub(super) use claims::claims;
+pub(super) use claims::{are_measured, claims};
 pub use guest::{Extent, PHASES, program};
 pub use policy::{Energy, Goal, Work};
 
