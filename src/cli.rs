@@ -294,7 +294,7 @@ pub enum CoreKind {
     /// An instruction at a time, in program order: faster, and equal cycles where all accesses hit. Caches are
     /// asked in program order instead of in order of time. On hps-4wide the IPC of the project's programs differs
     /// by up to 0.8% (docs/measurements/core-agreement.md); where lines conflict in a cache or MSHRs are few, cycles
-    /// may be several times too many or too few (docs/measurements/core-accuracy.md). For out-of-order machines;
+    /// may be several times too many or too few (docs/measurements/core-accuracy.md), which --stats says. For out-of-order machines;
     /// without pipeline logs and sampled timing
     Instruction,
 }

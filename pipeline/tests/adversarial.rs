@@ -5,6 +5,7 @@ mod kernels;
 
 use hps_pipeline::config::{CacheConfig, MachineConfig};
 use hps_pipeline::core::{Chip, DrivenCore};
+use hps_pipeline::memsys::DisorderStats;
 use hps_sim_core::machine::Stop;
 
 use crate::common::{Program, machine, preset};
@@ -60,6 +61,8 @@ struct Compared {
     cycles: [u64; 2],
     misses: [u64; 2],
     merges: [u64; 2],
+    /// What the core says itself: cycles that may be too many, and too few, in percent of its own.
+    doubt: [f64; 2],
 }
 
 impl Compared {
@@ -75,10 +78,14 @@ fn compare(config: &MachineConfig, program: &Program) -> Compared {
     let mut core = DrivenCore::new(config, program.process()).expect("the machine can be driven");
     assert_eq!(core.run_to_end(), Stop::Exit(0));
     let memory = [oracle.memory_stats().l1d, core.memory_stats().l1d];
+    assert_eq!(oracle.memory_stats().disorder, DisorderStats::default());
+    let disorder = core.memory_stats().disorder;
+    let percent = |cycles: u64| 100.0 * cycles as f64 / core.stats().cycles as f64;
     Compared {
         cycles: [oracle.stats().cycles, core.stats().cycles],
         misses: memory.map(|m| m.read_miss_events + m.write_miss_events),
         merges: memory.map(|m| m.read_merge_events + m.write_merge_events),
+        doubt: [disorder.early_eviction_cycles, disorder.crowded_cycles].map(percent),
     }
 }
 
@@ -89,20 +96,35 @@ fn compare(config: &MachineConfig, program: &Program) -> Compared {
 fn no_more_adversarial_programs_than_known_differ_by_three_percent() {
     const BOUND_PERCENT: f64 = 3.0;
     const KNOWN: usize = 174;
-    let mut beyond = Vec::new();
+    /// Of these, those of which the run does not say so.
+    const SILENT: usize = 4;
+    let (mut beyond, mut silent) = (Vec::new(), Vec::new());
     for kernel in kernels::all() {
         for config in machines() {
             let compared = compare(&config, &kernel.program);
             let error = compared.error_percent();
             println!(
-                "{error:+8.2} {:38} {:20} cycles {:?} misses {:?} merges {:?}",
-                kernel.name, config.name, compared.cycles, compared.misses, compared.merges
+                "{error:+8.2} {:38} {:20} cycles {:?} misses {:?} merges {:?} doubt {:.1?}",
+                kernel.name,
+                config.name,
+                compared.cycles,
+                compared.misses,
+                compared.merges,
+                compared.doubt
             );
+            let [too_many, too_few] = compared.doubt;
+            if error.abs() > BOUND_PERCENT && too_many.max(too_few) < BOUND_PERCENT {
+                silent.push(format!(
+                    "{} on {}: {error:+.2}%, {too_many:.1} {too_few:.1}",
+                    kernel.name, config.name
+                ));
+            }
             if error.abs() > BOUND_PERCENT {
                 beyond.push(format!("{} on {}: {error:+.2}%", kernel.name, config.name));
             }
         }
     }
+    assert!(silent.len() <= SILENT, "{}: {silent:#?}", silent.len());
     assert!(
         beyond.len() <= KNOWN,
         "{} instead of {KNOWN}: {beyond:#?}",

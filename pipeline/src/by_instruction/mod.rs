@@ -36,6 +36,7 @@ mod insts;
 mod interrupts;
 mod issue;
 mod loads;
+mod not_driven;
 mod path;
 mod sequence;
 mod stages;
@@ -63,12 +64,14 @@ use crate::model::{
 use crate::predict::{BranchUnit, Checkpoint, FoldedBasis};
 use path::{RightPath, WrongPath};
 
+pub use not_driven::NotDriven;
+
 use calendar::{Calendar, Demand, Widths};
 use commit::Commits;
 use edit::Edit;
 use fetch::{Fetch, Lesson};
 use insts::{Code, StaticInst};
-use stamps::{AT_ONCE, STAMPS, Stamps};
+use stamps::{AT_ONCE, Stamps};
 use stores::Stores;
 use wrong_path::{Episode, WrongPathStore};
 
@@ -82,43 +85,6 @@ const PLACES: usize = reg::COUNT;
 
 /// A cycle that does not come: later than every squash, and nothing overflows that adds to it.
 const NEVER: u64 = u64::MAX / 4;
-
-/// Why a machine has no instruction-driven core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotDriven {
-    /// It issues in order.
-    #[error("its scheduling is in order (issue.scheduling)")]
-    InOrder,
-    /// Its predictor is perfect.
-    #[error("its branch predictor is perfect (branch.predictor)")]
-    Perfect,
-    /// Its histories learn of branches when they commit.
-    #[error("its branch history is updated at commit (branch.history_update)")]
-    LateHistory,
-    /// Its data cache writes through.
-    #[error("its data cache writes through (memory.l1d_write)")]
-    WriteThrough,
-    /// Its window is too large.
-    #[error(
-        "its reorder buffer and twice the queues before it hold more than {STAMPS} instructions"
-    )]
-    Window,
-    /// It has too many pools of units.
-    #[error(
-        "it has more than 6 pools of pipelined units that are fewer than issue.issue_width, or one of more than 127 \
-         units (units.pools)"
-    )]
-    Pools,
-    /// It has several cores.
-    #[error("it has several cores or contexts (chip.cores, chip.contexts)")]
-    Cores,
-    /// Its counters are not those that there always are.
-    #[error("it says what its counters count or cost (counters)")]
-    Counters,
-    /// A probe wants the stages of each instruction.
-    #[error("a pipeline log is asked for, which only the cycle-driven core keeps")]
-    Log,
-}
 
 /// The calendar of issue and the cycles of a core.
 fn structures(

@@ -1,6 +1,7 @@
 //! A level 1 cache: its tags, MSHRs and ports.
 
 use super::agreement::Want;
+use super::disorder::Evictions;
 use super::link::{Fill, Link};
 use super::mshr::{InFlight, Mshrs};
 use super::prefetch::Prefetcher;
@@ -36,6 +37,8 @@ pub(super) struct Level1 {
     pub(super) prefetcher: Option<Box<Prefetcher>>,
     /// Misses of warming accesses.
     pub(super) warmed: u64,
+    /// What it evicts, where accesses do not come in order of time.
+    pub(super) evictions: Option<Box<Evictions>>,
 }
 
 impl Level1 {
@@ -59,6 +62,7 @@ impl Level1 {
             stats: CacheStats::default(),
             prefetcher: None,
             warmed: 0,
+            evictions: None,
         }
     }
 
@@ -163,6 +167,9 @@ impl Level1 {
             Ok(room) => room,
             Err(at_cycle) => {
                 self.stats.mshr_full_events += 1;
+                if let Some(evictions) = &mut self.evictions {
+                    evictions.missed(line, now, at_cycle - now, false);
+                }
                 return Err(at_cycle);
             }
         };
@@ -176,6 +183,12 @@ impl Level1 {
             self.stats.write_miss_events += 1;
         } else {
             self.stats.read_miss_events += 1;
+        }
+        if let Some(evictions) = &mut self.evictions {
+            evictions.missed(line, now, fill.ready.saturating_sub(known), true);
+            if let Some(victim) = victim {
+                evictions.evicted(victim, now);
+            }
         }
         if let (Some(prefetcher), Some(victim)) = (&mut self.prefetcher, victim) {
             prefetcher.dropped(victim);

@@ -89,6 +89,7 @@
 mod agreement;
 mod bus;
 mod calendar;
+mod disorder;
 mod inside;
 mod level1;
 mod level2;
@@ -107,6 +108,7 @@ mod tests;
 mod tlb;
 mod write_buffer;
 
+pub use disorder::DisorderStats;
 pub(crate) use place::Place;
 pub use private::PrivateMemory;
 pub use shared::SharedMemory;

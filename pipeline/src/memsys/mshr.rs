@@ -4,6 +4,7 @@
 //! its line is on its way: before that it is free to an access that comes later but lies earlier.
 
 use super::Level;
+use super::disorder::DisorderStats;
 
 /// Places for each register where accesses come out of order: what is taken for later does not keep an
 /// earlier access out.
@@ -56,6 +57,8 @@ pub(super) struct Mshrs {
     count: usize,
     /// From this cycle on no line of a group is on its way.
     quiet_from: [u64; GROUPS],
+    /// Lines that got a register out of order of time.
+    pub crowded: DisorderStats,
 }
 
 impl Mshrs {
@@ -81,6 +84,7 @@ impl Mshrs {
             order: (0..slots as u16).collect(),
             count: count as usize,
             quiet_from: [0; GROUPS],
+            crowded: DisorderStats::default(),
         }
     }
 
@@ -142,9 +146,27 @@ impl Mshrs {
         self.count
     }
 
+    /// Whether all registers are taken at some time between the start of a line that is asked for and its end, for
+    /// accesses of later cycles that came before.
+    fn is_crowded(&self, line: &InFlight) -> bool {
+        let later = self
+            .late(line.start)
+            .filter(|(_, slot)| (line.start + 1..line.end).contains(&slot.start));
+        later
+            .map(|(_, slot)| {
+                self.late(slot.start)
+                    .filter(|(_, other)| other.start <= slot.start)
+            })
+            .any(|busy| busy.count() >= self.count)
+    }
+
     /// Takes the free register.
     pub fn take(&mut self, slot: usize, line: InFlight) {
         debug_assert_eq!(slot, usize::from(self.order[0]));
+        if self.slots.len() > self.count && self.is_crowded(&line) {
+            self.crowded.crowded_events += 1;
+            self.crowded.crowded_cycles += line.end - line.start;
+        }
         self.slots[slot] = line;
         let quiet_from = &mut self.quiet_from[line.line as usize % GROUPS];
         *quiet_from = line.end.max(*quiet_from);

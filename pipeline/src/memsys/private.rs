@@ -5,6 +5,7 @@ mod prefetching;
 use hps_sim_core::likely::{often, seldom};
 
 use super::agreement::Order;
+use super::disorder::{DisorderStats, Evictions};
 use super::level1::Level1;
 use super::link::Link;
 use super::mshr::Mshrs;
@@ -75,6 +76,7 @@ impl PrivateMemory {
     pub(super) fn expect_disorder(&mut self, config: &MemoryConfig) {
         self.l1i.mshrs = Mshrs::out_of_order(config.l1i.mshrs);
         self.l1d.mshrs = Mshrs::out_of_order(config.l1d.mshrs);
+        self.l1d.evictions = Some(Box::new(Evictions::new()));
     }
 
     /// Fast path of [`fetch`](Self::fetch): a hit that nothing delays, which most fetches are. The instructions are
@@ -495,6 +497,19 @@ impl PrivateMemory {
         ]
     }
 
+    /// What accesses out of order of time have met.
+    fn disorder(&self, shared: &SharedMemory) -> DisorderStats {
+        let mut all = self
+            .l1d
+            .evictions
+            .as_ref()
+            .map(|e| e.stats)
+            .unwrap_or_default();
+        all.add(&self.l1d.mshrs.crowded);
+        all.add(&shared.crowded_of(self.link.core));
+        all
+    }
+
     /// Everything counted so far for this core, with the level 3 cache and the buses behind it, which count for all cores.
     #[must_use]
     pub fn stats(&self, shared: &SharedMemory) -> MemoryStats {
@@ -509,6 +524,7 @@ impl PrivateMemory {
             itlb: self.itlb.stats,
             dtlb: self.dtlb.stats,
             l2_tlb: self.l2_tlb.stats,
+            disorder: self.disorder(shared),
             l1_l2_bus: self.link.bus.stats,
             l3_bus: l3.map_or_else(BusStats::default, |l3| l3.bus.stats),
             memory_bus: shared.memory_bus.stats,

@@ -2,6 +2,7 @@
 
 use super::agreement::{Agreement, Answer, Want, cores_of};
 use super::bus::Bus;
+use super::disorder::DisorderStats;
 use super::inside::{lines, misses};
 use super::level2::Level2;
 use super::level3::Level3;
@@ -111,6 +112,11 @@ impl SharedMemory {
         for cache in &mut self.l2s {
             cache.mshrs = Mshrs::out_of_order(l2.mshrs);
         }
+    }
+
+    /// What misses of a core's level 2 cache have met that were given registers out of order of time.
+    pub(super) fn crowded_of(&self, core: CoreId) -> DisorderStats {
+        self.l2s[self.l2_of(core)].mshrs.crowded
     }
 
     /// The place of a core's level 2 cache.

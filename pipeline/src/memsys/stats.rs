@@ -2,7 +2,7 @@
 
 use hps_sim_core::process::HardwareEvents;
 
-use super::PrivateMemory;
+use super::{DisorderStats, PrivateMemory};
 
 /// Events of one cache. An access that has to be tried again counts once, when it is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,6 +126,8 @@ pub struct MemoryStats {
     pub coherence: CoherenceStats,
     /// Prefetcher of the level 1 data cache; all zero if there is none.
     pub prefetch: PrefetchStats,
+    /// What accesses out of order of time have met; all zero where they come in order.
+    pub disorder: DisorderStats,
 }
 
 macro_rules! add {
@@ -315,6 +317,17 @@ impl MemoryStats {
                 changed_transfer_events,
                 invalidation_events,
                 downgrade_events
+            );
+        }
+        if self.disorder != DisorderStats::default() {
+            named!(
+                out,
+                "disorder",
+                self.disorder,
+                early_eviction_events,
+                early_eviction_cycles,
+                crowded_events,
+                crowded_cycles
             );
         }
         if self.prefetch != PrefetchStats::default() {

@@ -1,5 +1,6 @@
 //! What a cause is charged with in the CPI stack against what the program gains where that cause is made free, in programs
 //! that wait for one or two things.
+#![allow(clippy::print_stdout)] // the numbers are recorded in docs/measurements/truth.md
 
 use hps_pipeline::config::{MachineConfig, Predictor};
 use hps_pipeline::core::{Cause, DrivenCore};

@@ -5,8 +5,32 @@ use std::collections::BTreeMap;
 use hps_pipeline::core::Counted;
 use hps_pipeline::memsys::{CacheStats, MemoryStats, TlbStats};
 
+use serde::Serialize;
+
 use super::execute::Timed;
 use crate::text::ratio;
+
+/// How far the cycles of the instruction-driven core may be off, since it asks caches in program order: estimates, as shares
+/// of all cycles.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Doubt {
+    /// Cycles of misses on lines that accesses of later cycles had evicted.
+    pub too_many: f64,
+    /// Cycles for which misses held registers that accesses of other cycles would have held.
+    pub too_few: f64,
+}
+
+impl Doubt {
+    /// That of a run.
+    pub fn of(timed: &Timed) -> Doubt {
+        let disorder = &timed.memory.disorder;
+        let share = |cycles: u64| ratio(cycles, timed.core.cycles);
+        Doubt {
+            too_many: share(disorder.early_eviction_cycles),
+            too_few: share(disorder.crowded_cycles),
+        }
+    }
+}
 
 /// Rates of a timed run, by name.
 pub fn rates(timed: &Timed) -> BTreeMap<&'static str, f64> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hps_dise::{DiseConfig, DiseStats};
 use hps_experiments::{Interval, SampledCpi, cycles_per_instruction};
-use hps_lab::{Productions, place};
+use hps_lab::{CoreKind, Productions, place};
 use hps_pipeline::config::MachineConfig;
 use hps_pipeline::core::{Cause, CoreStats, Counted, CpiStack};
 use hps_pipeline::sampled::{Samples, SamplingPlan};
@@ -14,7 +14,8 @@ use hps_sim_core::process::Process;
 use serde::Serialize;
 
 use super::execute::Ran;
-use super::{fault, rates::rates};
+use super::fault;
+use super::rates::{Doubt, rates};
 use crate::text::ratio;
 
 /// Everything that is known of a finished run. `_events`, `_cycles`, `_bytes` and `_seconds` are
@@ -35,6 +36,9 @@ pub struct Statistics {
     pub mode: &'static str,
     /// How the machine was simulated: by `cycle` or by `instruction`; null in a functional run.
     pub core_driven_by: Option<&'static str>,
+    /// How far the cycles may be off, by an estimate, where the machine was simulated by instruction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
     /// Seed of the randomness that the program saw.
     pub seed: u64,
     /// Instructions of the program that were completed.
@@ -313,6 +317,9 @@ impl Statistics {
                 (None, None) => "functional",
             },
             core_driven_by: machine.map(|m| m.core.name()),
+            doubt: timed
+                .filter(|_| machine.is_some_and(|m| m.core == CoreKind::Instruction))
+                .map(Doubt::of),
             seed: from.seed,
             instructions: program,
             cycles,

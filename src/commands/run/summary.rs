@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use hps_pipeline::core::Cause;
 
+use super::rates::Doubt;
 use super::statistics::{End, FunctionDocument, Part, Stack, Statistics};
 use crate::text::{Align, Table, grouped, ratio};
 
@@ -92,6 +93,17 @@ fn head(s: &Statistics) -> String {
     if let (Some(cycles), Some(ipc)) = (s.cycles, s.ipc) {
         line("cycles", grouped(cycles));
         line("IPC", format!("{ipc:.4}"));
+    }
+    if let Some(Doubt { too_many, too_few }) = s.doubt {
+        let percent = |share: f64| format!("{:.1}%", 100.0 * share.min(1.0));
+        line(
+            "cycles in doubt",
+            format!(
+                "up to {} too many, {} too few: caches are asked in program order (--core cycle has none)",
+                percent(too_many),
+                percent(too_few)
+            ),
+        );
     }
     if let (Some(sampling), Some(ipc)) = (&s.sampling, s.ipc) {
         line(

@@ -1,0 +1,78 @@
+//! How far cycles may be off where accesses come in program order instead of in order of time.
+//!
+//! An access of an earlier cycle that comes later finds what accesses of later cycles have left. Where that matters it is
+//! counted: the line that it misses has just been evicted for a later cycle, or it gets a register which in order of time
+//! others would have held. Both are estimates, since each such access also moves those behind it.
+
+/// log2 of the places for evicted lines: an access comes late by the instructions in flight at most.
+const PLACE_BITS: u32 = 10;
+
+/// A place without a line.
+const NOTHING: (u64, u64) = (u64::MAX, 0);
+
+/// The place of a line. Lines that evict each other differ by multiples of a power of two, and lie apart.
+fn place_of(line: u64) -> usize {
+    (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - PLACE_BITS)) as usize
+}
+
+/// What accesses out of order of time have met; all zero where they come in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DisorderStats {
+    /// Misses of level 1 on lines that accesses of later cycles had evicted: in order of time they would have hit, or waited
+    /// for a line on its way.
+    pub early_eviction_events: u64,
+    /// Cycles that these misses took beyond a hit.
+    pub early_eviction_cycles: u64,
+    /// Misses of a level that got a register though all were taken at some time before their line was there.
+    pub crowded_events: u64,
+    /// Cycles for which these misses held their registers.
+    pub crowded_cycles: u64,
+}
+
+impl DisorderStats {
+    /// Adds what another cache has met.
+    pub(super) fn add(&mut self, other: &DisorderStats) {
+        self.early_eviction_events += other.early_eviction_events;
+        self.early_eviction_cycles += other.early_eviction_cycles;
+        self.crowded_events += other.crowded_events;
+        self.crowded_cycles += other.crowded_cycles;
+    }
+}
+
+/// Lines that a cache has evicted, and when.
+#[derive(Clone, Debug)]
+pub(super) struct Evictions {
+    places: Box<[(u64, u64)]>,
+    pub stats: DisorderStats,
+}
+
+impl Evictions {
+    pub fn new() -> Self {
+        Evictions {
+            places: vec![NOTHING; 1 << PLACE_BITS].into_boxed_slice(),
+            stats: DisorderStats::default(),
+        }
+    }
+
+    /// An access of this cycle has evicted a line.
+    pub fn evicted(&mut self, line: u64, cycle: u64) {
+        self.places[place_of(line)] = (line, cycle);
+    }
+
+    /// An access of this cycle has missed a line: it comes so many cycles later than a hit, or has to try again so much
+    /// later.
+    pub fn missed(&mut self, line: u64, cycle: u64, cycles: u64, is_brought: bool) {
+        let place = &mut self.places[place_of(line)];
+        if place.0 != line || place.1 <= cycle {
+            return;
+        }
+        self.stats.early_eviction_cycles += cycles;
+        if is_brought {
+            self.stats.early_eviction_events += 1;
+            *place = NOTHING;
+        } else {
+            // It is the same miss that tries again, in whatever cycle.
+            place.1 = u64::MAX;
+        }
+    }
+}
