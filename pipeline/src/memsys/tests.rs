@@ -386,10 +386,11 @@ fn warming_leaves_what_timed_accesses_leave() {
 
 #[test]
 fn every_counter_is_reported_once_with_its_unit() {
-    // Written only where there are several cores, and where there is a prefetcher.
+    // Written only where there are several cores, where there is a prefetcher, and where accesses come out of order.
     let mut stats = MemoryStats::default();
     stats.coherence.upgrade_events = 1;
     stats.prefetch.issue_events = 1;
+    stats.disorder.crowded_events = 1;
     let entries = stats.entries();
     let mut names: Vec<&str> = entries.iter().map(|(name, _)| *name).collect();
     assert_eq!(names.len() * 8, size_of::<MemoryStats>());
