@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use hps_profile::{CallPair, Profile, StreamConfig, StreamConfigError};
 use hps_sim_core::inst::{Inst, OpClass};
+use hps_sim_core::likely::seldom;
 use hps_sim_core::probe::Probe;
 use hps_sim_core::symbols::Entries;
 
@@ -172,7 +173,8 @@ impl<const MEMORY: bool> GridProbe<MEMORY> {
         id
     }
 
-    /// A jump, of which a backward one is an event.
+    /// A jump where tail calls are counted; a backward one is an event.
+    #[inline(never)]
     fn jump(&mut self, pc: u64, inst: &Inst, target: u64) {
         let functions = self.tail_calls.as_deref();
         let is_tail_call = functions.is_some_and(|functions| match inst.class {
@@ -227,7 +229,9 @@ impl<const MEMORY: bool> Probe for GridProbe<MEMORY> {
             return;
         }
         self.branches += u64::from(inst.class != OpClass::Return);
-        if matches!(inst.class, OpClass::Jump | OpClass::JumpIndirect) {
+        if seldom(self.tail_calls.is_some())
+            && matches!(inst.class, OpClass::Jump | OpClass::JumpIndirect)
+        {
             self.jump(pc, inst, target);
         } else if inst.is_back_edge() {
             self.event(pc, inst.direct_target(pc), Transfer::BackEdge);
