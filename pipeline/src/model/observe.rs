@@ -227,7 +227,7 @@ impl EventSet {
             .map(|(_, name)| name)
     }
 
-    /// What a load has missed.
+    /// The events of a load that the cache has served: its misses.
     #[inline]
     pub(crate) fn of_load(access: &crate::memsys::Access) -> EventSet {
         use crate::memsys::Level;

@@ -1,5 +1,5 @@
-//! What a cause is charged with in the CPI stack against what the program gains where that cause is made free, in programs
-//! that wait for one or two things.
+//! The CPI stack charges a cause with what the program gains where that cause is made free, in programs that wait for one
+//! or two things.
 #![allow(clippy::print_stdout)] // the numbers are recorded in docs/measurements/truth.md
 
 use hps_pipeline::config::{MachineConfig, Predictor};
@@ -131,7 +131,7 @@ fn a_cause_is_charged_with_what_the_program_gains_without_it() {
             let run = Run::of(m, &program);
             (run.stats.cycles, run.cpi.slots[cause as usize] as f64 / 4.0)
         };
-        // What is left of the cause, such as a bus behind a fast memory, is charged in the other run.
+        // The other run charges what is left of the cause, such as a bus behind a fast memory.
         let ((with, charged), (without, left)) = (cycles(&machine), cycles(&freed));
         let (charged, saved) = (charged - left, (with - without) as f64);
         println!(

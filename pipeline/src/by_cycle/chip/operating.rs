@@ -17,7 +17,7 @@ pub struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// What a machine begins with.
+    /// The point at which a machine begins.
     #[must_use]
     pub fn of(machine: &MachineConfig) -> OperatingPoint {
         OperatingPoint {
