@@ -7,6 +7,6 @@ pub use crate::by_instruction::{DrivenCore, NotDriven};
 pub use crate::either::{CoreKind, EitherCore, NotSimulated};
 pub use crate::model::{
     AtCommit, Cause, Commit, ContextId, CoreStats, Counted, CpiStack, EventSet, Finished,
-    FlushReason, IssueStall, Origin, Pipe, PipelineProbe, Squash, StageRecord, State, Stretch,
-    TrapTaken,
+    FlushReason, IssueStall, Origin, Pipe, PipelineProbe, Squash, StageRecord, State, Stored,
+    Stretch, TrapTaken,
 };

@@ -10,7 +10,7 @@ use super::rob::Slot;
 use super::uop::{Front, MicroOp, NO_CHECKPOINT, flag};
 use super::{Context, Resources};
 use crate::model::{
-    Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, Standing, State, Stretch,
+    Cause, Commit, EventSet, IssueStall, Origin, PipelineProbe, Standing, State, Stored, Stretch,
     TrapTaken, branch_kind, kind, moves_frames, owner_of,
 };
 
@@ -238,6 +238,25 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
             },
             taken: u.has(flag::TAKEN),
         });
+        // It is the last one that has committed, and waits for the cache.
+        if P::WANTS_STORES
+            && (class == OpClass::Store || class == OpClass::Atomic && !core.params.has_company)
+        {
+            self.show_store(core.now, self.stores.commit - 1);
+        }
+    }
+
+    /// Tells the probe of the store at `position`, which others see from now on.
+    pub(super) fn show_store(&mut self, cycle: u64, position: u64) {
+        let stored = self.stores.get(position);
+        if stored.size > 0 {
+            self.probe.stored(&Stored {
+                context: self.id,
+                cycle,
+                addr: stored.addr,
+                value: stored.data,
+            });
+        }
     }
 
     /// A register as the committed instructions have left it: what the oldest instruction of the window that
@@ -286,6 +305,13 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     /// The instruction at the head faults: precise state, then the guest's handler or the end.
     #[cold]
     fn take_trap(&mut self, core: &mut Resources, u: &MicroOp) -> Option<Stop> {
+        if self.process.thread.is_observer() && u.inst_class() == OpClass::Load {
+            // The program has taken away what the observer was told to read: it goes on without it.
+            self.restart_from(core, self.rob.head, Cause::Serialize);
+            let behind = u.front.fallthrough();
+            self.fetch.redirect(behind, Cause::Serialize, core.now);
+            return None;
+        }
         let cause = *self.traps.at(self.rob.slot_of(self.rob.head).index());
         let disepc = self.disepc_of(u, self.rob.head).again();
         self.restart_from(core, self.rob.head, Cause::Serialize);

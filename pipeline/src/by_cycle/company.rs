@@ -48,7 +48,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
 
     /// An atomic has executed with nothing older in flight: takes effect at once.
     #[cold]
-    pub(super) fn perform_atomic(&mut self, slot: Slot) {
+    pub(super) fn perform_atomic(&mut self, core: &Resources, slot: Slot) {
         let u = self.rob.at(slot);
         if u.has(flag::TRAP) {
             return;
@@ -56,6 +56,9 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
         let position = u.store_pos;
         self.stores_to_memory(position);
         self.tell_of_store(position);
+        if P::WANTS_STORES {
+            self.show_store(core.now, position);
+        }
         let guest = &mut self.process.guest;
         match self.process.thread.hart.reservation {
             NO_RESERVATION => guest.reservations.drop_of(self.id.processor),

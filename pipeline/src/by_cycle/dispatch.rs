@@ -176,7 +176,7 @@ impl<E: DecodeEditor, P: PipelineProbe> Context<E, P> {
     fn watch(&mut self, core: &Resources, slot: Slot, kind: u8) {
         if kind & kind::ATOMIC != 0 {
             if core.params.has_company {
-                self.perform_atomic(slot);
+                self.perform_atomic(core, slot);
             }
         } else if core.params.separate_addresses && !self.rob.at(slot).has(flag::TRAP) {
             // It issues as an addition, and as itself afterwards.

@@ -25,7 +25,7 @@ pub use finished::{Counted, Finished};
 pub use in_order::{IssueStall, Pipe};
 pub(crate) use memdep::{MemoryDependence, Wait};
 pub use observe::{
-    Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stretch, TrapTaken,
+    Commit, ContextId, EventSet, FlushReason, Origin, Squash, State, Stored, Stretch, TrapTaken,
 };
 pub(crate) use params::{DEADLOCK_CYCLES, Params, TIME_SLICE, cycles_of_ns};
 pub use probe::{AtCommit, PipelineProbe, StageRecord};

@@ -298,6 +298,20 @@ pub struct Commit {
     pub taken: bool,
 }
 
+/// A store is seen by all contexts from now on: when it commits, and where contexts share memory, an atomic when it is
+/// dispatched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Where.
+    pub context: ContextId,
+    /// In which cycle.
+    pub cycle: u64,
+    /// Address.
+    pub addr: u64,
+    /// What is stored, in as many low bytes as the store has.
+    pub value: u64,
+}
+
 /// Instructions are taken back, some of which were dispatched in later cycles than all that stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Squash {

@@ -2,7 +2,7 @@
 
 use hps_sim_core::probe::{NoProbe, Probe};
 
-use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stretch, TrapTaken};
+use super::{Cause, Commit, ContextId, IssueStall, Pipe, Squash, Stored, Stretch, TrapTaken};
 
 /// The life of one instruction, finished or squashed. Cycles are absolute; [`u64::MAX`] stands for
 /// a stage that it never reached.
@@ -61,6 +61,8 @@ pub trait PipelineProbe: Probe {
     /// [`PipelineProbe::stretch`], [`PipelineProbe::committed`], [`PipelineProbe::squashed`] and
     /// [`PipelineProbe::trapped`] are wanted.
     const WANTS_CYCLES: bool = false;
+    /// [`PipelineProbe::stored`] is wanted, beside what [`PipelineProbe::WANTS_CYCLES`] asks for.
+    const WANTS_STORES: bool = false;
 
     /// The contexts of a chip lend the probe to each other, so that it is told of all of them, in order of time. This
     /// makes what stands in its place meanwhile, and is told nothing. `None`: it can watch one context only.
@@ -103,6 +105,12 @@ pub trait PipelineProbe: Probe {
         let _ = commit;
     }
 
+    /// A store is seen by others from now on. Only the cycle-driven core tells it.
+    #[inline]
+    fn stored(&mut self, stored: &Stored) {
+        let _ = stored;
+    }
+
     /// Instructions that had been dispatched have been taken back.
     #[inline]
     fn squashed(&mut self, squash: &Squash) {
@@ -141,6 +149,7 @@ macro_rules! for_each_hook {
             WANTS_SLOTS => slots(pc: u64, cause: Cause, count: u64);
             WANTS_CYCLES => stretch(stretch: &Stretch);
             WANTS_CYCLES => committed(commit: &Commit);
+            WANTS_STORES => stored(stored: &Stored);
             WANTS_CYCLES => squashed(squash: &Squash);
             WANTS_CYCLES => trapped(trap: &TrapTaken);
         }
@@ -180,6 +189,7 @@ impl<A: PipelineProbe, B: PipelineProbe> PipelineProbe for (A, B) {
     const WANTS_STAGES: bool = A::WANTS_STAGES || B::WANTS_STAGES;
     const WANTS_SLOTS: bool = A::WANTS_SLOTS || B::WANTS_SLOTS;
     const WANTS_CYCLES: bool = A::WANTS_CYCLES || B::WANTS_CYCLES;
+    const WANTS_STORES: bool = A::WANTS_STORES || B::WANTS_STORES;
 
     fn stand_in(&self) -> Option<Self> {
         Some((self.0.stand_in()?, self.1.stand_in()?))
@@ -191,5 +201,6 @@ impl<P: PipelineProbe> PipelineProbe for &mut P {
     const WANTS_STAGES: bool = P::WANTS_STAGES;
     const WANTS_SLOTS: bool = P::WANTS_SLOTS;
     const WANTS_CYCLES: bool = P::WANTS_CYCLES;
+    const WANTS_STORES: bool = P::WANTS_STORES;
     for_each_hook!(forward_to_borrowed);
 }

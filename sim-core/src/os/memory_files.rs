@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::ops::Range;
 
 use crate::host::sys::rustix;
 use crate::host::sys::rustix::fs::{MemfdFlags, SealFlags};
@@ -69,6 +70,14 @@ impl Linux {
     pub(super) fn get_seals(&self, fd: u64) -> Result<u64, Errno> {
         let seals = rustix::fs::fcntl_get_seals(self.memory_file(fd)?)?;
         Ok(u64::from(seals.bits() & SEALS))
+    }
+
+    /// Where the process whose turn it is has mapped files in memory from their beginnings on, to be seen by others.
+    #[must_use]
+    pub fn shared_memory_files(&self) -> Vec<Range<u64>> {
+        let all = self.mappings.ranges.within(0..u64::MAX).into_iter();
+        let shared = all.filter(|(_, file)| file.writes && !file.has_place() && file.offset() == 0);
+        shared.map(|(range, _)| range).collect()
     }
 
     /// Only files in memory have seals.
