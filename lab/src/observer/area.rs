@@ -19,6 +19,10 @@ pub const LIMIT: u64 = TOP + 0x100;
 pub const COUNT: u64 = OBSERVER_BASE + 0x2000;
 /// How many calls in the ring had no caller.
 pub const ORPHANS: u64 = COUNT + 0x100;
+/// Where the slots of the program's threads are, by the low bits of their numbers.
+pub const SLOT_TABLE: u64 = COUNT + 0x800;
+/// Places of the table of slots.
+pub const SLOT_PLACES: u64 = 256;
 /// The ring of samples.
 pub const RING: u64 = OBSERVER_BASE + 0x1_0000;
 /// Samples in the ring, a power of two.
@@ -39,10 +43,15 @@ pub const CALLS: u64 = OBSERVER_BASE + 0x40_0000;
 /// The observer's own stack, of the callers that it knows of.
 pub const CALLERS: u64 = CALLS + super::MOST_RING_BYTES;
 
+/// Where the entries of a tag stack begin in a sample of [`Signals::Shown`], behind the words of a plain sample, the word
+/// that says how deep it is, and the tag and that word once more.
+pub const STACK_IN_SAMPLE: u64 = 80;
+
 /// Bytes of a place of the ring of samples, a power of two.
 pub fn sample_bytes(signals: Signals) -> u64 {
     match signals {
-        Signals::Tag | Signals::Samples { .. } => 64,
+        Signals::Tag | Signals::Samples { .. } | Signals::Shown { depth: 0, .. } => 64,
+        Signals::Shown { depth, .. } => (STACK_IN_SAMPLE + 8 * depth as u64).next_power_of_two(),
         Signals::Context { depth, .. } => (8 * (5 + depth as u64)).next_power_of_two(),
         Signals::NewCalls { .. } | Signals::CallPairs { .. } | Signals::CallSequence { .. } => 16,
     }
@@ -76,6 +85,7 @@ pub fn map(mem: &mut Memory, code: &[u8], signals: Signals, entry: u64) -> Resul
     match signals {
         Signals::Tag => mem.map(HISTOGRAM, PLACES * 8, Perm::RW),
         Signals::Samples { .. } => Ok(()),
+        Signals::Shown { .. } => words(mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize]),
         Signals::Context { .. } | Signals::NewCalls { .. } => {
             // Below the first element: what the program began with, which no return ends, and the end.
             mem.map(STACK - 0x1000, 0x1000 + STACK_BYTES, Perm::RW)?;
@@ -96,7 +106,8 @@ fn pages(bytes: u64) -> u64 {
     bytes.next_multiple_of(0x1000)
 }
 
-fn words(mem: &mut Memory, addr: u64, words: &[u64]) -> Result<(), MemoryError> {
+/// Writes words one behind the other.
+pub fn words(mem: &mut Memory, addr: u64, words: &[u64]) -> Result<(), MemoryError> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     write(mem, addr, &bytes)
 }

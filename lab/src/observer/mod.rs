@@ -13,6 +13,8 @@
 //! | [`watch`] | when samples were taken, and what the program did |
 //! | [`disturbed`] | what holds observers up |
 //! | [`operated`] | clocks and prefetchers that samples switch |
+//! | [`shown`] | what a program shows by itself |
+//! | [`paths`] | its tag stack by cycle |
 //! | [`stack`] | which calls were under way in each cycle |
 //! | [`tally`] | how often each call was made, and what was done meanwhile |
 //! | [`calls`] | calls and calling contexts as observers find them, beside the truth |
@@ -23,7 +25,9 @@ mod calls;
 mod code;
 mod disturbed;
 mod operated;
+pub mod paths;
 mod run;
+pub mod shown;
 mod stack;
 mod tally;
 pub(crate) mod watch;
@@ -78,6 +82,17 @@ pub enum Signals {
         /// Counters in each sample, 0 to 3.
         counters: usize,
     },
+    /// As [`Signals::Samples`], of what the thread on the program's context shows by itself: a program with `hps_shim.h`
+    /// and [`shown::VARIABLE`] in its environment.
+    Shown {
+        /// Counters of the hardware in each sample, as there.
+        counters: usize,
+        /// Counters of the program's own in each sample, behind those: bit 0 stands for the first one. There are at most
+        /// three counters together.
+        own: u8,
+        /// Also the tag stack, up to so many of its outermost entries, up to [`MOST_ENTRIES`]; 0: no stack.
+        depth: usize,
+    },
     /// Stamps and counters, and the calling context from the tag stack (`call_stack.dise`).
     Context {
         /// Counters in each sample, 0 to 2.
@@ -105,14 +120,34 @@ pub enum Signals {
 impl Signals {
     /// Whether it reads what calls and returns write.
     pub(crate) fn is_of_calls(self) -> bool {
-        !matches!(self, Signals::Tag | Signals::Samples { .. })
+        !matches!(
+            self,
+            Signals::Tag | Signals::Samples { .. } | Signals::Shown { .. }
+        )
     }
 }
 
 /// Most tags in a sample of [`Signals::Context`].
 pub const DEEPEST: usize = 123;
+/// Most entries of the tag stack in a sample of [`Signals::Shown`].
+pub const MOST_ENTRIES: usize = 118;
 /// Most bytes of a ring of calls.
 pub const MOST_RING_BYTES: u64 = 4 << 20;
+
+/// The words of a tag stack as the observer read them ([`Signals::Shown`]), in the order of its reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackRead<'a> {
+    /// The word that says how deep it is.
+    pub word: u64,
+    /// The tag.
+    pub tag: u64,
+    /// The outermost entries; what stands behind those that there were is of older samples.
+    pub entries: &'a [u64],
+    /// The tag again.
+    pub tag_after: u64,
+    /// The word again.
+    pub word_after: u64,
+}
 
 /// What the observer does between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

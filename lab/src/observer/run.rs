@@ -16,10 +16,14 @@ use super::calls::{CallLog, SeenCall, orphans};
 use super::code::Code;
 use super::disturbed::Holds;
 use super::operated::{Operated, Operating, Switch};
+use super::paths::Paths;
+use super::shown::{Finder, Shown};
 use super::stack::Functions;
 use super::tally::Tally;
 use super::watch::Watch;
-use super::{Disturbance, Observer, Placement, Reads, Reckoning, Sample, Signals, Throttle};
+use super::{
+    Disturbance, Observer, Placement, Reads, Reckoning, Sample, Signals, StackRead, Throttle,
+};
 use crate::error::LabError;
 use crate::install::Install;
 use crate::lab::Lab;
@@ -48,6 +52,8 @@ pub struct Observed {
     pub tally: Tally,
     /// Calls in the ring whose caller it does not tell ([`Signals::CallSequence`]).
     pub orphans: u64,
+    /// What the program has shown by itself ([`Signals::Shown`]); `None` if it has shown nothing.
+    pub shown: Option<Shown>,
     /// The cycles in which the observer was held up ([`Disturbance`]).
     pub held_at: Vec<u64>,
     /// Other operating points of the chip, in order ([`Lab::observe_and_operate`]).
@@ -99,8 +105,27 @@ where
         observer: &Observer,
         mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        let mut see = |s: &Sample, r: &Reads, k: &Reckoning| {
-            see(s, r, k);
+        let mut see = |taken: &Taken<'_>| {
+            see(&taken.sample, taken.reads, taken.reckoning);
+            None
+        };
+        self.run_beside(observer, Aside::Nothing, &mut see, &mut |_| {})
+    }
+
+    /// Runs as [`observe`](Self::observe) does, with an observer of tag stacks ([`Signals::Shown`] with a depth), whose
+    /// words `see` is given, too.
+    ///
+    /// # Errors
+    /// Those of [`observe`](Self::observe).
+    pub fn observe_stacks(
+        self,
+        observer: &Observer,
+        mut see: impl FnMut(&Sample, &StackRead<'_>, &Reads, &Reckoning),
+    ) -> Result<Observed, LabError> {
+        let mut see = |taken: &Taken<'_>| {
+            if let Some(stack) = &taken.stack {
+                see(&taken.sample, stack, taken.reads, taken.reckoning);
+            }
             None
         };
         self.run_beside(observer, Aside::Nothing, &mut see, &mut |_| {})
@@ -116,6 +141,7 @@ where
         operating: Operating,
         mut decide: impl FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
     ) -> Result<Observed, LabError> {
+        let mut decide = |taken: &Taken<'_>| decide(&taken.sample, taken.reads, taken.reckoning);
         let aside = Aside::Operating(operating);
         self.run_beside(observer, aside, &mut decide, &mut |_| {})
     }
@@ -130,8 +156,8 @@ where
         disturbance: Disturbance,
         mut see: impl FnMut(&Sample, &Reads, &Reckoning),
     ) -> Result<Observed, LabError> {
-        let mut see = |s: &Sample, r: &Reads, k: &Reckoning| {
-            see(s, r, k);
+        let mut see = |taken: &Taken<'_>| {
+            see(&taken.sample, taken.reads, taken.reckoning);
             None
         };
         let aside = Aside::Disturbance(disturbance);
@@ -147,7 +173,7 @@ where
         observer: &Observer,
         mut see: impl FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
-        self.run_beside(observer, Aside::Nothing, &mut |_, _, _| None, &mut see)
+        self.run_beside(observer, Aside::Nothing, &mut |_| None, &mut see)
     }
 
     /// Runs as [`observe`](Self::observe) does, with an observer that sleeps for ever, to be compared with: the program
@@ -161,14 +187,14 @@ where
             signals: Signals::Tag,
             throttle: Throttle::Sleep(u64::MAX),
         };
-        self.run_beside(&nobody, Aside::Nothing, &mut |_, _, _| None, &mut |_| {})
+        self.run_beside(&nobody, Aside::Nothing, &mut |_| None, &mut |_| {})
     }
 
     fn run_beside(
         self,
         observer: &Observer,
         aside: Aside,
-        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
+        see: &mut See<'_>,
         see_call: &mut dyn FnMut(SeenCall<'_>),
     ) -> Result<Observed, LabError> {
         let (provenance, limit) = (self.provenance(), self.limit);
@@ -185,7 +211,15 @@ where
             .map_err(|reason| LabError::Observer(reason.to_string()))?;
         let calls = observer.signals.is_of_calls();
         let calls = calls.then(|| (Functions::new(process.image.clone()), entry));
-        let watch = Watch::new(processor, &code, calls);
+        let mut watch = Watch::new(processor, &code, calls);
+        let mut finder = match observer.signals {
+            Signals::Shown { .. } => Some(Finder::default()),
+            _ => None,
+        };
+        watch.has_own_tags = finder.is_some();
+        if let Signals::Shown { depth: 1.., .. } = observer.signals {
+            watch.reckoning.paths = Some(Paths::new());
+        }
         let chip = Chip::of_processors(&machine, process, editor, watch);
         let mut chip = chip.map_err(|reason| LabError::NotTogether {
             machine: machine.name.clone(),
@@ -211,7 +245,9 @@ where
             let has_ended = stop != Stop::Limit || chip.probe().instructions >= limit;
             let seen = match observer.signals {
                 Signals::Tag => ring.count_only(&mut chip),
-                Signals::Samples { .. } => ring.empty(&mut chip, see),
+                Signals::Samples { .. } | Signals::Shown { .. } => {
+                    ring.empty(&mut chip, observer.signals, see)
+                }
                 _ => log.empty(&mut chip, has_ended, see_call),
             };
             seen.map_err(LabError::Observer)?;
@@ -221,7 +257,11 @@ where
             if has_ended {
                 break stop;
             }
+            if let Some(finder) = &mut finder {
+                finder.look(&mut chip).map_err(LabError::Observer)?;
+            }
         };
+        let mut shown = finder.and_then(|finder| finder.finish(&chip.process().mem));
         let host_seconds = start.elapsed().as_secs_f64();
         let orphans = orphans(&mut chip.process_mut().mem, observer.signals);
         let orphans = orphans.map_err(LabError::Observer)?;
@@ -240,6 +280,10 @@ where
             cpi,
             memory,
         };
+        let paths = probe.reckoning.paths.take();
+        if let (Some(shown), Some(paths)) = (&mut shown, paths) {
+            shown.paths = paths.finish(first.stats.cycles, probe.instructions);
+        }
         if let Some(stack) = &probe.stack {
             let at = (first.stats.cycles, probe.instructions);
             probe.tally.finish(stack, at);
@@ -249,6 +293,7 @@ where
             process,
             tally: probe.tally,
             orphans,
+            shown,
             held_at: holds.at,
             switches: operated.switches,
             cycles: first.stats.cycles,
@@ -285,6 +330,17 @@ impl Aside {
     }
 }
 
+/// A sample that the observer took, and what is known of it.
+struct Taken<'a> {
+    sample: Sample,
+    stack: Option<StackRead<'a>>,
+    reads: &'a Reads,
+    reckoning: &'a Reckoning,
+}
+
+/// Whoever is given the samples; the answer is where the chip is switched to.
+type See<'a> = dyn FnMut(&Taken<'_>) -> Option<OperatingPoint> + 'a;
+
 /// The ring of samples, as far as it has been read.
 struct Ring {
     taken: u64,
@@ -299,8 +355,10 @@ impl Ring {
     fn empty<E: hps_sim_core::editor::DecodeEditor>(
         &mut self,
         chip: &mut Chip<E, Watch>,
-        see: &mut dyn FnMut(&Sample, &Reads, &Reckoning) -> Option<OperatingPoint>,
+        signals: Signals,
+        see: &mut See<'_>,
     ) -> Result<(), String> {
+        let place = sample_bytes(signals);
         let count = word(&mut chip.process_mut().mem, COUNT)?;
         if count - self.taken > RING_SAMPLES {
             return Err(format!(
@@ -308,15 +366,26 @@ impl Ring {
                 count - self.taken
             ));
         }
+        let mut all = vec![0; place as usize / 8];
         while self.taken < count {
-            let place = sample_bytes(Signals::Samples { counters: 0 });
             let at = RING + self.taken % RING_SAMPLES * place;
             let mem = &mut chip.process_mut().mem;
-            let mut words = [0; 7];
-            for (number, word_of) in words.iter_mut().enumerate() {
+            for (number, word_of) in all.iter_mut().enumerate() {
                 *word_of = word(mem, at + 8 * number as u64)?;
             }
-            let [start, c0, c1, c2, end, thread, tag] = words;
+            let [start, c0, c1, c2, end, thread, tag, depth, ref rest @ ..] = all[..] else {
+                return Err("a sample that is too short".to_string());
+            };
+            let stack = match rest {
+                [tag_after, word_after, entries @ ..] => Some(StackRead {
+                    word: depth,
+                    tag,
+                    entries,
+                    tag_after: *tag_after,
+                    word_after: *word_after,
+                }),
+                _ => None,
+            };
             let sample = Sample {
                 start,
                 counters: [c0, c1, c2],
@@ -334,7 +403,12 @@ impl Ring {
                 true => sample.with_long_stamps(&reads),
                 false => sample,
             };
-            let wanted = see(&sample, &reads, &watch.reckoning);
+            let wanted = see(&Taken {
+                sample,
+                stack,
+                reads: &reads,
+                reckoning: &watch.reckoning,
+            });
             self.wanted = wanted.or(self.wanted);
             // The next sample asks about the interval that begins here.
             watch.forget(reads.start);

@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 
-use hps_pipeline::core::{Commit, Origin, PipelineProbe};
+use hps_pipeline::core::{Commit, Origin, PipelineProbe, Stored};
 use hps_sim_core::inst::OpClass;
 use hps_sim_core::probe::Probe;
 
 use super::code::Code;
+use super::paths::Paths;
+use super::shown::{COUNTERS, Slots, Words};
 use super::stack::{CallStack, Functions};
 use super::tally::Tally;
 
@@ -42,45 +44,93 @@ struct Marks {
     counted: u64,
 }
 
+/// A number that changes now and then, by cycle.
+#[derive(Clone, Debug, Default)]
+struct History {
+    /// Cycles of changes, and the numbers that they led to.
+    changes: VecDeque<(u64, u64)>,
+    /// The number before the first of them.
+    before: u64,
+}
+
+impl History {
+    /// The number before a cycle.
+    fn before(&self, cycle: u64) -> u64 {
+        let at = self.changes.partition_point(|(of, _)| *of < cycle);
+        match at.checked_sub(1) {
+            Some(last) => self.changes[last].1,
+            None => self.before,
+        }
+    }
+
+    /// Sets the number in a cycle that is not before that of the last change.
+    fn push(&mut self, cycle: u64, number: u64) {
+        match self.changes.back_mut() {
+            Some((of, last)) if cycle <= *of => *last = number,
+            last => {
+                if last.map_or(self.before, |last| last.1) != number {
+                    self.changes.push_back((cycle, number));
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, cycle: u64) {
+        while let Some(&(of, number)) = self.changes.front()
+            && of < cycle
+        {
+            self.before = number;
+            self.changes.pop_front();
+        }
+    }
+}
+
 /// What the program has done by cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Reckoning {
-    /// Cycles with commits, and the instructions that had committed by their ends.
-    committed: VecDeque<(u64, u64)>,
-    /// What had committed before the first of them.
-    before: u64,
-    /// Cycles of calls and returns, and where they went.
-    went: VecDeque<(u64, u64)>,
-    /// Where the last one before them went.
-    was_at: u64,
+    /// Instructions that had committed.
+    committed: History,
+    /// Where calls and returns went, or the tag of the program's own.
+    went: History,
+    /// The program's own counters, if it shows them.
+    own: [History; COUNTERS],
+    /// Its tag stack, if that is observed.
+    pub(super) paths: Option<Paths>,
 }
 
 impl Reckoning {
     /// Instructions of the program that had committed before a cycle.
     #[must_use]
     pub fn before(&self, cycle: u64) -> u64 {
-        let at = self.committed.partition_point(|(of, _)| *of < cycle);
-        match at.checked_sub(1) {
-            Some(last) => self.committed[last].1,
-            None => self.before,
-        }
+        self.committed.before(cycle)
     }
 
-    /// Where the last call or return had gone that had committed before a cycle; 0 before the first one.
+    /// Where the program was before a cycle: where the last call or return had gone that had committed, 0 before the
+    /// first one; with [`Signals::Shown`](super::Signals), the tag that the thread on its first context showed.
     #[must_use]
     pub fn place_before(&self, cycle: u64) -> u64 {
-        let at = self.went.partition_point(|(of, _)| *of < cycle);
-        match at.checked_sub(1) {
-            Some(last) => self.went[last].1,
-            None => self.was_at,
-        }
+        self.went.before(cycle)
+    }
+
+    /// What a counter of the program's own was before a cycle, of the thread on its first context.
+    #[must_use]
+    pub fn own_before(&self, counter: usize, cycle: u64) -> u64 {
+        let history = self.own.get(counter);
+        history.map_or(0, |history| history.before(cycle))
+    }
+
+    /// Its tag stack, of the thread on its first context; `None` if it is not observed.
+    #[must_use]
+    pub fn paths(&self) -> Option<&Paths> {
+        self.paths.as_ref()
     }
 
     /// Where the program was from `from` to before `to`, one place after the other, with the cycles that it was there.
     pub fn each_place(&self, from: u64, to: u64, mut see: impl FnMut(u64, u64)) {
         let (mut here, mut since) = (self.place_before(from), from);
-        let first = self.went.partition_point(|(of, _)| *of < from);
-        for &(cycle, next) in self.went.range(first..) {
+        let changes = &self.went.changes;
+        let first = changes.partition_point(|(of, _)| *of < from);
+        for &(cycle, next) in changes.range(first..) {
             if cycle >= to {
                 break;
             }
@@ -90,7 +140,7 @@ impl Reckoning {
         see(here, to.saturating_sub(since));
     }
 
-    /// Cycles from `from` to `to` in which the last call or return had gone to `place`.
+    /// Cycles from `from` to `to` in which the program was at `place`.
     #[must_use]
     pub fn cycles_at(&self, place: u64, from: u64, to: u64) -> u64 {
         let mut cycles = 0;
@@ -107,27 +157,11 @@ impl Reckoning {
 
     /// Forgets what lies before a cycle.
     pub(super) fn forget(&mut self, cycle: u64) {
-        while let Some(&(of, count)) = self.committed.front()
-            && of < cycle
-        {
-            self.before = count;
-            self.committed.pop_front();
-        }
-        while let Some(&(of, place)) = self.went.front()
-            && of < cycle
-        {
-            self.was_at = place;
-            self.went.pop_front();
-        }
-    }
-
-    fn commit(&mut self, commit: &Commit, total: u64) {
-        match self.committed.back_mut() {
-            Some((cycle, count)) if *cycle == commit.cycle => *count = total,
-            _ => self.committed.push_back((commit.cycle, total)),
-        }
-        if commit.taken && is_call_or_return(commit.class) {
-            self.went.push_back((commit.cycle, commit.target));
+        self.committed.forget(cycle);
+        self.went.forget(cycle);
+        self.own.iter_mut().for_each(|own| own.forget(cycle));
+        if let Some(paths) = &mut self.paths {
+            paths.forget(cycle);
         }
     }
 }
@@ -156,6 +190,10 @@ pub struct Watch {
     pub stack: Option<CallStack>,
     /// What the program did by call, if calls are observed.
     pub tally: Tally,
+    /// What the program shows by itself.
+    pub shown: Slots,
+    /// Where the program is, its own tags say.
+    pub has_own_tags: bool,
     /// Instructions of the program, on all of its contexts.
     pub instructions: u64,
     observer_instructions: u64,
@@ -188,6 +226,8 @@ impl Watch {
             reckoning: Reckoning::default(),
             stack: calls.map(|(functions, entry)| CallStack::new(functions, entry)),
             tally: Tally::default(),
+            shown: Slots::none(),
+            has_own_tags: false,
             instructions: 0,
             observer_instructions: 0,
         }
@@ -196,6 +236,22 @@ impl Watch {
     /// Nothing before a cycle will be asked for any more.
     pub fn forget(&mut self, cycle: u64) {
         self.reckoning.forget(cycle);
+    }
+
+    /// The thread on the program's first context shows something else from a cycle on.
+    #[cold]
+    pub(super) fn show(&mut self, cycle: u64, is_tag: bool) {
+        let (words, image): &(Words, _) = self.shown.now();
+        let Reckoning {
+            went, own, paths, ..
+        } = &mut self.reckoning;
+        went.push(cycle, words[0]);
+        for (history, value) in own.iter_mut().zip(&words[1..]) {
+            history.push(cycle, *value);
+        }
+        if let Some(paths) = paths.as_mut().filter(|_| is_tag) {
+            paths.change(cycle, self.instructions, words[0], image);
+        }
     }
 
     fn observe(&mut self, commit: &Commit) {
@@ -232,6 +288,7 @@ impl Probe for Watch {}
 
 impl PipelineProbe for Watch {
     const WANTS_CYCLES: bool = true;
+    const WANTS_STORES: bool = true;
 
     fn stand_in(&self) -> Option<Self> {
         Some(Watch {
@@ -239,6 +296,7 @@ impl PipelineProbe for Watch {
             reckoning: Reckoning::default(),
             stack: None,
             tally: Tally::default(),
+            shown: Slots::none(),
             ..*self
         })
     }
@@ -252,7 +310,16 @@ impl PipelineProbe for Watch {
         if commit.origin == Origin::Program {
             self.instructions += 1;
         }
-        self.reckoning.commit(commit, self.instructions);
+        self.reckoning
+            .committed
+            .push(commit.cycle, self.instructions);
+        if self.has_own_tags {
+            if commit.context.processor == 0 && self.shown.turn_to(commit.thread) {
+                self.show(commit.cycle, true);
+            }
+        } else if commit.taken && is_call_or_return(commit.class) {
+            self.reckoning.went.push(commit.cycle, commit.target);
+        }
         if let Some(stack) = &mut self.stack
             && commit.taken
             && commit.origin == Origin::Program
@@ -261,17 +328,32 @@ impl PipelineProbe for Watch {
             self.tally.commit(commit, stack, self.instructions);
         }
     }
+
+    #[inline]
+    fn stored(&mut self, stored: &Stored) {
+        if let Some(number) = self.shown.stored(stored.addr, stored.value) {
+            self.show(stored.cycle, number == 0);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn history(changes: &[(u64, u64)]) -> History {
+        let mut history = History::default();
+        for (cycle, number) in changes {
+            history.push(*cycle, *number);
+        }
+        history
+    }
+
     #[test]
     fn what_happened_before_a_cycle_is_found_and_forgotten() {
         let mut reckoning = Reckoning {
-            committed: [(10, 3), (12, 5), (20, 9)].into(),
-            went: [(12, 100), (20, 200)].into(),
+            committed: history(&[(10, 3), (12, 5), (20, 9)]),
+            went: history(&[(12, 100), (20, 200)]),
             ..Reckoning::default()
         };
         let of = |reckoning: &Reckoning| [10, 11, 12, 13, 21].map(|cycle| reckoning.before(cycle));

@@ -5,6 +5,7 @@
 //! and counters serialize by themselves.
 
 mod calls;
+mod shown;
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use hps_sim_core::hart::Hart;
 use hps_sim_core::isa::Isa;
 
 use super::area::{
-    CALLERS, CALLS, CODE, COUNT, ELEMENT_BYTES, HISTOGRAM, PLACES, RING, RING_SAMPLES, TAG, THREAD,
-    TOP, first_limit, sample_bytes,
+    CALLERS, CALLS, CODE, COUNT, ELEMENT_BYTES, HISTOGRAM, PLACES, RING, RING_SAMPLES, SLOT_TABLE,
+    TAG, THREAD, TOP, first_limit, sample_bytes,
 };
 use super::{Signals, Throttle};
 
@@ -76,6 +77,14 @@ fn text(isa: Isa, signals: Signals, throttle: Throttle) -> String {
         (Isa::Alpha, Signals::Tag) => "start: counters: end: walk: tag: ldq t6, 0(s3)\nsll t6, 1, t6\nand t6, s2, t6\n\
              addq t6, s0, t6\nldq t5, 0(t6)\naddq t5, 1, t5\ncounted: stq t5, 0(t6)"
             .to_string(),
+        (
+            isa,
+            Signals::Shown {
+                counters,
+                own,
+                depth,
+            },
+        ) => shown::sample(isa, counters, own, depth),
         (isa, Signals::Context { counters, depth }) => calls::context(isa, counters, depth),
         (isa, Signals::NewCalls { .. }) => calls::new_calls(isa).to_string(),
         (isa, Signals::CallPairs { .. }) => calls::call_pairs(isa).to_string(),
@@ -103,6 +112,7 @@ fn registers(isa: Isa, signals: Signals, throttle: Throttle) -> Vec<(&'static st
     // Base and mask of the results, the word that is observed, and two numbers that the reading of it needs.
     let (base, mask, observed, first, second) = match signals {
         Signals::Samples { .. } => (RING, mask, TAG, THREAD, 0),
+        Signals::Shown { .. } => (RING, mask, SLOT_TABLE, THREAD, 0),
         Signals::Tag => (HISTOGRAM, (PLACES - 1) * 8, TAG, THREAD, 0),
         Signals::Context { .. } => (RING, mask, TOP, 0, 0),
         Signals::NewCalls { depth } => {
@@ -197,6 +207,16 @@ mod tests {
             Signals::Tag,
             Signals::Samples { counters: 0 },
             Signals::Samples { counters: 3 },
+            Signals::Shown {
+                counters: 2,
+                own: 1 << 7,
+                depth: 0,
+            },
+            Signals::Shown {
+                counters: 0,
+                own: 0b111,
+                depth: 118,
+            },
             Signals::Context {
                 counters: 2,
                 depth: 10,

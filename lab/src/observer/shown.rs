@@ -1,0 +1,283 @@
+//! What a program shows by itself, through `hps_shim.h`: where that lies, and what stands there.
+//!
+//! The program makes its region as under any kernel (`HPS_SHIM_REGION=self`), at an address that nobody knows before. The
+//! laboratory looks for it between two stretches of the run, and tells the observer where the slot of each thread is, in a
+//! table by the low bits of the thread's number: "moving addresses are told to the observer now and then" (SHIM, section
+//! 3). What a thread shows before its slot is known counts as nothing, for the observer and in the truth. Threads that
+//! live at the same time and share these bits share a place of the table, and the last one has it.
+//!
+//! The layout is that of `shim/include/hps_shim.h`; a test of `hps-experiments` compares it with the native backend's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hps_pipeline::core::Chip;
+use hps_sim_core::editor::DecodeEditor;
+use hps_sim_core::memory::Memory;
+
+use super::area::{self, SLOT_PLACES, SLOT_TABLE, TAG};
+use super::paths::{Image, STACK};
+use super::run::word;
+use super::tally::Spent;
+use super::watch::Watch;
+
+/// The variable that names the region to the program, and what it says to one that makes its own.
+pub const VARIABLE: (&str, &str) = ("HPS_SHIM_REGION", "self");
+/// "HPSSHIM1", the first word of a region.
+pub const MAGIC: u64 = 0x314d_4948_5353_5048;
+/// The version of the layout, in the word behind [`MAGIC`].
+pub const VERSION: u32 = 2;
+/// Where the number of slots stands that were taken so far.
+pub const THREADS_AT: u64 = 36;
+/// Where the number of threads stands that found no slot; that of names that found no place follows.
+pub const REFUSED_AT: u64 = 40;
+/// Where the first slot begins.
+pub const SLOTS_AT: u64 = 4096;
+/// Slots.
+pub const SLOTS: usize = 64;
+/// Bytes of a slot, whose first word is the tag.
+pub const SLOT_BYTES: u64 = 2048;
+/// Where in a slot it stands whether a thread has it, 1 if so; the thread's number follows.
+pub const LIVE_AT: u64 = 128;
+/// Where in a slot the first of 8 counters stands.
+pub const COUNTERS_AT: u64 = 192;
+/// Counters of a slot.
+pub const COUNTERS: usize = 8;
+/// Where in a slot the outermost entry of the stack stands.
+pub const STACK_AT: u64 = 256;
+/// Where the first name begins.
+pub const NAMES_AT: u64 = SLOTS_AT + SLOTS as u64 * SLOT_BYTES;
+/// Names.
+pub const NAMES: usize = 4096;
+/// Bytes of a name: its state, its length, its text.
+pub const NAME_BYTES: u64 = 128;
+/// Bytes of a region.
+pub const REGION_BYTES: u64 = NAMES_AT + NAMES as u64 * NAME_BYTES;
+/// Counters of hardware and program in one sample, at most.
+pub(super) const MOST_READ: usize = 3;
+/// Tag and counters of a slot.
+pub(super) type Words = [u64; 1 + COUNTERS];
+
+/// The counters of a set, in ascending order: bit 0 stands for the first one.
+pub fn own_counters(set: u8) -> impl Iterator<Item = usize> {
+    (0..COUNTERS).filter(move |number| set >> number & 1 != 0)
+}
+
+/// What a program has shown when it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Paths of the tag stack, outermost tags first, with the work done there, if stacks are observed. What was done
+    /// under no tag has the path of tag 0 alone.
+    pub paths: Vec<(Arc<[u64]>, Spent)>,
+    /// Texts of small tags.
+    pub names: BTreeMap<u64, String>,
+    /// Slots that were taken.
+    pub threads: u32,
+    /// Threads that found no slot.
+    pub refused: u32,
+    /// Names that found no place.
+    pub names_refused: u32,
+}
+
+/// The region of the program, as far as the laboratory knows it.
+#[derive(Debug, Default)]
+pub(super) struct Finder {
+    region: Option<u64>,
+    /// The layout of memory when it was looked for.
+    epoch: u64,
+    /// Threads and their slots in the table.
+    told: Vec<u32>,
+}
+
+impl Finder {
+    /// Looks for the region and for slots that were taken or given back, and tells the observer.
+    pub fn look<E: DecodeEditor>(&mut self, chip: &mut Chip<E, Watch>) -> Result<(), String> {
+        let process = chip.process_mut();
+        if self.region.is_none() || self.epoch != process.mem.layout_epoch() {
+            let areas = process.os.shared_memory_files();
+            let large = areas.iter().filter(|r| r.end - r.start >= REGION_BYTES);
+            let known = |at: &u64| is_region(&process.mem, *at);
+            let found = large.map(|range| range.start).find(known);
+            self.epoch = process.mem.layout_epoch();
+            if found != self.region {
+                (self.region, self.told) = (found, Vec::new());
+                set(&mut process.mem, SLOT_TABLE, &[TAG; SLOT_PLACES as usize])?;
+                chip.probe_mut().shown.begin(found);
+            }
+        }
+        let Some(region) = self.region else {
+            return Ok(());
+        };
+        let mem = &mut chip.process_mut().mem;
+        let threads = half(mem, region + THREADS_AT).min(SLOTS as u32) as usize;
+        self.told.resize(threads.max(self.told.len()), 0);
+        for slot in 0..threads {
+            let at = region + SLOTS_AT + slot as u64 * SLOT_BYTES;
+            let mem = &mut chip.process_mut().mem;
+            let tid = match half(mem, at + LIVE_AT) {
+                1 => half(mem, at + LIVE_AT + 4),
+                _ => 0,
+            };
+            let before = std::mem::replace(&mut self.told[slot], tid);
+            if tid == before {
+                continue;
+            }
+            let place = |tid: u32| SLOT_TABLE + 8 * (u64::from(tid) % SLOT_PLACES);
+            if before != 0 && word(mem, place(before))? == at {
+                set(mem, place(before), &[TAG])?;
+            }
+            let (mut words, mut image) = (Words::default(), Image::default());
+            if tid != 0 {
+                set(mem, place(tid), &[at])?;
+                words[0] = word(mem, at)?;
+                for (number, counter) in words[1..].iter_mut().enumerate() {
+                    *counter = word(mem, at + COUNTERS_AT + 8 * number as u64)?;
+                }
+                image.depth = word(mem, at + 8)?;
+                for (number, entry) in image.entries.iter_mut().enumerate() {
+                    *entry = word(mem, at + STACK_AT + 8 * number as u64)?;
+                }
+            }
+            let cycle = chip.stats().cycles;
+            let watch = chip.probe_mut();
+            watch.shown.slot_is_of(slot, tid, words, image);
+            watch.show(cycle, true);
+        }
+        Ok(())
+    }
+
+    /// What stands in the region when the program has ended.
+    pub fn finish(&self, mem: &Memory) -> Option<Shown> {
+        let region = self.region.filter(|at| is_region(mem, *at))?;
+        let mut shown = Shown {
+            threads: half(mem, region + THREADS_AT),
+            refused: half(mem, region + REFUSED_AT),
+            names_refused: half(mem, region + REFUSED_AT + 4),
+            ..Shown::default()
+        };
+        for tag in 1..NAMES as u64 {
+            let at = region + NAMES_AT + tag * NAME_BYTES;
+            let (state, length) = (half(mem, at), half(mem, at + 4));
+            let mut text = vec![0; (length as usize).min(NAME_BYTES as usize - 8)];
+            if state == 2 && mem.read_bytes(at + 8, &mut text).is_ok() {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                shown.names.insert(tag, text);
+            }
+        }
+        Some(shown)
+    }
+}
+
+/// Whether a region of this version begins at an address.
+fn is_region(mem: &Memory, at: u64) -> bool {
+    let mut first = [0; 8];
+    let is_marked = mem.read_bytes(at, &mut first).is_ok() && u64::from_le_bytes(first) == MAGIC;
+    is_marked && half(mem, at + 8) == VERSION
+}
+
+fn set(mem: &mut Memory, at: u64, words: &[u64]) -> Result<(), String> {
+    area::words(mem, at, words).map_err(|error| error.to_string())
+}
+
+/// A word of 32 bits; 0 where none is mapped.
+fn half(mem: &Memory, at: u64) -> u32 {
+    let mut bytes = [0; 4];
+    match mem.read_bytes(at, &mut bytes) {
+        Ok(()) => u32::from_le_bytes(bytes),
+        Err(_) => 0,
+    }
+}
+
+/// The truth about it: what the slots hold, by the stores that have committed, and which one is of the thread on the
+/// program's context.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    /// Where the first slot begins; 0 without a region.
+    first: u64,
+    /// Tag and counters, and the stack, of each slot; nothing in the last one, which is of threads that have none.
+    all: Vec<(Words, Image)>,
+    threads: Vec<u32>,
+    /// The thread on the context, and its slot.
+    thread: u32,
+    current: usize,
+}
+
+impl Slots {
+    pub(super) fn none() -> Slots {
+        Slots {
+            first: 0,
+            all: vec![(Words::default(), Image::default())],
+            threads: Vec::new(),
+            thread: 0,
+            current: 0,
+        }
+    }
+
+    /// The program has a region from now on, or none any more.
+    fn begin(&mut self, region: Option<u64>) {
+        let thread = self.thread;
+        *self = Slots::none();
+        self.thread = thread;
+        if let Some(region) = region {
+            self.first = region + SLOTS_AT;
+            self.all.resize_with(SLOTS + 1, Default::default);
+            self.threads = vec![0; SLOTS];
+            self.current = SLOTS;
+        }
+    }
+
+    fn slot_is_of(&mut self, slot: usize, thread: u32, words: Words, image: Image) {
+        self.threads[slot] = thread;
+        self.all[slot] = (words, image);
+        self.find();
+    }
+
+    fn find(&mut self) {
+        let found = self.threads.iter().position(|tid| *tid == self.thread);
+        let found = found.filter(|_| self.thread != 0);
+        self.current = found.unwrap_or(self.threads.len());
+    }
+
+    /// What the thread on the context shows.
+    pub(super) fn now(&self) -> &(Words, Image) {
+        &self.all[self.current]
+    }
+
+    /// An instruction of the program's first context commits: whether it is of another thread than the one before it.
+    #[inline]
+    pub(super) fn turn_to(&mut self, thread: u32) -> bool {
+        if thread == self.thread {
+            return false;
+        }
+        self.thread = thread;
+        self.find();
+        true
+    }
+
+    /// A store is seen. `Some`: it is one of the words that the thread on the context shows, 0 its tag.
+    #[inline]
+    pub(super) fn stored(&mut self, addr: u64, value: u64) -> Option<usize> {
+        let offset = addr.wrapping_sub(self.first);
+        if self.first == 0 || offset >= SLOTS as u64 * SLOT_BYTES {
+            return None;
+        }
+        let (slot, at) = ((offset / SLOT_BYTES) as usize, offset % SLOT_BYTES);
+        let (words, image) = &mut self.all[slot];
+        let number = match at {
+            0 => 0,
+            8 => {
+                image.depth = value;
+                return None;
+            }
+            STACK_AT.. => {
+                *image.entries.get_mut(((at - STACK_AT) / 8) as usize)? = value;
+                return None;
+            }
+            _ => 1 + (at.checked_sub(COUNTERS_AT)? / 8) as usize,
+        };
+        *words.get_mut(number)? = value;
+        (slot == self.current).then_some(number)
+    }
+}
+
+const _: () = assert!(STACK_AT + 8 * STACK as u64 == SLOT_BYTES);
