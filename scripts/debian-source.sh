@@ -28,3 +28,9 @@ fetch() {
     mv "$work/$file" "$out/src/$file"
     rm -rf "$work"
 }
+
+# pinned PROGRAM: package, archive and SHA-256 of its source, as the suite's manifest has them.
+pinned() {
+    sed -n "/^ *name: \"$1\",$/,/Debian(/s/.*package: \"\([^\"]*\)\".* file: \"\([^\"]*\)\".* sha256: \"\([^\"]*\)\".*/\1 \2 \3/p" \
+        workloads/suite/suite.ron
+}

@@ -11,16 +11,12 @@
 #     NAME-native             for this host, instrumented (-finstrument-functions)
 #     NAME-riscv              for RISC-V
 #     NAME-riscv-instrumented for RISC-V, with hooks that write tags which nobody reads
+#   lua-tags, mujs-tags       what scripts/managed-runtimes.sh builds
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=target/real-programs
 mkdir -p "$out/src"
 
-# pinned PROGRAM: package, archive and SHA-256 of its source, as the suite's manifest has them.
-pinned() {
-    sed -n "/^ *name: \"$1\",$/,/Debian(/s/.*package: \"\([^\"]*\)\".* file: \"\([^\"]*\)\".* sha256: \"\([^\"]*\)\".*/\1 \2 \3/p" \
-        workloads/suite/suite.ron
-}
 cc=riscv64-linux-gnu-gcc
 alpha=alpha-linux-gnu-gcc
 # Linker relaxation would leave a static Alpha program without its thread-local data.
@@ -121,3 +117,5 @@ for program in bzip2 gzip lua; do
     mv "$out/part" "$out/$program-riscv-instrumented"
     rm -rf "$out/src/$program".*cc
 done
+
+scripts/managed-runtimes.sh
