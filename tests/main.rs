@@ -25,6 +25,7 @@ mod real_programs;
 mod reproduce;
 mod sampled;
 mod shim_inside;
+mod shim_shown;
 mod suite;
 mod support;
 mod tip;

@@ -12,7 +12,7 @@ use hps_sim_core::process::ProcessConfig;
 use tempfile::TempDir;
 
 /// The executable of that name for an instruction set.
-fn program(name: &str, isa: Isa) -> PathBuf {
+pub fn program(name: &str, isa: Isa) -> PathBuf {
     let file = match isa {
         Isa::Riscv64 => name.to_owned(),
         Isa::Alpha => format!("{name}-alpha"),

@@ -143,10 +143,16 @@ HPS_SHIM_SHARED __thread int hps_shim_taking;
 #define HPS_SHIM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HPS_SHIM_SLOW static __attribute__((noinline, cold, unused, no_instrument_function))
 #define HPS_SHIM_FAST static inline __attribute__((always_inline, unused, no_instrument_function))
-#define HPS_SHIM_PUT(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 /* Stores of push and pop are seen in program order, by a signal handler and by an observer. On x86-64
- * they are the same plain stores. */
+ * they are the same plain stores. Older releases of GCC make exchanges of all atomic stores for RISC-V. */
+#if defined __riscv && defined __GNUC__ && !defined __clang__ && __GNUC__ < 13
+#define HPS_SHIM_PUT(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
+#define HPS_SHIM_NEXT(place, value) \
+  (__atomic_thread_fence(__ATOMIC_RELEASE), HPS_SHIM_PUT(place, value))
+#else
+#define HPS_SHIM_PUT(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 #define HPS_SHIM_NEXT(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+#endif
 #define HPS_SHIM_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Gives a slot back. */

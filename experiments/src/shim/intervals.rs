@@ -1,8 +1,10 @@
 //! What the samples of a run say, and what was.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use hps_lab::observer::shown::own_counters;
 use hps_lab::observer::{Reads, Reckoning, Sample};
+use hps_shim::region::FIRST_ADDRESS;
 use hps_shim::{Dte, Stamps};
 use hps_sim_core::image::ProgramImage;
 
@@ -22,6 +24,8 @@ pub struct Interval {
     pub own: f64,
     /// The share of the cycles that the program spent in the function of the tag that was read.
     pub purity: f64,
+    /// What the tag that was read stands for ([`Places`]).
+    pub place: usize,
 }
 
 impl Interval {
@@ -87,10 +91,59 @@ pub enum Counting {
     Nothing,
 }
 
+/// What tags stand for, and so what results are by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Places {
+    /// Tags are addresses of code, and stand for its function: its place in the list of symbols, or [`usize::MAX`].
+    Functions,
+    /// Tags are the program's own: each stands for itself, but for those that are addresses of code, which stand for
+    /// the beginning of their function.
+    Own,
+}
+
+/// A counter of the program's own as the samples say, and what it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnCount {
+    /// Samples.
+    pub samples: u64,
+    /// Samples with the value that the counter had in the cycle of the read.
+    pub exact: u64,
+    /// What it was in the last sample, less what it was in the first one.
+    pub counted: u64,
+    /// What it became from the first sample to the last one.
+    pub truth: u64,
+    first: (u64, u64),
+}
+
+/// Cycles and instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Cycles.
+    pub cycles: f64,
+    /// Instructions of the program.
+    pub instructions: f64,
+}
+
+impl Work {
+    /// Instructions a cycle.
+    #[must_use]
+    pub fn ipc(&self) -> f64 {
+        self.instructions / self.cycles.max(1.0)
+    }
+
+    fn add(&mut self, cycles: f64, instructions: f64) {
+        self.cycles += cycles;
+        self.instructions += instructions;
+    }
+}
+
 /// Collects the intervals of a run.
 pub struct Intervals<'a> {
     image: &'a ProgramImage,
     counting: Counting,
+    places: Places,
+    /// Which counters of the program's own samples hold, and at which place among all counters.
+    own: Vec<(usize, usize)>,
     last: Option<(Sample, Reads, u64)>,
     /// All of them, in order.
     pub all: Vec<Interval>,
@@ -100,6 +153,10 @@ pub struct Intervals<'a> {
     pub tags: HashMap<u64, u64>,
     /// Cycles by function.
     pub true_cycles: HashMap<usize, f64>,
+    /// What was done, by place ([`Places`]).
+    pub true_work: HashMap<usize, Work>,
+    /// Counters of the program's own, by their numbers.
+    pub own_counts: BTreeMap<usize, OwnCount>,
     /// Words of the threads that were on the program's processor; 0 says that none was.
     pub threads: BTreeSet<u64>,
     /// Samples with another thread than the one before them.
@@ -113,20 +170,44 @@ impl<'a> Intervals<'a> {
         Intervals {
             image,
             counting,
+            places: Places::Functions,
+            own: Vec::new(),
             last: None,
             all: Vec::new(),
             sampled: HashMap::new(),
             tags: HashMap::new(),
             true_cycles: HashMap::new(),
+            true_work: HashMap::new(),
+            own_counts: BTreeMap::new(),
             threads: BTreeSet::new(),
             thread_switches: 0,
         }
     }
 
-    /// The function at an address; one number for all that have none.
-    fn function(&self, addr: u64) -> usize {
-        let found = self.image.symbols.function_index(addr);
-        found.unwrap_or(usize::MAX)
+    /// Of a program that shows tags and counters by itself: `counters` of the hardware come before those of the set `own`
+    /// ([`Signals::Shown`](hps_lab::observer::Signals)).
+    #[must_use]
+    pub fn shown(mut self, counters: usize, own: u8) -> Self {
+        self.places = Places::Own;
+        self.own = own_counters(own).zip(counters..).collect();
+        self
+    }
+
+    /// What tags stand for.
+    #[must_use]
+    pub fn places(&self) -> Places {
+        self.places
+    }
+
+    /// What a tag stands for.
+    fn place(&self, tag: u64) -> usize {
+        let symbols = &self.image.symbols;
+        let function = || symbols.function_index(tag);
+        match self.places {
+            Places::Functions => function().unwrap_or(usize::MAX),
+            Places::Own if tag < FIRST_ADDRESS => tag as usize,
+            Places::Own => function().map_or(tag, |f| symbols.functions()[f].addr) as usize,
+        }
     }
 
     fn count(&self, sample: &Sample) -> u64 {
@@ -141,20 +222,20 @@ impl<'a> Intervals<'a> {
     /// Takes the next sample.
     pub fn see(&mut self, sample: &Sample, reads: &Reads, reckoning: &Reckoning) {
         let done = reckoning.before(reads.start);
-        let function = self.function(sample.tag);
+        let function = self.place(sample.tag);
         *self.sampled.entry(function).or_default() += 1.0;
         *self.tags.entry(sample.tag).or_default() += 1;
         self.threads.insert(sample.thread);
         if let Some((last, last_reads, done_then)) = self.last {
             let (mut at_tag, mut all) = (0, 0);
             reckoning.each_place(last_reads.start, reads.start, |place, cycles| {
-                let here = self
-                    .image
-                    .symbols
-                    .function_index(place)
-                    .unwrap_or(usize::MAX);
+                let here = self.place(place);
                 *self.true_cycles.entry(here).or_default() += cycles as f64;
+                let at = last_reads.start + all;
                 all += cycles;
+                let done = reckoning.before(at + cycles) - reckoning.before(at);
+                let work = self.true_work.entry(here).or_default();
+                work.add(cycles as f64, done as f64);
                 at_tag += if here == function { cycles } else { 0 };
             });
             self.thread_switches += u64::from(sample.thread != last.thread);
@@ -166,9 +247,52 @@ impl<'a> Intervals<'a> {
                 truth: (done - done_then) as f64,
                 own: own as f64,
                 purity: at_tag as f64 / all.max(1) as f64,
+                place: function,
             });
         }
+        self.count_own(sample, reads, reckoning);
         self.last = Some((*sample, *reads, done));
+    }
+
+    fn count_own(&mut self, sample: &Sample, reads: &Reads, reckoning: &Reckoning) {
+        for (number, at) in &self.own {
+            let truth = reckoning.own_before(*number, reads.counters[*at]);
+            let read = sample.counters[*at];
+            let count = self.own_counts.entry(*number).or_insert(OwnCount {
+                first: (read, truth),
+                ..OwnCount::default()
+            });
+            count.samples += 1;
+            count.exact += u64::from(read == truth);
+            count.counted = read.wrapping_sub(count.first.0);
+            count.truth = truth.wrapping_sub(count.first.1);
+        }
+    }
+
+    /// What kept samples say of each place: cycles and instructions of the intervals whose tag stands for it.
+    #[must_use]
+    pub fn measured_work(&self, dte: Dte) -> HashMap<usize, Work> {
+        let mut by_place: HashMap<usize, Work> = HashMap::new();
+        for interval in self.all.iter().filter(|i| i.is_kept(dte)) {
+            let work = by_place.entry(interval.place).or_default();
+            work.add(interval.cycles(), interval.measured);
+        }
+        by_place
+    }
+
+    /// Of the cycles of the intervals whose tag stands for a place, the share that was spent there.
+    #[must_use]
+    pub fn precision(&self) -> HashMap<usize, f64> {
+        let mut by_place: HashMap<usize, (f64, f64)> = HashMap::new();
+        for interval in &self.all {
+            let (there, all) = by_place.entry(interval.place).or_default();
+            *there += interval.purity * interval.cycles();
+            *all += interval.cycles();
+        }
+        let shares = by_place.into_iter();
+        shares
+            .map(|(place, (there, all))| (place, there / all.max(1.0)))
+            .collect()
     }
 
     /// The overlap of samples by function with cycles by function.

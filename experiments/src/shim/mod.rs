@@ -10,14 +10,16 @@ mod intervals;
 mod measure;
 mod pair;
 pub mod phases;
+mod stacks;
 
 use hps_lab::{Program, TimedMachine};
 use hps_pipeline::config::MachineConfig;
 
 pub use claims::claims;
-pub use intervals::{Counting, Interval, Intervals};
+pub use intervals::{Counting, Interval, Intervals, OwnCount, Places, Work};
 pub use measure::{Kind, WAITS};
 pub use pair::{Pair, WAITS as PAIR_WAITS};
+pub use stacks::{Stacks, true_totals};
 
 use crate::cluster::{Effort, Keep};
 use crate::measurement::{Unit, UnitRecord, run_units};

@@ -70,6 +70,23 @@ pub struct SimulateArgs {
     /// Tags at loop heads too: each branch backwards stores where it goes
     #[arg(long, conflicts_with = "calls")]
     pub loops: bool,
+    /// Tags that the program writes itself, by hps_shim.h, instead of those of productions
+    #[arg(long, conflicts_with_all = ["calls", "loops"])]
+    pub own_tags: bool,
+    /// Also read this counter of the program's own, 0 to 7, by hps_shim_count (may be repeated)
+    #[arg(long = "own-counter", value_name = "N", requires = "own_tags", value_parser = clap::value_parser!(u8).range(0..8))]
+    pub own_counters: Vec<u8>,
+    /// Also read the program's own tag stack, up to so many of its outermost entries (30 if no number is given, at most 118)
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "own_tags",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "30",
+        value_parser = clap::value_parser!(u8).range(1..=hps_lab::observer::MOST_ENTRIES as i64)
+    )]
+    pub own_stacks: Option<u8>,
     /// Instruction set: chooses the image of a program that comes with the project (riscv64 if none is given)
     #[arg(long, value_name = "ISA", value_parser = isa())]
     pub isa: Option<Isa>,

@@ -37,14 +37,17 @@ Examples:
 /// Examples of `hps shim simulate`.
 pub const SIMULATE: &str = "\
 The observer is a loop of instructions on a second context of the simulated machine. Productions let the
-program, which knows nothing of it, write a tag at each call and return. The lab knows what the program did
-between any two samples.
+program, which knows nothing of it, write a tag at each call and return. A program that is compiled with
+hps_shim.h can write its own (--own-tags); scripts/managed-runtimes.sh builds Lua and a JavaScript engine that
+do. The lab knows what the program did between any two samples.
 
 Examples:
   hps shim simulate --ipc lz small
       As fast as it can, on the program's core: what that costs, and what the samples are worth.
   hps shim simulate --placement cmp --sleep 5000 ./program
       From another core, a sample in 5,000 cycles or so.
+  hps shim simulate --own-tags --ipc target/real-programs/mujs-tags workloads/managed/tasks.js
+      Shares and IPC of the functions of a script, and how right they are.
   hps shim simulate --calls pairs-8k --sleep 10000 ./program
       Who calls whom, out of a ring that the program fills and the observer empties.
   hps reproduce shim-2015

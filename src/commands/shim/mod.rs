@@ -8,6 +8,7 @@ mod found_calls;
 mod measure;
 mod observe;
 mod preloadable;
+mod shown;
 mod simulate;
 
 use std::path::Path;

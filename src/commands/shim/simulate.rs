@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::bail;
-use hps_experiments::shim::{COUNTERS, Counting, Intervals};
+use hps_experiments::shim::{COUNTERS, Counting, Intervals, Places, Stacks};
+use hps_lab::observer::shown::VARIABLE;
 use hps_lab::observer::{Observed, Observer, Placement, Signals, Throttle};
 use hps_lab::{Lab, Productions, Program};
 use hps_pipeline::config::MachineConfig;
@@ -13,7 +14,8 @@ use hps_sim_core::image::Isa;
 use hps_sim_core::machine::Stop;
 
 use super::args::{Seat, SimulateArgs};
-use super::calls;
+use super::shown::tags;
+use super::{calls, shown};
 use crate::commands::run::fault;
 use crate::program::seen_once;
 use crate::text::{Align, Table, grouped};
@@ -27,28 +29,65 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         return calls::simulate(args, collector);
     }
     let machine = MachineConfig::load(&args.machine)?;
-    let program = seen_once(&args.command, args.isa, &args.guest)?;
-    let tags = match args.loops {
-        true => "shim_loop_tag",
-        false => "shim_tag",
-    };
-    let tags = Productions::load(program.image.isa, &[tags.to_string()], Default::default())?;
-    let tags = tags.on(&machine)?;
+    let mut program = seen_once(&args.command, args.isa, &args.guest)?;
     let observer = observer(args, program.image.isa, &machine)?;
-    let lab = || {
-        let lab = Lab::of(&program).on_machine(&machine).edited_by(&tags);
-        lab.limit(args.max_instructions.unwrap_or(u64::MAX))
+    let counters = match observer.signals {
+        Signals::Samples { counters } | Signals::Shown { counters, .. } => counters,
+        _ => 0,
     };
-    let counting = match (observer.signals, observer.placement) {
-        (Signals::Samples { counters: 3 }, _) => Counting::Remote,
-        (Signals::Samples { counters: 2 }, Placement::Smt) => Counting::CoreLessOwn,
+    let counting = match (counters, observer.placement) {
+        (3, _) => Counting::Remote,
+        (2, Placement::Smt) => Counting::CoreLessOwn,
         _ => Counting::Nothing,
     };
+    if args.own_tags
+        && !program
+            .process
+            .env
+            .iter()
+            .any(|(name, _)| name == VARIABLE.0)
+    {
+        let variable = (VARIABLE.0.to_string(), VARIABLE.1.to_string());
+        program.process.env.push(variable);
+    }
+    let lab = || {
+        let lab = Lab::of(&program).on_machine(&machine);
+        lab.limit(args.max_instructions.unwrap_or(u64::MAX))
+    };
     let mut seen = Intervals::new(&program.image, counting);
-    let (alone, observed) = rayon::join(
-        || lab().unobserved(observer.placement),
-        || lab().observe(&observer, |s, r, reckoning| seen.see(s, r, reckoning)),
-    );
+    let placement = observer.placement;
+    let mut stacks = None;
+    let (alone, observed) = if let Signals::Shown {
+        counters,
+        own,
+        depth,
+    } = observer.signals
+    {
+        seen = seen.shown(counters, own);
+        let observe = || {
+            if depth == 0 {
+                return lab().observe(&observer, |s, r, k| seen.see(s, r, k));
+            }
+            let stacks = stacks.insert(Stacks::default());
+            lab().observe_stacks(&observer, |sample, stack, reads, reckoning| {
+                seen.see(sample, reads, reckoning);
+                stacks.see(stack, reads, reckoning);
+            })
+        };
+        rayon::join(|| lab().unobserved(placement), observe)
+    } else {
+        let tags = match args.loops {
+            true => "shim_loop_tag",
+            false => "shim_tag",
+        };
+        let tags = Productions::load(program.image.isa, &[tags.to_string()], Default::default())?;
+        let tags = tags.on(&machine)?;
+        let lab = || lab().edited_by(&tags);
+        rayon::join(
+            || lab().unobserved(placement),
+            || lab().observe(&observer, |s, r, k| seen.see(s, r, k)),
+        )
+    };
     let (alone, observed) = (alone?, observed?);
     let mut out = std::io::stdout().lock();
     out.write_all(observed.process.os.captured_stdout())?;
@@ -61,7 +100,21 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
         "{}",
         summary(&alone, &observed, &seen, counting).render()
     )?;
-    if !seen.all.is_empty() {
+    if let Some(shown) = observed.shown.as_ref().filter(|_| !seen.all.is_empty()) {
+        let tags = tags(&program, shown, &seen, counting, stacks.as_ref());
+        write!(out, "\n{}", tags.render())?;
+        if let Some(stacks) = &stacks {
+            write!(out, "\n{}", shown::stacks(shown, stacks).render())?;
+        }
+        if !seen.own_counts.is_empty() {
+            write!(out, "\n{}", shown::counters(&seen).render())?;
+        }
+    } else if args.own_tags {
+        say!(
+            "hps: {} shows no tags at its end; programs write them by hps_shim.h, as `hps shim --help` says",
+            program.name
+        );
+    } else if !seen.all.is_empty() {
         write!(out, "\n{}", functions(&program, &seen).render())?;
         if args.loops {
             write!(out, "\n{}", places(&program, &seen).render())?;
@@ -103,9 +156,26 @@ fn observer(args: &SimulateArgs, isa: Isa, machine: &MachineConfig) -> anyhow::R
             &COUNTERS[..counters]
         );
     }
+    let own: u8 = args
+        .own_counters
+        .iter()
+        .fold(0, |set, number| set | 1 << number);
+    if counters + own.count_ones() as usize > COUNTERS.len() {
+        bail!(
+            "--own-counter: a sample has {} counters, of which --ipc takes {counters}",
+            COUNTERS.len()
+        );
+    }
     Ok(Observer {
         placement,
-        signals: Signals::Samples { counters },
+        signals: match args.own_tags {
+            true => Signals::Shown {
+                counters,
+                own,
+                depth: args.own_stacks.unwrap_or(0) as usize,
+            },
+            false => Signals::Samples { counters },
+        },
         throttle: throttle(args),
     })
 }
@@ -187,10 +257,29 @@ fn summary(
         "samples across a switch of threads",
         grouped(seen.thread_switches),
     );
+    let (by, it) = match seen.places() {
+        Places::Own => ("tag", "tag"),
+        Places::Functions => ("function", "function of the tag"),
+    };
     row(
-        "overlap of samples with cycles, by function",
+        &format!("overlap of samples with cycles, by {by}"),
         percent(seen.overlap()),
     );
+    let (there, cycles) = all.iter().fold((0.0, 0.0), |sum, i| {
+        (sum.0 + i.purity * i.cycles(), sum.1 + i.cycles())
+    });
+    row(
+        &format!("cycles of the intervals that were in the {it} that was read"),
+        percent(there / f64::max(cycles, 1.0)),
+    );
+    if let Some(shown) = &observed.shown {
+        row("threads with tags", shown.threads.to_string());
+        row("names", shown.names.len().to_string());
+        if shown.refused > 0 || shown.names_refused > 0 {
+            row("threads without a slot", shown.refused.to_string());
+            row("names without a place", shown.names_refused.to_string());
+        }
+    }
     table
 }
 

@@ -1,0 +1,58 @@
+/* A program that shows SHIM's observer what it is in: names, tags, a stack and a counter. Prints a number that depends on
+ * all that it has computed.
+ *
+ *     tagged             a quarter of its time in "light", three quarters in "heavy", both within "outer"
+ *     tagged threads     so in a second thread as well
+ *     tagged drop        takes the region away half-way
+ */
+#include <stdio.h>
+
+#include "hps_shim.h"
+
+#define ROUNDS 60
+
+static uint64_t light, heavy, outer;
+
+static __attribute__((noinline)) uint64_t work(uint64_t sum, unsigned turns) {
+  while (turns-- > 0) sum = sum * 6364136223846793005u + 1442695040888963407u;
+  return sum;
+}
+
+static void drop(void) {
+  munmap(hps_shim_shared, HPS_SHIM_REGION_BYTES);
+  hps_shim_self = NULL;
+  hps_shim_state = HPS_SHIM_OFF;
+}
+
+static void *rounds(void *result) {
+  uint64_t sum = 1;
+  int drops = *(uint64_t *)result != 0;
+  hps_shim_push(outer);
+  for (int round = 0; round < ROUNDS; round++) {
+    hps_shim_push(light);
+    sum = work(sum, 100);
+    hps_shim_pop();
+    hps_shim_push(heavy);
+    sum = work(sum, 300);
+    hps_shim_pop();
+    hps_shim_count(2, 5);
+    if (drops && round == ROUNDS / 2 && hps_shim_shared) drop();
+  }
+  hps_shim_pop();
+  *(uint64_t *)result = sum;
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  uint64_t own = argc > 1 && strcmp(argv[1], "drop") == 0, other = 0;
+  pthread_t thread;
+  int has_thread = argc > 1 && strcmp(argv[1], "threads") == 0;
+  light = hps_shim_name("light");
+  heavy = hps_shim_name("heavy");
+  outer = hps_shim_name("outer");
+  if (has_thread && pthread_create(&thread, NULL, rounds, &other) != 0) return 1;
+  rounds(&own);
+  if (has_thread) pthread_join(thread, NULL);
+  printf("%016llx\n", (unsigned long long)(own + other));
+  return 0;
+}
