@@ -17,8 +17,9 @@ fn samples_of_a_program_of_ones_own_are_held_against_the_truth() {
     ] {
         assert!(text.contains(claim), "{claim}: {text}");
     }
-    // It is too short for hundreds of samples in each of several intervals, and for an observer to be held up.
-    assert_eq!(text.matches("[not measured]").count(), 2, "{text}");
+    // It is too short for hundreds of samples in each of several intervals, of all or of a function, and for an observer
+    // to be held up.
+    assert_eq!(text.matches("[not measured]").count(), 4, "{text}");
 }
 
 #[test]

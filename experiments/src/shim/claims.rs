@@ -1,13 +1,14 @@
 //! The claims of the SHIM paper, and what its authors could not see, held against what was measured.
 
 use super::measure::SLEEPS;
-use super::{Kind, PAIR_WAITS, WAITS, phases};
+use super::{Kind, PAIR_WAITS, WAITS, functions, phases};
 use crate::claims::{Claim, Draft, Section, Verdict};
 use crate::found::Found;
 
 /// All claims for one instruction set. Claims about counters are measured where programs can read them.
 #[must_use]
 pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
+    let [few_have_most, differences_vanish, each_is_told] = functions::claims(found);
     let all = [
         tag_cost(found),
         one_tag(found, Kind::TagCmp, "7(a)", (30.0, 1.0), (1213.0, 0.02)),
@@ -18,6 +19,9 @@ pub fn claims(found: &Found<'_>, isa: &str) -> Vec<Claim> {
         nothing_impossible_is_kept(found),
         steady_observer(found),
         finer_samples_show_more(found),
+        few_have_most,
+        differences_vanish,
+        each_is_told,
         remote_counters(found),
         cheaper(
             found,

@@ -8,9 +8,9 @@ use hps_pipeline::config::{LittleConfig, MachineConfig, SmtPolicy};
 use hps_shim::Dte;
 use rayon::prelude::*;
 
-use super::held;
 use super::intervals::{Counting, Intervals, percentile};
 use super::pair::{WAITS as PAIR_WAITS, pair};
+use super::{functions, held};
 use crate::measurement::Measurement;
 
 /// Turns of an empty loop between two samples, 0: as fast as the observer can; from [`SLEEPS`] on cycles of sleep.
@@ -298,6 +298,13 @@ impl Study<'_> {
         ];
         if kind.counting() != Counting::Nothing && !intervals.all.is_empty() {
             all.extend(self.of_intervals(kind, wait, &intervals));
+        }
+        if kind == Kind::IpcSmt && wait == functions::WAIT {
+            let numbers = functions::numbers(&intervals).into_iter();
+            all.extend(numbers.map(|(setting, measure, value)| Measurement {
+                setting,
+                ..number(&measure, value)
+            }));
         }
         Ok(all)
     }

@@ -5,6 +5,7 @@
 //! discarded, what the program did in its interval is known.
 
 mod claims;
+pub mod functions;
 mod held;
 mod intervals;
 mod measure;
@@ -77,6 +78,7 @@ impl ShimStudy {
                 "limit": self.limit,
                 "waits": WAITS,
                 "kinds": Kind::ALL.map(Kind::name),
+                "functions": (functions::WAIT, functions::EVERY),
             }),
             program,
             effort: Effort::default().and_first(self.limit, 3.0 * runs as f64, self.machine.core),

@@ -6,7 +6,7 @@ mod phases;
 use std::path::Path;
 
 use hps_experiments::claims::{Claim, Section};
-use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS};
+use hps_experiments::shim::{Kind, PAIR_WAITS, WAITS, functions};
 use hps_experiments::{Found, UnitRecord};
 
 use crate::PlotError;
@@ -276,6 +276,7 @@ fn samples(isa: &str, found: &Found<'_>) -> Result<Chapter, PlotError> {
         chapter.figures.push((format!("{isa}-tolerance"), figure));
     }
     chapter.tables.push(worth(found, &kinds));
+    chapter.tables.push(functions(found));
     chapter.tables.push(spreads(found));
     Ok(chapter)
 }
@@ -317,7 +318,50 @@ fn worth(found: &Found<'_>, kinds: &[Kind]) -> ChapterTable {
     table
 }
 
-/// Distributions: figures 1, 4(a), 4(b) and 6.
+/// Functions at several periods: figures 1(a) and 1(c).
+fn functions(found: &Found<'_>) -> ChapterTable {
+    let mut head = vec!["Samples".to_string()];
+    head.extend(functions::HOTTEST.map(|first| format!("Share of the {first} hottest, %")));
+    for what in [
+        "Functions",
+        "IPC, least",
+        "most",
+        "deviation",
+        "true deviation",
+        "error",
+    ] {
+        head.push(what.to_string());
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let title = "Functions by kept samples on the same core, the IPC of those with at least two, means over programs";
+    let mut table = ChapterTable::new(title, 1, &head);
+    for every in functions::EVERY {
+        let of =
+            |measure: &str| found.mean(Kind::IpcSmt.name(), &functions::setting(every), measure);
+        let mut row = vec![match every {
+            1 => "as they are".to_string(),
+            every => format!("every {every}"),
+        }];
+        row.extend(functions::HOTTEST.map(|first| {
+            let share = of(&format!("hottest_{first}_share_ratio"));
+            cell(share.map(|share| 100.0 * share), 1)
+        }));
+        row.push(cell(of("functions"), 0));
+        for measure in [
+            "function_ipc_min",
+            "function_ipc_max",
+            "function_ipc_deviation",
+            "true_function_ipc_deviation",
+            "function_ipc_error",
+        ] {
+            row.push(cell(of(measure), 3));
+        }
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Distributions: figures 1(b), 4(a), 4(b) and 6.
 fn spreads(found: &Found<'_>) -> ChapterTable {
     let rows = [
         ("Cycles per cycle, all samples (figure 4(a))", "cpc_before"),
